@@ -1,0 +1,4 @@
+"""The ground floor: clock, ids, entropy, canonical JSON, digests, cursors.
+
+Nothing here knows what a turn is. Everything above takes time, identity and chance from `Sources` and from nowhere else.
+"""

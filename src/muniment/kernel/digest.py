@@ -1,0 +1,42 @@
+"""Digests, each with a purpose.
+
+There is no unsalted hash of content anywhere in a store. What must be found again (a conversation by its id, a turn by
+its id) is found through a keyed digest: HMAC-SHA-256 under a key of the space, over the purpose and the parts. Purpose and
+parts are length-prefixed, so that no two different requests ever share a digest (BEHAVIOUR SC-04, TR-20).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+
+DIGEST_BYTES = 32
+
+
+def sha256(data: bytes) -> bytes:
+    """Return the SHA-256 of data."""
+    return hashlib.sha256(data).digest()
+
+
+def keyed_digest(key: bytes, purpose: str, *parts: str | bytes) -> bytes:
+    """Return HMAC-SHA-256 over a purpose and its parts, injective in both; 32 bytes."""
+    message = bytearray()
+    for part in (purpose, *parts):
+        raw = part.encode() if isinstance(part, str) else part
+        message += len(raw).to_bytes(8)
+        message += raw
+    return hmac.digest(key, bytes(message), "sha256")
+
+
+def b64url(data: bytes) -> str:
+    """Return unpadded base64url, the spelling of digests in headers and receipts."""
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def unb64url(text: str) -> bytes:
+    """Return the bytes of unpadded base64url; raises ValueError for any other spelling of them."""
+    data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    if b64url(data) != text:
+        raise ValueError("not canonical base64url")
+    return data
