@@ -5,7 +5,8 @@ name that hosts match on, and `kind`, which is all that a transport needs to kno
 error). The first line of a class docstring is the sentence that a person reads.
 
 An error text holds codes, field paths, positions and counts. It never holds content, keys or names that a host gave us:
-an error travels to places where the words of a conversation must not. That is why the constructors below take no free text.
+an error travels to places where the words of a conversation must not. That is why the constructors below take no free
+text.
 
 The vendored verifier (`muniment.evidence.verifier`) must not import this file; it has one error of its own, `Refused`.
 """
@@ -59,7 +60,7 @@ class MunimentError(Exception):
         return f"{self.code}: {first}" + (f" ({told})" if told else "")
 
     def report(self) -> dict[str, str | int]:
-        """The error as plain data, the same on every transport: code, kind, message and the known facts."""
+        """Return the error as plain data, the same on every transport: code, kind, message and the known facts."""
         facts = {"at": self.at, "problem": self.problem, "limit": self.limit, "found": self.found}
         known = {name: fact for name, fact in facts.items() if fact is not None}
         return {"code": self.code, "kind": str(self.kind), "message": str(self), **known}

@@ -1,4 +1,5 @@
 """The ground floor: clock, ids, entropy, canonical JSON, digests, cursors.
 
-Nothing here knows what a turn is. Everything above takes time, identity and chance from `Sources` and from nowhere else.
+Nothing here knows what a turn is. Everything above takes time, identity and chance from `Sources` and from nowhere
+else.
 """

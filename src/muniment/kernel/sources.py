@@ -1,8 +1,8 @@
 """Time, identity and chance, as arguments.
 
-Three one-method protocols, each with a system and a deterministic form. Both forms are product code: a host runs on the
-system ones, a replay fixture names the seeds of the deterministic ones, and the bytes of a store follow from them alone.
-`Sources` bundles the three. One operation reads the clock once.
+Three one-method protocols, each with a system and a deterministic form. Both forms are product code: a host runs on
+the system ones, a replay fixture names the seeds of the deterministic ones, and the bytes of a store follow from them
+alone. `Sources` bundles the three. One operation reads the clock once.
 
 This is the only file that may call `time.time_ns` or `os.urandom` (tests/test_tidy.py holds the house to it).
 """
