@@ -1,0 +1,94 @@
+"""Cells in clear: how the parts of an event are packed before they are sealed, and read again for ever.
+
+A packed cell is msgpack `[version, seed, body]`: the version of the body's shape, the 32-byte seed of its salts, the body.
+Reading looks at the version first. The present version is decoded straight into its struct; an older one is decoded as
+plain data and lifted, version by version, by the functions in `UPCASTS`, each of which turns the data of version n into
+that of n + 1. A stored cell is never rewritten for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from muniment.errors import Corrupt, StoreNewer
+from muniment.events.records import META_BODIES, EventKind, MetaBody, TurnContent
+
+SEED_BYTES = 32
+
+Upcast = Callable[[dict[str, Any]], dict[str, Any]]
+
+# body type -> the version written today
+VERSIONS: dict[type[Struct], int] = dict.fromkeys([*META_BODIES.values(), TurnContent], 1)
+
+# (body type, version) -> how data of that version becomes data of the next
+UPCASTS: dict[tuple[type[Struct], int], Upcast] = {}
+
+
+class _Packed(Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
+    version: int
+    seed: bytes
+    body: Raw
+
+
+Body = TypeVar("Body", bound=Struct)
+
+_encoder = msgspec.msgpack.Encoder()
+_envelope = msgspec.msgpack.Decoder(_Packed)
+_bodies: dict[type[Struct], msgspec.msgpack.Decoder[Any]] = {
+    body: msgspec.msgpack.Decoder(body) for body in [*META_BODIES.values(), TurnContent]
+}
+
+
+def pack(seed: bytes, body: MetaBody | TurnContent) -> bytes:
+    """Return the cell in clear for a body and the seed of its salts."""
+    return _encoder.encode((VERSIONS[type(body)], seed, body))
+
+
+def unpack_meta(kind: str, cell: bytes) -> tuple[bytes, MetaBody]:
+    """Return seed and meta body of a cell of an event of this kind."""
+    seed, body = _unpack(META_BODIES[known_kind(kind)], cell)
+    return seed, body
+
+
+def unpack_content(cell: bytes) -> tuple[bytes, TurnContent]:
+    """Return seed and content body of a cell of a turn."""
+    return _unpack(TurnContent, cell)
+
+
+def known_kind(kind: str) -> EventKind:
+    """Return the kind, or raise `StoreNewer` for one that this release does not know."""
+    try:
+        return EventKind(kind)
+    except ValueError:
+        raise StoreNewer(problem="unknown_kind") from None
+
+
+def _unpack(body_type: type[Body], cell: bytes) -> tuple[bytes, Body]:
+    try:
+        packed = _envelope.decode(cell)
+        if packed.version == VERSIONS[body_type]:
+            body: Body = _bodies[body_type].decode(packed.body)
+            return packed.seed, body
+        data = lifted(body_type, packed.version, msgspec.msgpack.decode(packed.body), UPCASTS, VERSIONS[body_type])
+        return packed.seed, msgspec.convert(data, body_type)
+    except msgspec.MsgspecError:
+        raise Corrupt(problem="cell_malformed") from None
+
+
+def lifted(
+    body_type: type[Struct],
+    version: int,
+    data: dict[str, Any],
+    upcasts: Mapping[tuple[type[Struct], int], Upcast],
+    present: int,
+) -> dict[str, Any]:
+    """Lift data of an older version to the present one."""
+    if version > present:
+        raise StoreNewer(problem="unknown_version", found=version, limit=present)
+    for step in range(version, present):
+        data = upcasts[body_type, step](data)
+    return data

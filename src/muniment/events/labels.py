@@ -1,0 +1,74 @@
+"""An event's fields: the labels under which its values are committed, one commitment each.
+
+A label is ASCII and stable for ever. For most kinds the labels are the field names of the meta body. A turn has:
+
+| label | value | cell |
+|---|---|---|
+| `actor`, `source`, `delivery` | as in `TurnMeta` | meta |
+| `tools` | list of tool observations without summaries | meta |
+| `host_ref/<i>` | a reference without its label | meta |
+| `message/<i>` | role, authority, speaker, observed time | meta |
+| `message/<i>/content/<j>` | one part | content |
+| `tools/<i>/summary`, `host_ref/<i>/label` | text | content |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart
+from muniment.events.records import MetaBody, TurnContent, TurnMeta
+from muniment.kernel.canonical import encode, encode_plain, scan
+
+
+def meta_fields(body: MetaBody) -> Iterator[tuple[str, bytes]]:
+    """Yield label and canonical JSON of every field in a meta body."""
+    if not isinstance(body, TurnMeta):
+        for label in body.__struct_fields__:
+            yield label, encode_plain(getattr(body, label))
+        return
+    yield "actor", encode_plain(body.actor)
+    yield "source", encode_plain(body.source)
+    yield "delivery", encode_plain(body.delivery)
+    if body.tools:
+        yield "tools", encode_plain(body.tools)
+    for place, reference in enumerate(body.host_refs):
+        yield f"host_ref/{place}", encode_plain(reference)
+    for place, head in enumerate(body.messages):
+        yield f"message/{place}", encode_plain(head)
+
+
+def content_fields(body: TurnContent) -> Iterator[tuple[str, bytes]]:
+    """Yield label and canonical JSON of every field in a turn's content."""
+    for place, parts in enumerate(body.parts):
+        for index, part in enumerate(parts):
+            yield part_label(place, index), encode_part(part)
+    for place, summary in enumerate(body.summaries):
+        yield f"tools/{place}/summary", encode_plain(summary)
+    for place, label in enumerate(body.labels):
+        if label is not None:
+            yield f"host_ref/{place}/label", encode_plain(label)
+
+
+def part_label(message: int, part: int) -> str:
+    """Return the label of one part of one message."""
+    return f"message/{message}/content/{part}"
+
+
+def encode_part(part: Part) -> bytes:
+    """Return the canonical JSON of a part.
+
+    Only what a tool was given or gave back is JSON from outside and may leave the plain profile (floats, keys that are
+    not ASCII); those parts take the wide road.
+    """
+    if isinstance(part, ToolCallPart) and not _is_plain(part.arguments):
+        named = {"id": part.id} if part.id is not None else {}
+        return encode({"type": "tool_call", "name": part.name, "arguments": part.arguments, **named})
+    if isinstance(part, ToolCallResponsePart) and not _is_plain(part.response):
+        named = {"id": part.id} if part.id is not None else {}
+        return encode({"type": "tool_call_response", "response": part.response, **named})
+    return encode_plain(part)
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, str) or scan(value)

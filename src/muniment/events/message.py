@@ -1,0 +1,127 @@
+"""Messages and their parts: the OpenTelemetry GenAI vocabulary, with roles and authorities.
+
+Part types follow the OpenTelemetry semantic conventions for generative AI (`text`, `reasoning`, `tool_call`,
+`tool_call_response`, `blob`, `file`, `uri`). Authorities follow BEHAVIOUR TR-05; the default of each role TR-06.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+
+class Role(StrEnum):
+    """Who speaks in the protocol between host and model."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    SYSTEM = "system"
+
+
+class Authority(StrEnum):
+    """How much a statement may be relied on, and who it is meant for (BEHAVIOUR TR-05)."""
+
+    USER_ASSERTED = "user_asserted"
+    ASSISTANT_UTTERANCE = "assistant_utterance"
+    ASSISTANT_SELF_CLAIM = "assistant_self_claim"
+    RUNTIME_OBSERVATION = "runtime_observation"
+    WORLD_OBSERVATION = "world_observation"
+    PROGRAM_MEMORY_CANONICAL = "program_memory_canonical"
+    ARCHIVE_EVIDENCE = "archive_evidence"
+    SUBJECT_PROJECTION = "subject_projection"
+    SOUL_GOVERNANCE = "soul_governance"
+    PRIVATE_GARDEN_INTERNAL = "private_garden_internal"
+    OPERATOR_DIAGNOSTIC = "operator_diagnostic"
+    EXTERNAL_CONTENT = "external_content"
+    LEGACY_TRANSCRIPT = "legacy_transcript"
+
+
+DEFAULT_AUTHORITY: dict[Role, Authority] = {
+    Role.USER: Authority.USER_ASSERTED,
+    Role.ASSISTANT: Authority.ASSISTANT_UTTERANCE,
+    Role.TOOL: Authority.LEGACY_TRANSCRIPT,
+    Role.SYSTEM: Authority.LEGACY_TRANSCRIPT,
+}
+
+
+class TextPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="text"):
+    """Words."""
+
+    content: str
+
+
+class ReasoningPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="reasoning"):
+    """What a model wrote for itself before it answered."""
+
+    content: str
+
+
+class ToolCallPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="tool_call"):
+    """A call that the model asked for. `arguments` is any JSON value."""
+
+    name: str
+    id: str | None = None
+    arguments: Any = None
+
+
+class ToolCallResponsePart(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="tool_call_response"
+):
+    """What a call returned. `response` is any JSON value; `id` is that of the call."""
+
+    response: Any = None
+    id: str | None = None
+
+
+class BlobPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="blob"):
+    """Bytes given inline; in JSON they are base64."""
+
+    content: bytes
+    mime_type: str | None = None
+    modality: str | None = None
+
+
+class FilePart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="file"):
+    """A file that a provider keeps under an id."""
+
+    file_id: str
+    mime_type: str | None = None
+    modality: str | None = None
+
+
+class UriPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="uri"):
+    """Something that lives at an address. The store never fetches it."""
+
+    uri: str
+    mime_type: str | None = None
+    modality: str | None = None
+
+
+Part = TextPart | ReasoningPart | ToolCallPart | ToolCallResponsePart | BlobPart | FilePart | UriPart
+
+
+class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One message of a turn, as a host hands it over (BEHAVIOUR TR-04).
+
+    `content` is text or a list of parts. `authority` defaults by role, the speaker to the turn's, `observed_ms` (UTC
+    milliseconds) 0 means "now" (TR-22).
+    """
+
+    role: Role
+    content: str | list[Part]
+    authority: Authority | None = None
+    speaker_id: str | None = None
+    speaker_kind: str | None = None
+    observed_ms: int = 0
+
+    def parts(self) -> list[Part]:
+        """Return the content as parts; plain text is one text part."""
+        return [TextPart(content=self.content)] if isinstance(self.content, str) else self.content
+
+
+def is_blank(part: Part) -> bool:
+    """Tell whether a part says nothing: words that are all blanks. A call, a result or a file always says something."""
+    return isinstance(part, TextPart | ReasoningPart) and not part.content.strip()

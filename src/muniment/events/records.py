@@ -1,0 +1,175 @@
+"""The events: what is written to the log, kind by kind.
+
+An event has up to two parts that are sealed apart. `meta` says who, where and how; `content` is what somebody wrote.
+Erasing destroys the key of `content` and leaves `meta`, so whatever a person may ask to be forgotten belongs into `content`
+(decision 0003). Every body below is version 1 of its kind; `VERSION` counts up when a body changes shape, and
+`events.cells` then learns to read the old shape. Fields are only ever added with a default, and a default never changes:
+commitments are made over the fields as they are spelled here.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from muniment.events.message import Authority, Part, Role
+from muniment.events.turn import Attribution, Delivery, Relation, Source, Visibility
+
+
+class EventKind(StrEnum):
+    """The kinds of event of this release."""
+
+    SPACE_OPENED = "space.opened"
+    CONVERSATION_OPENED = "conversation.opened"
+    ALIAS_RECORDED = "alias.recorded"
+    TURN_COMMITTED = "turn.committed"
+    TURN_LIFECYCLE = "turn.lifecycle"
+    KEY_ROTATED = "key.rotated"
+    EXPORT_ISSUED = "export.issued"
+
+
+class Transition(StrEnum):
+    """What may be asked of a turn or conversation (BEHAVIOUR LC-02); the header of its event names it in `reason`."""
+
+    ARCHIVE = "archive"
+    RESTORE = "restore"
+    MASK = "mask"
+    UNMASK = "unmask"
+    DELETE_RAW = "delete_raw"
+
+
+class RotationCause(StrEnum):
+    """Why the key of a space was replaced; the header of `key.rotated` names it in `reason`."""
+
+    ERASURE = "erasure"
+    REQUESTED = "requested"
+
+
+class SpaceOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Position 0 of every log: the space has a name."""
+
+    name: str
+
+
+class ConversationOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The first event of a conversation's stream: its names."""
+
+    channel: str
+    conversation: str
+
+
+class AliasRecorded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """For this subject the chat id stands for the conversation in whose stream this is (BEHAVIOUR SC-06)."""
+
+    subject: str
+    channel: str
+    chat: str
+
+
+class DeliveryRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The turn's own id and what became of it."""
+
+    turn: str
+    status: Delivery
+    external: bool = False
+    candidates: list[str] = []
+
+
+class MessageHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A message without its words."""
+
+    role: Role
+    authority: Authority
+    speaker_id: str
+    speaker_kind: str
+    observed_ms: int
+
+
+class ToolRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A tool observation without its summary."""
+
+    id: str
+    tool: str
+    external: bool = False
+
+
+class ReferenceRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A host reference without its label."""
+
+    host: str
+    type: str
+    id: str
+    relation: Relation
+    visibility: Visibility
+
+
+class TurnMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Who, where and how of a committed turn; it outlives the words."""
+
+    actor: Attribution
+    source: Source
+    delivery: DeliveryRecord
+    messages: list[MessageHead]
+    tools: list[ToolRecord] = []
+    host_refs: list[ReferenceRecord] = []
+
+
+class TurnContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What was written in a turn: the parts of each message, the summaries and labels beside them.
+
+    `digest` is the keyed digest of the turn as it was handed over; a repeat is held against it. It dies with the words
+    (decision 0007) and is no field: nothing commits to it.
+    """
+
+    parts: list[list[Part]]
+    digest: bytes
+    summaries: list[str] = []
+    labels: list[str | None] = []
+
+
+class LifecycleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Who asked for a transition, why and when. What and which is in the header."""
+
+    reason: str
+    requester: str
+    requested_ms: int
+
+
+class TurnLifecycle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A transition of one turn (`refs.turn`) or of all turns of a conversation up to one (`refs.through`)."""
+
+    request: LifecycleRequest
+
+
+class KeyRotated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """From here on the keyring is wrapped by this version of the space key."""
+
+    version: int
+
+
+class ExportGrant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Under which view a certified export was issued, to whom and what for."""
+
+    view: str
+    recipient: str | None = None
+    purpose: str | None = None
+
+
+class ExportIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A certified export of a conversation (`refs.stream`) up to an event of it (`refs.through`)."""
+
+    export: ExportGrant
+
+
+MetaBody = SpaceOpened | ConversationOpened | AliasRecorded | TurnMeta | TurnLifecycle | KeyRotated | ExportIssued
+
+META_BODIES: dict[EventKind, type[MetaBody]] = {
+    EventKind.SPACE_OPENED: SpaceOpened,
+    EventKind.CONVERSATION_OPENED: ConversationOpened,
+    EventKind.ALIAS_RECORDED: AliasRecorded,
+    EventKind.TURN_COMMITTED: TurnMeta,
+    EventKind.TURN_LIFECYCLE: TurnLifecycle,
+    EventKind.KEY_ROTATED: KeyRotated,
+    EventKind.EXPORT_ISSUED: ExportIssued,
+}

@@ -1,0 +1,23 @@
+"""JSON Schemas of the events, generated from the structs; `schemas/events/` keeps them and CI compares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from muniment.events.cells import VERSIONS
+from muniment.events.records import META_BODIES, EventKind, TurnContent
+from muniment.events.turn import Turn
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def event_schemas() -> dict[str, dict[str, Any]]:
+    """Return the schema of every event body (`<kind>.<cell>.v<version>`) and of the turn that hosts hand over."""
+    bodies: dict[str, type[msgspec.Struct]] = {
+        f"{kind}.meta.v{VERSIONS[body]}": body for kind, body in META_BODIES.items()
+    }
+    bodies[f"{EventKind.TURN_COMMITTED}.content.v{VERSIONS[TurnContent]}"] = TurnContent
+    bodies["turn"] = Turn
+    return {name: {"$schema": DIALECT, **msgspec.json.schema(body)} for name, body in bodies.items()}

@@ -1,0 +1,172 @@
+"""A turn: what one exchange delivered, as a host hands it over (BEHAVIOUR TR-01 to TR-08, AC-01 to AC-03, HR-01).
+
+A turn is a list of messages in order; the last assistant message is the answer, what stands between the user's words and
+the answer (calls, results, system text) are steps. What of it is kept is decided in `governance.admission`, not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from muniment.events.identity import DEFAULT_CHANNEL, Channel, ChatId, ConversationId, SpaceName, SubjectId, TurnId
+from muniment.events.message import Message, Role, ToolCallPart, is_blank
+
+
+class Delivery(StrEnum):
+    """What became of the exchange (BEHAVIOUR TR-02)."""
+
+    DELIVERED = "delivered"
+    USER_ONLY = "user_only"
+    UPSTREAM_FAILED = "upstream_failed"
+    CANCELLED = "cancelled"
+    INCOMPLETE_STREAM = "incomplete_stream"
+    REJECTED_BY_POLICY = "rejected_by_policy"
+
+
+class Ingress(StrEnum):
+    """What started a turn: a person, or the host itself."""
+
+    USER = "user"
+    SYSTEM = "system"
+
+
+class Protocol(StrEnum):
+    """The protocol that a turn came through (BEHAVIOUR TR-03)."""
+
+    OPENAI_CHAT = "openai_chat"
+    OPENAI_RESPONSES = "openai_responses"
+    OLLAMA_CHAT = "ollama_chat"
+    OLLAMA_GENERATE = "ollama_generate"
+    NATIVE = "native"
+
+
+class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where a turn came from (BEHAVIOUR TR-03). The conversation hint is what the client called its conversation."""
+
+    ingress: Ingress = Ingress.USER
+    channel: str | None = None
+    provider: str | None = None
+    protocol: Protocol = Protocol.NATIVE
+    endpoint: str | None = None
+    model_alias: str | None = None
+    model: str | None = None
+    request_id: str | None = None
+    conversation_hint: str | None = None
+
+
+class Attribution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Who is behind a turn: seven values that are never merged (BEHAVIOUR AC-01).
+
+    As handed over, each may be absent; `attributed` fills the absent ones.
+    """
+
+    speaker_id: str | None = None
+    speaker_kind: str | None = None
+    subject: str | None = None
+    acting_subject: str | None = None
+    mounted_subject: str | None = None
+    agent_id: str | None = None
+    trigger: str | None = None
+
+
+class ToolObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the host noted about the use of a tool: a summary, never a raw result (BEHAVIOUR TR-07)."""
+
+    id: str
+    tool: str
+    summary: str = ""
+    external: bool = False
+
+
+class Relation(StrEnum):
+    """How a business object relates to the turn (BEHAVIOUR HR-01)."""
+
+    ORIGIN = "origin"
+    EVIDENCE_FOR = "evidence_for"
+    TRIGGER = "trigger"
+    RELATED = "related"
+
+
+class Visibility(StrEnum):
+    """For whom a host reference was recorded (BEHAVIOUR HR-01)."""
+
+    INTERNAL = "internal"
+    HOST_UI = "host_ui"
+    MODEL_CONTEXT = "model_context"
+    OPERATOR_AUDIT = "operator_audit"
+    EXPORT = "export"
+
+
+class HostReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An opaque pointer into the host's own data; the store never parses it (BEHAVIOUR HR-01)."""
+
+    host: str
+    type: str
+    id: str
+    relation: Relation = Relation.RELATED
+    visibility: Visibility = Visibility.INTERNAL
+    label: str | None = None
+
+
+class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a host commits (BEHAVIOUR TR-01).
+
+    A turn names its conversation by `conversation`, or by `chat` alone, which then serves as conversation id (SC-05).
+    With both, `chat` becomes an alias of the conversation for this turn's mounted subject (SC-06).
+    """
+
+    turn: TurnId
+    subject: SubjectId
+    messages: list[Message]
+    conversation: ConversationId | None = None
+    channel: Channel = DEFAULT_CHANNEL
+    space: SpaceName | None = None
+    chat: ChatId | None = None
+    delivery: Delivery = Delivery.DELIVERED
+    source: Source = Source()
+    actor: Attribution | None = None
+    tools: list[ToolObservation] = []
+    host_refs: list[HostReference] = []
+    external: bool = False
+    candidates: list[str] = []
+
+
+def attributed(actor: Attribution | None, subject: SubjectId) -> Attribution:
+    """Fill the absent values of an attribution: identities with the subject, the kind with "subject" (AC-02)."""
+    given = actor or Attribution()
+    return Attribution(
+        speaker_id=given.speaker_id or subject,
+        speaker_kind=given.speaker_kind or "subject",
+        subject=given.subject or subject,
+        acting_subject=given.acting_subject or subject,
+        mounted_subject=given.mounted_subject or subject,
+        agent_id=given.agent_id or subject,
+        trigger=given.trigger,
+    )
+
+
+def input_of_history(history: Sequence[Message]) -> list[Message]:
+    """Return this turn's input from a full protocol history: the user messages after the last assistant entry.
+
+    An empty assistant entry and one that only calls tools are boundaries too. Keeps no state (BEHAVIOUR TR-08).
+    """
+    boundaries = [place for place, message in enumerate(history) if message.role is Role.ASSISTANT]
+    after = boundaries[-1] + 1 if boundaries else 0
+    return [message for message in history[after:] if message.role is Role.USER]
+
+
+def answer_index(messages: Sequence[Message]) -> int | None:
+    """Return the place of the answer: the last assistant message that says something beyond calling tools."""
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if message.role is Role.ASSISTANT and says_something(message):
+            return place
+    return None
+
+
+def says_something(message: Message) -> bool:
+    """Tell whether a message holds words or files, not only tool calls and blanks."""
+    return any(not isinstance(part, ToolCallPart) and not is_blank(part) for part in message.parts())
