@@ -1,0 +1,1 @@
+"""The gates: laws first, examples second, vectors for bytes."""
