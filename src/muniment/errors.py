@@ -138,13 +138,6 @@ class AliasConflict(MunimentError):
     kind = Kind.CONFLICT
 
 
-class TransitionRefused(MunimentError):
-    """The lifecycle does not lead from the present state to the one that was asked for."""
-
-    code = "lifecycle.refused"
-    kind = Kind.CONFLICT
-
-
 # --- keys -----------------------------------------------------------------------------------------------------------
 
 

@@ -1,8 +1,8 @@
 """From what a caller hands over to a typed value, or one refusal.
 
-msgspec quotes the offending input in its messages; the binder keeps the path (made of our own field names) and a word from
-the table below, and drops the rest. A struct that a caller built in Python is checked like any other input: it is encoded
-and decoded once, which also means that nobody can change it afterwards.
+msgspec quotes the offending input in its messages; the binder keeps the path (made of our own field names) and a word
+from the table below, and drops the rest. A struct that a caller built in Python is checked like any other input: it
+is encoded and decoded once, which also means that nobody can change it afterwards.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Cells in clear: how the parts of an event are packed before they are sealed, and read again for ever.
 
-A packed cell is msgpack `[version, seed, body]`: the version of the body's shape, the 32-byte seed of its salts, the body.
-Reading looks at the version first. The present version is decoded straight into its struct; an older one is decoded as
-plain data and lifted, version by version, by the functions in `UPCASTS`, each of which turns the data of version n into
-that of n + 1. A stored cell is never rewritten for it.
+A packed cell is msgpack `[version, seed, body]`: the version of the body's shape, the 32-byte seed of its salts, the
+body. Reading looks at the version first. The present version is decoded straight into its struct; an older one is
+decoded as plain data and lifted, version by version, by the functions in `UPCASTS`, each of which turns the data of
+version n into that of n + 1. A stored cell is never rewritten for it.
 """
 
 from __future__ import annotations

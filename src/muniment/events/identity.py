@@ -1,8 +1,8 @@
 """Names that hosts give: spaces, channels, conversations, chats, turns, subjects.
 
 A name is canonical text: not empty, no blanks at its ends, no control characters, at most 512 bytes. Anything else is
-refused, never trimmed (BEHAVIOUR SC-03). A name becomes a storage key only through a keyed digest of its length-prefixed
-parts (`kernel.digest`), so that `a__b / c` and `a / b__c` stay two things (SC-04).
+refused, never trimmed (BEHAVIOUR SC-03). A name becomes a storage key only through a keyed digest of its
+length-prefixed parts (`kernel.digest`), so that `a__b / c` and `a / b__c` stay two things (SC-04).
 """
 
 from __future__ import annotations

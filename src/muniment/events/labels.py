@@ -5,7 +5,8 @@ A label is ASCII and stable for ever. For most kinds the labels are the field na
 | label | value | cell |
 |---|---|---|
 | `actor`, `source`, `delivery` | as in `TurnMeta` | meta |
-| `tools` | list of tool observations without summaries | meta |
+| `tools` | list of tool observations without summaries, when there are any | meta |
+| `external`, `candidates` | as in `TurnMeta`, when they say something | meta |
 | `host_ref/<i>` | a reference without its label | meta |
 | `message/<i>` | role, authority, speaker, observed time | meta |
 | `message/<i>/content/<j>` | one part | content |
@@ -32,6 +33,10 @@ def meta_fields(body: MetaBody) -> Iterator[tuple[str, bytes]]:
     yield "delivery", encode_plain(body.delivery)
     if body.tools:
         yield "tools", encode_plain(body.tools)
+    if body.external:
+        yield "external", encode_plain(body.external)
+    if body.candidates:
+        yield "candidates", encode_plain(body.candidates)
     for place, reference in enumerate(body.host_refs):
         yield f"host_ref/{place}", encode_plain(reference)
     for place, head in enumerate(body.messages):

@@ -1,10 +1,10 @@
 """The events: what is written to the log, kind by kind.
 
 An event has up to two parts that are sealed apart. `meta` says who, where and how; `content` is what somebody wrote.
-Erasing destroys the key of `content` and leaves `meta`, so whatever a person may ask to be forgotten belongs into `content`
-(decision 0003). Every body below is version 1 of its kind; `VERSION` counts up when a body changes shape, and
-`events.cells` then learns to read the old shape. Fields are only ever added with a default, and a default never changes:
-commitments are made over the fields as they are spelled here.
+Erasing destroys the key of `content` and leaves `meta`, so whatever a person may ask to be forgotten belongs into
+`content` (decision 0003). Every body below is version 1 of its kind; `VERSION` counts up when a body changes shape,
+and `events.cells` then learns to read the old shape. Fields are only ever added with a default, and a default never
+changes: commitments are made over the fields as they are spelled here.
 """
 
 from __future__ import annotations
@@ -72,8 +72,6 @@ class DeliveryRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     turn: str
     status: Delivery
-    external: bool = False
-    candidates: list[str] = []
 
 
 class MessageHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -113,6 +111,8 @@ class TurnMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     messages: list[MessageHead]
     tools: list[ToolRecord] = []
     host_refs: list[ReferenceRecord] = []
+    external: bool = False
+    candidates: list[str] = []
 
 
 class TurnContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

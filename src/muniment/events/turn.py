@@ -1,7 +1,8 @@
 """A turn: what one exchange delivered, as a host hands it over (BEHAVIOUR TR-01 to TR-08, AC-01 to AC-03, HR-01).
 
-A turn is a list of messages in order; the last assistant message is the answer, what stands between the user's words and
-the answer (calls, results, system text) are steps. What of it is kept is decided in `governance.admission`, not here.
+A turn is a list of messages in order; the last assistant message is the answer, what stands between the user's words
+and the answer (calls, results, system text) are steps. What of it is kept is decided in `governance.admission`, not
+here.
 """
 
 from __future__ import annotations

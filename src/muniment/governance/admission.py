@@ -1,0 +1,154 @@
+"""What a commit keeps of a turn (BEHAVIOUR TR-09 to TR-14, TR-22, AC-02, AC-03; DESIGN §6).
+
+| delivery status | kept |
+|---|---|
+| delivered | every message that says something: user input, steps, answer |
+| user_only, upstream_failed, cancelled | the user messages that say something |
+| incomplete_stream, rejected_by_policy | nothing |
+
+A turn of which nothing is left is not an error; it is skipped with one reason. Too large is refused, never cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from msgspec import Struct
+
+from muniment.errors import InvalidInput, LimitExceeded
+from muniment.events.identity import check_name
+from muniment.events.message import DEFAULT_AUTHORITY, Message, Part, Role, ToolCallResponsePart, is_blank
+from muniment.events.records import DeliveryRecord, MessageHead, ReferenceRecord, ToolRecord, TurnMeta
+from muniment.events.turn import Attribution, Delivery, Turn, attributed
+from muniment.governance.limits import Limits
+
+OBSERVED_MS_MAX = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
+
+
+class Skip(StrEnum):
+    """Why nothing of a turn was kept (BEHAVIOUR TR-13)."""
+
+    EMPTY_DELIVERED_TURN = "empty_delivered_turn"
+    EMPTY_USER_TURN = "empty_user_turn"
+    EMPTY_FAILED_TURN = "empty_failed_turn"
+    EMPTY_CANCELLED_TURN = "empty_cancelled_turn"
+    INCOMPLETE_STREAM = "incomplete_stream"
+    REJECTED_BY_POLICY = "rejected_by_policy"
+
+
+ALL_ROLES = frozenset(Role)
+USER_ALONE = frozenset({Role.USER})
+
+# delivery status -> the roles kept, and the reason when that leaves nothing
+KEPT: dict[Delivery, tuple[frozenset[Role], Skip]] = {
+    Delivery.DELIVERED: (ALL_ROLES, Skip.EMPTY_DELIVERED_TURN),
+    Delivery.USER_ONLY: (USER_ALONE, Skip.EMPTY_USER_TURN),
+    Delivery.UPSTREAM_FAILED: (USER_ALONE, Skip.EMPTY_FAILED_TURN),
+    Delivery.CANCELLED: (USER_ALONE, Skip.EMPTY_CANCELLED_TURN),
+    Delivery.INCOMPLETE_STREAM: (frozenset(), Skip.INCOMPLETE_STREAM),
+    Delivery.REJECTED_BY_POLICY: (frozenset(), Skip.REJECTED_BY_POLICY),
+}
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """What is written: the meta body, the words beside it, and the time, which is never before an observed time."""
+
+    time_ms: int
+    meta: TurnMeta
+    parts: list[list[Part]]
+    summaries: list[str]
+    labels: list[str | None]
+
+
+def admit(turn: Turn, limits: Limits, now_ms: int) -> Kept | Skip:
+    """Decide what is kept of a turn at a time; raise `InvalidInput` or `LimitExceeded` for one that is refused."""
+    _check_counts(turn, limits)
+    _check_names(turn)
+    roles, skip = KEPT[turn.delivery]
+    kept = [
+        (message, parts)
+        for message, parts in ((message, message.parts()) for message in turn.messages if message.role in roles)
+        if _says_something(parts)
+    ]
+    if not kept:
+        return skip
+    actor = attributed(turn.actor, turn.subject)
+    heads = [_head(message, actor, now_ms) for message, _ in kept]
+    return Kept(
+        time_ms=max(now_ms, *(head.observed_ms for head in heads)),
+        meta=TurnMeta(
+            actor=actor,
+            source=turn.source,
+            delivery=DeliveryRecord(turn=turn.turn, status=turn.delivery),
+            messages=heads,
+            tools=[ToolRecord(id=tool.id, tool=tool.tool, external=tool.external) for tool in turn.tools],
+            host_refs=[
+                ReferenceRecord(
+                    host=ref.host, type=ref.type, id=ref.id, relation=ref.relation, visibility=ref.visibility
+                )
+                for ref in turn.host_refs
+            ],
+            external=turn.external,
+            candidates=turn.candidates,
+        ),
+        parts=[parts for _, parts in kept],
+        summaries=[tool.summary for tool in turn.tools],
+        labels=[ref.label for ref in turn.host_refs] if any(ref.label for ref in turn.host_refs) else [],
+    )
+
+
+def _says_something(parts: list[Part]) -> bool:
+    return any(isinstance(part, ToolCallResponsePart) or not is_blank(part) for part in parts)
+
+
+def _head(message: Message, actor: Attribution, now_ms: int) -> MessageHead:
+    if not 0 <= message.observed_ms <= OBSERVED_MS_MAX:
+        raise InvalidInput(at="messages.observed_ms", problem="out_of_range", limit=OBSERVED_MS_MAX)
+    return MessageHead(
+        role=message.role,
+        authority=message.authority or DEFAULT_AUTHORITY[message.role],
+        speaker_id=message.speaker_id or actor.speaker_id or "",
+        speaker_kind=message.speaker_kind or actor.speaker_kind or "",
+        observed_ms=message.observed_ms or now_ms,
+    )
+
+
+def _check_counts(turn: Turn, limits: Limits) -> None:
+    counts = [
+        ("messages", len(turn.messages), limits.turn_messages_max),
+        ("host_refs", len(turn.host_refs), limits.turn_host_refs_max),
+        ("tools", len(turn.tools), limits.turn_tools_max),
+        ("candidates", len(turn.candidates), limits.turn_candidates_max),
+    ]
+    for place, message in enumerate(turn.messages):
+        if not isinstance(message.content, str):
+            counts.append((f"messages[{place}].content", len(message.content), limits.message_parts_max))
+    for at, found, limit in counts:
+        if found > limit:
+            raise LimitExceeded(at=at, problem="too_many", limit=limit, found=found)
+
+
+def _check_names(turn: Turn) -> None:
+    check_name(turn.turn, at="turn")
+    check_name(turn.subject, at="subject")
+    check_name(turn.channel, at="channel")
+    named = {"conversation": turn.conversation, "chat": turn.chat, "space": turn.space}
+    for at, name in named.items():
+        if name is not None:
+            check_name(name, at=at)
+    if turn.conversation is None and turn.chat is None:
+        raise InvalidInput(at="conversation", problem="missing_field")
+
+
+def check_sizes(part_bytes: Iterable[Iterable[int]], limits: Limits) -> None:
+    """Refuse a message or a turn whose parts, as canonical JSON, are larger than allowed."""
+    total = 0
+    for place, sizes in enumerate(part_bytes):
+        size = sum(sizes)
+        total += size
+        if size > limits.message_bytes_max:
+            at = f"messages[{place}]"
+            raise LimitExceeded(at=at, problem="too_large", limit=limits.message_bytes_max, found=size)
+    if total > limits.turn_bytes_max:
+        raise LimitExceeded(at="messages", problem="too_large", limit=limits.turn_bytes_max, found=total)

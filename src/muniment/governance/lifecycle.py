@@ -1,0 +1,98 @@
+"""The life of a turn: one table, and the fold over it.
+
+States move towards less content; the only way back is an audited unmask while the content is still there (DESIGN §6,
+BEHAVIOUR LC-01, LC-02, LC-14). A transition that the table does not know for a state changes nothing: a repeat is a
+no-op, and so is every request about a turn whose content is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from itertools import pairwise
+
+from msgspec import Struct
+
+from muniment.events.records import Transition
+
+
+class Phase(StrEnum):
+    """Where a turn is in its life. `masked_archived` is masked for every view; it remembers what unmask returns to."""
+
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+    MASKED = "masked"
+    MASKED_ARCHIVED = "masked_archived"
+    RAW_DELETED = "raw_deleted"
+
+
+# The only place that knows what may happen to a turn. guide/lifecycle.md is generated from it.
+NEXT: dict[Phase, dict[Transition, Phase]] = {
+    Phase.ACTIVE: {
+        Transition.ARCHIVE: Phase.ARCHIVED,
+        Transition.MASK: Phase.MASKED,
+        Transition.DELETE_RAW: Phase.RAW_DELETED,
+    },
+    Phase.ARCHIVED: {
+        Transition.RESTORE: Phase.ACTIVE,
+        Transition.MASK: Phase.MASKED_ARCHIVED,
+        Transition.DELETE_RAW: Phase.RAW_DELETED,
+    },
+    Phase.MASKED: {
+        Transition.ARCHIVE: Phase.MASKED_ARCHIVED,
+        Transition.UNMASK: Phase.ACTIVE,
+        Transition.DELETE_RAW: Phase.RAW_DELETED,
+    },
+    Phase.MASKED_ARCHIVED: {
+        Transition.UNMASK: Phase.ARCHIVED,
+        Transition.DELETE_RAW: Phase.RAW_DELETED,
+    },
+    Phase.RAW_DELETED: {},
+}
+
+MASKED_PHASES = frozenset({Phase.MASKED, Phase.MASKED_ARCHIVED})
+
+
+class Step(Struct, frozen=True):
+    """A lifecycle event as the fold sees it: which transition, of which turns (`first` to `last`, both included)."""
+
+    transition: Transition
+    first: int
+    last: int
+
+
+def after(phase: Phase, transition: Transition) -> Phase:
+    """Return the phase that a transition leads to; the same phase when it changes nothing."""
+    return NEXT[phase].get(transition, phase)
+
+
+def phase_of(turn: int, steps: Iterable[Step]) -> Phase:
+    """Fold the steps, in log order, that concern a turn (by its sequence) into its phase."""
+    phase = Phase.ACTIVE
+    for step in steps:
+        if step.first <= turn <= step.last:
+            phase = NEXT[phase].get(step.transition, phase)
+    return phase
+
+
+class Run(Struct, frozen=True):
+    """Consecutive turns in the same phase: `first` to `last`, both included."""
+
+    first: int
+    last: int
+    phase: Phase
+
+
+def runs(turns: int, steps: Iterable[Step]) -> list[Run]:
+    """Fold steps over all turns 1..`turns` at once: the phases as runs, in order.
+
+    Works on the borders that the steps draw, so that a conversation of a million turns with ten steps costs ten steps.
+    """
+    steps = list(steps)
+    borders = {1, turns + 1}
+    for step in steps:
+        borders.update(border for border in (step.first, step.last + 1) if 1 <= border <= turns)
+    edges = sorted(borders)
+    if turns < 1:
+        return []
+    return [Run(first=first, last=beyond - 1, phase=phase_of(first, steps)) for first, beyond in pairwise(edges)]

@@ -1,0 +1,22 @@
+"""Sizes that are refused, never cut (DESIGN §6). Each has a name and a unit; a store may be opened with others."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+MIB = 2**20
+
+
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The limits of a space."""
+
+    message_bytes_max: int = MIB
+    message_parts_max: int = 1024
+    turn_bytes_max: int = 4 * MIB
+    turn_messages_max: int = 256
+    turn_host_refs_max: int = 64
+    turn_tools_max: int = 256
+    turn_candidates_max: int = 256
+    page_turns_max: int = 500
+    page_turns_default: int = 50
+    report_items_max: int = 1000

@@ -1,0 +1,269 @@
+"""What a view yields of a turn: the slice, and a report of everything that was withheld.
+
+`judge` decides, once, for every message, part, reference and label of a turn; `cut` renders its decision as a
+`SliceTurn` and `disclosed_labels` as the set of fields that an export may disclose. Both read the same judgement, so
+that what a proof shows is what a page shows. Content that is withheld is absent, never an empty string or a
+placeholder (RP-04).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import UNSET, Struct, UnsetType
+
+from muniment.events.identity import TurnId, message_id
+from muniment.events.labels import part_label
+from muniment.events.message import Authority, Part, Role, ToolCallPart, is_blank
+from muniment.events.records import ReferenceRecord, TurnContent, TurnMeta
+from muniment.events.turn import Attribution, Delivery, HostReference, Source, ToolObservation
+from muniment.governance.lifecycle import Phase
+from muniment.governance.views import (
+    SHOWS,
+    SHOWS_LABELS,
+    SHOWS_ORIGIN,
+    SHOWS_REFERENCES,
+    Reason,
+    View,
+    place_of,
+    withheld_by_authority,
+    withheld_by_phase,
+)
+
+
+class TurnRecord(Struct, frozen=True, kw_only=True):
+    """A turn as the log has it: the fold of its commit and of what came later. `content` is None when not read."""
+
+    position: int
+    sequence: int
+    time_ms: int
+    phase: Phase
+    meta: TurnMeta
+    content: TurnContent | None
+
+
+class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A message as a view shows it. `parts` is absent when the whole content is withheld, and `redacted` says so."""
+
+    id: str
+    role: Role
+    authority: Authority
+    speaker_id: str
+    speaker_kind: str
+    observed_ms: int
+    redacted: bool = False
+    parts: list[Part] | UnsetType = UNSET
+
+
+class SliceTurn(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A turn as a view shows it. `source`, `tools` and `external` are there in the views that show origin (RP-11)."""
+
+    turn: str
+    sequence: int
+    position: int
+    phase: Phase
+    delivery: Delivery
+    committed_ms: int
+    actor: Attribution
+    messages: list[SliceMessage]
+    host_refs: list[HostReference] = []
+    source: Source | UnsetType = UNSET
+    tools: list[ToolObservation] | UnsetType = UNSET
+    external: bool | UnsetType = UNSET
+
+
+class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing withheld: where, why, and from which view (BEHAVIOUR RP-06). Places count from 0 within the turn."""
+
+    turn: str
+    reason: Reason
+    view: View
+    message: str | None = None
+    part: int | None = None
+    host_ref: int | None = None
+    authority: Authority | None = None
+
+
+class SliceAudit(Struct, frozen=True, kw_only=True):
+    """What was read and withheld, in numbers (BEHAVIOUR RP-07)."""
+
+    view: View
+    turns_read: int
+    turns_returned: int
+    messages_redacted: int
+    host_refs_redacted: int
+    reasons: list[Reason]
+
+
+class Judgement(NamedTuple):
+    """The decision about one turn: a reason for what is withheld, None for what is shown."""
+
+    messages: list[Reason | None]
+    parts: list[list[Reason | None]]
+    references: list[Reason | None]
+    labels: list[bool]
+    origin: bool
+    summaries: bool
+
+
+def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
+    """Tell whether judging and showing a turn takes its words; what is not needed is not decrypted."""
+    if withheld_by_phase(phase) is not None:
+        return False
+    return bool(SHOWS[view]) or bool(meta.tools) or bool(meta.host_refs)
+
+
+def judge(view: View, phase: Phase, meta: TurnMeta, content: TurnContent | None) -> Judgement:
+    """Decide what a view shows of a turn. Where the words are not at hand nothing of them is shown."""
+    gone = withheld_by_phase(phase)
+    readable = gone is None and content is not None
+    whole: list[Reason | None] = []
+    parts: list[list[Reason | None]] = []
+    answer = _answer(meta, content) if readable and content is not None else None
+    for place, head in enumerate(meta.messages):
+        reason = gone or withheld_by_authority(view, head.authority)
+        inside: list[Reason | None] = []
+        if reason is None and readable and content is not None:
+            inside = [
+                None if place_of(part, head.role, is_answer=place == answer) in SHOWS[view] else Reason.VIEW_POLICY
+                for part in content.parts[place]
+            ]
+            reason = None if None in inside else Reason.VIEW_POLICY
+        elif reason is None:
+            reason = Reason.VIEW_POLICY
+        whole.append(reason)
+        parts.append(inside)
+    references = [
+        None if ref.visibility in SHOWS_REFERENCES[view] else Reason.HOST_REF_VISIBILITY for ref in meta.host_refs
+    ]
+    labels = [readable and ref.visibility in SHOWS_LABELS[view] for ref in meta.host_refs]
+    origin = view in SHOWS_ORIGIN
+    return Judgement(whole, parts, references, labels, origin, origin and readable)
+
+
+def _answer(meta: TurnMeta, content: TurnContent) -> int | None:
+    for place in range(len(meta.messages) - 1, -1, -1):
+        if meta.messages[place].role is Role.ASSISTANT and any(
+            not isinstance(part, ToolCallPart) and not is_blank(part) for part in content.parts[place]
+        ):
+            return place
+    return None
+
+
+def cut(record: TurnRecord, view: View) -> tuple[SliceTurn, list[RedactionItem]]:
+    """Return the turn as the view shows it, and an item for everything withheld."""
+    meta, content = record.meta, record.content
+    judged = judge(view, record.phase, meta, content)
+    items: list[RedactionItem] = []
+    turn = SliceTurn(
+        turn=meta.delivery.turn,
+        sequence=record.sequence,
+        position=record.position,
+        phase=record.phase,
+        delivery=meta.delivery.status,
+        committed_ms=record.time_ms,
+        actor=meta.actor,
+        messages=[_message(record, place, view, judged, items) for place in range(len(meta.messages))],
+        host_refs=_references(record, view, judged, items) if meta.host_refs else [],
+        source=meta.source if judged.origin else UNSET,
+        tools=_tools(meta, content, judged) if judged.origin else UNSET,
+        external=meta.external if judged.origin else UNSET,
+    )
+    return turn, items
+
+
+def _message(record: TurnRecord, place: int, view: View, judged: Judgement, items: list[RedactionItem]) -> SliceMessage:
+    head = record.meta.messages[place]
+    turn = record.meta.delivery.turn
+    name = message_id(TurnId(turn), place)
+    whole, inside = judged.messages[place], judged.parts[place]
+    shown: list[Part] | UnsetType = UNSET
+    if whole is not None:
+        items.append(RedactionItem(turn=turn, message=name, reason=whole, authority=head.authority, view=view))
+    elif record.content is not None:
+        shown = record.content.parts[place]
+        if any(inside):
+            shown = [part for part, reason in zip(shown, inside, strict=True) if reason is None]
+            items.extend(
+                RedactionItem(turn=turn, message=name, part=index, reason=reason, authority=head.authority, view=view)
+                for index, reason in enumerate(inside)
+                if reason is not None
+            )
+    return SliceMessage(
+        id=name,
+        role=head.role,
+        authority=head.authority,
+        speaker_id=head.speaker_id,
+        speaker_kind=head.speaker_kind,
+        observed_ms=head.observed_ms,
+        redacted=whole is not None,
+        parts=shown,
+    )
+
+
+def _references(record: TurnRecord, view: View, judged: Judgement, items: list[RedactionItem]) -> list[HostReference]:
+    turn = record.meta.delivery.turn
+    labels = record.content.labels if record.content is not None else []
+    shown: list[HostReference] = []
+    for place, reference in enumerate(record.meta.host_refs):
+        hidden = judged.references[place]
+        if hidden is not None:
+            items.append(RedactionItem(turn=turn, host_ref=place, reason=hidden, view=view))
+            continue
+        label = labels[place] if labels else None
+        if label is not None and not judged.labels[place]:
+            items.append(RedactionItem(turn=turn, host_ref=place, reason=Reason.HOST_REF_LABEL, view=view))
+        shown.append(with_label(reference, label if judged.labels[place] else None))
+    return shown
+
+
+def with_label(reference: ReferenceRecord, label: str | None) -> HostReference:
+    """Return a recorded reference as hosts know it."""
+    return HostReference(
+        host=reference.host,
+        type=reference.type,
+        id=reference.id,
+        relation=reference.relation,
+        visibility=reference.visibility,
+        label=label,
+    )
+
+
+def _tools(meta: TurnMeta, content: TurnContent | None, judged: Judgement) -> list[ToolObservation]:
+    summaries = content.summaries if judged.summaries and content is not None else [""] * len(meta.tools)
+    return [
+        ToolObservation(id=tool.id, tool=tool.tool, external=tool.external, summary=summary)
+        for tool, summary in zip(meta.tools, summaries, strict=True)
+    ]
+
+
+def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem]) -> SliceAudit:
+    """Count what a page read, returned and withheld."""
+    return SliceAudit(
+        view=view,
+        turns_read=len(turns),
+        turns_returned=len(turns),
+        messages_redacted=sum(message.redacted for turn in turns for message in turn.messages),
+        host_refs_redacted=sum(item.reason is Reason.HOST_REF_VISIBILITY for item in items),
+        reasons=sorted({item.reason for item in items}),
+    )
+
+
+def disclosed_labels(record: TurnRecord, view: View) -> set[str]:
+    """Return the labels of a turn that an export for a view discloses: exactly what `cut` shows, no more."""
+    judged = judge(view, record.phase, record.meta, record.content)
+    labels = {"actor", "delivery", *(f"message/{place}" for place in range(len(record.meta.messages)))}
+    if judged.origin:
+        labels.update({"source", "tools", "external"})
+    for place, (whole, inside) in enumerate(zip(judged.messages, judged.parts, strict=True)):
+        if whole is None:
+            labels.update(part_label(place, index) for index, reason in enumerate(inside) if reason is None)
+    labels.update(f"host_ref/{place}" for place, hidden in enumerate(judged.references) if hidden is None)
+    labels.update(
+        f"host_ref/{place}/label"
+        for place, (hidden, labelled) in enumerate(zip(judged.references, judged.labels, strict=True))
+        if hidden is None and labelled
+    )
+    if judged.summaries:
+        labels.update(f"tools/{place}/summary" for place in range(len(record.meta.tools)))
+    return labels

@@ -1,0 +1,118 @@
+"""Who sees what: five views, as tables (BEHAVIOUR RP-01 to RP-12, HR-02 to HR-04; DESIGN §6).
+
+The rule for a message, first match wins (RP-03):
+
+1. content erased → `raw_deleted`; masked → `lifecycle_masked`; both also for the raw owner;
+2. the raw owner sees everything else;
+3. authority of a private plane → `private_authority`; operator diagnostics → `operator_only`;
+4. what `SHOWS` does not list for the view → `view_policy`.
+
+guide/views.md is generated from the tables.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from muniment.events.message import Authority, Part, ReasoningPart, Role, ToolCallPart, ToolCallResponsePart
+from muniment.events.turn import Visibility
+from muniment.governance.lifecycle import MASKED_PHASES, Phase
+
+
+class View(StrEnum):
+    """For whom a slice is made."""
+
+    RAW_OWNER = "raw_owner"
+    MODEL_CONTEXT = "model_context"
+    HOST_UI = "host_ui"
+    OPERATOR_AUDIT = "operator_audit"
+    EXPORT = "export"
+
+
+class Reason(StrEnum):
+    """Why something is withheld (BEHAVIOUR RP-05)."""
+
+    RAW_DELETED = "raw_deleted"
+    LIFECYCLE_MASKED = "lifecycle_masked"
+    PRIVATE_AUTHORITY = "private_authority"
+    OPERATOR_ONLY = "operator_only"
+    VIEW_POLICY = "view_policy"
+    HOST_REF_VISIBILITY = "host_ref_visibility"
+    HOST_REF_LABEL = "host_ref_label"
+
+
+class Place(StrEnum):
+    """What a part is within its turn."""
+
+    USER_WORDS = "user_words"
+    ANSWER = "answer"
+    TOOL_STEP = "tool_step"
+    SYSTEM_STEP = "system_step"
+    ASSISTANT_STEP = "assistant_step"
+    REASONING = "reasoning"
+
+
+# view -> the places it shows
+SHOWS: dict[View, frozenset[Place]] = {
+    View.RAW_OWNER: frozenset(Place),
+    View.MODEL_CONTEXT: frozenset(Place) - {Place.REASONING},
+    View.HOST_UI: frozenset({Place.USER_WORDS, Place.ANSWER}),
+    View.OPERATOR_AUDIT: frozenset(),
+    View.EXPORT: frozenset({Place.USER_WORDS, Place.ANSWER}),
+}
+
+# view -> the visibilities of host references it shows (HR-02)
+SHOWS_REFERENCES: dict[View, frozenset[Visibility]] = {
+    View.RAW_OWNER: frozenset(Visibility),
+    View.MODEL_CONTEXT: frozenset({Visibility.MODEL_CONTEXT}),
+    View.HOST_UI: frozenset({Visibility.HOST_UI, Visibility.EXPORT}),
+    View.OPERATOR_AUDIT: frozenset({Visibility.HOST_UI, Visibility.OPERATOR_AUDIT, Visibility.EXPORT}),
+    View.EXPORT: frozenset({Visibility.EXPORT}),
+}
+
+# view -> the visibilities of host references whose label it shows (HR-04)
+SHOWS_LABELS: dict[View, frozenset[Visibility]] = {
+    View.RAW_OWNER: frozenset(Visibility),
+    View.MODEL_CONTEXT: frozenset(),
+    View.HOST_UI: frozenset({Visibility.HOST_UI}),
+    View.OPERATOR_AUDIT: frozenset(),
+    View.EXPORT: frozenset(),
+}
+
+# views that show where a turn came from, and what tools were observed (RP-11)
+SHOWS_ORIGIN = frozenset({View.RAW_OWNER, View.OPERATOR_AUDIT})
+
+# authorities that only the raw owner sees (SP-02)
+PRIVATE: dict[Authority, Reason] = {
+    Authority.PRIVATE_GARDEN_INTERNAL: Reason.PRIVATE_AUTHORITY,
+    Authority.SOUL_GOVERNANCE: Reason.PRIVATE_AUTHORITY,
+    Authority.OPERATOR_DIAGNOSTIC: Reason.OPERATOR_ONLY,
+}
+
+_STEPS: dict[Role, Place] = {
+    Role.USER: Place.USER_WORDS,
+    Role.ASSISTANT: Place.ASSISTANT_STEP,
+    Role.TOOL: Place.TOOL_STEP,
+    Role.SYSTEM: Place.SYSTEM_STEP,
+}
+
+
+def withheld_by_phase(phase: Phase) -> Reason | None:
+    """Return why the words of a turn in this phase are withheld from every view, or None."""
+    if phase is Phase.RAW_DELETED:
+        return Reason.RAW_DELETED
+    return Reason.LIFECYCLE_MASKED if phase in MASKED_PHASES else None
+
+
+def withheld_by_authority(view: View, authority: Authority) -> Reason | None:
+    """Return why a message of this authority is withheld from a view as a whole, or None."""
+    return None if view is View.RAW_OWNER else PRIVATE.get(authority)
+
+
+def place_of(part: Part, role: Role, *, is_answer: bool) -> Place:
+    """Return what a part is: judged by its type first, then by its message's role and place."""
+    if isinstance(part, ReasoningPart):
+        return Place.REASONING
+    if isinstance(part, ToolCallPart | ToolCallResponsePart):
+        return Place.TOOL_STEP
+    return Place.ANSWER if is_answer else _STEPS[role]
