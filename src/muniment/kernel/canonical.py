@@ -5,8 +5,8 @@ Two profiles, both byte-equal to RFC 8785 (JCS) where they apply:
 - `encode_plain`: what we build ourselves (headers, checkpoints' companions, export lines). ASCII keys, no floats;
   inside that profile msgspec's sorted encoder *is* RFC 8785. Structs may be passed as they are.
 - `encode`: any JSON value a host may hand us (tool arguments and results). Floats are written as ECMAScript writes
-  them, keys are sorted by UTF-16 code units. One extension: integers keep all their digits (up to 64 bits), where RFC 8785
-  would round them to a double; a ticket number must not change because it is long.
+  them, keys are sorted by UTF-16 code units. One extension: integers keep all their digits (up to 64 bits), where RFC
+  8785 would round them to a double; a ticket number must not change because it is long.
 
 `scan` walks a foreign value once: it refuses what has no canonical form (NaN, infinity, lone surrogates, other types,
 too deep, too many nodes, integers beyond 64 bits) and tells whether the plain encoder may be used.

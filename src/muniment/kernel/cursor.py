@@ -1,9 +1,9 @@
 """Cursors: opaque page marks that only their issuer can write.
 
 Layout: `mc1.` and the unpadded base64url of `tag (16 bytes) ‖ canonical JSON`. The tag is HMAC-SHA-256, cut to 16
-bytes, under a key of the space, over the purpose, the binding and the payload. The binding is whatever the page depends
-on (conversation, view, access); it is not in the cursor, the caller brings it again, and a cursor made for anything else
-fails. The tag is checked before a single byte of the payload is parsed (BEHAVIOUR PG-03, PG-09).
+bytes, under a key of the space, over the purpose, the binding and the payload. The binding is whatever the page
+depends on (conversation, view, access); it is not in the cursor, the caller brings it again, and a cursor made for
+anything else fails. The tag is checked before a single byte of the payload is parsed (BEHAVIOUR PG-03, PG-09).
 """
 
 from __future__ import annotations
