@@ -1,0 +1,96 @@
+"""The published contracts: every file under `schemas/` and the function that makes it.
+
+`python -m tests.schemas --write` makes them anew; `tests/test_schemas.py` compares them byte for byte, so that a change
+of what the public relies on is seen as a diff and never slips through.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from muniment.events.schemas import event_schemas
+from tests.api import api_text
+
+SCHEMAS = Path(__file__).parents[1] / "schemas"
+COMMAND = "python -m tests.schemas --write"
+
+
+def json_text(value: Any) -> str:
+    """Return JSON for people: indented, in the order given, with a newline at the end."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _events() -> dict[str, str]:
+    return {f"events/{name}.json": json_text(schema) for name, schema in event_schemas().items()}
+
+
+def _api() -> dict[str, str]:
+    return {"api.txt": api_text()}
+
+
+def _store() -> dict[str, str]:
+    return {"store.sql": import_module("muniment.log.migrations").store_sql()}
+
+
+def _operations() -> dict[str, str]:
+    return {"operations.json": json_text(import_module("muniment.runtime.catalogue").operation_schemas())}
+
+
+# Module that a family of contracts is made from -> the function that makes {path: text}.
+GENERATORS: dict[str, Callable[[], dict[str, str]]] = {
+    "muniment": _api,
+    "muniment.events.schemas": _events,
+    "muniment.log.migrations": _store,
+    "muniment.runtime.catalogue": _operations,
+}
+
+
+def _exists(module: str) -> bool:
+    parts = module.split(".")
+    return all(find_spec(".".join(parts[:depth])) for depth in range(1, len(parts) + 1))
+
+
+def generated() -> dict[str, str]:
+    """Return every contract: path under `schemas/` and text."""
+    return {path: text for module, make in GENERATORS.items() if _exists(module) for path, text in make().items()}
+
+
+def committed() -> dict[str, str]:
+    """Return what lies under `schemas/`."""
+    files = (path for path in SCHEMAS.rglob("*") if path.is_file())
+    return {path.relative_to(SCHEMAS).as_posix(): path.read_text(encoding="utf-8") for path in files}
+
+
+def write() -> list[str]:
+    """Bring `schemas/` up to date and return the paths that changed."""
+    wanted, present = generated(), committed()
+    changed = [path for path in sorted(wanted.keys() | present.keys()) if wanted.get(path) != present.get(path)]
+    for path in changed:
+        if path in wanted:
+            (SCHEMAS / path).parent.mkdir(parents=True, exist_ok=True)
+            (SCHEMAS / path).write_text(wanted[path], encoding="utf-8", newline="\n")
+        else:
+            (SCHEMAS / path).unlink()
+    return changed
+
+
+def main() -> None:
+    """Say which contracts differ; with `--write`, make them anew."""
+    parser = argparse.ArgumentParser(prog="python -m tests.schemas", description=main.__doc__)
+    parser.add_argument("--write", action="store_true", help="rewrite the files that differ")
+    wanted, present = generated(), committed()
+    if parser.parse_args().write:
+        print("\n".join(write()) or "nothing to write")  # noqa: T201 - a command speaks to its caller
+    elif wanted != present:
+        differing = sorted(path for path in wanted.keys() | present.keys() if wanted.get(path) != present.get(path))
+        raise SystemExit("differing: " + ", ".join(differing))
+
+
+if __name__ == "__main__":
+    main()
