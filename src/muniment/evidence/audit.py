@@ -1,0 +1,75 @@
+"""The header-only audit: is this log what its checkpoints say? No key is needed.
+
+A fold over all headers in order of position. Each header must be canonical and hash to the leaf that is stored for it;
+positions are dense from 0, every stream is dense and chained; at the end the tree over all leaves is the frontier that
+the store claims.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from muniment.errors import Corrupt
+from muniment.evidence import header as headers
+from muniment.evidence.tree import Frontier, Node, extend
+from muniment.evidence.verifier import Chains, Checkpoint, Refused, leaf_hash
+
+
+class AuditReport(Struct, frozen=True, kw_only=True):
+    """What an audit found sound."""
+
+    events: int
+    streams: int
+    turns: int
+    checkpoints: int
+    root: bytes
+
+
+class Audit:
+    """An audit of one log on its way."""
+
+    def __init__(self, log: str) -> None:
+        self._chains = Chains(log)
+        self._frontier = Frontier()
+        self._checkpoints = 0
+
+    @property
+    def frontier(self) -> Frontier:
+        """The frontier over the headers so far."""
+        return self._frontier
+
+    def take(self, header: bytes, leaf: bytes) -> list[Node]:
+        """Audit the next event; return the nodes on stored levels that it completed, to compare with the stored."""
+        at = f"position {self._frontier.size}"
+        try:
+            parsed = headers.parse(header)
+        except Corrupt as corrupt:
+            raise Corrupt(at=at, problem=corrupt.problem) from None
+        if parsed.pos != self._frontier.size or leaf_hash(header) != leaf:
+            raise Corrupt(at=at, problem="leaf")
+        try:
+            self._chains.take(msgspec.structs.asdict(parsed), leaf)
+        except Refused as refused:
+            raise Corrupt(at=at, problem=refused.code) from None
+        self._frontier, nodes = extend(self._frontier, [leaf])
+        return nodes
+
+    def checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Compare a checkpoint of exactly the size that has been audited so far."""
+        assert checkpoint.size == self._frontier.size, "checkpoints are compared on the way"
+        if checkpoint.root != self._frontier.root():
+            raise Corrupt(at=f"checkpoint {checkpoint.size}", problem="root")
+        self._checkpoints += 1
+
+    def finish(self, claimed: Frontier) -> AuditReport:
+        """Compare the head that the store claims, and report."""
+        if claimed != self._frontier:
+            raise Corrupt(at="frontier", problem="root", limit=claimed.size, found=self._frontier.size)
+        return AuditReport(
+            events=self._frontier.size,
+            streams=len(self._chains.lengths),
+            turns=sum(self._chains.turns.values()),
+            checkpoints=self._checkpoints,
+            root=self._frontier.root(),
+        )

@@ -1,0 +1,142 @@
+"""Headers and commitments: what of an event goes into the tree.
+
+A header is canonical JSON and holds nothing that a person wrote: opaque ids, order, time, kind, and one salted
+commitment for each field of the event. The exact bytes are stored; their RFC 6962 leaf hash is the leaf of the tree.
+Ciphertext is not in it, so that erasure, rotation and re-encryption leave the tree alone.
+
+A commitment is the RFC 9901 digest of a disclosure, and a disclosure is unpadded base64url of
+`["salt","label",value]`. The salt of a field is HMAC-SHA-256(seed, label); the seed is 32 random bytes that lie inside
+the sealed cell and die with it, after which nobody can try values against a commitment.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from muniment.errors import Corrupt
+from muniment.evidence import verifier
+from muniment.kernel.canonical import encode_plain
+
+SEED_BYTES = 32
+LABELS_CACHED_MAX = 4096
+HEADER_VERSION = 1
+
+LogId = Annotated[str, Meta(pattern=f"^(?:{verifier.LOG_ID})\\Z")]
+Digest = Annotated[str, Meta(pattern=f"^(?:{verifier.DIGEST})\\Z")]
+Label = Annotated[str, Meta(pattern=f"^(?:{verifier.LABEL})\\Z")]
+EventKind = Annotated[str, Meta(pattern=f"^(?:{verifier.KIND})\\Z")]
+Word = Annotated[str, Meta(pattern=f"^(?:{verifier.WORD})\\Z")]
+Place = Annotated[int, Meta(ge=0, le=verifier.TREE_SIZE_MAX)]
+Seq = Annotated[int, Meta(ge=1, le=verifier.TREE_SIZE_MAX)]
+Version = Annotated[int, Meta(ge=HEADER_VERSION, le=HEADER_VERSION)]
+
+
+class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The public side of one event. `prev` is the previous leaf of its stream; `reason` is a word, never free text."""
+
+    fields: dict[Label, Digest]
+    kind: EventKind
+    log: LogId
+    pos: Place
+    prev: Digest | None
+    reason: Word | None
+    refs: dict[Word, Place]
+    seq: Seq
+    stream: Place
+    t: Place
+    v: Version = HEADER_VERSION
+
+
+_decoder = msgspec.json.Decoder(Header)
+
+
+def encode(header: Header) -> bytes:
+    """Return the canonical bytes of a header, which are what is stored and hashed."""
+    return encode_plain(header)
+
+
+def parse(data: bytes) -> Header:
+    """Return the header that `data` is the canonical encoding of, or raise `Corrupt`."""
+    try:
+        header = _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise Corrupt(at="header", problem="malformed") from None
+    first = header.seq == 1
+    if first != (header.prev is None) or first != (header.pos == header.stream) or header.pos < header.stream:
+        raise Corrupt(at="header", problem="order")
+    if encode_plain(header) != data:
+        raise Corrupt(at="header", problem="not_canonical")
+    return header
+
+
+# --- commitments ------------------------------------------------------------------------------------------------------
+
+_URL = bytes.maketrans(b"+/", b"-_")
+_BLOCK_BYTES = 64
+_INNER = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER = bytes(byte ^ 0x5C for byte in range(256))
+
+
+def salt(seed: bytes, label: str) -> str:
+    """Return the salt of a field: unpadded base64url of HMAC-SHA-256(seed, label)."""
+    return _Salts(seed).of(label.encode()).decode()
+
+
+def disclose(seed: bytes, label: str, value_json: bytes) -> str:
+    """Return the disclosure of a field, given the canonical bytes of its value."""
+    return _disclosure(_Salts(seed), label, value_json).decode()
+
+
+def commit(disclosure: str) -> str:
+    """Return the commitment of a disclosure."""
+    return verifier.commitment(disclosure)
+
+
+def commit_fields(seed: bytes, fields: Iterable[tuple[str, bytes]]) -> dict[str, str]:
+    """Return the commitments of all fields of an event, given (label, canonical bytes of the value)."""
+    salts = _Salts(seed)
+    return {
+        label: _url64(hashlib.sha256(_disclosure(salts, label, value_json)).digest()).decode()
+        for label, value_json in fields
+    }
+
+
+class _Salts:
+    """HMAC-SHA-256 (RFC 2104) of one seed over many labels: the two padded blocks are hashed once, not once a label."""
+
+    __slots__ = ("_inner", "_outer")
+
+    def __init__(self, seed: bytes) -> None:
+        assert len(seed) == SEED_BYTES, "a seed fills less than a block, so it is its own HMAC key"
+        block = seed.ljust(_BLOCK_BYTES, b"\0")
+        self._inner = hashlib.sha256(block.translate(_INNER))
+        self._outer = hashlib.sha256(block.translate(_OUTER))
+
+    def of(self, label: bytes) -> bytes:
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(label)
+        outer.update(inner.digest())
+        return _url64(outer.digest())
+
+
+def _disclosure(salts: _Salts, label: str, value_json: bytes) -> bytes:
+    raw = _label(label)
+    return _url64(b'["' + salts.of(raw) + b'","' + raw + b'",' + value_json + b"]")
+
+
+@lru_cache(maxsize=LABELS_CACHED_MAX)
+def _label(label: str) -> bytes:
+    assert re.fullmatch(verifier.LABEL, label), "a label is plain words, written without escapes"
+    return label.encode()
+
+
+def _url64(data: bytes) -> bytes:
+    return binascii.b2a_base64(data, newline=False).translate(_URL).rstrip(b"=")

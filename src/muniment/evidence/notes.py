@@ -1,0 +1,59 @@
+"""Signing: checkpoints as C2SP signed notes.
+
+The signer of a log carries the log's origin as its name, so that the name in a signature line, the first line of a
+checkpoint and the public key (`vkey`) that is handed to strangers all say the same. Reading notes is the verifier's
+work.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import NoReturn
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from muniment.evidence.verifier import ORIGIN_PREFIX, Checkpoint, VerifierKey
+
+
+def origin_of(log: str) -> str:
+    """Return the origin of a log: the first line of its checkpoints and the name of its signer."""
+    return ORIGIN_PREFIX + log
+
+
+class Signer:
+    """The signing key of a log. Its secret shows nowhere and is not pickled."""
+
+    __slots__ = ("_private", "_public")
+
+    def __init__(self, name: str, seed: bytes) -> None:
+        self._private = Ed25519PrivateKey.from_private_bytes(seed)
+        self._public = VerifierKey.of(name, self._private.public_key().public_bytes_raw())
+
+    def __repr__(self) -> str:
+        return f"Signer({self._public.key_id.hex()})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a signer is not pickled")
+
+    @property
+    def key(self) -> VerifierKey:
+        """The public key."""
+        return self._public
+
+    @property
+    def vkey(self) -> str:
+        """The public key as text: `name+hash+base64`."""
+        return str(self._public)
+
+    def sign_note(self, text: str) -> str:
+        """Return the text as a signed note; it ends with a newline and holds no control characters."""
+        assert text.endswith("\n"), "a note ends with a newline"
+        assert all(character >= " " or character == "\n" for character in text), "a note holds no control characters"
+        signature = self._public.key_id + self._private.sign(text.encode())
+        return f"{text}\n\N{EM DASH} {self._public.name} {base64.b64encode(signature).decode()}\n"
+
+    def sign_checkpoint(self, origin: str, size: int, root: bytes, extensions: Sequence[str] = ()) -> str:
+        """Return a signed checkpoint."""
+        checkpoint = Checkpoint(origin=origin, size=size, root=root, extensions=tuple(extensions))
+        return self.sign_note(checkpoint.text())

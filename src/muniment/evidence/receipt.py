@@ -1,0 +1,33 @@
+"""Receipts: one event, provable alone, as a C2SP tlog-proof.
+
+    c2sp.org/tlog-proof@v1
+    extra <base64 of the event line>
+    index <position>
+    <inclusion proof, one base64 hash a line>
+    <empty line>
+    <checkpoint>
+
+A tlog-proof proves a leaf hash, and ours is the hash of a header that nobody can guess. So the header travels in the
+extra data, in the same line that a bundle has for the event: `{"disclosures":[...],"header":{...}}`. The format calls
+extra data unauthenticated; here the proof itself authenticates it, because the leaf is recomputed from it. The
+disclosures decide what the receipt shows: all of a turn for the one who committed it, none for an auditor who needs
+the fact alone.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+from muniment.evidence.verifier import RECEIPT_FORMAT
+
+
+def receipt(event: bytes, position: int, proof: Sequence[bytes], checkpoint: str) -> str:
+    """Return the receipt of an event, given its line (`bundle.event_line`), inclusion proof and signed checkpoint."""
+    lines = [
+        RECEIPT_FORMAT,
+        f"extra {base64.b64encode(event).decode()}",
+        f"index {position}",
+        *(base64.b64encode(one).decode() for one in proof),
+    ]
+    return "\n".join(lines) + "\n\n" + checkpoint
