@@ -8,11 +8,11 @@ Cell: `0x01 ‖ codec (1: 0 raw, 1 zlib) ‖ key id (4) ‖ nonce (12) ‖ AES-2
 
 Bundle: `0x01 ‖ version of the space key (4, big endian) ‖ nonce (12) ‖ AES-256-GCM body` over
 `class (1) ‖ key id (4) ‖ key (32)` in ascending order of class; associated data:
-`"muniment/bundle" ‖ the first 5 bytes of the bundle ‖ leaf ‖ place`. The place is the event's row as packed by the log, so that
-no column can be edited at rest.
+`"muniment/bundle" ‖ the first 5 bytes of the bundle ‖ leaf ‖ place`. The place is the event's row as packed by the
+log, so that no column can be edited at rest.
 
-These functions are the hot path: an append seals two cells and wraps one bundle, a page of fifty opens up to a hundred cells.
-The cipher of the space key is kept, those of single-use keys are not.
+These functions are the hot path: an append seals two cells and wraps one bundle, a page of fifty opens up to a
+hundred cells. The cipher of the space key is kept, those of single-use keys are not.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from muniment.kernel.sources import Entropy
 
 PLAINTEXT_BYTES_MAX = 64 * 1024 * 1024
 
-# Which cells are compressed, and how. Measured on messages of the airline corpus in msgpack (zlib 1.2, one core, 2026):
-#     334 bytes -> 263 in 7 µs; 703 -> 422 in 8.5 µs; 4,042 -> 1,423 in 19 µs; levels 3 and 6 cost the same below 1 KB and
-# save 2 %, but 1.1 to 2 times as much above. Inflating takes 3 to 5 µs for any of the small ones.
-# Below 512 bytes the saving (about 70 bytes) is not worth a quarter of the time that a whole append may take for sealing.
-# The window of a small cell is small: zlib's default (window 15, memory 8) asks the allocator for 270 KB each time, which
-# it gives back and faults in again, and the same 703 bytes then cost 36 µs.
+# Which cells are compressed, and how. Measured on turns of the airline corpus in msgpack (one core of a server, 2026):
+#   334 bytes become 263 in 7 µs, 703 become 422 in 8.5 µs, 4,042 become 1,423 in 19 µs; inflating takes 3 to 5 µs.
+#   Levels 3 and 6 cost the same below 1 KB and save 2 %; above, they cost up to twice as much and save 8 %.
+#   Below 512 bytes the saving (some 70 bytes) is not worth a third of the time that sealing a whole turn takes.
+#   The window of a small cell is small: zlib's defaults (window 15, memory 8) ask the allocator for 270 KB each time,
+#   which may be given back and faulted in again, and then the same 703 bytes cost 36 µs.
 DEFLATE_FROM_BYTES = 512
 DEFLATE_LEVEL = 1
 SMALL_BYTES_MAX, SMALL_WINDOW_BITS, SMALL_MEMORY = 8192, 13, 5
@@ -110,7 +110,8 @@ def draw_keys(entropy: Entropy, classes: Sequence[int]) -> dict[int, CellKey]:
 
 def seal_cell(key: CellKey, nonce: bytes, plaintext: bytes, leaf: bytes, cls: int) -> bytes:
     """Return the plaintext as a cell of the event with this leaf; the key must not have sealed anything before."""
-    assert len(nonce) == NONCE_BYTES and len(leaf) == LEAF_BYTES  # noqa: S101, PT018 - only a bug could bring another size
+    assert len(nonce) == NONCE_BYTES  # noqa: S101 - only a bug could bring another size
+    assert len(leaf) == LEAF_BYTES  # noqa: S101 - as above
     codec = RAW
     if len(plaintext) >= DEFLATE_FROM_BYTES:
         packed = _deflate(plaintext)
@@ -167,14 +168,15 @@ def _inflate(body: bytes) -> bytes:
 
 def wrap_bundle(space_key: SpaceKey, nonce: bytes, keys: Mapping[int, CellKey], leaf: bytes, place: bytes) -> bytes:
     """Return the keys of an event's cells, by class, wrapped for the keyring row of this event."""
-    return _wrap(space_key, nonce, b"".join([_CLASS[cls] + keys[cls].key_id + keys[cls].secret for cls in sorted(keys)]), leaf + place)
+    entries = b"".join([_CLASS[cls] + keys[cls].key_id + keys[cls].secret for cls in sorted(keys)])
+    return _wrap(space_key, nonce, entries, leaf + place)
 
 
 def unwrap_bundle(keyring: SpaceKeyring, wrapped: bytes, leaf: bytes, place: bytes) -> dict[int, CellKey]:
     """Return the keys of an event's cells by class.
 
-    Raises `Corrupt` when the bundle, the leaf or the place is not what was wrapped, and `KeyMissing` when the space key that it
-    names is gone.
+    Raises `Corrupt` when the bundle, the leaf or the place is not what was wrapped, and `KeyMissing` when the space
+    key that it names is gone.
     """
     entries = _unwrap(keyring, wrapped, leaf + place)
     keys = {}
@@ -183,7 +185,9 @@ def unwrap_bundle(keyring: SpaceKeyring, wrapped: bytes, leaf: bytes, place: byt
     return keys
 
 
-def rewrap_bundle(keyring: SpaceKeyring, new: SpaceKey, nonce: bytes, wrapped: bytes, leaf: bytes, place: bytes) -> bytes:
+def rewrap_bundle(
+    keyring: SpaceKeyring, new: SpaceKey, nonce: bytes, wrapped: bytes, leaf: bytes, place: bytes
+) -> bytes:
     """Return the same bundle under another version of the space key; raises as `unwrap_bundle`."""
     return _wrap(new, nonce, _unwrap(keyring, wrapped, leaf + place), leaf + place)
 

@@ -8,11 +8,12 @@ A file is replaced in five steps, each of which leaves a state that `settle` com
 4. the old contents are overwritten with zeros through `NAME.old` and synced;
 5. `NAME.old` is removed, and the directory is synced.
 
-A crash before step 3 leaves the old contents in force, a crash after it the new ones; in both cases `settle` destroys what is
-left of the other. What a file system keeps elsewhere (copy on write, snapshots, flash translation) is outside our reach.
+A crash before step 3 leaves the old contents in force, a crash after it the new ones; in both cases `settle` destroys
+what is left of the other. What a file system keeps elsewhere (copy on write, snapshots, flash translation) is outside
+our reach.
 
-Changes happen under `locked`, an advisory lock among threads and processes. Readers take no lock: `read` returns contents
-that were in force at one moment.
+Changes happen under `locked`, an advisory lock among threads and processes. Readers take no lock: `read` returns
+contents that were in force at one moment.
 """
 
 from __future__ import annotations

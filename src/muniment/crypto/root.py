@@ -1,12 +1,13 @@
 """The root key: the one secret that the host keeps.
 
 A root wraps the keys of stores and spaces; it never sees content. `RootKey` is all that a key management service has to
-implement; `LocalRoot` does the same with 32 bytes that came from a file, an environment variable, a keystore or a passphrase
-(`muniment.crypto.sources`).
+implement; `LocalRoot` does the same with 32 bytes that came from a file, an environment variable, a keystore or a
+passphrase (`muniment.crypto.sources`).
 
 Layout of what `LocalRoot` wraps: `0x01 ‖ key id (8) ‖ nonce (12) ‖ AES-256-GCM body`. Associated data:
-`"muniment/root" ‖ 0x01 ‖ key id ‖ context`, where the context names the place that the secret belongs to. Wrap key and key id
-are derived from the root key by HKDF-SHA-256 with an info of their own, so the root key itself encrypts nothing.
+`"muniment/root" ‖ 0x01 ‖ key id ‖ context`, where the context names the place that the secret belongs to. Wrap key
+and key id are derived from the root key by HKDF-SHA-256 with an info of their own, so the root key itself encrypts
+nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ class RootKey(Protocol):
         ...
 
     def unwrap(self, wrapped: bytes, context: bytes) -> bytes:
-        """Return the secret. Raises `KeyWrong` when another key wrapped it, `Corrupt` when it or the context was edited."""
+        """Return the secret.
+
+        Raises `KeyWrong` when another key wrapped it, `Corrupt` when it or the context was edited, and
+        `KeyUnavailable` when the service that holds the key does not answer.
+        """
         ...
 
 
@@ -75,13 +80,15 @@ class LocalRoot(Secret):
         return head + nonce + self._aead.encrypt(nonce, secret, CONTEXT + head + context)
 
     def unwrap(self, wrapped: bytes, context: bytes) -> bytes:
-        """Return the secret. Raises `KeyWrong` when another key wrapped it, `Corrupt` when it or the context was edited."""
+        """Return the secret; raises `KeyWrong` for what another key wrapped, `Corrupt` for what was edited."""
         if len(wrapped) < BODY_AT + TAG_BYTES or wrapped[:1] != VERSION:
             raise Corrupt(at="wrapped key", problem="layout")
         if wrapped[1:NONCE_AT] != self._id:
             raise KeyWrong(at="wrapped key")
         try:
-            return self._aead.decrypt(wrapped[NONCE_AT:BODY_AT], wrapped[BODY_AT:], CONTEXT + wrapped[:NONCE_AT] + context)
+            return self._aead.decrypt(
+                wrapped[NONCE_AT:BODY_AT], wrapped[BODY_AT:], CONTEXT + wrapped[:NONCE_AT] + context
+            )
         except InvalidTag:
             raise Corrupt(at="wrapped key", problem="not_authentic") from None
 

@@ -8,10 +8,12 @@
 | `passphrase:` | Argon2id of a passphrase that the person at the terminal types |
 | `passphrase:env:NAME`, `passphrase:file:/path` | Argon2id of a passphrase from there |
 
-The secret is never in the URI: a URI shows in process lists, shell histories and settings. A key management service needs no
-scheme: whoever opens a store may hand over a `RootKey` of their own, or a table of openers with schemes of their own.
+The secret is never in the URI: a URI shows in process lists, shell histories and settings. A key management service
+needs no scheme: whoever opens a store may hand over a `RootKey` of their own, or a table of openers with schemes of
+their own.
 
-What must be known again to come to the same key (the salt and the cost of Argon2id) is a `Descriptor`; the store keeps it.
+What must be known again to come to the same key (the salt and the cost of Argon2id) is a `Descriptor`; the store
+keeps it.
 """
 
 from __future__ import annotations
@@ -87,7 +89,11 @@ class Descriptor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     argon2: Argon2 | None = None
 
 
-def _ask_at_terminal(prompt: str) -> str:
+Ask = Callable[[str], str]
+
+
+def ask_at_terminal(prompt: str) -> str:
+    """Ask the person at the terminal without showing what they type."""
     if sys.stdin is None or not sys.stdin.isatty():
         raise KeyUnavailable(at="keys", problem="no_terminal")
     try:
@@ -97,12 +103,12 @@ def _ask_at_terminal(prompt: str) -> str:
 
 
 class Occasion(Struct, frozen=True, kw_only=True):
-    """What an opener may use: chance, the store's descriptor, whether a key may be made, a way to ask for a passphrase."""
+    """What an opener may use: chance, the store's descriptor, leave to make a key, a way to ask for a passphrase."""
 
     entropy: Entropy
     descriptor: Descriptor
     create: bool = False
-    ask: Callable[[str], str] = _ask_at_terminal
+    ask: Ask = ask_at_terminal
 
 
 Opener = Callable[[str, Occasion], RootKey]
@@ -111,8 +117,9 @@ Opener = Callable[[str, Occasion], RootKey]
 def open_root(uri: str, occasion: Occasion, openers: Mapping[str, Opener] | None = None) -> RootKey:
     """Return the root key that a URI names.
 
-    With `occasion.create` a key file or keystore entry that does not exist is made. Raises `KeyInvalid` for a malformed URI or
-    key, `KeyUnavailable` when the source does not give a key, `KeyExposed` when others could read it too.
+    With `occasion.create` a key file or keystore entry that does not exist is made. Raises `KeyInvalid` for a
+    malformed URI or key, `KeyUnavailable` when the source does not give a key, `KeyExposed` when others could read it
+    too.
     """
     scheme, colon, rest = uri.partition(":")
     opener = (OPENERS if openers is None else openers).get(scheme) if colon else None
@@ -122,7 +129,7 @@ def open_root(uri: str, occasion: Occasion, openers: Mapping[str, Opener] | None
 
 
 def describe(uri: str, entropy: Entropy, argon2: Argon2 | None = None) -> Descriptor:
-    """Return the descriptor of a source for a store that is being made: for a passphrase with a new salt, or as given."""
+    """Return the descriptor of a source for a new store; for a passphrase with a new salt, or with what is given."""
     scheme = uri.partition(":")[0]
     if scheme != "passphrase":
         return Descriptor(scheme=scheme)
@@ -201,7 +208,7 @@ PASSPHRASES: Mapping[str, Callable[[str, Occasion], bytes]] = {
 
 
 def _normal(passphrase: bytes) -> bytes:
-    """Give one passphrase one spelling: without the end of its line, and composed, whichever keyboard it was typed on."""
+    """Give one passphrase one spelling: without the end of its line, and composed, whatever keyboard typed it."""
     line = passphrase.rstrip(b"\r\n")
     if not line or len(line) > PASSPHRASE_BYTES_MAX:
         raise KeyInvalid(at="keys", problem="passphrase_length", limit=PASSPHRASE_BYTES_MAX, found=len(line))
@@ -266,7 +273,7 @@ def _read_private(path: Path) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         raise KeyUnavailable(at="keys", problem="file_not_readable") from None
-    with open(descriptor, "rb") as file:
+    with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise KeyInvalid(at="keys", problem="not_a_file")

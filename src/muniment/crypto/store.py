@@ -1,0 +1,294 @@
+"""The keys of a store: `store.json` in its directory, and the way from a name of a space to its keys.
+
+The file says which root keys open the store. There is one *door* per root: its id, the way to come to it
+(`Descriptor`), a key check value, and the index key of the store, wrapped by it. A root is tried on its door before
+anything else is read or written: a wrong key changes nothing. The index key turns names of spaces into names of
+directories (a keyed digest), so that the names are not on the disk; it also authenticates the file.
+
+Turning the root key over, `rotate_root`, goes through several files, so it says in `store.json` that it is under way:
+
+1. a door for the new root is added beside the old one;
+2. the keys of each space are wrapped by the new root; each `keys.json` says which root wrapped it;
+3. the old door is removed.
+
+After a crash the store opens with either root, `unfinished` tells, and the same call again does what is left; a space
+is reached with the root that its file names. No log is touched. Spaces are made under the lock that the rotation
+holds.
+
+Layout: `store.json`, `store.lock`, `spaces/<32 hexadecimal digits>/keys.json`. Everything is 0600 in directories 0700.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from muniment.crypto import files
+from muniment.crypto.keyring import FILE as SPACE_FILE
+from muniment.crypto.keyring import SpaceKeys, parse_format, root_of
+from muniment.crypto.root import RootKey
+from muniment.crypto.secret import KEY_BYTES, Secret
+from muniment.crypto.sources import Ask, Descriptor, Occasion, Opener, ask_at_terminal, describe, open_root
+from muniment.errors import Conflict, Corrupt, KeyInvalid, KeyWrong, StoreMissing, StoreReadOnly
+from muniment.kernel.canonical import encode_plain
+from muniment.kernel.digest import b64url, keyed_digest, unb64url
+from muniment.kernel.sources import Entropy, Sources
+
+FORMAT = 1
+FILE, LOCK, SPACES = "store.json", "store.lock", "spaces"
+CHECK = b"muniment key check"
+HOST = Descriptor(scheme="host")  # a root key that was handed over as an object
+
+
+class Door(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One root key that opens the store."""
+
+    root: str
+    descriptor: Descriptor
+    check: str
+    index: str
+
+
+class StoreFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`store.json` as it is stored. The newest door is the last."""
+
+    format: int
+    store: str
+    doors: tuple[Door, ...]
+    mac: str = ""
+
+
+class StoreKeys(Secret):
+    """The keys of an open store."""
+
+    __slots__ = ("_directory", "_file", "_index_key", "_root")
+
+    def __init__(self, directory: Path, root: RootKey) -> None:
+        """Open the store in this directory with this root.
+
+        Raises `StoreMissing`, `StoreNewer`, `Corrupt`, and `KeyWrong` before anything else is read or written.
+        """
+        self._directory = directory
+        self._root = root
+        with files.faults(FILE):
+            self._file = _read(directory)
+            self._index_key = _enter(self._file, root)
+            self._settle()
+
+    @classmethod
+    def create(cls, directory: Path, root: RootKey, descriptor: Descriptor, sources: Sources) -> StoreKeys:
+        """Make the keys of a new store; when another process was faster, open what it made."""
+        with files.faults(FILE):
+            files.make_directory(directory)
+            with files.locked(directory / LOCK):
+                if not (directory / FILE).exists():
+                    store, index_key = sources.ids.new_id(), sources.entropy.take(KEY_BYTES)
+                    file = StoreFile(format=FORMAT, store=store, doors=(_door(store, index_key, root, descriptor),))
+                    files.replace(directory / FILE, _seal(file, index_key))
+        return cls(directory, root)
+
+    def _label(self) -> str:
+        return self.store_id
+
+    @property
+    def store_id(self) -> str:
+        """Return the opaque id of the store."""
+        return self._file.store
+
+    @property
+    def root_id(self) -> str:
+        """Return the id of the root key that the store was opened with."""
+        return self._root.key_id
+
+    @property
+    def unfinished(self) -> bool:
+        """Tell whether the root key was being turned over when the store was opened."""
+        return len(self._file.doors) > 1
+
+    def space_directory(self, name: str) -> Path:
+        """Return the directory of the space of this name, whether it exists or not."""
+        return self._directory / SPACES / keyed_digest(self._index_key, "space", name)[:16].hex()
+
+    def space(self, name: str, entropy: Entropy) -> SpaceKeys:
+        """Return the keys of a space; raises `StoreMissing` when there is none, `Corrupt` when they are of another."""
+        keys = self._load(self.space_directory(name), entropy)
+        if keys.name != name:
+            raise Corrupt(at=SPACE_FILE, problem="misplaced")
+        return keys
+
+    def create_space(self, name: str, sources: Sources) -> SpaceKeys:
+        """Make the keys of a new space; when there is one of this name already, return its keys."""
+        directory = self.space_directory(name)
+        with self._change():
+            if not (directory / SPACE_FILE).exists():
+                return SpaceKeys.create(directory, name, self._root, sources)
+        return self.space(name, sources.entropy)
+
+    def spaces(self, entropy: Entropy) -> Iterator[SpaceKeys]:
+        """Yield the keys of every space, in the order of their directories."""
+        for directory in self._directories():
+            keys = self._load(directory, entropy)
+            if self.space_directory(keys.name) != directory:
+                raise Corrupt(at=SPACE_FILE, problem="misplaced")
+            yield keys
+
+    def rotate_root(self, new_root: RootKey, descriptor: Descriptor, entropy: Entropy) -> int:
+        """Turn the root key over, or complete an interrupted turn; return how many spaces were wrapped anew.
+
+        Raises `KeyInvalid` when the new root is the present one, and `Conflict` when a turn to yet another root is
+        unfinished.
+        """
+        if new_root.key_id == self._root.key_id:
+            raise KeyInvalid(at="keys", problem="same_key")
+        changed = 0
+        with self._change() as file:
+            others = {door.root for door in file.doors} - {self._root.key_id}
+            if not others:
+                added = _door(file.store, self._index_key, new_root, descriptor)
+                self._write(msgspec.structs.replace(file, doors=(*file.doors, added)))
+            elif others != {new_root.key_id}:
+                raise Conflict(at=FILE, problem="root_rotation_unfinished")
+            _enter(self._file, new_root)
+            for directory in self._directories():
+                if root_of(directory) != new_root.key_id:
+                    changed += SpaceKeys(directory, self._root, entropy).rewrap(new_root)
+            kept = tuple(door for door in self._file.doors if door.root == new_root.key_id)
+            self._write(msgspec.structs.replace(self._file, doors=kept))
+            self._root = new_root
+        return changed
+
+    @contextmanager
+    def _change(self) -> Iterator[StoreFile]:
+        """Hold the lock of the store, with what is in force now; our root may have lost its door meanwhile."""
+        with files.faults(FILE), files.locked(self._directory / LOCK):
+            files.settle(self._directory / FILE)
+            self._file = _read(self._directory)
+            _enter(self._file, self._root)
+            yield self._file
+
+    def _settle(self) -> None:
+        """Complete what a crash interrupted; who may only read leaves that to the next who may write."""
+        if files.unsettled(self._directory / FILE):
+            try:
+                with files.faults(LOCK), files.locked(self._directory / LOCK):
+                    files.settle(self._directory / FILE)
+            except StoreReadOnly:
+                pass
+
+    def _directories(self) -> list[Path]:
+        with files.faults(SPACES):
+            return sorted(path.parent for path in (self._directory / SPACES).glob(f"*/{SPACE_FILE}"))
+
+    def _load(self, directory: Path, entropy: Entropy) -> SpaceKeys:
+        try:
+            return SpaceKeys(directory, self._root, entropy)
+        except KeyWrong:
+            if self.unfinished:
+                raise KeyWrong(at=SPACE_FILE, problem="root_rotation_unfinished") from None
+            raise
+
+    def _write(self, file: StoreFile) -> None:
+        files.replace(self._directory / FILE, _seal(file, self._index_key))
+        self._file = file
+
+
+def open_keys(
+    directory: Path,
+    keys: str | RootKey,
+    sources: Sources,
+    *,
+    create: bool = False,
+    openers: Mapping[str, Opener] | None = None,
+    ask: Ask = ask_at_terminal,
+) -> StoreKeys:
+    """Open a store with a root key or the URI of one (`muniment.crypto.sources`).
+
+    With `create`, a store that does not exist is made, and so is the key that the URI names. A key is never made for a
+    store that exists: it could not be the right one.
+    """
+    known = descriptors(directory)
+    if not known and not create:
+        raise StoreMissing(at=FILE)
+    if not isinstance(keys, str):
+        return StoreKeys(directory, keys) if known else StoreKeys.create(directory, keys, HOST, sources)
+    if not known:
+        descriptor = describe(keys, sources.entropy)
+        occasion = Occasion(entropy=sources.entropy, descriptor=descriptor, create=True, ask=ask)
+        return StoreKeys.create(directory, open_root(keys, occasion, openers), descriptor, sources)
+    for descriptor in known:
+        root = open_root(keys, Occasion(entropy=sources.entropy, descriptor=descriptor, ask=ask), openers)
+        try:
+            return StoreKeys(directory, root)
+        except KeyWrong:
+            continue  # while the root key is turned over there are two doors, each with a way of its own
+    raise KeyWrong(at=FILE)
+
+
+def descriptors(directory: Path) -> tuple[Descriptor, ...]:
+    """Return the ways to the root keys that open the store in this directory, newest first; none if it has none.
+
+    They are not authenticated yet: the key that they lead to is.
+    """
+    try:
+        with files.faults(FILE):
+            file = _read(directory)
+    except StoreMissing:
+        return ()
+    return tuple(door.descriptor for door in reversed(file.doors))
+
+
+# --- the file ---------------------------------------------------------------------------------------------------------
+
+
+def _read(directory: Path) -> StoreFile:
+    contents, _ = files.read(directory / FILE)
+    parse_format(contents, FILE, FORMAT)
+    try:
+        file = msgspec.json.decode(contents, type=StoreFile)
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyInvalid):
+        raise Corrupt(at=FILE, problem="malformed") from None
+    if encode_plain(file) != contents:
+        raise Corrupt(at=FILE, problem="not_canonical")
+    return file
+
+
+def _context(store: str, purpose: str) -> bytes:
+    return f"{store}/{purpose}/0".encode()
+
+
+def _door(store: str, index_key: bytes, root: RootKey, descriptor: Descriptor) -> Door:
+    return Door(
+        root=root.key_id,
+        descriptor=descriptor,
+        check=b64url(root.wrap(CHECK, _context(store, "check"))),
+        index=b64url(root.wrap(index_key, _context(store, "store-index"))),
+    )
+
+
+def _enter(file: StoreFile, root: RootKey) -> bytes:
+    """Try a root on its door and return the index key of the store."""
+    door = next((door for door in file.doors if door.root == root.key_id), None)
+    if door is None:
+        raise KeyWrong(at=FILE)
+    try:
+        check, wrapped = unb64url(door.check), unb64url(door.index)
+    except ValueError:
+        raise Corrupt(at=FILE, problem="not_base64url") from None
+    if root.unwrap(check, _context(file.store, "check")) != CHECK:
+        raise KeyWrong(at=FILE)
+    index_key = root.unwrap(wrapped, _context(file.store, "store-index"))
+    if file.mac != _mac(file, index_key):
+        raise Corrupt(at=FILE, problem="not_authentic")
+    return index_key
+
+
+def _mac(file: StoreFile, index_key: bytes) -> str:
+    return b64url(keyed_digest(index_key, FILE, encode_plain(msgspec.structs.replace(file, mac=""))))
+
+
+def _seal(file: StoreFile, index_key: bytes) -> bytes:
+    return encode_plain(msgspec.structs.replace(file, mac=_mac(file, index_key)))
