@@ -1,0 +1,324 @@
+"""The ledger of a space: where events become sealed rows, and sealed rows events again.
+
+A store keeps rows and knows nothing; governance decides and stores nothing. The ledger stands between them, and it is the
+only place that brings header, commitments, tree, cells and keys together.
+
+Appending: a `Draft` is everything about an event that does not depend on its place (commitments, packed cells, fresh keys);
+it is made before the write transaction. A *plan* runs inside the transaction (decision 0005). It is given a `Writer`, looks
+at the state it would append to, decides, and appends; the writer gives each draft its place, makes the header, seals the
+cells under the leaf and keeps the stream heads. A plan that raises leaves no trace.
+
+Reading: every row that is opened is held against its header's hash, and its key bundle is unwrapped with all columns of the
+row as associated data; an edited row does not open. What no single row can show is an *omission*. For that each stream has a
+head, a row with a MAC under a key of the space, and `log.attest` checks at opening that the heads and the tree account for
+every row.
+"""
+
+from __future__ import annotations
+
+import hmac
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, TypeVar
+
+from msgspec.structs import replace
+
+from muniment.crypto.cell import BUNDLE_BODY_AT, CellKey, SpaceKey, open_cell, seal_cell, unwrap_bundle, wrap_bundle
+from muniment.crypto.keyring import SpaceKeys
+from muniment.errors import Corrupt, KeyMissing
+from muniment.events.cells import SEED_BYTES, pack, unpack_content, unpack_meta
+from muniment.events.labels import content_fields, meta_fields
+from muniment.events.records import EventKind, MetaBody, TurnContent
+from muniment.evidence.header import Header, commit_fields, encode
+from muniment.evidence.tree import extend
+from muniment.evidence.verifier import leaf_hash
+from muniment.kernel.digest import b64url, keyed_digest
+from muniment.kernel.sources import Entropy
+from muniment.log.port import Reader, SealedRow, Store, StreamHead, Transaction
+
+META, CONTENT = 0, 1
+SPACE_STREAM = 0
+HEAD_TAG_BYTES = 16
+
+KEY_ID_BYTES, KEY_BYTES, NONCE_BYTES = 4, 32, 12
+ABSENT = 2**64 - 1  # what a column without a value packs to
+
+_PLACE = struct.Struct(">QQQQQQ")
+_HEAD = struct.Struct(">QQQQ")
+
+Outcome = TypeVar("Outcome")
+
+
+class Draft(NamedTuple):
+    """An event without a place: what can be made of it before the write transaction."""
+
+    kind: EventKind
+    time_ms: int
+    reason: str | None
+    fields: dict[str, str]
+    cells: tuple[bytes, ...]  # packed, by class
+    keys: tuple[CellKey, ...]  # fresh, by class
+    nonces: tuple[bytes, ...]  # one for each cell and one for the bundle
+
+
+class Placed(NamedTuple):
+    """Where an event came to stand."""
+
+    position: int
+    stream: int
+    seq: int
+    turn_seq: int | None
+    leaf: bytes
+
+
+class Opened(NamedTuple):
+    """A row that was opened: its columns, proved, the keys of its cells and its meta body."""
+
+    row: SealedRow
+    keys: dict[int, CellKey]
+    meta_seed: bytes
+    meta: MetaBody
+
+
+def draft(
+    entropy: Entropy,
+    kind: EventKind,
+    time_ms: int,
+    meta: MetaBody,
+    *,
+    reason: str | None = None,
+    content: tuple[TurnContent, Sequence[tuple[str, bytes]]] | None = None,
+) -> Draft:
+    """Return an event without a place. `content` comes with its fields, which the caller has already encoded."""
+    classes = 1 if content is None else 2
+    seeds_at, keys_at = classes * SEED_BYTES, classes * (SEED_BYTES + KEY_ID_BYTES + KEY_BYTES)
+    chance = entropy.take(keys_at + (classes + 1) * NONCE_BYTES)
+    seeds = [chance[at : at + SEED_BYTES] for at in range(0, seeds_at, SEED_BYTES)]
+    keys = tuple(
+        CellKey(chance[at : at + KEY_ID_BYTES], chance[at + KEY_ID_BYTES : at + KEY_ID_BYTES + KEY_BYTES])
+        for at in range(seeds_at, keys_at, KEY_ID_BYTES + KEY_BYTES)
+    )
+    nonces = tuple(chance[at : at + NONCE_BYTES] for at in range(keys_at, len(chance), NONCE_BYTES))
+    fields = commit_fields(seeds[META], meta_fields(meta))
+    cells = [pack(seeds[META], meta)]
+    if content is not None:
+        body, encoded = content
+        fields.update(commit_fields(seeds[CONTENT], encoded))
+        cells.append(pack(seeds[CONTENT], body))
+    return Draft(kind, time_ms, reason, fields, tuple(cells), keys, nonces)
+
+
+def place_of(row: SealedRow) -> bytes:
+    """Return the columns of a row as the associated data of its bundle."""
+    return _place(row.position, row.stream, row.seq, row.turn_seq, row.target_seq, row.time, row.kind)
+
+
+def _place(
+    position: int, stream: int, seq: int, turn_seq: int | None, target_seq: int | None, time: int, kind: str
+) -> bytes:
+    turn = ABSENT if turn_seq is None else turn_seq
+    target = ABSENT if target_seq is None else target_seq
+    return _PLACE.pack(position, stream, seq, turn, target, time) + kind.encode()
+
+
+class Writer:
+    """Appends within one plan. `tx` is the state it appends to; what was appended shows there once it is flushed."""
+
+    def __init__(self, tx: Transaction, ledger: Ledger) -> None:
+        self.tx = tx
+        self._ledger = ledger
+        self._frontier = tx.frontier()
+        self._rows: list[SealedRow] = []
+        self._heads: dict[int, StreamHead] = {}
+        ledger.keys.refresh()  # inside the transaction: no bundle is wrapped by a key that is being retired
+        self.space_key = ledger.keys.current
+
+    def head(self, stream: int) -> StreamHead | None:
+        """Return the head of a stream, proved, or None for one that is not open."""
+        head = self._heads.get(stream)
+        return head if head is not None else self._ledger.head(self.tx, stream)
+
+    def append(
+        self,
+        event: Draft,
+        *,
+        stream: int | None,
+        turn: bool = False,
+        target: int | None = None,
+        refs: dict[str, int] | None = None,
+    ) -> Placed:
+        """Give an event its place: in a stream, or (None) as the first of a new one.
+
+        `turn` gives it the next turn sequence of the stream; `target` is the turn that it changes (0: all so far).
+        """
+        position = self._frontier.size + len(self._rows)
+        head = self.head(stream) if stream is not None else None
+        if stream is None or head is None:
+            assert stream is None, "a stream is opened before it is appended to"
+            stream, head = position, StreamHead(stream=position)
+        seq = head.seq + 1
+        turns = head.turns + turn
+        header = encode(
+            Header(
+                fields=event.fields,
+                kind=event.kind,
+                log=self._ledger.log,
+                pos=position,
+                prev=b64url(head.leaf) if head.leaf else None,
+                reason=event.reason,
+                refs={"turn": turns} if turn else refs or {},
+                seq=seq,
+                stream=stream,
+                t=event.time_ms,
+            )
+        )
+        leaf = leaf_hash(header)
+        turn_seq = turns if turn else None
+        place = _place(position, stream, seq, turn_seq, target, event.time_ms, event.kind)
+        cells = [
+            seal_cell(event.keys[cls], event.nonces[cls], cell, leaf, cls) for cls, cell in enumerate(event.cells)
+        ]
+        bundle = wrap_bundle(self.space_key, event.nonces[-1], dict(enumerate(event.keys)), leaf, place)
+        self._rows.append(
+            SealedRow(
+                position=position,
+                stream=stream,
+                seq=seq,
+                kind=event.kind,
+                turn_seq=turn_seq,
+                target_seq=target,
+                time=event.time_ms,
+                header=header,
+                leaf=leaf,
+                bundle=bundle,
+                meta=cells[META],
+                content=cells[CONTENT] if len(cells) > 1 else None,
+            )
+        )
+        changes = head.changes + (target is not None)
+        self._heads[stream] = self._ledger.sealed_head(
+            StreamHead(stream=stream, seq=seq, turns=turns, changes=changes, leaf=leaf)
+        )
+        return Placed(position, stream, seq, turn_seq, leaf)
+
+    def destroy_content(self, row: SealedRow) -> bool:
+        """Destroy the key and the ciphertext of an event's content; return whether there was any."""
+        keys = self._ledger.keys_of(row)
+        gone = keys.pop(CONTENT, None) is not None
+        if gone or row.content is not None:
+            nonce = self._ledger.entropy.take(NONCE_BYTES)
+            self.tx.put_bundle(row.position, wrap_bundle(self.space_key, nonce, keys, row.leaf, place_of(row)))
+            self.tx.destroy_cell(row.position, CONTENT)
+        return gone or row.content is not None
+
+    def flush(self) -> None:
+        """Hand everything appended so far to the transaction."""
+        if not self._rows:
+            return
+        frontier, nodes = extend(self._frontier, [row.leaf for row in self._rows])
+        self.tx.append(self._rows, nodes, frontier)
+        for head in self._heads.values():
+            self.tx.put_stream_head(head)
+        self._frontier, self._rows, self._heads = frontier, [], {}
+
+
+class Ledger:
+    """The events of one space: appended through plans, read as opened rows. Thread-safe as its store is."""
+
+    def __init__(self, store: Store, keys: SpaceKeys, entropy: Entropy) -> None:
+        self.store = store
+        self.keys = keys
+        self.entropy = entropy
+        self.log = keys.log_id
+
+    # --- appending ----------------------------------------------------------------------------------------------------
+
+    def transact(self, plan: Callable[[Writer], Outcome]) -> Outcome:
+        """Run a plan inside one write transaction; return what it returns once that is durable."""
+
+        def run(tx: Transaction) -> Outcome:
+            writer = Writer(tx, self)
+            outcome = plan(writer)
+            writer.flush()
+            return outcome
+
+        return self.store.transact(run)
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reader(self) -> Iterator[Reader]:
+        """Give one consistent state of the log to several reads."""
+        with self.store.reader() as reader:
+            yield reader
+
+    def keys_of(self, row: SealedRow) -> dict[int, CellKey]:
+        """Return the keys of a row's cells, having proved its header and every column, or raise `Corrupt`."""
+        if leaf_hash(row.header) != row.leaf:
+            raise Corrupt(at=f"position {row.position}", problem="header")
+        if row.bundle is None:
+            raise KeyMissing(at=f"position {row.position}")
+        try:
+            return unwrap_bundle(self.keys, row.bundle, row.leaf, place_of(row))
+        except Corrupt as corrupt:
+            raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+
+    def open(self, row: SealedRow) -> Opened:
+        """Return a row with its meta body."""
+        keys = self.keys_of(row)
+        key = keys.get(META)
+        if key is None or row.meta is None:
+            raise KeyMissing(at=f"position {row.position}")
+        try:
+            seed, meta = unpack_meta(row.kind, open_cell(key, row.meta, row.leaf, META))
+        except Corrupt as corrupt:
+            raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+        return Opened(row, keys, seed, meta)
+
+    def content(self, opened: Opened) -> tuple[bytes, TurnContent]:
+        """Return seed and content of a turn whose content the log does not call erased."""
+        row, key = opened.row, opened.keys.get(CONTENT)
+        if key is None or row.content is None:
+            raise KeyMissing(at=f"position {row.position}")
+        try:
+            return unpack_content(open_cell(key, row.content, row.leaf, CONTENT))
+        except Corrupt as corrupt:
+            raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+
+    def disclosable(self, opened: Opened, content: tuple[bytes, TurnContent] | None) -> Iterable[tuple[bytes, str, bytes]]:
+        """Yield (seed of its salt, label, canonical JSON) of every field of an event that can still be read."""
+        for label, value in meta_fields(opened.meta):
+            yield opened.meta_seed, label, value
+        if content is not None:
+            seed, body = content
+            for label, value in content_fields(body):
+                yield seed, label, value
+
+    # --- stream heads -------------------------------------------------------------------------------------------------
+
+    def head(self, reader: Reader, stream: int) -> StreamHead | None:
+        """Return the head of a stream, or raise `Corrupt` when nobody with the key wrote it."""
+        head = reader.stream_head(stream)
+        if head is not None and not hmac.compare_digest(head.tag, self._tag(head)):
+            raise Corrupt(at=f"stream {stream}", problem="head")
+        return head
+
+    def sealed_head(self, head: StreamHead) -> StreamHead:
+        """Return the head with its MAC."""
+        return replace(head, tag=self._tag(head))
+
+    def _tag(self, head: StreamHead) -> bytes:
+        packed = b"muniment/head" + _HEAD.pack(head.stream, head.seq, head.turns, head.changes) + head.leaf
+        return hmac.digest(self.keys.index_key, packed, "sha256")[:HEAD_TAG_BYTES]
+
+    # --- names --------------------------------------------------------------------------------------------------------
+
+    def name_digest(self, purpose: str, *parts: str) -> bytes:
+        """Return the keyed digest under which something is found again by its names."""
+        return keyed_digest(self.keys.index_key, purpose, *parts)
+
+
+def is_rewrapped(bundle: bytes, key: SpaceKey) -> bool:
+    """Tell whether a bundle is already wrapped by this version of the space key."""
+    return len(bundle) > BUNDLE_BODY_AT and bundle.startswith(key.head)

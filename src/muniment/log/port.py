@@ -1,0 +1,230 @@
+"""What a store is: the append-only port on two pages.
+
+- A store keeps rows: events in the order of their positions (dense from 0), the sealed cells and the wrapped key bundle of
+  each, the nodes and the frontier of the tree, lookups, checkpoints and a few named values. It never sees a key.
+- All writing happens in *plans*: functions that the store runs inside one write transaction. A plan reads the present state
+  and writes what follows from it, so that no decision is ever stale. Plans that arrive together share a transaction and its
+  fsync; a plan that raises is undone alone. A plan is quick, does not block, uses nothing of the store but the transaction
+  that it is given, and may be run in another thread than the one that waits for it.
+- All reading happens in a *reader*: one consistent snapshot, used by one thread, closed soon. A transaction is a reader too.
+- Ranges include both ends. Rows come in the order of their position unless the method says otherwise. What is not there is
+  left out: a store does not judge whether something is missing, the proofs above it do.
+
+Methods that read or write raise the `store.*` errors of `muniment.errors`; a write that does not fit what is there raises
+`Conflict`, and the plan that asked for it is undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
+
+from muniment.evidence.tree import Frontier, Hashes, Node
+
+T = TypeVar("T")
+
+META, CONTENT = 0, 1  # classes of cells; a third one would change the numbering of cells at rest
+CELL_CLASSES = 2
+WHOLE_CONVERSATION = 0  # the target_seq of an event that targets every turn so far
+BATCH_EVENTS_MAX = 500  # rows in memory at a time while a range is read
+BATCH_SEALED_MAX = 64  # the same for rows with cells, which may be large
+
+
+class EventRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    """An event as it is ordered and found: the columns in clear and the exact bytes of its header.
+
+    `seq` is the place in the stream, `turn_seq` the place of a turn among the turns of the stream (both dense from 1).
+    `target_seq` is the turn that a later event speaks of, or `WHOLE_CONVERSATION`. `time` is UTC milliseconds.
+    """
+
+    position: int
+    stream: int
+    seq: int
+    kind: str
+    turn_seq: int | None
+    target_seq: int | None
+    time: int
+    leaf: bytes
+    header: bytes
+
+
+class BundleRow(EventRow, frozen=True, kw_only=True, array_like=True, gc=False):
+    """An event with its wrapped key bundle, without its cells."""
+
+    bundle: bytes | None
+
+
+class SealedRow(BundleRow, frozen=True, kw_only=True, array_like=True, gc=False):
+    """An event with all that is sealed of it; a cell is None when there was none or when it was destroyed."""
+
+    meta: bytes | None
+    content: bytes | None
+
+
+class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
+    """The newest event of a stream, and how many turns the stream has."""
+
+    seq: int
+    leaf: bytes
+    turns: int
+
+
+class Lookup(Struct, frozen=True, kw_only=True, array_like=True):
+    """Where a keyed digest leads."""
+
+    stream: int
+    position: int
+
+
+class CheckpointRow(Struct, frozen=True, kw_only=True, array_like=True):
+    """A signed note over the tree of this size."""
+
+    size: int
+    note: str
+
+
+class ScrubReport(Struct, frozen=True, kw_only=True):
+    """What a scrub did: the places that were written out, and what is left of the write-ahead log."""
+
+    flushed: tuple[str, ...]
+    wal_bytes: int
+
+
+class Reader(Hashes, Protocol):
+    """One consistent snapshot. `hashes` (levels 0, 4, 8, ...) makes it what proofs are made from."""
+
+    def frontier(self) -> Frontier:
+        """Return the compact range of the tree; its size is the number of events and the next position."""
+        ...
+
+    def stream_head(self, stream: int) -> StreamHead | None:
+        """Return the head of a stream, or None while it has no event."""
+        ...
+
+    def turn_count(self, stream: int) -> int:
+        """Return the number of turns of a stream, which is the turn_seq of the newest."""
+        ...
+
+    def lookup(self, digest: bytes) -> Lookup | None:
+        """Return where a digest leads, or None when nobody claimed it."""
+        ...
+
+    def sealed(self, position: int) -> SealedRow | None:
+        """Return the event at a position."""
+        ...
+
+    def events(self, first: int, last: int) -> Iterator[EventRow]:
+        """Yield the events of a range of positions without what is sealed; reads in bounded batches."""
+        ...
+
+    def sealed_events(self, first: int, last: int) -> Iterator[SealedRow]:
+        """Yield the events of a range of positions; reads in bounded batches."""
+        ...
+
+    def in_stream(self, stream: int, first_seq: int, last_seq: int) -> Iterator[SealedRow]:
+        """Yield the events of a stream in a range of seq; reads in bounded batches."""
+        ...
+
+    def turns(self, stream: int, first: int, last: int) -> list[SealedRow]:
+        """Return the turns of a stream in a range of turn_seq: a page."""
+        ...
+
+    def targets(self, stream: int, first: int, last: int) -> list[SealedRow]:
+        """Return the later events of a stream that target a turn of the range, or the whole conversation."""
+        ...
+
+    def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
+        """Return events of a kind that is not a turn (no turn_seq), from the position behind `after` (-1: from the first)."""
+        ...
+
+    def bundles(self, after: int, limit: int) -> list[BundleRow]:
+        """Return the events that have a key bundle, from the position behind `after` (-1: from the first)."""
+        ...
+
+    def meta(self, name: str) -> bytes | None:
+        """Return a named value."""
+        ...
+
+    def latest_checkpoint(self) -> CheckpointRow | None:
+        """Return the checkpoint of the largest size."""
+        ...
+
+    def checkpoints(self) -> list[CheckpointRow]:
+        """Return all checkpoints, smallest size first."""
+        ...
+
+    def count(self) -> int:
+        """Return how many event rows there really are, by counting them."""
+        ...
+
+    def size_bytes(self) -> int:
+        """Return the room that the store takes, without its write-ahead log."""
+        ...
+
+
+class Transaction(Reader, Protocol):
+    """The state that a plan decides on, its own writes included, and the ways to change it."""
+
+    def append(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier) -> None:
+        """Append rows with the nodes that they complete and the frontier behind them.
+
+        Positions continue the log, seq and turn_seq continue their streams; anything else is a `Conflict`.
+        """
+        ...
+
+    def claim(self, digest: bytes, stream: int, position: int) -> None:
+        """Let a digest lead to an event, for ever; a digest that was claimed before is a `Conflict`."""
+        ...
+
+    def put_meta(self, name: str, value: bytes) -> None:
+        """Set a named value."""
+        ...
+
+    def put_bundle(self, position: int, bundle: bytes) -> None:
+        """Replace the key bundle of an event; an event without one is a `Conflict`."""
+        ...
+
+    def destroy_cell(self, position: int, cls: int) -> bool:
+        """Remove a cell; return whether it was there."""
+        ...
+
+    def put_checkpoint(self, size: int, note: str) -> None:
+        """Keep the checkpoint of a size, in place of an earlier one; a size beyond the log is a `Conflict`."""
+        ...
+
+
+class Store(Protocol):
+    """One log at rest. All methods may be called from any thread."""
+
+    def transact(self, plan: Callable[[Transaction], T]) -> T:
+        """Run a plan in a write transaction; return its result once it is durable, or raise its error, undone.
+
+        When the transaction itself fails, all plans in it fail with the same error. After `StoreFault` a write may turn
+        out to be there or not; asking again for the same thing (by a claimed digest) tells which.
+        """
+        ...
+
+    def reader(self) -> AbstractContextManager[Reader]:
+        """Return a snapshot of the present state, for one thread."""
+        ...
+
+    def subscribe(self, after: int) -> Iterator[Sequence[EventRow]]:
+        """Yield batches of the events behind a position (-1: from the first), until the head is reached.
+
+        Each batch is a snapshot of its own: the log may grow, and its writer may work, between two batches.
+        """
+        ...
+
+    def scrub(self) -> ScrubReport:
+        """Make what was removed unreadable at rest: empty the write-ahead log, flush everything, then report.
+
+        Raises `StoreBusy` when others read old snapshots for longer than the patience.
+        """
+        ...
+
+    def close(self) -> None:
+        """Leave nothing open; a second call does nothing. Any other call afterwards raises `StoreClosed`."""
+        ...

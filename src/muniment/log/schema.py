@@ -1,0 +1,77 @@
+"""The tables of a log in SQLite, version 1. `schemas/store.sql` is printed from here (see `migrations`).
+
+Narrow tables hold what is searched, wide ones what is fetched. Cells are numbered by position and class, nodes by level and
+index, each in one integer, so that both are plain row ids and neighbours lie together. A `turn_seq` of NULL says that the
+event is no turn; those events are few enough for an index by kind.
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x6D756E69  # "muni"
+NODE_LEVEL_BITS = 48  # a node's id is level << 48 | index
+
+VERSION_1 = """
+CREATE TABLE events (
+    position INTEGER PRIMARY KEY,
+    stream INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    turn_seq INTEGER,
+    target_seq INTEGER,
+    time INTEGER NOT NULL,
+    leaf BLOB NOT NULL,
+    header BLOB NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX events_by_stream ON events (stream, seq);
+
+CREATE UNIQUE INDEX events_by_turn ON events (stream, turn_seq) WHERE turn_seq IS NOT NULL;
+
+CREATE INDEX events_by_target ON events (stream, target_seq) WHERE target_seq IS NOT NULL;
+
+CREATE INDEX events_by_kind ON events (kind) WHERE turn_seq IS NULL;
+
+CREATE TABLE cells (
+    id INTEGER PRIMARY KEY, -- position * 2 + class
+    ciphertext BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE keyring (
+    position INTEGER PRIMARY KEY,
+    bundle BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE nodes (
+    id INTEGER PRIMARY KEY, -- level << 48 | index
+    hash BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE frontier (
+    id INTEGER PRIMARY KEY CHECK (id = 0),
+    range BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE lookups (
+    digest BLOB PRIMARY KEY,
+    stream INTEGER NOT NULL,
+    position INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE checkpoints (
+    size INTEGER PRIMARY KEY,
+    note TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE meta (
+    name TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT;
+
+CREATE VIEW sealed AS
+SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header,
+    k.bundle, m.ciphertext AS meta, c.ciphertext AS content
+FROM events AS e
+LEFT JOIN keyring AS k ON k.position = e.position
+LEFT JOIN cells AS m ON m.id = e.position * 2
+LEFT JOIN cells AS c ON c.id = e.position * 2 + 1;
+"""

@@ -1,0 +1,247 @@
+"""The store in a file: one log in SQLite, shared by the threads of many processes.
+
+One connection writes, under a group leader; a pool of connections reads. A commit is one fsync of the write-ahead log. The
+log is taken into the database after its callers have their answer, every `CHECKPOINT_PAGES` pages.
+
+After an error of the disk nothing that this process holds in memory is trusted: all connections are given up, and the next
+use opens the file anew, takes the whole write-ahead log into the database and flushes before it goes on. What a failed fsync
+left behind is thereby either durable or gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from muniment.errors import MunimentError, StoreClosed, StoreReadOnly
+from muniment.log.connection import PATIENCE_S, Mode, Place, give_up
+from muniment.log.faults import POISONOUS, STORE_ERRORS, fault_of
+from muniment.log.group import Group, Ticket
+from muniment.log.port import BATCH_EVENTS_MAX, EventRow, Reader, ScrubReport, Transaction
+from muniment.log.sqlite_reader import SqliteReader
+from muniment.log.sqlite_transaction import SqliteTransaction
+
+T = TypeVar("T")
+
+CHECKPOINT_PAGES = 1000
+CHECKPOINT_PAGES_MAX = 16 * CHECKPOINT_PAGES  # beyond this, writers wait for the write-ahead log to start over
+RESTART_TIMEOUT_MS = 100
+READERS_IDLE_MAX = 8
+
+
+class SqliteStore:
+    """A log in one file. `Mode.CREATE` makes it when it is not there, `Mode.READ` never writes, not even to recover."""
+
+    def __init__(
+        self, path: Path, *, mode: Mode = Mode.WRITE, patience_s: float = PATIENCE_S, vfs: str | None = None
+    ) -> None:
+        self._place = Place(path, mode, patience_s, vfs)
+        self._group = Group(self._commit, self._tend)
+        self._idle: list[apsw.Connection] = []
+        self._pool = threading.Lock()
+        self._era = 0  # counts up when the connections of before are not trusted any more
+        self._suspect = False
+        self._closed = False
+        self._wal_pages = 0
+        self._writer: apsw.Connection | None = None
+        if mode is Mode.CREATE:
+            self._place.make_file()
+        if mode is Mode.READ:
+            self._idle.append(self._place.open())
+        else:
+            self._writing()
+
+    # --- writing ------------------------------------------------------------------------------------------------------
+
+    def transact(self, plan: Callable[[Transaction], T]) -> T:
+        """Run a plan in a write transaction; return its result once it is durable."""
+        if self._place.mode is Mode.READ:
+            raise StoreReadOnly(problem="opened_for_reading")
+        return self._group.submit(plan)
+
+    def _commit(self, tickets: list[Ticket[Any]]) -> None:
+        connection = self._writing()
+        transaction = SqliteTransaction(connection)
+        try:
+            for ticket in tickets:
+                if not connection.in_transaction:
+                    self._place.patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
+                    transaction.forget()
+                self._attempt(ticket, transaction)
+            if connection.in_transaction:
+                connection.execute("COMMIT")
+        except STORE_ERRORS as error:
+            transaction.failed = fault_of(error)
+            raise transaction.failed from None
+        finally:
+            transaction.close()
+            if isinstance(transaction.failed, POISONOUS):
+                self._poison()
+            elif connection.in_transaction:
+                self._guarded(lambda: connection.execute("ROLLBACK"))
+
+    @staticmethod
+    def _attempt(ticket: Ticket[Any], transaction: SqliteTransaction) -> None:
+        ticket.run(transaction)
+        if transaction.failed is not None:
+            raise transaction.failed
+        if transaction.spoiled is not None:
+            ticket.fail(transaction.spoiled)
+        if ticket.error is None:
+            transaction.keep()
+        else:
+            transaction.undo()
+
+    def _writing(self) -> apsw.Connection:
+        """Return the connection that writes; only the leader of the group asks for it."""
+        if self._closed:
+            raise StoreClosed
+        if self._writer is None:
+            connection = self._place.open()
+            connection.set_wal_hook(self._on_commit)
+            self._writer = connection
+            if self._suspect:
+                self._guarded(lambda: self._empty_wal(connection))
+                self._suspect = False
+        return self._writer
+
+    def _on_commit(self, _connection: apsw.Connection, _database: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+    # --- the write-ahead log ------------------------------------------------------------------------------------------
+
+    def _tend(self) -> None:
+        """Take the write-ahead log into the database when it has grown; the callers have their answer already."""
+        if self._wal_pages < CHECKPOINT_PAGES or self._writer is None:
+            return
+        overgrown = self._wal_pages >= CHECKPOINT_PAGES_MAX
+        mode = apsw.SQLITE_CHECKPOINT_RESTART if overgrown else apsw.SQLITE_CHECKPOINT_PASSIVE
+        try:
+            self._checkpoint(self._writer, mode)
+        except (apsw.BusyError, apsw.LockedError):
+            pass  # somebody reads an old snapshot; a later commit tries again
+        except apsw.Error:
+            self._poison()
+
+    def _checkpoint(self, connection: apsw.Connection, mode: int) -> None:
+        connection.set_busy_timeout(RESTART_TIMEOUT_MS)
+        try:
+            connection.wal_checkpoint(mode=mode)
+        finally:
+            connection.set_busy_timeout(self._place.busy_timeout_ms)
+
+    def _empty_wal(self, connection: apsw.Connection) -> ScrubReport:
+        self._place.patiently(lambda: connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE))
+        flushed = ["database", "wal"] if self._place.flush_wal() else ["database"]
+        self._place.flush_directory()
+        self._wal_pages = 0
+        return ScrubReport(flushed=(*flushed, "directory"), wal_bytes=self._place.wal_bytes())
+
+    def scrub(self) -> ScrubReport:
+        """Empty the write-ahead log and flush everything."""
+        if self._place.mode is Mode.READ:
+            raise StoreReadOnly(problem="opened_for_reading")
+        return self._group.submit(lambda _: self._guarded(lambda: self._empty_wal(self._writing())), alone=True)
+
+    def _guarded(self, work: Callable[[], T]) -> T:
+        """Return what the work returns; an error of the disk in it gives up the connections."""
+        try:
+            return work()
+        except (*STORE_ERRORS, OSError) as error:
+            fault = fault_of(error)
+            if isinstance(fault, POISONOUS):
+                self._poison()
+            raise fault from None
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def reader(self) -> Iterator[Reader]:
+        """Return a snapshot of the present state, for one thread."""
+        era, connection = self._take()
+        reader = SqliteReader(connection)
+        try:
+            self._begin(reader, connection)
+            yield reader
+        finally:
+            reader.close()
+            self._give(era, connection, reader.failed)
+
+    def _begin(self, reader: SqliteReader, connection: apsw.Connection) -> None:
+        """Begin to read; the snapshot is of now, not of the first question."""
+
+        def begin() -> None:
+            if not connection.in_transaction:
+                connection.execute("BEGIN")
+            connection.execute("SELECT 1 FROM frontier").fetchall()
+
+        try:
+            self._place.patiently(begin)
+        except STORE_ERRORS as error:
+            raise reader.fault(error) from None
+
+    def _take(self) -> tuple[int, apsw.Connection]:
+        if self._suspect and self._place.mode is not Mode.READ:
+            self._group.submit(lambda _: self._writing(), alone=True)
+        with self._pool:
+            if self._closed:
+                raise StoreClosed
+            if self._idle:
+                return self._era, self._idle.pop()
+            era = self._era
+        return era, self._place.open()
+
+    def _give(self, era: int, connection: apsw.Connection, failed: MunimentError | None) -> None:
+        if isinstance(failed, POISONOUS):
+            give_up(connection)
+            self._group.submit(lambda _: self._poison(), alone=True)
+            return
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        with self._pool:
+            keep = era == self._era and not self._closed and len(self._idle) < READERS_IDLE_MAX
+            if keep:
+                self._idle.append(connection)
+        if not keep:
+            connection.close()
+
+    def subscribe(self, after: int) -> Iterator[Sequence[EventRow]]:
+        """Yield batches of the events behind a position, until the head is reached."""
+        while True:
+            with self.reader() as reader:
+                batch = list(reader.events(after + 1, after + BATCH_EVENTS_MAX))
+            if not batch:
+                return
+            yield batch
+            after = batch[-1].position
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    def _poison(self) -> None:
+        """Give up every connection; the next use recovers. Only the leader of the group does this."""
+        with self._pool:
+            self._era += 1
+            self._suspect = True
+            writer, self._writer = self._writer, None
+            idle, self._idle = self._idle, []
+        for connection in [*idle, writer] if writer else idle:
+            give_up(connection)
+
+    def close(self) -> None:
+        """Close all connections; the last one takes the write-ahead log into the database and removes it."""
+        if not self._closed:
+            self._group.submit(lambda _: self._close(), alone=True)
+
+    def _close(self) -> None:
+        with self._pool:
+            self._closed = True
+            writer, self._writer = self._writer, None
+            idle, self._idle = self._idle, []
+        for connection in [*idle, writer] if writer else idle:
+            connection.close()

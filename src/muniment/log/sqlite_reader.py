@@ -1,0 +1,199 @@
+"""Reading a log in SQLite: one statement for each question, each answered from an index.
+
+Rows are turned into structs by `msgspec.convert`, which checks the type of every column: a row of the wrong shape was
+edited at rest and is `Corrupt`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, TypeVar
+
+import apsw
+import msgspec
+
+from muniment.errors import Corrupt, MunimentError, StoreClosed
+from muniment.evidence.tree import LEVEL_STEP, Frontier
+from muniment.log.faults import STORE_ERRORS, fault_of
+from muniment.log.port import (
+    BATCH_EVENTS_MAX,
+    BATCH_SEALED_MAX,
+    WHOLE_CONVERSATION,
+    BundleRow,
+    CheckpointRow,
+    EventRow,
+    Lookup,
+    SealedRow,
+    StreamHead,
+)
+from muniment.log.schema import NODE_LEVEL_BITS
+
+T = TypeVar("T")
+Bindings = tuple[int | str | bytes | None, ...]
+
+FRONTIER = "SELECT range FROM frontier"
+TURN_COUNT = "SELECT coalesce(max(turn_seq), 0) FROM events WHERE stream = ? AND turn_seq IS NOT NULL"
+STREAM_HEAD = """
+SELECT seq, leaf, (SELECT coalesce(max(turn_seq), 0) FROM events WHERE stream = ?1 AND turn_seq IS NOT NULL)
+FROM events WHERE stream = ?1 ORDER BY seq DESC LIMIT 1"""
+LOOKUP = "SELECT stream, position FROM lookups WHERE digest = ?"
+EVENTS = """
+SELECT position, stream, seq, kind, turn_seq, target_seq, time, leaf, header
+FROM events WHERE position BETWEEN ? AND ? ORDER BY position"""
+SEALED = "SELECT * FROM sealed WHERE position BETWEEN ? AND ? ORDER BY position"
+IN_STREAM = "SELECT * FROM sealed WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq"
+TURNS = "SELECT * FROM sealed WHERE stream = ? AND turn_seq BETWEEN ? AND ? ORDER BY turn_seq"
+TARGETS = """
+SELECT * FROM sealed WHERE position IN (
+    SELECT position FROM events WHERE stream = ?1 AND target_seq = ?2
+    UNION ALL
+    SELECT position FROM events WHERE stream = ?1 AND target_seq BETWEEN ?3 AND ?4
+) ORDER BY position"""
+OF_KIND = "SELECT * FROM sealed WHERE kind = ? AND turn_seq IS NULL AND position > ? ORDER BY position LIMIT ?"
+BUNDLES = """
+SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header, k.bundle
+FROM keyring AS k JOIN events AS e ON e.position = k.position WHERE k.position > ? ORDER BY k.position LIMIT ?"""
+LEAVES = "SELECT leaf FROM events WHERE position BETWEEN ? AND ? ORDER BY position"
+NODES = "SELECT hash FROM nodes WHERE id BETWEEN ? AND ? ORDER BY id"
+META = "SELECT value FROM meta WHERE name = ?"
+CHECKPOINT = "SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1"
+CHECKPOINTS = "SELECT size, note FROM checkpoints ORDER BY size"
+COUNT = "SELECT count(*) FROM events"
+SIZE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+
+
+def batches(first: int, last: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a range, each of at most `size`."""
+    for start in range(first, last + 1, size):
+        yield start, min(start + size - 1, last)
+
+
+def first_of(rows: list[T]) -> T | None:
+    """Return the first row, if there is one."""
+    return rows[0] if rows else None
+
+
+class SqliteReader:
+    """A snapshot: the read transaction that its connection is in. `failed` is what went wrong with the disk, if anything."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._cursor: apsw.Cursor | None = connection.cursor()
+        self.failed: MunimentError | None = None
+
+    def close(self) -> None:
+        """End the use of the connection; whatever still reads from this snapshot gets `StoreClosed`."""
+        self._cursor = None
+
+    def run(self, sql: str, bindings: Bindings = ()) -> list[Any]:
+        """Return the rows of a statement."""
+        if self._cursor is None:
+            raise StoreClosed(at="snapshot")
+        try:
+            return self._cursor.execute(sql, bindings).fetchall()
+        except STORE_ERRORS as error:
+            raise self.fault(error) from None
+
+    def fault(self, error: Exception) -> MunimentError:
+        """Return our error for one of SQLite's, and remember it."""
+        self.failed = fault_of(error)
+        return self.failed
+
+    def _rows(self, rows_type: type[T], sql: str, bindings: Bindings = ()) -> T:
+        try:
+            return msgspec.convert(self.run(sql, bindings), rows_type)
+        except msgspec.ValidationError as error:
+            raise self.fault(error) from None
+
+    def _blob(self, sql: str, bindings: Bindings = ()) -> bytes | None:
+        rows = self._rows(list[tuple[bytes]], sql, bindings)
+        return rows[0][0] if rows else None
+
+    def _number(self, sql: str, bindings: Bindings = ()) -> int:
+        [[number]] = self._rows(list[tuple[int]], sql, bindings)
+        return number
+
+    # --- the port -----------------------------------------------------------------------------------------------------
+
+    def frontier(self) -> Frontier:
+        """Return the compact range of the tree."""
+        stored = self._blob(FRONTIER)
+        if stored is None:
+            raise Corrupt(at="frontier", problem="missing")
+        return Frontier.from_bytes(stored)
+
+    def stream_head(self, stream: int) -> StreamHead | None:
+        """Return the head of a stream."""
+        return first_of(self._rows(list[StreamHead], STREAM_HEAD, (stream,)))
+
+    def turn_count(self, stream: int) -> int:
+        """Return the number of turns of a stream."""
+        return self._number(TURN_COUNT, (stream,))
+
+    def lookup(self, digest: bytes) -> Lookup | None:
+        """Return where a digest leads."""
+        return first_of(self._rows(list[Lookup], LOOKUP, (digest,)))
+
+    def sealed(self, position: int) -> SealedRow | None:
+        """Return the event at a position."""
+        return first_of(self._rows(list[SealedRow], SEALED, (position, position)))
+
+    def events(self, first: int, last: int) -> Iterator[EventRow]:
+        """Yield the events of a range of positions."""
+        spans = batches(first, min(last, self.frontier().size - 1), BATCH_EVENTS_MAX)
+        return chain.from_iterable(self._rows(list[EventRow], EVENTS, span) for span in spans)
+
+    def sealed_events(self, first: int, last: int) -> Iterator[SealedRow]:
+        """Yield the events of a range of positions with what is sealed."""
+        spans = batches(first, min(last, self.frontier().size - 1), BATCH_SEALED_MAX)
+        return chain.from_iterable(self._rows(list[SealedRow], SEALED, span) for span in spans)
+
+    def in_stream(self, stream: int, first_seq: int, last_seq: int) -> Iterator[SealedRow]:
+        """Yield the events of a stream in a range of seq."""
+        head = self.stream_head(stream)
+        spans = batches(max(first_seq, 1), min(last_seq, head.seq if head else 0), BATCH_SEALED_MAX)
+        return chain.from_iterable(self._rows(list[SealedRow], IN_STREAM, (stream, *span)) for span in spans)
+
+    def turns(self, stream: int, first: int, last: int) -> list[SealedRow]:
+        """Return the turns of a stream in a range of turn_seq."""
+        return self._rows(list[SealedRow], TURNS, (stream, first, last))
+
+    def targets(self, stream: int, first: int, last: int) -> list[SealedRow]:
+        """Return the later events that target a turn of the range, or the whole conversation."""
+        return self._rows(list[SealedRow], TARGETS, (stream, WHOLE_CONVERSATION, max(first, WHOLE_CONVERSATION + 1), last))
+
+    def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
+        """Return events of a kind that is not a turn."""
+        return self._rows(list[SealedRow], OF_KIND, (kind, after, limit))
+
+    def bundles(self, after: int, limit: int) -> list[BundleRow]:
+        """Return the events that have a key bundle."""
+        return self._rows(list[BundleRow], BUNDLES, (after, limit))
+
+    def hashes(self, level: int, first: int, count: int) -> list[bytes]:
+        """Return hashes of a stored level."""
+        assert level % LEVEL_STEP == 0, "only every fourth level is stored"
+        start = level << NODE_LEVEL_BITS | first  # level 0: the position
+        rows = self._rows(list[tuple[bytes]], NODES if level else LEAVES, (start, start + count - 1))
+        return [row[0] for row in rows]
+
+    def meta(self, name: str) -> bytes | None:
+        """Return a named value."""
+        return self._blob(META, (name,))
+
+    def latest_checkpoint(self) -> CheckpointRow | None:
+        """Return the checkpoint of the largest size."""
+        return first_of(self._rows(list[CheckpointRow], CHECKPOINT))
+
+    def checkpoints(self) -> list[CheckpointRow]:
+        """Return all checkpoints, smallest size first."""
+        return self._rows(list[CheckpointRow], CHECKPOINTS)
+
+    def count(self) -> int:
+        """Return how many event rows there are."""
+        return self._number(COUNT)
+
+    def size_bytes(self) -> int:
+        """Return the room that the database takes."""
+        return self._number(SIZE_BYTES)

@@ -1,0 +1,162 @@
+"""Writing to a log in SQLite: the transaction that plans run in, one after the other.
+
+A transaction serves a group of plans. What one plan wrote is undone alone when that plan raises: by a savepoint when another
+plan of the group wrote before it, else by rolling the transaction back, which then has nothing else in it. A savepoint is
+set only when a plan begins to write. The frontier and the heads of streams are remembered from plan to plan, because
+nobody else can change them while the transaction lasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import apsw
+from msgspec.structs import astuple
+
+from muniment.errors import Conflict, MunimentError
+from muniment.evidence.tree import Frontier, Node
+from muniment.log.faults import PRIVATE, STORE_ERRORS, fault_of
+from muniment.log.port import CELL_CLASSES, SealedRow, StreamHead
+from muniment.log.schema import NODE_LEVEL_BITS
+from muniment.log.sqlite_reader import Bindings, SqliteReader
+
+EVENT_COLUMNS = 9
+
+INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_CELL = "INSERT INTO cells VALUES (?, ?)"
+INSERT_BUNDLE = "INSERT INTO keyring VALUES (?, ?)"
+INSERT_NODE = "INSERT INTO nodes VALUES (?, ?)"
+INSERT_LOOKUP = "INSERT INTO lookups VALUES (?, ?, ?)"
+UPDATE_FRONTIER = "UPDATE frontier SET range = ? WHERE id = 0"
+UPDATE_BUNDLE = "UPDATE keyring SET bundle = ?2 WHERE position = ?1"
+DELETE_CELL = "DELETE FROM cells WHERE id = ?"
+PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+PUT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (size) DO UPDATE SET note = excluded.note"
+
+
+class SqliteTransaction(SqliteReader):
+    """The write transaction of a group. `spoiled` is the write that did not fit; the present plan is undone for it."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        super().__init__(connection)
+        self.spoiled: Conflict | None = None
+        self._frontier: Frontier | None = None
+        self._heads: dict[int, StreamHead | None] = {}
+        self._dirty = False  # plans before this one have written
+        self._writing = False
+        self._guarded = False
+
+    # --- plan by plan -------------------------------------------------------------------------------------------------
+
+    def keep(self) -> None:
+        """End a plan that succeeded."""
+        if self._guarded:
+            self.run("RELEASE plan")
+        self._dirty = self._dirty or self._writing
+        self._writing = self._guarded = False
+
+    def undo(self) -> None:
+        """End a plan that failed, leaving nothing of it. The transaction is over when nothing else is in it."""
+        if self._guarded:
+            self.run("ROLLBACK TO plan")
+            self.run("RELEASE plan")
+        elif self._writing:
+            self.run("ROLLBACK")
+        self._writing = self._guarded = False
+        self.spoiled = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Read everything again: the transaction is another one than before."""
+        self._frontier = None
+        self._heads.clear()
+
+    def _write(self, sql: str, rows: Iterable[Bindings]) -> None:
+        assert self._cursor is not None, "a transaction is used while its plan runs"
+        if not self._writing:
+            self._writing = True
+            if self._dirty:
+                self.run("SAVEPOINT plan")
+                self._guarded = True
+        try:
+            self._cursor.executemany(sql, rows)
+        except STORE_ERRORS as error:
+            raise self._unwritten(fault_of(error)) from None
+
+    def _unwritten(self, error: MunimentError) -> MunimentError:
+        if isinstance(error, PRIVATE):
+            self.spoiled = error
+        else:
+            self.failed = error
+        return error
+
+    def _demand(self, fits: bool, at: str, problem: str) -> None:  # noqa: FBT001 - reads as an assertion
+        if not fits:
+            raise self._unwritten(Conflict(at=at, problem=problem))
+
+    # --- the port -----------------------------------------------------------------------------------------------------
+
+    def frontier(self) -> Frontier:
+        """Return the compact range of the tree."""
+        if self._frontier is None:
+            self._frontier = super().frontier()
+        return self._frontier
+
+    def stream_head(self, stream: int) -> StreamHead | None:
+        """Return the head of a stream."""
+        if stream not in self._heads:
+            self._heads[stream] = super().stream_head(stream)
+        return self._heads[stream]
+
+    def append(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier) -> None:
+        """Append rows with the nodes that they complete and the frontier behind them."""
+        size = self.frontier().size
+        self._demand(frontier.size == size + len(rows), "frontier", "not_next")
+        heads: dict[int, StreamHead | None] = {}
+        for position, row in enumerate(rows, size):
+            self._demand(row.position == position, "position", "not_next")
+            head = heads.get(row.stream) or self.stream_head(row.stream)
+            seq, turns = (head.seq, head.turns) if head else (0, 0)
+            self._demand(row.seq == seq + 1, f"position {position}", "seq_not_next")
+            self._demand(row.turn_seq in {None, turns + 1}, f"position {position}", "turn_seq_not_next")
+            heads[row.stream] = StreamHead(seq=row.seq, leaf=row.leaf, turns=row.turn_seq or turns)
+        self._insert(rows, nodes, frontier)
+        self._frontier = frontier
+        self._heads.update(heads)
+
+    def _insert(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier) -> None:
+        self._write(INSERT_EVENT, [astuple(row)[:EVENT_COLUMNS] for row in rows])
+        cells = [
+            (row.position * CELL_CLASSES + cls, cell)
+            for row in rows
+            for cls, cell in enumerate((row.meta, row.content))
+            if cell is not None
+        ]
+        self._write(INSERT_CELL, cells)
+        self._write(INSERT_BUNDLE, [(row.position, row.bundle) for row in rows if row.bundle is not None])
+        if nodes:
+            self._write(INSERT_NODE, [(node.level << NODE_LEVEL_BITS | node.index, node.hash) for node in nodes])
+        self._write(UPDATE_FRONTIER, [(frontier.to_bytes(),)])
+
+    def claim(self, digest: bytes, stream: int, position: int) -> None:
+        """Let a digest lead to an event, for ever."""
+        self._write(INSERT_LOOKUP, [(digest, stream, position)])
+
+    def put_meta(self, name: str, value: bytes) -> None:
+        """Set a named value."""
+        self._write(PUT_META, [(name, value)])
+
+    def put_bundle(self, position: int, bundle: bytes) -> None:
+        """Replace the key bundle of an event."""
+        self._write(UPDATE_BUNDLE, [(position, bundle)])
+        self._demand(self._connection.changes() == 1, f"position {position}", "no_bundle")
+
+    def destroy_cell(self, position: int, cls: int) -> bool:
+        """Remove a cell; return whether it was there."""
+        self._write(DELETE_CELL, [(position * CELL_CLASSES + cls,)])
+        return self._connection.changes() == 1
+
+    def put_checkpoint(self, size: int, note: str) -> None:
+        """Keep the checkpoint of a size, in place of an earlier one."""
+        self._demand(size <= self.frontier().size, "checkpoint", "beyond_the_log")
+        self._write(PUT_CHECKPOINT, [(size, note)])
