@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from muniment.events.schemas import event_schemas
+from muniment.log.migrations import store_sql
 from tests.api import api_text
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
@@ -35,7 +36,7 @@ def _api() -> dict[str, str]:
 
 
 def _store() -> dict[str, str]:
-    return {"store.sql": import_module("muniment.log.migrations").store_sql()}
+    return {"store.sql": store_sql()}
 
 
 def _operations() -> dict[str, str]:

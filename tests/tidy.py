@@ -454,7 +454,7 @@ TEXT_RULES = [
 
 def complaints_of(rule: CodeRule, source: Source) -> list[Complaint]:
     """Return what a rule about code has against a file."""
-    return list(rule.check(ast.parse(source.text), source))
+    return list(rule.check(ast.parse(source.text, filename=source.path), source))
 
 
 def matches_of(rule: TextRule, source: Source) -> list[Complaint]:

@@ -1,0 +1,61 @@
+-- The tables of a log. One file per space.
+
+PRAGMA application_id = 1836412521;
+
+PRAGMA user_version = 1;
+
+CREATE TABLE events (
+    position INTEGER PRIMARY KEY,
+    stream INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    turn_seq INTEGER,
+    target_seq INTEGER,
+    time INTEGER NOT NULL,
+    leaf BLOB NOT NULL,
+    header BLOB NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX events_by_stream ON events (stream, seq);
+
+CREATE UNIQUE INDEX events_by_turn ON events (stream, turn_seq) WHERE turn_seq IS NOT NULL;
+
+CREATE INDEX events_by_target ON events (stream, target_seq) WHERE target_seq IS NOT NULL;
+
+CREATE INDEX events_by_kind ON events (kind) WHERE turn_seq IS NULL;
+
+CREATE TABLE cells (
+    id INTEGER PRIMARY KEY, -- position * 2 + class
+    ciphertext BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE keyring (
+    position INTEGER PRIMARY KEY,
+    bundle BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE nodes (
+    id INTEGER PRIMARY KEY, -- level << 48 | index
+    hash BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE frontier (
+    id INTEGER PRIMARY KEY CHECK (id = 0),
+    range BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE lookups (
+    digest BLOB PRIMARY KEY,
+    stream INTEGER NOT NULL,
+    position INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE checkpoints (
+    size INTEGER PRIMARY KEY,
+    note TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE meta (
+    name TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT;

@@ -1,0 +1,28 @@
+"""What holds for every test: a home of its own, and laws that do not depend on the speed of the machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "house",
+    deadline=None,  # a slow machine breaks no law
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("house")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing of the person who runs the tests is read, and nothing is left with them."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith(("MUNIMENT_", "XDG_"))]:
+            patch.delenv(name)
+        patch.setenv("HOME", str(home))
+        yield
