@@ -180,8 +180,13 @@ def unwrap_bundle(keyring: SpaceKeyring, wrapped: bytes, leaf: bytes, place: byt
     """
     entries = _unwrap(keyring, wrapped, leaf + place)
     keys = {}
+    last = -1
     for start in range(0, len(entries), ENTRY_BYTES):
-        keys[entries[start]] = CellKey(entries[start + 1 : start + 5], entries[start + 5 : start + ENTRY_BYTES])
+        cls = entries[start]
+        if cls <= last:
+            raise Corrupt(at="bundle", problem="layout")
+        keys[cls] = CellKey(entries[start + 1 : start + 5], entries[start + 5 : start + ENTRY_BYTES])
+        last = cls
     return keys
 
 
