@@ -1,12 +1,12 @@
 """The keys of one space: `keys.json` in the directory of the space.
 
-A space has a log id, a name, an Ed25519 signing seed, an index key (lookups, cursors) and versions of the space key, of
-which the newest is current. All but the log id are secret: each is wrapped by the root with log id, purpose and version
-as its context, so that no entry can stand in for another. The file is canonical JSON and carries a MAC under the index
-key over all of it.
+A space has a log id, a name, an Ed25519 signing seed, an index key (lookups, cursors) and versions of the space key,
+of which the newest is current. All but the log id are secret: each is wrapped by the root with log id, purpose and
+version as its context, so that no entry can stand in for another. The file is canonical JSON and carries a MAC under
+the index key over all of it.
 
-The file is beside the log and not in it, because a retired space key must be destroyed, and a page of a database cannot
-be.
+The file is beside the log and not in it, because a retired space key must be destroyed, and a page of a database
+cannot be.
 
 Turning the space key over:
 
@@ -24,179 +24,329 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec from msgspec import Struct
+import msgspec
+from msgspec import Struct
 
-from muniment.crypto import files from muniment.crypto.cell import SpaceKey from muniment.crypto.root import RootKey
-from muniment.crypto.secret import KEY_BYTES, Secret from muniment.errors import Conflict, Corrupt, KeyMissing,
-KeyWrong, LimitExceeded, StoreNewer, StoreReadOnly from muniment.kernel.canonical import encode_plain from
-muniment.kernel.digest import b64url, keyed_digest, unb64url from muniment.kernel.sources import Entropy, Sources
+from muniment.crypto import files
+from muniment.crypto.cell import SpaceKey
+from muniment.crypto.root import RootKey
+from muniment.crypto.secret import KEY_BYTES, Secret
+from muniment.errors import Conflict, Corrupt, KeyMissing, KeyWrong, LimitExceeded, StoreNewer, StoreReadOnly
+from muniment.kernel.canonical import encode_plain
+from muniment.kernel.digest import b64url, keyed_digest, unb64url
+from muniment.kernel.sources import Entropy, Sources
 
-FORMAT = 1 FILE, LOCK = "keys.json", "keys.lock" VERSIONS_MAX = 16
-
-
-class Version(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True): """One version of the space key,
-wrapped."""
-
-version: int key: str
-
-
-class KeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True): """`keys.json` as it is stored: wrapped
-secrets in base64url, versions ascending."""
-
-format: int log: str root: str name: str signing: str index: str space: tuple[Version, ...] mac: str = ""
+FORMAT = 1
+FILE, LOCK = "keys.json", "keys.lock"
+VERSIONS_MAX = 16
 
 
-class Ring(Struct, frozen=True, kw_only=True): """What is in force at one moment, unwrapped."""
+class Version(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One version of the space key, wrapped."""
 
-log_id: str name: str signing_seed: bytes index_key: bytes space: dict[int, SpaceKey]
-
-@property def current(self) -> SpaceKey: """Return the newest version.""" return self.space[max(self.space)]
-
-def __repr__(self) -> str: return f"<Ring {self.log_id}>"
-
-def __rich_repr__(self) -> list[tuple[str, str]]: return [("log_id", self.log_id)]
+    version: int
+    key: str
 
 
-class SpaceKeys(Secret): """The keys of one space, in the memory of this process and durable in its directory."""
+class KeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`keys.json` as it is stored: wrapped secrets in base64url, versions ascending."""
 
-__slots__ = ("_directory", "_entropy", "_ring", "_root", "_stamp")
-
-def __init__(self, directory: Path, root: RootKey, entropy: Entropy) -> None: """Load the keys of the space in this
-directory.
-
-Raises `StoreMissing`, `KeyWrong` when another root wrapped them, `StoreNewer`, or `Corrupt`. """ self._directory =
-directory self._root = root self._entropy = entropy with files.faults(FILE): self._settle() contents, self._stamp =
-files.read(self._path) self._ring = _unwrap(_parse(contents), root)
-
-@classmethod def create(cls, directory: Path, name: str, root: RootKey, sources: Sources) -> SpaceKeys: """Make the keys
-of a new space and return them; raises `Conflict` when the directory holds keys already.""" entropy = sources.entropy
-ring = Ring( log_id=sources.ids.new_id(), name=name, signing_seed=entropy.take(KEY_BYTES),
-index_key=entropy.take(KEY_BYTES), space={1: SpaceKey(1, entropy.take(KEY_BYTES))}, ) with files.faults(FILE):
-files.make_directory(directory) with files.locked(directory / LOCK): if (directory / FILE).exists(): raise
-Conflict(at=FILE) files.replace(directory / FILE, _wrap(ring, root)) return cls(directory, root, entropy)
-
-def _label(self) -> str: return self.log_id
-
-@property def log_id(self) -> str: """Return the opaque id of the log of this space.""" return self._ring.log_id
-
-@property def name(self) -> str: """Return the name that the host gave to the space.""" return self._ring.name
-
-@property def signing_seed(self) -> bytes: """Return the seed of the Ed25519 key that signs the checkpoints of the
-log.""" return self._ring.signing_seed
-
-@property def index_key(self) -> bytes: """Return the key of lookups and cursors.""" return self._ring.index_key
-
-@property def current(self) -> SpaceKey: """Return the version that wraps new bundles.""" return self._ring.current
-
-@property def versions(self) -> tuple[int, ...]: """Return the versions that are alive, ascending; more than one means
-that a rotation is not finished.""" return tuple(sorted(self._ring.space))
-
-def by_version(self, version: int) -> SpaceKey: """Return that version of the space key, looking at the file once more
-when it is not known.
-
-Raises `KeyMissing` when it does not exist, or no longer. """ found = self._ring.space.get(version) if found is None:
-self.refresh() found = self._ring.space.get(version) if found is None: raise KeyMissing(at="space key", found=version)
-return found
-
-def refresh(self) -> bool: """Take up what other processes have changed and return whether they had; costs one `stat`
-when they had not.""" with files.faults(FILE): if files.stamp(self._path) == self._stamp: return False contents, stamp =
-files.read(self._path) self._take(contents, stamp) return True
-
-def begin_rotation(self) -> SpaceKey: """Add a version of the space key, make it current, and return it; it is durable
-before it is used.
-
-Raises `LimitExceeded` when too many rotations were begun and none finished. """ with files.faults(FILE),
-files.locked(self._directory / LOCK): ring = self._fresh() if len(ring.space) >= VERSIONS_MAX: raise
-LimitExceeded(at="space key", problem="unfinished_rotations", limit=VERSIONS_MAX) version = ring.current.version + 1
-added = SpaceKey(version, self._entropy.take(KEY_BYTES)) self._write(msgspec.structs.replace(ring, space={**ring.space,
-version: added}), self._root) return added
-
-def finish_rotation(self, version: int) -> int: """Destroy every version of the space key that is older than this one;
-return how many there were.
-
-The caller has re-wrapped all bundles of older versions: what is left under them can never be read again. A repeat
-destroys nothing and returns 0. """ with files.faults(FILE), files.locked(self._directory / LOCK): ring = self._fresh()
-if version not in ring.space: raise Conflict(at="space key", found=version) kept = {alive: key for alive, key in
-ring.space.items() if alive >= version} destroyed = len(ring.space) - len(kept) if destroyed:
-self._write(msgspec.structs.replace(ring, space=kept), self._root) return destroyed
-
-def rewrap(self, new_root: RootKey) -> bool: """Wrap everything by another root and destroy what the present one
-wrapped; return whether that was to do.""" with files.faults(FILE), files.locked(self._directory / LOCK):
-files.settle(self._path) if root_of(self._directory) == new_root.key_id: return False ring = self._fresh()
-self._write(ring, new_root) self._root = new_root return True
-
-@property def _path(self) -> Path: return self._directory / FILE
-
-def _settle(self) -> None: """Complete what a crash interrupted; who may only read leaves that to the next who may
-write.""" if files.unsettled(self._path): try: with files.faults(LOCK), files.locked(self._directory / LOCK):
-files.settle(self._path) except StoreReadOnly: pass
-
-def _fresh(self) -> Ring: """Return what is in force now, for a change; the caller holds the lock."""
-files.settle(self._path) contents, stamp = files.read(self._path) self._take(contents, stamp) if _parse(contents).root
-!= self._root.key_id: raise KeyWrong(at=FILE, problem="root_rotated") return self._ring
-
-def _take(self, contents: bytes, stamp: files.Stamp) -> None: """Take up another state of the file.
-
-When another process has turned the root key over, the keys that are known already stay usable; only what is new cannot
-be unwrapped, and that is `KeyWrong`. """ file = _parse(contents) if file.root == self._root.key_id: self._ring =
-_unwrap(file, self._root) else: _authenticate(file, self._ring.index_key) known, alive = self._ring.space,
-{wrapped.version for wrapped in file.space} if not alive <= known.keys(): raise KeyWrong(at=FILE,
-problem="root_rotated") self._ring = msgspec.structs.replace(self._ring, space={version: known[version] for version in
-alive}) self._stamp = stamp
-
-def _write(self, ring: Ring, root: RootKey) -> None: files.replace(self._path, _wrap(ring, root)) self._ring = ring
-self._stamp = files.stamp(self._path)
+    format: int
+    log: str
+    root: str
+    name: str
+    signing: str
+    index: str
+    space: tuple[Version, ...]
+    mac: str = ""
 
 
-def root_of(directory: Path) -> str: """Return the id of the root key that wrapped the keys of the space in this
-directory.""" with files.faults(FILE): contents, _ = files.read(directory / FILE) return _parse(contents).root
+class Ring(Struct, frozen=True, kw_only=True):
+    """What is in force at one moment, unwrapped."""
+
+    log_id: str
+    name: str
+    signing_seed: bytes
+    index_key: bytes
+    space: dict[int, SpaceKey]
+
+    @property
+    def current(self) -> SpaceKey:
+        """Return the newest version."""
+        return self.space[max(self.space)]
+
+    def __repr__(self) -> str:
+        return f"<Ring {self.log_id}>"
+
+    def __rich_repr__(self) -> list[tuple[str, str]]:
+        return [("log_id", self.log_id)]
+
+
+class SpaceKeys(Secret):
+    """The keys of one space, in the memory of this process and durable in its directory."""
+
+    __slots__ = ("_directory", "_entropy", "_ring", "_root", "_stamp")
+
+    def __init__(self, directory: Path, root: RootKey, entropy: Entropy) -> None:
+        """Load the keys of the space in this directory.
+
+        Raises `StoreMissing`, `KeyWrong` when another root wrapped them, `StoreNewer`, or `Corrupt`.
+        """
+        self._directory = directory
+        self._root = root
+        self._entropy = entropy
+        with files.faults(FILE):
+            self._settle()
+            contents, self._stamp = files.read(self._path)
+        self._ring = _unwrap(_parse(contents), root)
+
+    @classmethod
+    def create(cls, directory: Path, name: str, root: RootKey, sources: Sources) -> SpaceKeys:
+        """Make the keys of a new space and return them; raises `Conflict` when the directory holds keys already."""
+        entropy = sources.entropy
+        ring = Ring(
+            log_id=sources.ids.new_id(),
+            name=name,
+            signing_seed=entropy.take(KEY_BYTES),
+            index_key=entropy.take(KEY_BYTES),
+            space={1: SpaceKey(1, entropy.take(KEY_BYTES))},
+        )
+        with files.faults(FILE):
+            files.make_directory(directory)
+            with files.locked(directory / LOCK):
+                if (directory / FILE).exists():
+                    raise Conflict(at=FILE)
+                files.replace(directory / FILE, _wrap(ring, root))
+        return cls(directory, root, entropy)
+
+    def _label(self) -> str:
+        return self.log_id
+
+    @property
+    def log_id(self) -> str:
+        """Return the opaque id of the log of this space."""
+        return self._ring.log_id
+
+    @property
+    def name(self) -> str:
+        """Return the name that the host gave to the space."""
+        return self._ring.name
+
+    @property
+    def signing_seed(self) -> bytes:
+        """Return the seed of the Ed25519 key that signs the checkpoints of the log."""
+        return self._ring.signing_seed
+
+    @property
+    def index_key(self) -> bytes:
+        """Return the key of lookups and cursors."""
+        return self._ring.index_key
+
+    @property
+    def current(self) -> SpaceKey:
+        """Return the version that wraps new bundles."""
+        return self._ring.current
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """Return the versions that are alive, ascending; more than one means that a rotation is not finished."""
+        return tuple(sorted(self._ring.space))
+
+    def by_version(self, version: int) -> SpaceKey:
+        """Return that version of the space key, looking at the file once more when it is not known.
+
+        Raises `KeyMissing` when it does not exist, or no longer.
+        """
+        found = self._ring.space.get(version)
+        if found is None:
+            self.refresh()
+            found = self._ring.space.get(version)
+        if found is None:
+            raise KeyMissing(at="space key", found=version)
+        return found
+
+    def refresh(self) -> bool:
+        """Take up what other processes have changed and return whether they had; costs one `stat` when they had not."""
+        with files.faults(FILE):
+            if files.stamp(self._path) == self._stamp:
+                return False
+            contents, stamp = files.read(self._path)
+        self._take(contents, stamp)
+        return True
+
+    def begin_rotation(self) -> SpaceKey:
+        """Add a version of the space key, make it current, and return it; it is durable before it is used.
+
+        Raises `LimitExceeded` when too many rotations were begun and none finished.
+        """
+        with files.faults(FILE), files.locked(self._directory / LOCK):
+            ring = self._fresh()
+            if len(ring.space) >= VERSIONS_MAX:
+                raise LimitExceeded(at="space key", problem="unfinished_rotations", limit=VERSIONS_MAX)
+            version = ring.current.version + 1
+            added = SpaceKey(version, self._entropy.take(KEY_BYTES))
+            self._write(msgspec.structs.replace(ring, space={**ring.space, version: added}), self._root)
+        return added
+
+    def finish_rotation(self, version: int) -> int:
+        """Destroy every version of the space key that is older than this one; return how many there were.
+
+        The caller has re-wrapped all bundles of older versions: what is left under them can never be read again. A
+        repeat destroys nothing and returns 0.
+        """
+        with files.faults(FILE), files.locked(self._directory / LOCK):
+            ring = self._fresh()
+            if version not in ring.space:
+                raise Conflict(at="space key", found=version)
+            kept = {alive: key for alive, key in ring.space.items() if alive >= version}
+            destroyed = len(ring.space) - len(kept)
+            if destroyed:
+                self._write(msgspec.structs.replace(ring, space=kept), self._root)
+        return destroyed
+
+    def rewrap(self, new_root: RootKey) -> bool:
+        """Wrap everything by another root and destroy what the present one wrapped; return whether that was to do."""
+        with files.faults(FILE), files.locked(self._directory / LOCK):
+            files.settle(self._path)
+            if root_of(self._directory) == new_root.key_id:
+                return False
+            ring = self._fresh()
+            self._write(ring, new_root)
+            self._root = new_root
+        return True
+
+    @property
+    def _path(self) -> Path:
+        return self._directory / FILE
+
+    def _settle(self) -> None:
+        """Complete what a crash interrupted; who may only read leaves that to the next who may write."""
+        if files.unsettled(self._path):
+            try:
+                with files.faults(LOCK), files.locked(self._directory / LOCK):
+                    files.settle(self._path)
+            except StoreReadOnly:
+                pass
+
+    def _fresh(self) -> Ring:
+        """Return what is in force now, for a change; the caller holds the lock."""
+        files.settle(self._path)
+        contents, stamp = files.read(self._path)
+        self._take(contents, stamp)
+        if _parse(contents).root != self._root.key_id:
+            raise KeyWrong(at=FILE, problem="root_rotated")
+        return self._ring
+
+    def _take(self, contents: bytes, stamp: files.Stamp) -> None:
+        """Take up another state of the file.
+
+        When another process has turned the root key over, the keys that are known already stay usable; only what is new
+        cannot be unwrapped, and that is `KeyWrong`.
+        """
+        file = _parse(contents)
+        if file.root == self._root.key_id:
+            self._ring = _unwrap(file, self._root)
+        else:
+            _authenticate(file, self._ring.index_key)
+            known, alive = self._ring.space, {wrapped.version for wrapped in file.space}
+            if not alive <= known.keys():
+                raise KeyWrong(at=FILE, problem="root_rotated")
+            self._ring = msgspec.structs.replace(self._ring, space={version: known[version] for version in alive})
+        self._stamp = stamp
+
+    def _write(self, ring: Ring, root: RootKey) -> None:
+        files.replace(self._path, _wrap(ring, root))
+        self._ring = ring
+        self._stamp = files.stamp(self._path)
+
+
+def root_of(directory: Path) -> str:
+    """Return the id of the root key that wrapped the keys of the space in this directory."""
+    with files.faults(FILE):
+        contents, _ = files.read(directory / FILE)
+    return _parse(contents).root
 
 
 # --- the file ---------------------------------------------------------------------------------------------------------
 
 
-def parse_format(contents: bytes, at: str, newest: int) -> None: """Refuse a file that a newer release wrote before
-anything else in it is looked at.""" try: written = msgspec.json.decode(contents, type=_Format).format except
-(msgspec.DecodeError, UnicodeDecodeError, RecursionError): raise Corrupt(at=at, problem="malformed") from None if
-written > newest: raise StoreNewer(at=at, limit=newest, found=written)
+def parse_format(contents: bytes, at: str, newest: int) -> None:
+    """Refuse a file that a newer release wrote before anything else in it is looked at."""
+    try:
+        written = msgspec.json.decode(contents, type=_Format).format
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Corrupt(at=at, problem="malformed") from None
+    if written > newest:
+        raise StoreNewer(at=at, limit=newest, found=written)
 
 
-class _Format(Struct, frozen=True, kw_only=True): format: int
+class _Format(Struct, frozen=True, kw_only=True):
+    format: int
 
 
-def _parse(contents: bytes) -> KeyFile: parse_format(contents, FILE, FORMAT) try: file = msgspec.json.decode(contents,
-type=KeyFile) except (msgspec.DecodeError, UnicodeDecodeError): raise Corrupt(at=FILE, problem="malformed") from None if
-encode_plain(file) != contents: raise Corrupt(at=FILE, problem="not_canonical") versions = [wrapped.version for wrapped
-in file.space] if not versions or versions[0] < 1 or versions != sorted(set(versions)): raise Corrupt(at=FILE,
-problem="versions") return file
+def _parse(contents: bytes) -> KeyFile:
+    parse_format(contents, FILE, FORMAT)
+    try:
+        file = msgspec.json.decode(contents, type=KeyFile)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise Corrupt(at=FILE, problem="malformed") from None
+    if encode_plain(file) != contents:
+        raise Corrupt(at=FILE, problem="not_canonical")
+    versions = [wrapped.version for wrapped in file.space]
+    if not versions or versions[0] < 1 or versions != sorted(set(versions)):
+        raise Corrupt(at=FILE, problem="versions")
+    return file
 
 
-def _context(log_id: str, purpose: str, version: int = 0) -> bytes: return f"{log_id}/{purpose}/{version}".encode()
+def _context(log_id: str, purpose: str, version: int = 0) -> bytes:
+    return f"{log_id}/{purpose}/{version}".encode()
 
 
-def _wrap(ring: Ring, root: RootKey) -> bytes: def wrapped(secret: bytes, purpose: str, version: int = 0) -> str: return
-b64url(root.wrap(secret, _context(ring.log_id, purpose, version)))
+def _wrap(ring: Ring, root: RootKey) -> bytes:
+    def wrapped(secret: bytes, purpose: str, version: int = 0) -> str:
+        return b64url(root.wrap(secret, _context(ring.log_id, purpose, version)))
 
-file = KeyFile( format=FORMAT, log=ring.log_id, root=root.key_id, name=wrapped(ring.name.encode(), "name"),
-signing=wrapped(ring.signing_seed, "signing"), index=wrapped(ring.index_key, "index"), space=tuple(
-Version(version=version, key=wrapped(key.secret, "space", version)) for version, key in sorted(ring.space.items()) ), )
-return encode_plain(msgspec.structs.replace(file, mac=_mac(file, ring.index_key)))
-
-
-def _unwrap(file: KeyFile, root: RootKey) -> Ring: if file.root != root.key_id: raise KeyWrong(at=FILE)
-
-def secret(wrapped: str, purpose: str, version: int = 0) -> bytes: try: return root.unwrap(unb64url(wrapped),
-_context(file.log, purpose, version)) except ValueError: raise Corrupt(at=FILE, problem="not_base64url") from None
-
-# The index key comes first: what it does not authenticate is not looked at. index_key = secret(file.index, "index")
-_authenticate(file, index_key) return Ring( log_id=file.log, name=secret(file.name, "name").decode(),
-signing_seed=secret(file.signing, "signing"), index_key=index_key, space={key.version: SpaceKey(key.version,
-secret(key.key, "space", key.version)) for key in file.space}, )
-
-
-def _mac(file: KeyFile, index_key: bytes) -> str: return b64url(keyed_digest(index_key, FILE,
-encode_plain(msgspec.structs.replace(file, mac=""))))
+    file = KeyFile(
+        format=FORMAT,
+        log=ring.log_id,
+        root=root.key_id,
+        name=wrapped(ring.name.encode(), "name"),
+        signing=wrapped(ring.signing_seed, "signing"),
+        index=wrapped(ring.index_key, "index"),
+        space=tuple(
+            Version(version=version, key=wrapped(key.secret, "space", version))
+            for version, key in sorted(ring.space.items())
+        ),
+    )
+    return encode_plain(msgspec.structs.replace(file, mac=_mac(file, ring.index_key)))
 
 
-def _authenticate(file: KeyFile, index_key: bytes) -> None: if file.mac != _mac(file, index_key): raise Corrupt(at=FILE,
-problem="not_authentic")
+def _unwrap(file: KeyFile, root: RootKey) -> Ring:
+    if file.root != root.key_id:
+        raise KeyWrong(at=FILE)
+
+    def secret(wrapped: str, purpose: str, version: int = 0) -> bytes:
+        try:
+            return root.unwrap(unb64url(wrapped), _context(file.log, purpose, version))
+        except ValueError:
+            raise Corrupt(at=FILE, problem="not_base64url") from None
+
+    # The index key comes first: what it does not authenticate is not looked at.
+    index_key = secret(file.index, "index")
+    _authenticate(file, index_key)
+    return Ring(
+        log_id=file.log,
+        name=secret(file.name, "name").decode(),
+        signing_seed=secret(file.signing, "signing"),
+        index_key=index_key,
+        space={key.version: SpaceKey(key.version, secret(key.key, "space", key.version)) for key in file.space},
+    )
+
+
+def _mac(file: KeyFile, index_key: bytes) -> str:
+    return b64url(keyed_digest(index_key, FILE, encode_plain(msgspec.structs.replace(file, mac=""))))
+
+
+def _authenticate(file: KeyFile, index_key: bytes) -> None:
+    if file.mac != _mac(file, index_key):
+        raise Corrupt(at=FILE, problem="not_authentic")
