@@ -59,3 +59,11 @@ CREATE TABLE meta (
     name TEXT PRIMARY KEY,
     value BLOB NOT NULL
 ) STRICT;
+
+CREATE VIEW sealed AS
+SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header,
+    k.bundle, m.ciphertext AS meta, c.ciphertext AS content
+FROM events AS e
+LEFT JOIN keyring AS k ON k.position = e.position
+LEFT JOIN cells AS m ON m.id = e.position * 2
+LEFT JOIN cells AS c ON c.id = e.position * 2 + 1;
