@@ -45,7 +45,7 @@ KEY_ID_BYTES, KEY_BYTES, NONCE_BYTES = 4, 32, 12
 ABSENT = 2**64 - 1  # what a column without a value packs to
 
 _PLACE = struct.Struct(">QQQQQQ")
-_HEAD = struct.Struct(">QQQQ")
+_HEAD = struct.Struct(">QQQQQ")
 
 Outcome = TypeVar("Outcome")
 
@@ -144,13 +144,14 @@ class Writer:
         event: Draft,
         *,
         stream: int | None,
-        turn: bool = False,
+        messages: int | None = None,
         target: int | None = None,
         refs: dict[str, int] | None = None,
     ) -> Placed:
         """Give an event its place: in a stream, or (None) as the first of a new one.
 
-        `turn` gives it the next turn sequence of the stream; `target` is the turn that it changes (0: all so far).
+        `messages` makes it a turn of so many messages, with the next turn sequence of the stream; `target` is the turn
+        that it changes (0: all so far).
         """
         position = self._frontier.size + len(self._rows)
         head = self.head(stream) if stream is not None else None
@@ -158,7 +159,8 @@ class Writer:
             assert stream is None, "a stream is opened before it is appended to"
             stream, head = position, StreamHead(stream=position)
         seq = head.seq + 1
-        turns = head.turns + turn
+        turns = head.turns + (messages is not None)
+        turn_seq = turns if messages is not None else None
         header = encode(
             Header(
                 fields=event.fields,
@@ -167,14 +169,13 @@ class Writer:
                 pos=position,
                 prev=b64url(head.leaf) if head.leaf else None,
                 reason=event.reason,
-                refs={"turn": turns} if turn else refs or {},
+                refs={"turn": turns} if turn_seq is not None else refs or {},
                 seq=seq,
                 stream=stream,
                 t=event.time_ms,
             )
         )
         leaf = leaf_hash(header)
-        turn_seq = turns if turn else None
         place = _place(position, stream, seq, turn_seq, target, event.time_ms, event.kind)
         cells = [
             seal_cell(event.keys[cls], event.nonces[cls], cell, leaf, cls) for cls, cell in enumerate(event.cells)
@@ -196,9 +197,15 @@ class Writer:
                 content=cells[CONTENT] if len(cells) > 1 else None,
             )
         )
-        changes = head.changes + (target is not None)
         self._heads[stream] = self._ledger.sealed_head(
-            StreamHead(stream=stream, seq=seq, turns=turns, changes=changes, leaf=leaf)
+            StreamHead(
+                stream=stream,
+                seq=seq,
+                turns=turns,
+                messages=head.messages + (messages or 0),
+                changes=head.changes + (target is not None),
+                leaf=leaf,
+            )
         )
         return Placed(position, stream, seq, turn_seq, leaf)
 
@@ -309,7 +316,9 @@ class Ledger:
         return replace(head, tag=self._tag(head))
 
     def _tag(self, head: StreamHead) -> bytes:
-        packed = b"muniment/head" + _HEAD.pack(head.stream, head.seq, head.turns, head.changes) + head.leaf
+        packed = b"muniment/head" + _HEAD.pack(
+            head.stream, head.seq, head.turns, head.messages, head.changes
+        ) + head.leaf
         return hmac.digest(self.keys.index_key, packed, "sha256")[:HEAD_TAG_BYTES]
 
     # --- names --------------------------------------------------------------------------------------------------------

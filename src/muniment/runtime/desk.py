@@ -1,0 +1,55 @@
+"""What every noun group stands on: the store that is open, the space in it, and the rights of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from muniment.errors import ForeignSpace, KeyUnavailable, StoreClosed
+from muniment.events.identity import ConversationKey, check_key
+from muniment.governance.access import Access, Effect
+from muniment.runtime.home import Home
+from muniment.runtime.space import Space
+
+Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of how much
+
+
+def no_progress(_stage: str, _done: int, _total: int) -> None:
+    """Report progress to nobody."""
+
+
+class Desk(Struct, frozen=True, kw_only=True):
+    """A caller's place: the store, the space that is open in it (None when opened without a key), and the rights."""
+
+    home: Home
+    opened: Space | None
+    access: Access
+    progress: Progress = no_progress
+
+    @property
+    def inspected(self) -> Space:
+        """The open space, sound or not."""
+        if self.opened is None:
+            raise KeyUnavailable(problem="opened_without_key")
+        return self.opened
+
+    @property
+    def space(self) -> Space:
+        """The open space, or the reason why nothing of it can be read or written."""
+        self.inspected.require_sound()
+        return self.inspected
+
+    def pass_through(self, effect: Effect, *, keyless: bool) -> None:
+        """Raise when the access or the state of the store forbids an operation of this effect."""
+        if self.home.closed:
+            raise StoreClosed
+        self.access.require(effect)
+        if self.opened is None and not keyless:
+            raise KeyUnavailable(problem="opened_without_key")
+
+    def check_key(self, key: ConversationKey) -> None:
+        """Refuse a malformed conversation key, and one that names another space (BEHAVIOUR SC-11, SC-12)."""
+        check_key(key)
+        if key.space is not None and key.space != self.space.name:
+            raise ForeignSpace(at="space")

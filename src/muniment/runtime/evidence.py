@@ -1,0 +1,363 @@
+"""The noun group `evidence`: checkpoints, proofs and exports for strangers, verification, and the audit of a whole space."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, InvalidInput
+from muniment.events.identity import ConversationKey, TurnId, check_name
+from muniment.events.records import EventKind, ExportGrant, ExportIssued, TurnMeta
+from muniment.evidence import verifier
+from muniment.evidence.bundle import BundleHead, bundle, event_line
+from muniment.evidence.header import commit, disclose, parse
+from muniment.evidence.receipt import receipt
+from muniment.evidence.tree import inclusion_proof, multiproof
+from muniment.evidence.verifier import Refused, VerifierKey
+from muniment.governance.access import Effect
+from muniment.governance.lifecycle import Phase, phase_of
+from muniment.governance.slices import TurnRecord, disclosed_labels, needs_content
+from muniment.governance.views import View
+from muniment.log.attest import Signed, audit
+from muniment.log.ledger import SPACE_STREAM, Opened, Writer, draft
+from muniment.log.port import Reader, SealedRow
+from muniment.runtime.desk import Desk
+from muniment.runtime.operation import Document, Group, Upload, operation
+from muniment.runtime.space import VKEY, Space
+
+BUNDLE_TYPE = "application/jsonl"
+RECEIPT_TYPE = "text/plain"
+BUNDLE_EVENTS_MAX = 100_000
+
+
+class CheckpointReport(Struct, frozen=True, kw_only=True):
+    """A signed checkpoint of the head: what it says, the note, and the public key that verifies it."""
+
+    origin: str
+    size: int
+    root: str
+    note: str
+    vkey: str
+
+
+class StreamVerified(Struct, frozen=True, kw_only=True):
+    """One stream of a verified bundle."""
+
+    stream: int
+    events: int
+    turns: int
+    complete: bool
+
+
+class Verified(Struct, frozen=True, kw_only=True):
+    """What a bundle proved: that these events are in the log, unchanged, with these values disclosed."""
+
+    origin: str
+    size: int
+    root: str
+    view: str
+    events: int
+    disclosed: int
+    withheld: int
+    streams: list[StreamVerified]
+    complete: bool
+
+
+class SpaceAudit(Struct, frozen=True, kw_only=True):
+    """One log that was audited and found sound. The key is the log's own word unless one was given."""
+
+    origin: str
+    events: int
+    streams: int
+    turns: int
+    checkpoints: int
+    root: str
+    key: str
+
+
+class Audited(Struct, frozen=True, kw_only=True):
+    """Every log that was audited; one that is not sound raises instead."""
+
+    spaces: list[SpaceAudit]
+
+
+class Evidence(Group):
+    """Checkpoints, proofs, exports, verification, audit."""
+
+    name = "evidence"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._desk = desk
+
+    @operation(Effect.READ)
+    def checkpoint(self) -> CheckpointReport:
+        """Sign the head of the log and pin it; give the public key along.
+
+        A head that is signed already is not signed again. Appends nothing to the log.
+        """
+        space = self._desk.space
+        signed = space.notary.checkpoint()
+        return CheckpointReport(
+            origin=signed.checkpoint.origin,
+            size=signed.checkpoint.size,
+            root=signed.checkpoint.root.hex(),
+            note=signed.note,
+            vkey=str(space.notary.key),
+        )
+
+    @operation(Effect.READ)
+    def prove(self, conversation: ConversationKey, turn: TurnId, view: View = View.EXPORT) -> Document:
+        """Make the receipt of one turn: a C2SP tlog-proof that discloses what a view shows of it.
+
+        Anybody can check it with the public key alone. Raises `evidence.missing` for a turn that is not there.
+        """
+        space = self._desk.space
+        self._desk.access.require_view(view)
+        self._desk.check_key(conversation)
+        check_name(turn, at="turn")
+        digest = space.ledger.name_digest("turn", conversation.channel, conversation.conversation, turn)
+        signed = space.notary.checkpoint()
+        with space.ledger.reader() as reader:
+            found = reader.lookup(digest)
+            row = None if found is None else reader.sealed(found.position)
+            if row is None:
+                raise EvidenceMissing(at="turn")
+            line = next(_lines(space, reader, row.stream, row.seq, row.seq, view))
+            proof = inclusion_proof(reader, row.position, signed.checkpoint.size)
+        text = receipt(line, row.position, proof, signed.note)
+        report = _checked_receipt(text, space)
+        return Document(
+            media_type=RECEIPT_TYPE,
+            text=text,
+            summary={
+                "position": row.position,
+                "size": signed.checkpoint.size,
+                "disclosed": len(report.disclosed),
+                "vkey": str(space.notary.key),
+            },
+        )
+
+    @operation(Effect.APPEND)
+    def export(
+        self,
+        conversation: ConversationKey,
+        view: View = View.EXPORT,
+        certified: bool = True,
+        recipient: str | None = None,
+        purpose: str | None = None,
+    ) -> Document:
+        """Export a conversation as a bundle that a stranger can check offline.
+
+        The bundle holds every event of the conversation, discloses what the view shows, and leads to a signed
+        checkpoint. A certified export first appends `export.issued`, which makes it checkable that nothing was cut off; it
+        also keeps on record who received what. Raises `evidence.missing` for a conversation that is not there.
+        """
+        space = self._desk.space
+        self._desk.access.require_view(view)
+        self._desk.check_key(conversation)
+        issued = self._certify(conversation, ExportGrant(view=view, recipient=recipient, purpose=purpose)) if certified else None
+        signed = space.notary.checkpoint()
+        with space.ledger.reader() as reader:
+            stream = space.transcript.stream_of(reader, conversation)
+            if stream is None:
+                raise EvidenceMissing(at="conversation")
+            head = space.transcript.head(reader, stream)
+            through = _through(reader, issued) if issued is not None else head.seq
+            text, events = self._bundled(reader, stream, through, view, issued, signed)
+        return Document(
+            media_type=BUNDLE_TYPE,
+            text=text,
+            summary={
+                "events": events,
+                "size": signed.checkpoint.size,
+                "view": view,
+                "certificate": issued,
+                "vkey": str(space.notary.key),
+            },
+        )
+
+    @operation(Effect.READ, keyless=True)
+    def verify(self, bundle: Upload, vkey: str) -> Verified:
+        """Verify an export bundle with the public key of its log; needs no store.
+
+        Raises `evidence.refused` with the reason as its problem when the bundle does not prove what it claims.
+        """
+        try:
+            report = verifier.verify_bundle(verifier.read_lines(io.BytesIO(bundle.encode())), vkey)
+        except Refused as refused:
+            raise EvidenceRefused(at=refused.at or None, problem=refused.code) from None
+        except UnicodeEncodeError:
+            raise InvalidInput(at="bundle", problem="lone_surrogate") from None
+        return Verified(
+            origin=report.origin,
+            size=report.size,
+            root=report.root,
+            view=report.view,
+            events=report.events,
+            disclosed=report.disclosed,
+            withheld=report.withheld,
+            streams=[
+                StreamVerified(stream=one.stream, events=one.events, turns=one.turns, complete=one.complete)
+                for one in report.streams
+            ],
+            complete=report.complete,
+        )
+
+    @operation(Effect.READ, keyless=True)
+    def audit(self, vkey: str | None = None) -> Audited:
+        """Audit every log of the store by its headers alone; needs no secret key.
+
+        Reads everything once: headers, chains, tree, checkpoints with their signatures. With `vkey` only the log of that
+        key is audited, and its signatures are held against that key; otherwise a log's own word for its key is taken.
+        Raises `store.corrupt` at the first thing that does not hold.
+        """
+        audited: list[SpaceAudit] = []
+        for store in self._desk.home.logs():
+            with store.reader() as reader:
+                own = _own_key(reader)
+                if vkey is not None and own != vkey:
+                    continue
+                key = VerifierKey.parse(own)
+                report = audit(reader, key.name.removeprefix(verifier.ORIGIN_PREFIX), key, self._told)
+            audited.append(
+                SpaceAudit(
+                    origin=key.name,
+                    events=report.events,
+                    streams=report.streams,
+                    turns=report.turns,
+                    checkpoints=report.checkpoints,
+                    root=report.root.hex(),
+                    key="given" if vkey is not None else "the log's own word",
+                )
+            )
+        if vkey is not None and not audited:
+            raise EvidenceMissing(at="vkey")
+        return Audited(spaces=audited)
+
+    def _told(self, done: int, total: int) -> None:
+        self._desk.progress("audit", done, total)
+
+    def _certify(self, conversation: ConversationKey, grant: ExportGrant) -> int:
+        """Append `export.issued` for a conversation as it is now; return its position."""
+        space = self._desk.space
+        event = draft(
+            space.sources.entropy,
+            EventKind.EXPORT_ISSUED,
+            space.sources.clock.now_ms(),
+            ExportIssued(export=grant),
+        )
+
+        def plan(writer: Writer) -> int:
+            stream = space.transcript.stream_of(writer.tx, conversation)
+            if stream is None:
+                raise EvidenceMissing(at="conversation")
+            head = space.transcript.head(writer.tx, stream)
+            refs = {"stream": stream, "through": head.seq}
+            return writer.append(event, stream=SPACE_STREAM, refs=refs).position
+
+        return space.ledger.transact(plan)
+
+    def _bundled(
+        self, reader: Reader, stream: int, through: int, view: View, issued: int | None, signed: Signed
+    ) -> tuple[str, int]:
+        space = self._desk.space
+        positions: list[int] = []
+        events: list[bytes] = []
+        for row, line in _placed_lines(space, reader, stream, 1, through, view):
+            positions.append(row.position)
+            events.append(line)
+            self._desk.progress("export", len(events), through)
+        if issued is not None:
+            row = reader.sealed(issued)
+            assert row is not None, "the certificate was just made durable"
+            positions.append(issued)
+            events.append(event_line(row.header, {}))
+        size = signed.checkpoint.size
+        head = BundleHead(log=space.ledger.log, size=size, streams={stream: through}, view=view)
+        lines = bundle(head, events, multiproof(reader, positions, size), signed.note)
+        return b"".join(lines).decode(), len(events)
+
+
+def _through(reader: Reader, issued: int) -> int:
+    row = reader.sealed(issued)
+    assert row is not None, "the certificate was just made durable"
+    return parse(row.header).refs["through"]
+
+
+def _own_key(reader: Reader) -> str:
+    own = reader.meta(VKEY)
+    if own is None:
+        raise Corrupt(at="vkey", problem="missing")
+    try:
+        return str(VerifierKey.parse(own.decode()))
+    except (Refused, UnicodeDecodeError):
+        raise Corrupt(at="vkey", problem="malformed") from None
+
+
+def _checked_receipt(text: str, space: Space) -> verifier.ReceiptReport:
+    """Check our own receipt before it leaves the house: a wrong node in the store must not go out as a proof."""
+    try:
+        return verifier.verify_receipt(text.encode(), str(space.notary.key))
+    except Refused as refused:
+        raise Corrupt(at="proof", problem=refused.code) from None
+
+
+# --- events with what a view discloses of them ------------------------------------------------------------------------
+
+
+def _lines(space: Space, reader: Reader, stream: int, first: int, last: int, view: View) -> Iterator[bytes]:
+    for _, line in _placed_lines(space, reader, stream, first, last, view):
+        yield line
+
+
+def _placed_lines(
+    space: Space, reader: Reader, stream: int, first: int, last: int, view: View
+) -> Iterator[tuple[SealedRow, bytes]]:
+    """Yield the events of a stream in a range of seq, each as the line that discloses what the view shows of it."""
+    steps = space.transcript.steps(reader, space.transcript.head(reader, stream))
+    expected = first
+    for row in reader.in_stream(stream, first, last):
+        if row.seq != expected:
+            break
+        expected += 1
+        opened = space.ledger.open(row)
+        phase = phase_of(row.turn_seq, steps) if row.turn_seq is not None else Phase.ACTIVE
+        yield row, event_line(row.header, _disclosures(space, opened, phase, view))
+    if expected != last + 1:
+        raise Corrupt(at=f"stream {stream}", problem="events_missing", limit=last, found=expected - 1)
+
+
+def _disclosures(space: Space, opened: Opened, phase: Phase, view: View) -> dict[str, str]:
+    """Return the disclosures of an event by label; each is held against the commitment that the header made."""
+    meta, content, shown = opened.meta, None, None
+    if isinstance(meta, TurnMeta):
+        if phase is not Phase.RAW_DELETED and needs_content(view, phase, meta):
+            content = space.ledger.content(opened)
+        record = TurnRecord(
+            position=opened.row.position,
+            sequence=opened.row.turn_seq or 0,
+            time_ms=opened.row.time,
+            phase=phase,
+            meta=meta,
+            content=None if content is None else content[1],
+        )
+        shown = disclosed_labels(record, view)
+    elif view is not View.RAW_OWNER and not _is_public(opened.row.kind, view):
+        shown = set()
+    committed = parse(opened.row.header).fields
+    disclosures: dict[str, str] = {}
+    for seed, label, value in space.ledger.disclosable(opened, content):
+        if shown is None or label in shown:
+            disclosure = disclose(seed, label, value)
+            if commit(disclosure) != committed.get(label):
+                raise Corrupt(at=f"position {opened.row.position}", problem="commitment")
+            disclosures[label] = disclosure
+    return disclosures
+
+
+def _is_public(kind: str, view: View) -> bool:
+    """Tell whether a view shows what an event beside the turns says: names to all, who asked for a change to operators."""
+    return kind == EventKind.CONVERSATION_OPENED or view is View.OPERATOR_AUDIT

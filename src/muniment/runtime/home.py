@@ -1,0 +1,116 @@
+"""A store at home: its directory, its keys, and the spaces that are open in it.
+
+    <store>/store.json                 which root keys open the store
+    <store>/spaces/<digest>/keys.json  the wrapped keys of a space
+    <store>/spaces/<digest>/log.db     its log
+
+Which stores there are for a log (`sqlite`, `memory`) is decided in `runtime.open`, which hands over how to make one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from muniment.crypto.keyring import SpaceKeys
+from muniment.crypto.sources import Occasion, describe, open_root
+from muniment.crypto.store import SPACES, StoreKeys
+from muniment.errors import StoreMissing
+from muniment.evidence.pin import Pin
+from muniment.governance.limits import Limits
+from muniment.kernel.sources import Sources
+from muniment.log.port import Store
+from muniment.runtime.space import Space
+
+LOG = "log.db"
+
+MakeStore = Callable[[Path], Store]
+
+
+class Home:
+    """An open store. `keys` is None when it was opened for inspection without the root key."""
+
+    def __init__(
+        self,
+        directory: Path,
+        keys: StoreKeys | None,
+        sources: Sources,
+        make_store: MakeStore,
+        *,
+        pin: Pin | None,
+        limits: Limits,
+    ) -> None:
+        self.directory = directory
+        self.keys = keys
+        self.sources = sources
+        self.limits = limits
+        self.pin = pin
+        self.closed = False
+        self._make_store = make_store
+        self._spaces: dict[str, Space] = {}
+        self._lock = threading.Lock()
+
+    def space(self, name: str, *, create: bool) -> Space:
+        """Return a space of the store, opened once; raises `StoreMissing` for one that does not exist."""
+        with self._lock:
+            known = self._spaces.get(name)
+            if known is not None:
+                return known
+            assert self.keys is not None, "spaces are opened with keys"
+            if create:
+                keys = self.keys.create_space(name, self.sources)
+            else:
+                keys = self.keys.space(name, self.sources.entropy)
+            space = self._open(name, keys)
+            self._spaces[name] = space
+            return space
+
+    def _open(self, name: str, keys: SpaceKeys) -> Space:
+        assert self.keys is not None, "spaces are opened with keys"
+        store = self._make_store(self.keys.space_directory(name) / LOG)
+        space = Space(store, keys, self.sources, self.pin, self.limits)
+        try:
+            space.begin()
+        except BaseException:
+            store.close()
+            raise
+        return space
+
+    def rotate_root(self, uri: str) -> int:
+        """Turn the root key of the store over to the one that a URI names; return how many spaces were wrapped anew."""
+        assert self.keys is not None, "keys are turned over with keys"
+        descriptor = describe(uri, self.sources.entropy)
+        new = open_root(uri, Occasion(entropy=self.sources.entropy, descriptor=descriptor, create=True))
+        with self._lock:
+            changed = self.keys.rotate_root(new, descriptor, self.sources.entropy)
+            for space in self._spaces.values():
+                space.keys.rewrap(new)
+        return changed
+
+    def names(self) -> list[str]:
+        """Return the names of all spaces, sorted."""
+        assert self.keys is not None, "names are sealed"
+        return sorted(keys.name for keys in self.keys.spaces(self.sources.entropy))
+
+    def logs(self) -> Iterator[Store]:
+        """Yield the log of every space, for an inspection that needs no key; each is closed behind the caller."""
+        paths = sorted((self.directory / SPACES).glob(f"*/{LOG}"))
+        if not paths:
+            raise StoreMissing(at=SPACES)
+        for path in paths:
+            store = self._make_store(path)
+            try:
+                yield store
+            finally:
+                store.close()
+
+    def close(self) -> None:
+        """Close every space; a second call does nothing."""
+        with self._lock:
+            if self.closed:
+                return
+            self.closed = True
+            spaces, self._spaces = list(self._spaces.values()), {}
+        for space in spaces:
+            space.close()

@@ -1,0 +1,190 @@
+"""An open space: its ledger, its transcript, its notary, and what is done when it is opened and when its key is turned over.
+
+Opening, in this order: the log is attested (`log.attest`); an interrupted rotation of the space key is completed; every
+content key that the log calls erased is destroyed again, so that a keyring restored from an old backup heals itself. A log
+that is behind its pin, or that does not account for itself, is open for inspection only: `fault` says why, reading and
+writing raise it, audit and health still answer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from muniment.crypto.cell import SpaceKey, rewrap_bundle
+from muniment.crypto.keyring import SpaceKeys
+from muniment.errors import Corrupt, MunimentError, RolledBack
+from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, Transition
+from muniment.evidence.header import parse
+from muniment.evidence.pin import Pin
+from muniment.governance.limits import Limits
+from muniment.kernel.sources import Sources
+from muniment.log.attest import Notary
+from muniment.log.ledger import NONCE_BYTES, SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
+from muniment.log.port import BundleRow, Reader, ScrubReport, Store
+from muniment.projections.transcript import Transcript
+
+ErasePlan = Callable[[Writer], object]  # what is done in the transaction that turns the key over
+
+REWRAP_BATCH = 1000
+HEAL_BATCH = 500
+VKEY = "vkey"
+
+
+class Rotation(Struct, frozen=True, kw_only=True):
+    """What a rotation of the space key did."""
+
+    version: int
+    bundles_rewrapped: int
+    versions_destroyed: int
+    scrub: ScrubReport
+
+
+class Space:
+    """One space, open. Thread-safe; several processes may have the same space open."""
+
+    def __init__(self, store: Store, keys: SpaceKeys, sources: Sources, pin: Pin | None, limits: Limits) -> None:
+        self.store = store
+        self.keys = keys
+        self.sources = sources
+        self.limits = limits
+        self.ledger = Ledger(store, keys, sources.entropy)
+        self.transcript = Transcript(self.ledger)
+        self.notary = Notary(self.ledger, pin)
+        self.fault: MunimentError | None = None
+        self._rotating = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The name of the space."""
+        return self.keys.name
+
+    def begin(self) -> None:
+        """Bring a space that was just opened into a state that may be trusted, or find its fault."""
+        if self.ledger.transact(self._genesis):
+            self.notary.checkpoint()
+        self.recover()
+
+    def recover(self) -> int:
+        """Attest the log, complete what was interrupted, destroy again what is erased; return how much came back."""
+        self.fault = None
+        try:
+            with self.ledger.reader() as reader:
+                self.notary.attest(reader)
+        except (RolledBack, Corrupt) as fault:
+            self.fault = fault
+            return 0
+        if len(self.keys.versions) > 1:
+            self.rotate(RotationCause.REQUESTED)
+        return self._heal()
+
+    def require_sound(self) -> None:
+        """Raise the fault that this space was opened with, if there is one."""
+        if self.fault is not None:
+            raise self.fault
+
+    def _genesis(self, writer: Writer) -> bool:
+        """Write position 0, unless it is there or the pin remembers that it was."""
+        if writer.tx.frontier().size or writer.tx.count() or self.notary.pinned() is not None:
+            return False
+        opened = draft(
+            self.sources.entropy, EventKind.SPACE_OPENED, self.sources.clock.now_ms(), SpaceOpened(name=self.name)
+        )
+        writer.append(opened, stream=None)
+        writer.tx.put_meta(VKEY, str(self.notary.key).encode())
+        return True
+
+    def close(self) -> None:
+        """Pin the head, then close the store."""
+        if self.fault is None:
+            with self.ledger.reader() as reader:
+                kept, size = reader.latest_checkpoint(), reader.frontier().size
+            if kept is None or kept.size < size:
+                self.notary.checkpoint()
+        self.store.close()
+
+    # --- keys ---------------------------------------------------------------------------------------------------------
+
+    def rotate(self, cause: RotationCause, erase: ErasePlan | None = None) -> Rotation:
+        """Turn the space key over: every bundle is wrapped anew, then the older versions are destroyed.
+
+        `erase` runs in the same write transaction, before the bundles are wrapped: what it destroys exists nowhere under
+        the new key.
+        """
+        with self._rotating:
+            new = self.keys.begin_rotation()
+
+            def plan(writer: Writer) -> int:
+                if erase is not None:
+                    erase(writer)
+                event = draft(
+                    self.sources.entropy,
+                    EventKind.KEY_ROTATED,
+                    self.sources.clock.now_ms(),
+                    KeyRotated(version=new.version),
+                    reason=cause,
+                )
+                writer.append(event, stream=SPACE_STREAM)
+                writer.flush()
+                return self._rewrap(writer, new)
+
+            rewrapped = self.ledger.transact(plan)
+            scrub = self.store.scrub()
+            destroyed = self.keys.finish_rotation(new.version)
+        return Rotation(
+            version=new.version, bundles_rewrapped=rewrapped, versions_destroyed=destroyed, scrub=scrub
+        )
+
+    def _rewrap(self, writer: Writer, new: SpaceKey) -> int:
+        rewrapped, after = 0, -1
+        while rows := writer.tx.bundles(after, REWRAP_BATCH):
+            after = rows[-1].position
+            chance = self.sources.entropy.take(NONCE_BYTES * len(rows))
+            for place, row in enumerate(rows):
+                if row.bundle is not None and not is_rewrapped(row.bundle, new):
+                    nonce = chance[place * NONCE_BYTES : (place + 1) * NONCE_BYTES]
+                    writer.tx.put_bundle(row.position, self._rewrapped(row, row.bundle, new, nonce))
+                    rewrapped += 1
+        return rewrapped
+
+    def _rewrapped(self, row: BundleRow, bundle: bytes, new: SpaceKey, nonce: bytes) -> bytes:
+        try:
+            return rewrap_bundle(self.keys, new, nonce, bundle, row.leaf, place_of(row))
+        except Corrupt as corrupt:
+            raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+
+    # --- erasures are kept --------------------------------------------------------------------------------------------
+
+    def _heal(self) -> int:
+        """Destroy again whatever the log calls erased; return how many contents had come back."""
+        with self.ledger.reader() as reader:
+            returned = self._returned(reader)
+        if returned:
+
+            def plan(writer: Writer) -> None:
+                for position in returned:
+                    row = writer.tx.sealed(position)
+                    if row is not None:
+                        writer.destroy_content(row)
+
+            self.rotate(RotationCause.ERASURE, plan)
+        return len(returned)
+
+    def _returned(self, reader: Reader) -> list[int]:
+        """Return the positions of turns that an event calls erased and whose content is there all the same."""
+        returned: set[int] = set()
+        after = -1
+        while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, HEAL_BATCH):
+            after = rows[-1].position
+            for row in rows:
+                header = parse(row.header)
+                if header.reason != Transition.DELETE_RAW:
+                    continue
+                turn = header.refs.get("turn")
+                first, last = (turn, turn) if turn is not None else (1, header.refs["through"])
+                for start in range(first, last + 1, HEAL_BATCH):
+                    turns = reader.turns(row.stream, start, min(last, start + HEAL_BATCH - 1))
+                    returned.update(found.position for found in turns if found.content is not None)
+        return sorted(returned)

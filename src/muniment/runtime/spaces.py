@@ -1,0 +1,87 @@
+"""The noun group `spaces`: which there are, how much they hold, their keys."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from muniment.events.identity import SpaceName
+from muniment.events.records import RotationCause
+from muniment.governance.access import Effect
+from muniment.runtime.desk import Desk
+from muniment.runtime.operation import Group, operation
+
+
+class SpaceList(Struct, frozen=True, kw_only=True):
+    """The spaces of a store, by name."""
+
+    spaces: list[SpaceName]
+
+
+class Usage(Struct, frozen=True, kw_only=True):
+    """What the open space holds, in numbers."""
+
+    space: SpaceName
+    log: str
+    events: int
+    conversations: int
+    turns: int
+    messages: int
+    bytes: int
+
+
+class KeysRotated(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a rotation did: of the space key (version, bundles, versions destroyed) or of the root key (spaces)."""
+
+    version: int | None = None
+    bundles_rewrapped: int | None = None
+    versions_destroyed: int | None = None
+    spaces_rewrapped: int | None = None
+
+
+class Spaces(Group):
+    """Which spaces there are, what they hold, and their keys."""
+
+    name = "spaces"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._desk = desk
+
+    @operation(Effect.ADMIN)
+    def list_(self) -> SpaceList:
+        """List the spaces of the store by name."""
+        return SpaceList(spaces=[SpaceName(name) for name in self._desk.home.names()])
+
+    @operation(Effect.READ)
+    def usage(self) -> Usage:
+        """Count what the open space holds."""
+        space = self._desk.space
+        with space.ledger.reader() as reader:
+            rows = space.transcript.conversations(reader, -1, None)
+            heads = [space.transcript.head(reader, row.stream) for row in rows]
+            return Usage(
+                space=SpaceName(space.name),
+                log=space.ledger.log,
+                events=reader.frontier().size,
+                conversations=len(rows),
+                turns=sum(head.turns for head in heads),
+                messages=sum(head.messages for head in heads),
+                bytes=reader.size_bytes(),
+            )
+
+    @operation(Effect.ADMIN)
+    def rotate(self, root: str | None = None) -> KeysRotated:
+        """Turn keys over: the key of the open space, or with `root` the root key of the whole store.
+
+        The space key: wraps every bundle anew, destroys the older versions, appends `key.rotated`. The root key: `root`
+        names the new one (`file:/path`, `env:NAME`, ...; a key file is made when there is none); the secrets of every
+        space are wrapped anew. Neither touches an event, a cell or a proof.
+        """
+        if root is not None:
+            return KeysRotated(spaces_rewrapped=self._desk.home.rotate_root(root))
+        done = self._desk.space.rotate(RotationCause.REQUESTED)
+        return KeysRotated(
+            version=done.version,
+            bundles_rewrapped=done.bundles_rewrapped,
+            versions_destroyed=done.versions_destroyed,
+        )

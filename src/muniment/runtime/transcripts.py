@@ -1,0 +1,328 @@
+"""The noun group `transcripts`: commit what was delivered, replay it under a view, list conversations."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from muniment.errors import AliasConflict, Corrupt, CursorInvalid, InvalidInput, LimitExceeded, TurnConflict
+from muniment.events.binding import deterministic
+from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
+from muniment.events.labels import content_fields
+from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnContent
+from muniment.events.turn import Turn
+from muniment.governance import admission
+from muniment.governance.access import Effect
+from muniment.governance.admission import Kept, Skip
+from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut, needs_content
+from muniment.governance.views import View
+from muniment.kernel import cursor as cursors
+from muniment.kernel.digest import keyed_digest
+from muniment.log.ledger import CONTENT, Draft, Writer, draft
+from muniment.runtime.desk import Desk
+from muniment.runtime.operation import Group, operation
+
+ALREADY_COMMITTED = "turn_already_committed"
+ALREADY_ERASED = "turn_already_committed_and_erased"
+
+
+class Commit(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of a commit (BEHAVIOUR TR-25). A turn that was not committed has a reason and is not an error."""
+
+    conversation: ConversationKey
+    turn: TurnId
+    committed: bool
+    messages_before: int
+    messages_after: int
+    sequence: int | None = None
+    position: int | None = None
+    leaf: str | None = None
+    reason: str | None = None
+
+
+class Slice(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A page of turns as a view shows them (BEHAVIOUR RP-02). `next_cursor` is absent on the last page."""
+
+    turns: list[SliceTurn]
+    items: list[RedactionItem]
+    audit: SliceAudit
+    has_more: bool
+    next_cursor: str | None = None
+
+
+class ConversationEntry(Struct, frozen=True, kw_only=True):
+    """A conversation of the space, by its names."""
+
+    channel: Channel
+    conversation: ConversationId
+    turns: int
+    messages: int
+    opened_ms: int
+
+
+class Conversations(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A page of conversations in the order in which they were opened."""
+
+    conversations: list[ConversationEntry]
+    has_more: bool
+    next_cursor: str | None = None
+
+
+class Transcripts(Group):
+    """Commit what was delivered, replay it under a view, list conversations."""
+
+    name = "transcripts"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._desk = desk
+
+    @operation(Effect.APPEND)
+    def commit(self, turn: Turn) -> Commit:
+        """Commit one delivered turn; returns when it is durable.
+
+        Appends `turn.committed`, and before it `conversation.opened` or `alias.recorded` when the conversation or its
+        chat id is new, in one atomic step. Repeating a turn returns its first sequence with `committed` false; the same
+        turn id with any difference raises `transcript.turn_conflict` (BEHAVIOUR TR-16, TR-17). What is kept of a turn
+        follows from its delivery status; nothing left is a reason, not an error (TR-09 to TR-13). Raises
+        `request.limit_exceeded` for what is too large, `transcript.alias_conflict`, `access.denied` (AC-05).
+        """
+        return Committing(self._desk, turn).run()
+
+    @operation(Effect.READ)
+    def replay(
+        self,
+        conversation: ConversationKey,
+        view: View = View.HOST_UI,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Slice:
+        """Replay a conversation as a view shows it, oldest turn first, page by page.
+
+        `limit` counts turns (0 counts as 1). What the view withholds is absent and reported as an item with its reason.
+        A conversation that does not exist is an empty page. The cursor of a page leads to the next one as long as
+        conversation, view and access stay the same; any other use raises `cursor.invalid` (BEHAVIOUR PG-01 to PG-03).
+        """
+        space, limits = self._desk.space, self._desk.space.limits
+        self._desk.access.require_view(view)
+        self._desk.check_key(conversation)
+        limit = _page(limit, limits.page_turns_max)
+        binding = (space.ledger.log, conversation.channel, conversation.conversation, view, self._desk.access.spelled())
+        after = 0
+        if cursor is not None:
+            after = int(cursors.accept(space.keys.index_key, "replay", binding, cursor)["after"])
+        with space.ledger.reader() as reader:
+            stream = space.transcript.stream_of(reader, conversation)
+            if stream is None:
+                if cursor is not None:
+                    raise CursorInvalid
+                return Slice(turns=[], items=[], audit=audit(view, [], []), has_more=False)
+            head = space.transcript.head(reader, stream)
+            if after > head.turns:
+                raise CursorInvalid
+            last = min(after + limit, head.turns)
+            read = space.transcript.page(
+                reader, head, after + 1, last, lambda phase, meta: needs_content(view, phase, meta)
+            )
+        turns: list[SliceTurn] = []
+        items: list[RedactionItem] = []
+        for one in read:
+            turn, withheld = cut(one.record, view)
+            turns.append(turn)
+            items += withheld
+        more = last < head.turns
+        return Slice(
+            turns=turns,
+            items=items,
+            audit=audit(view, turns, items),
+            has_more=more,
+            next_cursor=cursors.issue(space.keys.index_key, "replay", binding, {"after": last}) if more else None,
+        )
+
+    @operation(Effect.READ)
+    def conversations(
+        self, channel: Channel | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Conversations:
+        """List the conversations of the space in the order in which they were opened.
+
+        With `channel` only those of it; a page then may hold fewer than `limit` though more follow.
+        """
+        space = self._desk.space
+        limit = _page(limit, space.limits.page_turns_max)
+        binding = (space.ledger.log, channel or "", self._desk.access.spelled())
+        after = -1
+        if cursor is not None:
+            after = int(cursors.accept(space.keys.index_key, "conversations", binding, cursor)["after"])
+        entries: list[ConversationEntry] = []
+        with space.ledger.reader() as reader:
+            rows = space.transcript.conversations(reader, after, limit + 1)
+            more = len(rows) > limit
+            for row in rows[:limit]:
+                names = space.transcript.names(row)
+                if channel in (None, names.channel):
+                    head = space.transcript.head(reader, row.stream)
+                    entries.append(
+                        ConversationEntry(
+                            channel=Channel(names.channel),
+                            conversation=ConversationId(names.conversation),
+                            turns=head.turns,
+                            messages=head.messages,
+                            opened_ms=row.time,
+                        )
+                    )
+        payload: dict[str, int | str] = {"after": rows[limit - 1].position} if more else {}
+        return Conversations(
+            conversations=entries,
+            has_more=more,
+            next_cursor=cursors.issue(space.keys.index_key, "conversations", binding, payload) if more else None,
+        )
+
+
+class Committing:
+    """One commit on its way: what can be decided before the write transaction, and the plan that runs inside it."""
+
+    def __init__(self, desk: Desk, turn: Turn) -> None:
+        actor = turn.actor
+        desk.access.require_subjects(
+            turn.subject, *((actor.subject, actor.acting_subject, actor.mounted_subject) if actor else ())
+        )
+        self._desk = desk
+        self._space = desk.space
+        self._turn = turn
+        self._now_ms = self._space.sources.clock.now_ms()
+        self._kept = admission.admit(turn, self._space.limits, self._now_ms)
+        conversation = turn.conversation if turn.conversation is not None else ConversationId(turn.chat or "")
+        self.key = ConversationKey(conversation=conversation, channel=turn.channel, space=turn.space)
+        desk.check_key(self.key)
+        ledger = self._space.ledger
+        self._turn_digest = ledger.name_digest("turn", self.key.channel, self.key.conversation, turn.turn)
+        if isinstance(self._kept, Kept):
+            self._mounted = self._kept.meta.actor.mounted_subject or turn.subject
+            self._digest = self._digest_of_words()
+            self._draft = self._drafted(self._kept)
+
+    def run(self) -> Commit:
+        """Commit the turn, or say why not."""
+        if isinstance(self._kept, Skip):
+            with self._space.ledger.reader() as reader:
+                stream = self._space.transcript.stream_of(reader, self.key)
+                messages = 0 if stream is None else self._space.transcript.head(reader, stream).messages
+            return self._report(messages, messages, reason=self._kept)
+        return self._space.ledger.transact(self.plan)
+
+    def plan(self, writer: Writer) -> Commit:
+        """Decide on the present state of the log and append; runs inside the write transaction."""
+        assert isinstance(self._kept, Kept), "a skipped turn has no plan"
+        tx, transcript = writer.tx, self._space.transcript
+        stream = transcript.stream_of(tx, self.key)
+        alias = self._alias_claim(writer, stream)
+        found = tx.lookup(self._turn_digest)
+        if found is not None:
+            return self._repeated(writer, found.position, alias_is_new=alias is not None)
+        if stream is None:
+            names = ConversationOpened(channel=self.key.channel, conversation=self.key.conversation)
+            opened = writer.append(self._small(EventKind.CONVERSATION_OPENED, names), stream=None)
+            stream = opened.stream
+            tx.claim(transcript.conversation_digest(self.key.channel, self.key.conversation), stream, opened.position)
+        if alias is not None:
+            record = AliasRecorded(subject=self._mounted, channel=self.key.channel, chat=self._turn.chat or "")
+            recorded = writer.append(self._small(EventKind.ALIAS_RECORDED, record), stream=stream)
+            tx.claim(alias, stream, recorded.position)
+        head = writer.head(stream)
+        before = 0 if head is None else head.messages
+        count = len(self._kept.parts)
+        placed = writer.append(self._draft, stream=stream, messages=count)
+        tx.claim(self._turn_digest, stream, placed.position)
+        return self._report(
+            before, before + count, sequence=placed.turn_seq, position=placed.position, leaf=placed.leaf.hex()
+        )
+
+    def _alias_claim(self, writer: Writer, stream: int | None) -> bytes | None:
+        """Return the digest to claim for a chat id that is new, None when it is known or there is none (SC-06, SC-07)."""
+        if self._turn.chat is None:
+            return None
+        digest = self._space.ledger.name_digest("alias", self._mounted, self.key.channel, self._turn.chat)
+        found = writer.tx.lookup(digest)
+        if found is not None and found.stream != stream:
+            raise AliasConflict(at="chat")
+        return digest if found is None else None
+
+    def _repeated(self, writer: Writer, position: int, *, alias_is_new: bool) -> Commit:
+        """Hold a turn whose id is known against the one that was committed under it (TR-16, TR-17, SC-08)."""
+        row = writer.tx.sealed(position)
+        if row is None or row.turn_seq is None:
+            raise Corrupt(at=f"position {position}", problem="lookup")
+        ledger = self._space.ledger
+        opened = ledger.open(row)
+        erased = CONTENT not in opened.keys
+        if not erased:
+            _, content = ledger.content(opened)
+            if content.digest != self._digest:
+                raise TurnConflict(at="turn")
+            if alias_is_new:
+                raise Corrupt(at="chat", problem="alias_missing")
+        head = self._space.transcript.head(writer.tx, row.stream)
+        return self._report(
+            head.messages,
+            head.messages,
+            sequence=row.turn_seq,
+            position=position,
+            leaf=row.leaf.hex(),
+            reason=ALREADY_ERASED if erased else ALREADY_COMMITTED,
+        )
+
+    def _digest_of_words(self) -> bytes:
+        """Return the keyed digest of the turn as it was handed over; text and a single text part are the same words."""
+        turn = self._turn
+        messages = [
+            (each.role, each.authority, each.speaker_id, each.speaker_kind, each.observed_ms, each.parts())
+            for each in turn.messages
+        ]
+        frame = (
+            turn.turn, turn.subject, self.key.channel, self.key.conversation, turn.chat, turn.delivery, turn.source,
+            turn.actor, turn.tools, turn.host_refs, turn.external, turn.candidates,
+        )  # fmt: skip
+        return keyed_digest(self._space.keys.index_key, "turn-words", deterministic((frame, messages)))
+
+    def _drafted(self, kept: Kept) -> Draft:
+        content = TurnContent(
+            parts=kept.parts, digest=self._digest, summaries=kept.summaries, labels=kept.labels
+        )
+        fields = list(content_fields(content))
+        sizes = iter([len(value) for _, value in fields])
+        admission.check_sizes([[next(sizes) for _ in parts] for parts in kept.parts], self._space.limits)
+        return draft(
+            self._space.sources.entropy, EventKind.TURN_COMMITTED, kept.time_ms, kept.meta, content=(content, fields)
+        )
+
+    def _small(self, kind: EventKind, meta: ConversationOpened | AliasRecorded) -> Draft:
+        return draft(self._space.sources.entropy, kind, self._now_ms, meta)
+
+    def _report(
+        self,
+        before: int,
+        after: int,
+        *,
+        sequence: int | None = None,
+        position: int | None = None,
+        leaf: str | None = None,
+        reason: str | None = None,
+    ) -> Commit:
+        return Commit(
+            conversation=self.key,
+            turn=self._turn.turn,
+            committed=reason is None,
+            messages_before=before,
+            messages_after=after,
+            sequence=sequence,
+            position=position,
+            leaf=leaf,
+            reason=reason,
+        )
+
+
+def _page(limit: int, most: int) -> int:
+    if limit < 0:
+        raise InvalidInput(at="limit", problem="negative", found=limit)
+    if limit > most:
+        raise LimitExceeded(at="limit", problem="too_many", limit=most, found=limit)
+    return max(limit, 1)
