@@ -7,9 +7,16 @@ fault, and says which. Run `python -m tests.crypto.make_vectors` after a change 
 
 from __future__ import annotations
 
-import base64 import hashlib import hmac import json import zlib from pathlib import Path from typing import Any
+import base64
+import hashlib
+import hmac
+import json
+import zlib
+from pathlib import Path
+from typing import Any
 
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "vectors" / "crypto"
@@ -17,156 +24,269 @@ FOLDER = Path(__file__).parents[2] / "fixtures" / "vectors" / "crypto"
 Vector = dict[str, Any]
 
 
-def made(word: str, size: int) -> bytes: """Return bytes that a reader can make again: SHAKE-128 of a word.""" return
-hashlib.shake_128(word.encode()).digest(size)
+def made(word: str, size: int) -> bytes:
+    """Return bytes that a reader can make again: SHAKE-128 of a word."""
+    return hashlib.shake_128(word.encode()).digest(size)
 
 
-LEAF, PLACE = made("leaf", 32), made("place", 24) META_ID, META_KEY = made("meta key id", 4), made("meta key", 32)
-CONTENT_ID, CONTENT_KEY = made("content key id", 4), made("content key", 32) SPACE_KEY, ROOT = made("space key", 32),
-made("root key", 32) SHORT = "What was said is what is shown.".encode() LONG = "Nothing can be changed, removed,
-inserted or reordered unnoticed. ".encode() * 40
+LEAF, PLACE = made("leaf", 32), made("place", 24)
+META_ID, META_KEY = made("meta key id", 4), made("meta key", 32)
+CONTENT_ID, CONTENT_KEY = made("content key id", 4), made("content key", 32)
+SPACE_KEY, ROOT = made("space key", 32), made("root key", 32)
+SHORT = b"What was said is what is shown."
+LONG = b"Nothing can be changed, removed, inserted or reordered unnoticed. " * 40
 
 
-def b64(data: bytes) -> str: """Return base64url without padding.""" return
-base64.urlsafe_b64encode(data).decode().rstrip("=")
+def b64(data: bytes) -> str:
+    """Return base64url without padding."""
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
-def canonical(value: object) -> bytes: """Return canonical JSON of a value with ASCII keys and no floats.""" return
-json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+def canonical(value: object) -> bytes:
+    """Return canonical JSON of a value with ASCII keys and no floats."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def keyed(key: bytes, *parts: bytes) -> bytes: """Return HMAC-SHA-256 over length-prefixed parts.""" return
-hmac.digest(key, b"".join(len(part).to_bytes(8, "big") + part for part in parts), "sha256")
+def keyed(key: bytes, *parts: bytes) -> bytes:
+    """Return HMAC-SHA-256 over length-prefixed parts."""
+    return hmac.digest(key, b"".join(len(part).to_bytes(8, "big") + part for part in parts), "sha256")
 
 
 # --- cells and bundles ------------------------------------------------------------------------------------------------
 
 
-def cell(body: bytes, codec: int, cls: int = 1, leaf: bytes = LEAF, version: int = 1) -> bytes: """Seal a body that is
-already encoded.""" head = bytes((version, codec)) + CONTENT_ID nonce = made("cell nonce", 12) return head + nonce +
-AESGCM(CONTENT_KEY).encrypt(nonce, body, b"muniment/cell" + head + leaf + bytes((cls,)))
+def cell(body: bytes, codec: int, cls: int = 1, leaf: bytes = LEAF, version: int = 1) -> bytes:
+    """Seal a body that is already encoded."""
+    head = bytes((version, codec)) + CONTENT_ID
+    nonce = made("cell nonce", 12)
+    return head + nonce + AESGCM(CONTENT_KEY).encrypt(nonce, body, b"muniment/cell" + head + leaf + bytes((cls,)))
 
 
-def cell_vector(sealed: bytes, plaintext: bytes | None, fault: str | None = None) -> Vector: """Describe a cell."""
-return { "what": "cell", "key_id": CONTENT_ID.hex(), "key": CONTENT_KEY.hex(), "nonce": made("cell nonce", 12).hex(),
-"leaf": LEAF.hex(), "class": 1, "sealed": sealed.hex(), "plaintext": None if plaintext is None else plaintext.hex(),
-"fault": fault, "error": fault and "store.corrupt", }
+def cell_vector(sealed: bytes, plaintext: bytes | None, fault: str | None = None) -> Vector:
+    """Describe a cell."""
+    return {
+        "what": "cell",
+        "key_id": CONTENT_ID.hex(),
+        "key": CONTENT_KEY.hex(),
+        "nonce": made("cell nonce", 12).hex(),
+        "leaf": LEAF.hex(),
+        "class": 1,
+        "sealed": sealed.hex(),
+        "plaintext": None if plaintext is None else plaintext.hex(),
+        "fault": fault,
+        "error": fault and "store.corrupt",
+    }
 
 
 ENTRIES = b"\x00" + META_ID + META_KEY + b"\x01" + CONTENT_ID + CONTENT_KEY
 
 
-def bundle(entries: bytes = ENTRIES, version: int = 3, leaf: bytes = LEAF, place: bytes = PLACE) -> bytes: """Wrap the
-entries of a bundle.""" head = b"\x01" + version.to_bytes(4, "big") nonce = made("bundle nonce", 12) return head + nonce
-+ AESGCM(SPACE_KEY).encrypt(nonce, entries, b"muniment/bundle" + head + leaf + place)
+def bundle(entries: bytes = ENTRIES, version: int = 3, leaf: bytes = LEAF, place: bytes = PLACE) -> bytes:
+    """Wrap the entries of a bundle."""
+    head = b"\x01" + version.to_bytes(4, "big")
+    nonce = made("bundle nonce", 12)
+    return head + nonce + AESGCM(SPACE_KEY).encrypt(nonce, entries, b"muniment/bundle" + head + leaf + place)
 
 
-def bundle_vector(wrapped: bytes, fault: str | None = None, error: str = "store.corrupt") -> Vector: """Describe a
-bundle.""" return { "what": "bundle", "space_key": SPACE_KEY.hex(), "version": 3, "nonce": made("bundle nonce",
-12).hex(), "leaf": LEAF.hex(), "place": PLACE.hex(), "wrapped": wrapped.hex(), "keys": {"0": [META_ID.hex(),
-META_KEY.hex()], "1": [CONTENT_ID.hex(), CONTENT_KEY.hex()]}, "fault": fault, "error": fault and error, }
+def bundle_vector(wrapped: bytes, fault: str | None = None, error: str = "store.corrupt") -> Vector:
+    """Describe a bundle."""
+    return {
+        "what": "bundle",
+        "space_key": SPACE_KEY.hex(),
+        "version": 3,
+        "nonce": made("bundle nonce", 12).hex(),
+        "leaf": LEAF.hex(),
+        "place": PLACE.hex(),
+        "wrapped": wrapped.hex(),
+        "keys": {"0": [META_ID.hex(), META_KEY.hex()], "1": [CONTENT_ID.hex(), CONTENT_KEY.hex()]},
+        "fault": fault,
+        "error": fault and error,
+    }
 
 
 # --- the root key and the files ---------------------------------------------------------------------------------------
 
 
-def hkdf(key: bytes, info: str, size: int) -> bytes: """Return HKDF-SHA-256 without salt.""" return
-HKDF(algorithm=SHA256(), length=size, salt=None, info=info.encode()).derive(key)
+def hkdf(key: bytes, info: str, size: int) -> bytes:
+    """Return HKDF-SHA-256 without salt."""
+    return HKDF(algorithm=SHA256(), length=size, salt=None, info=info.encode()).derive(key)
 
 
-def wrapped(secret: bytes, context: str, root: bytes = ROOT, nonce: bytes | None = None) -> bytes: """Wrap a secret by a
-root key.""" head = b"\x01" + hkdf(root, "muniment/v1/root/id", 8) nonce = made(f"nonce of {context}", 12) if nonce is
-None else nonce cipher = AESGCM(hkdf(root, "muniment/v1/root/wrap", 32)) return head + nonce + cipher.encrypt(nonce,
-secret, b"muniment/root" + head + context.encode())
+def wrapped(secret: bytes, context: str, root: bytes = ROOT) -> bytes:
+    """Wrap a secret by a root key."""
+    head = b"\x01" + hkdf(root, "muniment/v1/root/id", 8)
+    nonce = made(f"nonce of {context}", 12)
+    cipher = AESGCM(hkdf(root, "muniment/v1/root/wrap", 32))
+    return head + nonce + cipher.encrypt(nonce, secret, b"muniment/root" + head + context.encode())
 
 
-def root_vector(sealed: bytes, fault: str | None = None, error: str = "store.corrupt") -> Vector: """Describe a secret
-wrapped by a root key.""" return { "what": "root", "root": ROOT.hex(), "key_id": hkdf(ROOT, "muniment/v1/root/id",
-8).hex(), "context": "somewhere", "secret": made("secret", 32).hex(), "wrapped": sealed.hex(), "fault": fault, "error":
-fault and error, }
+def root_vector(sealed: bytes, fault: str | None = None, error: str = "store.corrupt") -> Vector:
+    """Describe a secret wrapped by a root key."""
+    return {
+        "what": "root",
+        "root": ROOT.hex(),
+        "key_id": hkdf(ROOT, "muniment/v1/root/id", 8).hex(),
+        "context": "somewhere",
+        "secret": made("secret", 32).hex(),
+        "wrapped": sealed.hex(),
+        "fault": fault,
+        "error": fault and error,
+    }
 
 
-def keys_file(change: Vector | None = None, after: Vector | None = None) -> Vector: """Describe a `keys.json`, with
-members changed before or after the MAC is made.""" log, index_key = b64(made("log", 16)), made("index key", 32)
+def keys_file(change: Vector | None = None, after: Vector | None = None) -> Vector:
+    """Describe a `keys.json`, with members changed before or after the MAC is made."""
+    log, index_key = b64(made("log", 16)), made("index key", 32)
 
-def entry(secret: bytes, purpose: str, version: int = 0) -> str: return b64(wrapped(secret,
-f"{log}/{purpose}/{version}"))
+    def entry(secret: bytes, purpose: str, version: int = 0) -> str:
+        return b64(wrapped(secret, f"{log}/{purpose}/{version}"))
 
-file = { "format": 1, "log": log, "root": hkdf(ROOT, "muniment/v1/root/id", 8).hex(), "name": entry("a näme".encode(),
-"name"), "signing": entry(made("signing seed", 32), "signing"), "index": entry(index_key, "index"), "space": [
-{"version": 3, "key": entry(SPACE_KEY, "space", 3)}, {"version": 12, "key": entry(made("newer space key", 32), "space",
-12)}, ], "mac": "", } | (change or {}) file["mac"] = b64(keyed(index_key, b"keys.json", canonical(file))) return {
-"what": "keys.json", "root": ROOT.hex(), "file": canonical(file | (after or {})).decode(), "log": log, "name": "a näme",
-"signing_seed": made("signing seed", 32).hex(), "index_key": index_key.hex(), "space": {"3": SPACE_KEY.hex(), "12":
-made("newer space key", 32).hex()}, }
-
-
-def store_file(change: Vector | None = None, after: Vector | None = None) -> Vector: """Describe a `store.json`."""
-store, index_key = b64(made("store", 16)), made("store index key", 32) door = { "root": hkdf(ROOT,
-"muniment/v1/root/id", 8).hex(), "descriptor": {"scheme": "file"}, "check": b64(wrapped(b"muniment key check",
-f"{store}/check/0")), "index": b64(wrapped(index_key, f"{store}/store-index/0")), } file = {"format": 1, "store": store,
-"doors": [door], "mac": ""} | (change or {}) file["mac"] = b64(keyed(index_key, b"store.json", canonical(file))) return
-{ "what": "store.json", "root": ROOT.hex(), "file": canonical(file | (after or {})).decode(), "store": store, "name": "a
-näme", "directory": keyed(index_key, b"space", "a näme".encode())[:16].hex(), }
-
-
-def refused(vector: Vector, fault: str, error: str = "store.corrupt") -> Vector: """Say why a vector must be refused."""
-return vector | {"fault": fault, "error": error}
-
-
-def accepted(vector: Vector) -> Vector: """Say that a vector must be accepted.""" return vector | {"fault": None,
-"error": None}
-
-
-def flipped(data: bytes, at: int) -> bytes: """Return data with one bit changed.""" return data[:at] + bytes((data[at] ^
-1,)) + data[at + 1 :]
+    file = {
+        "format": 1,
+        "log": log,
+        "root": hkdf(ROOT, "muniment/v1/root/id", 8).hex(),
+        "name": entry("a näme".encode(), "name"),
+        "signing": entry(made("signing seed", 32), "signing"),
+        "index": entry(index_key, "index"),
+        "space": [
+            {"version": 3, "key": entry(SPACE_KEY, "space", 3)},
+            {"version": 12, "key": entry(made("newer space key", 32), "space", 12)},
+        ],
+        "mac": "",
+    } | (change or {})
+    file["mac"] = b64(keyed(index_key, b"keys.json", canonical(file)))
+    return {
+        "what": "keys.json",
+        "root": ROOT.hex(),
+        "file": canonical(file | (after or {})).decode(),
+        "log": log,
+        "name": "a näme",
+        "signing_seed": made("signing seed", 32).hex(),
+        "index_key": index_key.hex(),
+        "space": {"3": SPACE_KEY.hex(), "12": made("newer space key", 32).hex()},
+    }
 
 
-def vectors() -> dict[str, Vector]: """Return every vector by the name of its file.""" packed = zlib.compress(LONG, 6)
-secret = made("secret", 32) return { "cell_raw": cell_vector(cell(SHORT, 0), SHORT), "cell_empty": cell_vector(cell(b"",
-0), b""), "cell_zlib": cell_vector(cell(packed, 1), LONG), "cell_codec_flipped": cell_vector(flipped(cell(packed, 1),
-1), None, "the codec is changed from zlib to raw"), "cell_codec_unknown": cell_vector(cell(SHORT, 2), None, "the codec
-is 2"), "cell_version_unknown": cell_vector(cell(SHORT, 0, version=2), None, "the version is 2"), "cell_key_id_flipped":
-cell_vector(flipped(cell(SHORT, 0), 2), None, "the key id is another"), "cell_tag_cut": cell_vector(cell(SHORT, 0)[:-1],
-None, "the last byte of the tag is missing"), "cell_of_other_leaf": cell_vector(cell(SHORT, 0, leaf=made("other leaf",
-32)), None, "sealed for another leaf"), "cell_of_other_class": cell_vector(cell(SHORT, 0, cls=0), None, "sealed as class
-0"), "cell_zlib_cut": cell_vector(cell(packed[:-1], 1), None, "the zlib stream lacks its last byte"),
-"cell_zlib_longer": cell_vector(cell(packed + b"\0", 1), None, "a byte follows the zlib stream"), "cell_zlib_malformed":
-cell_vector(cell(b"\0" + packed, 1), None, "the body is not zlib"), "bundle": bundle_vector(bundle()),
-"bundle_entry_cut": bundle_vector(bundle(ENTRIES[:-1]), "the last entry lacks a byte"), "bundle_order":
-bundle_vector(bundle(ENTRIES[37:] + ENTRIES[:37]), "class 1 stands before class 0"), "bundle_twice":
-bundle_vector(bundle(ENTRIES[:37] * 2), "class 0 is there twice"), "bundle_of_other_leaf":
-bundle_vector(bundle(leaf=made("other leaf", 32)), "wrapped for another leaf"), "bundle_of_other_place":
-bundle_vector(bundle(place=made("other place", 24)), "wrapped for another place"), "bundle_layout_unknown":
-bundle_vector(b"\x02" + bundle()[1:], "the version of the layout is 2"), "bundle_version_gone":
-bundle_vector(bundle(version=2), "the space key is not there", "key.missing"), "root_wrap": root_vector(wrapped(secret,
-"somewhere")), "root_context": root_vector(wrapped(secret, "elsewhere"), "wrapped for another context"), "root_layout":
-root_vector(b"\x02" + wrapped(secret, "somewhere")[1:], "the version of the layout is 2"), "root_other": root_vector(
-wrapped(secret, "somewhere", made("other", 32)), "another root wrapped it", "key.wrong" ), "root_cut":
-root_vector(wrapped(secret, "somewhere")[:36], "it is shorter than an empty secret"), "keys_file":
-accepted(keys_file()), "keys_newer": refused(keys_file({"format": 2}), "the format is 2", "store.newer"), "keys_order":
-refused(keys_file({"space": versions()[::-1]}), "the newest version stands first"), "keys_no_version":
-refused(keys_file({"space": []}), "there is no space key"), "keys_version_renamed": refused(keys_file({"space":
-renamed()}), "version 12 is called 13"), "keys_log": refused(keys_file({"log": b64(made("other", 16))}), "the log id is
-another"), "keys_mac": refused(keys_file(after={"mac": b64(bytes(32))}), "the MAC is zero"), "keys_unknown_member":
-refused(keys_file({"more": 1}), "a member is unknown"), "keys_version_dropped": refused(keys_file(after={"space":
-versions()[1:]}), "the older space key is taken out"), "store_file": accepted(store_file()), "store_newer":
-refused(store_file({"format": 2}), "the format is 2", "store.newer"), "store_other_id": refused(store_file({"store":
-b64(made("other", 16))}), "the store id is another"), "store_mac": refused(store_file(after={"mac": b64(bytes(32))}),
-"the MAC is zero"), "store_no_door": refused(store_file(after={"doors": []}), "there is no door", "key.wrong"), }
+def store_file(change: Vector | None = None, after: Vector | None = None) -> Vector:
+    """Describe a `store.json`."""
+    store, index_key = b64(made("store", 16)), made("store index key", 32)
+    door = {
+        "root": hkdf(ROOT, "muniment/v1/root/id", 8).hex(),
+        "descriptor": {"scheme": "file"},
+        "check": b64(wrapped(b"muniment key check", f"{store}/check/0")),
+        "index": b64(wrapped(index_key, f"{store}/store-index/0")),
+    }
+    file = {"format": 1, "store": store, "doors": [door], "mac": ""} | (change or {})
+    file["mac"] = b64(keyed(index_key, b"store.json", canonical(file)))
+    return {
+        "what": "store.json",
+        "root": ROOT.hex(),
+        "file": canonical(file | (after or {})).decode(),
+        "store": store,
+        "name": "a näme",
+        "directory": keyed(index_key, b"space", "a näme".encode())[:16].hex(),
+    }
 
 
-def versions() -> list[Vector]: """Return the versions of the space key as they stand in a good `keys.json`.""" space:
-list[Vector] = json.loads(keys_file()["file"])["space"] return space
+def refused(vector: Vector, fault: str, error: str = "store.corrupt") -> Vector:
+    """Say why a vector must be refused."""
+    return vector | {"fault": fault, "error": error}
 
 
-def renamed() -> list[Vector]: """Return the same with the last one under another number.""" return [versions()[0],
-versions()[1] | {"version": 13}]
+def accepted(vector: Vector) -> Vector:
+    """Say that a vector must be accepted."""
+    return vector | {"fault": None, "error": None}
 
 
-def main() -> None: """Write the files.""" FOLDER.mkdir(parents=True, exist_ok=True) for name, vector in
-vectors().items(): text = json.dumps(vector, indent=1, sort_keys=True, ensure_ascii=False) (FOLDER /
-f"{name}.json").write_text(text + "\n", encoding="utf-8")
+def flipped(data: bytes, at: int) -> bytes:
+    """Return data with one bit changed."""
+    return data[:at] + bytes((data[at] ^ 1,)) + data[at + 1 :]
 
 
-if __name__ == "__main__": main()
+def versions() -> list[Vector]:
+    """Return the versions of the space key as they stand in a good `keys.json`."""
+    space: list[Vector] = json.loads(keys_file()["file"])["space"]
+    return space
+
+
+def renamed() -> list[Vector]:
+    """Return the same with the last one under another number."""
+    return [versions()[0], versions()[1] | {"version": 13}]
+
+
+def vectors() -> dict[str, Vector]:
+    """Return every vector by the name of its file."""
+    return cell_vectors() | bundle_vectors() | key_vectors()
+
+
+def cell_vectors() -> dict[str, Vector]:
+    """Return the vectors of cells."""
+    packed = zlib.compress(LONG, 6)
+    return {
+        "cell_raw": cell_vector(cell(SHORT, 0), SHORT),
+        "cell_empty": cell_vector(cell(b"", 0), b""),
+        "cell_zlib": cell_vector(cell(packed, 1), LONG),
+        "cell_zlib_as_raw": cell_vector(flipped(cell(packed, 1), 1), None, "the codec is changed from zlib to raw"),
+        "cell_codec_unknown": cell_vector(cell(SHORT, 2), None, "the codec is 2"),
+        "cell_version_unknown": cell_vector(cell(SHORT, 0, version=2), None, "the version is 2"),
+        "cell_key_id_flipped": cell_vector(flipped(cell(SHORT, 0), 2), None, "the key id is another"),
+        "cell_tag_cut": cell_vector(cell(SHORT, 0)[:-1], None, "the last byte of the tag is missing"),
+        "cell_of_other_leaf": cell_vector(cell(SHORT, 0, leaf=made("other leaf", 32)), None, "sealed for another leaf"),
+        "cell_of_other_class": cell_vector(cell(SHORT, 0, cls=0), None, "sealed as class 0"),
+        "cell_zlib_cut": cell_vector(cell(packed[:-1], 1), None, "the zlib stream lacks its last byte"),
+        "cell_zlib_longer": cell_vector(cell(packed + b"\0", 1), None, "a byte follows the zlib stream"),
+        "cell_zlib_malformed": cell_vector(cell(b"\0" + packed, 1), None, "the body is not zlib"),
+    }
+
+
+def bundle_vectors() -> dict[str, Vector]:
+    """Return the vectors of bundles."""
+    return {
+        "bundle": bundle_vector(bundle()),
+        "bundle_entry_cut": bundle_vector(bundle(ENTRIES[:-1]), "the last entry lacks a byte"),
+        "bundle_order": bundle_vector(bundle(ENTRIES[37:] + ENTRIES[:37]), "class 1 stands before class 0"),
+        "bundle_twice": bundle_vector(bundle(ENTRIES[:37] * 2), "class 0 is there twice"),
+        "bundle_of_other_leaf": bundle_vector(bundle(leaf=made("other leaf", 32)), "wrapped for another leaf"),
+        "bundle_of_other_place": bundle_vector(bundle(place=made("other place", 24)), "wrapped for another place"),
+        "bundle_layout_unknown": bundle_vector(b"\x02" + bundle()[1:], "the version of the layout is 2"),
+        "bundle_version_gone": bundle_vector(bundle(version=2), "the space key is not there", "key.missing"),
+    }
+
+
+def key_vectors() -> dict[str, Vector]:
+    """Return the vectors of wrapped keys and of the two files that hold them."""
+    secret = made("secret", 32)
+    foreign = wrapped(secret, "somewhere", made("other", 32))
+    return {
+        "root_wrap": root_vector(wrapped(secret, "somewhere")),
+        "root_context": root_vector(wrapped(secret, "elsewhere"), "wrapped for another context"),
+        "root_layout": root_vector(b"\x02" + wrapped(secret, "somewhere")[1:], "the version of the layout is 2"),
+        "root_other": root_vector(foreign, "another root wrapped it", "key.wrong"),
+        "root_cut": root_vector(wrapped(secret, "somewhere")[:36], "it is shorter than an empty secret"),
+        "keys_file": accepted(keys_file()),
+        "keys_newer": refused(keys_file({"format": 2}), "the format is 2", "store.newer"),
+        "keys_order": refused(keys_file({"space": versions()[::-1]}), "the newest version stands first"),
+        "keys_no_version": refused(keys_file({"space": []}), "there is no space key"),
+        "keys_version_renamed": refused(keys_file({"space": renamed()}), "version 12 is called 13"),
+        "keys_version_dropped": refused(keys_file(after={"space": versions()[1:]}), "version 3 is taken out"),
+        "keys_log": refused(keys_file({"log": b64(made("other", 16))}), "the log id is another"),
+        "keys_mac": refused(keys_file(after={"mac": b64(bytes(32))}), "the MAC is zero"),
+        "keys_unknown_member": refused(keys_file({"more": 1}), "a member is unknown"),
+        "store_file": accepted(store_file()),
+        "store_newer": refused(store_file({"format": 2}), "the format is 2", "store.newer"),
+        "store_other_id": refused(store_file({"store": b64(made("other", 16))}), "the store id is another"),
+        "store_mac": refused(store_file(after={"mac": b64(bytes(32))}), "the MAC is zero"),
+        "store_no_door": refused(store_file(after={"doors": []}), "there is no door", "key.wrong"),
+    }
+
+
+def main() -> None:
+    """Write the files."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, vector in vectors().items():
+        text = json.dumps(vector, indent=1, sort_keys=True, ensure_ascii=False)
+        (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
