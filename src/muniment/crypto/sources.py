@@ -273,7 +273,7 @@ def _read_private(path: Path) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         raise KeyUnavailable(at="keys", problem="file_not_readable") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise KeyInvalid(at="keys", problem="not_a_file")
@@ -281,7 +281,9 @@ def _read_private(path: Path) -> bytes:
             raise KeyExposed(at="keys", problem="mode")
         if status.st_uid != os.geteuid():
             raise KeyExposed(at="keys", problem="owner")
-        contents = file.read(KEY_LINE_BYTES_MAX + 1)
+        contents = os.read(descriptor, KEY_LINE_BYTES_MAX + 1)
+    finally:
+        os.close(descriptor)
     if len(contents) > KEY_LINE_BYTES_MAX:
         raise KeyInvalid(at="keys", problem="too_long", limit=KEY_LINE_BYTES_MAX)
     return contents
