@@ -385,10 +385,10 @@ class VerifierKey:
         typed = base64.b64encode(b"\x01" + self.public).decode()
         return f"{self.name}+{self.key_id.hex()}+{typed}"
 
-    def verify(self, text: str, signature: bytes) -> None:
-        """Prove that this key signed the text."""
+    def verify(self, message: bytes, signature: bytes) -> None:
+        """Prove that this key signed the message."""
         try:
-            Ed25519PublicKey.from_public_bytes(self.public).verify(signature, text.encode())
+            Ed25519PublicKey.from_public_bytes(self.public).verify(signature, message)
         except (InvalidSignature, ValueError):
             raise Refused("signature") from None
 
@@ -442,7 +442,7 @@ def open_note(note: str, keys: Iterable[VerifierKey]) -> tuple[str, tuple[Verifi
     for one in parsed.signatures:
         key = known.get((one.name, one.key_id))
         if key is not None and (one.name, one.key_id) not in signers:
-            key.verify(parsed.text, one.signature)
+            key.verify(parsed.text.encode(), one.signature)
             signers[one.name, one.key_id] = key
     if not signers:
         raise Refused("signature_missing")
@@ -568,7 +568,7 @@ class StreamReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleReport:
-    """What a bundle proved. `complete` is true when a certificate in the log covers every stream to its end."""
+    """What a bundle proved. `complete`: certificates cover every stream to its end, or every leaf of the log is here."""
 
     origin: str
     size: int
@@ -725,7 +725,7 @@ class _Export:
             disclosed=self._disclosed,
             withheld=self._withheld,
             streams=streams,
-            complete=all(stream.complete for stream in streams),
+            complete=len(self._leaves) == self._checkpoint.size or all(stream.complete for stream in streams),
         )
 
 
@@ -733,6 +733,8 @@ def _multiproof(line: bytes) -> list[bytes]:
     members = _decode(line, _OURS)
     if type(members) is not dict or members.keys() != {"multiproof"} or type(members["multiproof"]) is not list:
         raise Refused("multiproof")
-    if _encode(members) != line or not all(type(one) is str for one in members["multiproof"]):
+    if not all(type(one) is str for one in members["multiproof"]):
+        raise Refused("multiproof")
+    if _encode(members) != line:
         raise Refused("not_canonical")
     return [_unb64(one, "multiproof") for one in members["multiproof"]]

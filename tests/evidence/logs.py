@@ -1,0 +1,125 @@
+"""Small logs in memory, made by the product's own code, for laws that hold of any log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from muniment.evidence import header, tree
+from muniment.evidence.bundle import BundleHead, bundle, event_line
+from muniment.evidence.notes import Signer, origin_of
+from muniment.evidence.receipt import receipt
+from muniment.evidence.verifier import leaf_hash
+from muniment.kernel.canonical import encode
+from muniment.kernel.digest import b64url
+from muniment.kernel.sources import seeded_sources
+
+Fields = dict[str, object]
+
+
+class Rows:
+    """Stored hashes, as a store would keep them."""
+
+    def __init__(self) -> None:
+        self.frontier = tree.Frontier()
+        self.levels: dict[int, list[bytes]] = {0: []}
+        self.reads = 0
+
+    def append(self, leaves: Sequence[bytes]) -> None:
+        self.frontier, nodes = tree.extend(self.frontier, leaves)
+        self.levels[0] += leaves
+        for node in nodes:
+            row = self.levels.setdefault(node.level, [])
+            assert len(row) == node.index
+            row.append(node.hash)
+
+    def hashes(self, level: int, first: int, count: int) -> list[bytes]:
+        self.reads += 1
+        return self.levels[level][first : first + count]
+
+
+def rows(leaves: Iterable[bytes]) -> Rows:
+    made = Rows()
+    made.append(list(leaves))
+    return made
+
+
+def numbered(size: int) -> list[bytes]:
+    return [leaf_hash(str(number).encode()) for number in range(size)]
+
+
+class Log:
+    """A log of one space: a stream for the space, streams for conversations, all fields disclosable."""
+
+    def __init__(self, seed: str = "log") -> None:
+        sources = seeded_sources(seed)
+        self.sources = sources
+        self.id = sources.ids.new_id()
+        self.signer = Signer(origin_of(self.id), sources.entropy.take(32))
+        self.rows = Rows()
+        self.headers: list[header.Header] = []
+        self.exact: list[bytes] = []
+        self.disclosures: list[dict[str, str]] = []
+        self._heads: dict[int, tuple[int, int, str | None]] = {}
+        self.append("space.opened", 0, {"space": "home"})
+
+    @property
+    def size(self) -> int:
+        return len(self.exact)
+
+    def append(
+        self, kind: str, stream: int, fields: Fields, *, refs: dict[str, int] | None = None, reason: str | None = None
+    ) -> int:
+        seq, turns, prev = self._heads.get(stream, (0, 0, None))
+        seed = self.sources.entropy.take(32)
+        values = [(label, encode(value)) for label, value in fields.items()]
+        if kind == "turn.committed":
+            turns += 1
+            refs = {"turn": turns}
+        made = header.Header(
+            fields=header.commit_fields(seed, values),
+            kind=kind,
+            log=self.id,
+            pos=self.size,
+            prev=prev,
+            reason=reason,
+            refs=refs or {},
+            seq=seq + 1,
+            stream=stream,
+            t=self.sources.clock.now_ms(),
+        )
+        exact = header.encode(made)
+        self.headers.append(made)
+        self.exact.append(exact)
+        self.disclosures.append({label: header.disclose(seed, label, value) for label, value in values})
+        self._heads[stream] = (seq + 1, turns, b64url(leaf_hash(exact)))
+        self.rows.append([leaf_hash(exact)])
+        return made.pos
+
+    def converse(self, words: Iterable[str]) -> int:
+        stream = self.append("conversation.opened", self.size, {"conversation": {"id": "c"}})
+        for word in words:
+            self.append("turn.committed", stream, {"actor": "agent", "message/0/content/0": {"text": word}})
+        return stream
+
+    def certify(self, stream: int) -> int:
+        return self.append("export.issued", 0, {}, refs={"stream": stream, "through": self._heads[stream][0]})
+
+    def checkpoint(self) -> str:
+        return self.signer.sign_checkpoint(origin_of(self.id), self.size, self.rows.frontier.root())
+
+    def export(self, *streams: int, certificates: Iterable[int] = (), withhold: Iterable[str] = ()) -> list[bytes]:
+        chosen = sorted({made.pos for made in self.headers if made.stream in streams} | set(certificates))
+        hidden = set(withhold)
+        events = [
+            event_line(self.exact[pos], {k: v for k, v in self.disclosures[pos].items() if k not in hidden})
+            for pos in chosen
+        ]
+        head = BundleHead(
+            log=self.id, size=self.size, streams={stream: self._heads[stream][0] for stream in streams}, view="export"
+        )
+        return list(bundle(head, events, tree.multiproof(self.rows, chosen, self.size), self.checkpoint()))
+
+    def receipt(self, position: int) -> bytes:
+        line = event_line(self.exact[position], self.disclosures[position])
+        proof = tree.inclusion_proof(self.rows, position, self.size)
+        return receipt(line, position, proof, self.checkpoint()).encode()

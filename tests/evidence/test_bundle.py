@@ -1,0 +1,267 @@
+"""Bundles and receipts: any slice of any log convinces a stranger, and no other slice does."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muniment.evidence import verifier
+from muniment.evidence.__main__ import main
+from muniment.evidence.verifier import Refused, read_lines, verify_bundle, verify_receipt
+from tests.evidence.logs import Log
+
+WORDS = ("Grüß Gott", "\u2028 and \U0001f600", 'quotes " and \\', "\x00\x1f\x7f", "")
+
+
+def talk(seed: str = "talk") -> tuple[Log, int, int]:
+    """Return a log with two conversations, and their streams."""
+    log = Log(seed)
+    return log, log.converse(WORDS), log.converse(["other"])
+
+
+LOG, FIRST, SECOND = talk()
+CERTIFICATE = LOG.certify(FIRST)
+BUNDLE = LOG.export(FIRST, certificates=[CERTIFICATE], withhold=["actor"])
+RECEIPT = LOG.receipt(FIRST + 1)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.lists(st.text(max_size=8), max_size=4), min_size=1, max_size=4), st.data())
+def test_any_streams_of_any_log_convince_a_stranger(conversations: list[list[str]], data: st.DataObject) -> None:
+    """Whatever was said, in how many conversations, and whichever of them are exported: the bundle verifies."""
+    log = Log(data.draw(st.sampled_from("abc")))
+    streams = [log.converse(words) for words in conversations]
+    chosen = data.draw(st.sets(st.sampled_from([0, *streams]), min_size=1))
+    certified = data.draw(st.sets(st.sampled_from(sorted(chosen - {0})))) if chosen - {0} else set()
+    certificates = [log.certify(stream) for stream in sorted(certified)]
+    report = verify_bundle(log.export(*sorted(chosen), certificates=certificates), log.signer.vkey)
+    assert [one.stream for one in report.streams] == sorted(chosen)
+    assert {one.stream for one in report.streams if one.through is not None} == certified
+    assert report.withheld == 0
+    assert report.complete == (certified == chosen or report.events == log.size)
+
+
+def test_a_bundle_tells_what_it_proved() -> None:
+    report = verify_bundle(BUNDLE, LOG.signer.vkey)
+    (stream,) = report.streams
+    assert (stream.events, stream.turns, stream.through, stream.complete) == (6, 5, 6, True)
+    assert report.complete
+    assert (report.events, report.disclosed, report.withheld) == (7, 6, 5)
+    assert (report.origin, report.size, report.view) == (LOG.signer.key.name, LOG.size, "export")
+    assert base64.b64decode(report.root) == LOG.rows.frontier.root()
+
+
+def test_a_certificate_of_an_earlier_state_does_not_make_the_end_complete() -> None:
+    log, first, _ = talk()
+    certificate = log.certify(first)
+    log.append("turn.committed", first, {"actor": "agent"})
+    report = verify_bundle(log.export(first, certificates=[certificate]), log.signer.vkey)
+    assert not report.complete
+    assert report.streams[0].through == report.streams[0].events - 1
+
+
+def test_the_stream_of_the_space_is_certified_by_its_own_last_event() -> None:
+    log, first, _ = talk()
+    log.certify(0)
+    assert verify_bundle(log.export(0), log.signer.vkey).complete
+    log.certify(first)
+    report = verify_bundle(log.export(0), log.signer.vkey)
+    assert not report.complete
+    assert report.streams[0].through == 1
+
+
+@settings(max_examples=400)
+@given(st.data())
+def test_a_bundle_with_any_changed_byte_is_refused(data: st.DataObject) -> None:
+    """Any byte of any line, newlines included, to any other value: `Refused`, never another exception."""
+    whole = b"".join(BUNDLE)
+    at = data.draw(st.integers(0, len(whole) - 1))
+    new = data.draw(st.integers(0, 255).filter(lambda byte: byte != whole[at]))
+    changed = whole[:at] + bytes([new]) + whole[at + 1 :]
+    with pytest.raises(Refused):
+        verify_bundle(io.BytesIO(changed), LOG.signer.vkey)
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_a_receipt_with_any_changed_byte_is_refused(data: st.DataObject) -> None:
+    """The same for receipts."""
+    at = data.draw(st.integers(0, len(RECEIPT) - 1))
+    new = data.draw(st.integers(0, 255).filter(lambda byte: byte != RECEIPT[at]))
+    with pytest.raises(Refused):
+        verify_receipt(RECEIPT[:at] + bytes([new]) + RECEIPT[at + 1 :], LOG.signer.vkey)
+
+
+@given(st.sets(st.integers(0, len(BUNDLE) - 1), min_size=1))
+def test_a_bundle_without_some_of_its_lines_is_refused(gone: set[int]) -> None:
+    """Any lines taken out: refused, the certificate alone excepted where the proof still needs it."""
+    with pytest.raises(Refused):
+        verify_bundle([line for number, line in enumerate(BUNDLE) if number not in gone], LOG.signer.vkey)
+
+
+@given(st.permutations(range(len(BUNDLE))).filter(lambda order: order != sorted(order)))
+def test_a_bundle_with_its_lines_in_another_order_is_refused(order: list[int]) -> None:
+    """There is one order."""
+    with pytest.raises(Refused):
+        verify_bundle([BUNDLE[number] for number in order], LOG.signer.vkey)
+
+
+@given(st.lists(st.binary(max_size=60).map(lambda line: line + b"\n"), max_size=4) | st.lists(st.binary(), max_size=3))
+def test_garbage_is_refused_and_nothing_worse(lines: list[bytes]) -> None:
+    """Whatever the bytes: `Refused`."""
+    with pytest.raises(Refused):
+        verify_bundle(lines, LOG.signer.vkey)
+    with pytest.raises(Refused):
+        verify_receipt(b"".join(lines), LOG.signer.vkey)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[" * 10_000 + b"]" * 10_000, b'{"disclosures":' + b"[" * 10_000 + b"]" * 10_000 + b',"header":{}}',
+        b'{"bundle":' + b"9" * 10_000 + b"}", b'{"disclosures":["\\ud800"],"header":{}}', b"\xff\xfe", b"-0", b"1e999",
+    ],
+    ids=lambda line: repr(line[:20]),
+)  # fmt: skip
+def test_hostile_json_is_refused_wherever_it_stands(line: bytes) -> None:
+    for number in range(len(BUNDLE)):
+        with pytest.raises(Refused):
+            verify_bundle([*BUNDLE[:number], line + b"\n", *BUNDLE[number + 1 :]], LOG.signer.vkey)
+
+
+def test_a_line_without_end_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifier, "LINE_BYTES_MAX", 1000)
+    file = io.BytesIO(b"x" * 100_000)
+    with pytest.raises(Refused, match="line_too_long"):
+        verify_bundle(read_lines(file), LOG.signer.vkey)
+    assert file.tell() == 1001
+
+
+def test_a_refusal_tells_the_line_and_never_what_stood_there() -> None:
+    changed = [*BUNDLE[:3], BUNDLE[3].replace(b'"turn.committed"', b'"canary.canary"'), *BUNDLE[4:]]
+    with pytest.raises(Refused) as refused:
+        verify_bundle(changed, LOG.signer.vkey)
+    assert (refused.value.code, refused.value.at) == ("chain", "line 5")
+    assert "canary" not in str(refused.value)
+
+
+def test_a_key_of_another_log_verifies_nothing() -> None:
+    stranger = Log("stranger").signer.vkey
+    with pytest.raises(Refused, match="origin"):
+        verify_bundle(BUNDLE, stranger)
+    with pytest.raises(Refused, match="signature_missing"):
+        verify_receipt(RECEIPT, stranger)
+
+
+@given(st.integers(0, LOG.size - 1))
+def test_every_event_of_a_log_has_a_receipt_that_stands_alone(position: int) -> None:
+    """The receipt of any position proves that header, and gives back the values that were disclosed."""
+    report = verify_receipt(LOG.receipt(position), LOG.signer.vkey)
+    assert report.header["pos"] == position
+    assert report.disclosed.keys() == report.header["fields"].keys()
+    assert report.size == LOG.size
+
+
+def test_a_receipt_beyond_its_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifier, "LINE_BYTES_MAX", len(RECEIPT) - 1)
+    with pytest.raises(Refused, match="receipt_malformed"):
+        verify_receipt(RECEIPT, LOG.signer.vkey)
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bundle_file(tmp_path: Path) -> Path:
+    path = tmp_path / "export.jsonl"
+    path.write_bytes(b"".join(BUNDLE))
+    return path
+
+
+@pytest.fixture
+def receipt_file(tmp_path: Path) -> Path:
+    path = tmp_path / "turn.tlog-proof"
+    path.write_bytes(RECEIPT)
+    return path
+
+
+def test_the_command_reports_what_a_bundle_proves(bundle_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(bundle_file), "--key", LOG.signer.vkey]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("VERIFIED  7 events")
+    assert "certified through event 6" in told
+    assert "complete   yes" in told
+    assert main(["verify", str(bundle_file), "--key", LOG.signer.vkey, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["verified"]
+    assert report["complete"]
+
+
+def test_the_command_does_not_call_an_uncertified_bundle_complete(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "export.jsonl"
+    path.write_bytes(b"".join(LOG.export(FIRST)))
+    assert main(["verify", str(path), "--key", LOG.signer.vkey]) == 0
+    told = capsys.readouterr().out
+    assert "no certificate" in told
+    assert "not proved" in told
+
+
+def test_the_command_reports_what_a_receipt_proves(receipt_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify-receipt", str(receipt_file), "--key", LOG.signer.vkey]) == 0
+    assert capsys.readouterr().out.startswith(f"VERIFIED  event {FIRST + 1} (turn.committed)")
+    assert main(["verify-receipt", str(receipt_file), "--key", LOG.signer.vkey, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["disclosed"]["actor"] == "agent"
+
+
+def test_the_command_refuses_a_forged_bundle(bundle_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bundle_file.write_bytes(b"".join(BUNDLE).replace(b'"turn":2', b'"turn":3'))
+    assert main(["verify", str(bundle_file), "--key", LOG.signer.vkey]) == 1
+    assert capsys.readouterr().out == "REFUSED  incomplete  line 4\n"
+    assert main(["verify", str(bundle_file), "--key", "no key", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == {"at": "", "code": "key_malformed", "verified": False}
+
+
+def test_the_command_tells_a_file_that_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(tmp_path / "absent"), "--key", LOG.signer.vkey]) == 2
+    assert capsys.readouterr().err.startswith("cannot read the file")
+    with pytest.raises(SystemExit) as usage:
+        main(["verify"])
+    assert usage.value.code == 2
+
+
+def test_the_command_loads_nothing_of_the_package_but_the_verifier(bundle_file: Path) -> None:
+    """What checks evidence is small enough to be read in one sitting."""
+    program = (
+        f"import runpy, sys; sys.path[:] = {sys.path!r}\n"
+        f"sys.argv = ['verify', 'verify', {str(bundle_file)!r}, '--key', {LOG.signer.vkey!r}]\n"
+        "try:\n    runpy.run_module('muniment.evidence', run_name='__main__')\n"
+        "finally:\n    print(*sorted(m for m in sys.modules if m.split('.')[0] in {'muniment', 'msgspec'}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] in {
+        "muniment muniment.evidence muniment.evidence.verifier",
+        "muniment muniment.evidence muniment.evidence.verifier muniment.version",
+    }
+
+
+def test_the_verifier_works_where_it_is_copied_to(tmp_path: Path, bundle_file: Path) -> None:
+    """One file, the standard library and `cryptography`: no trace of the package is needed."""
+    (tmp_path / "verifier.py").write_bytes(Path(verifier.__file__).read_bytes())
+    program = (
+        "import sys; sys.modules['muniment'] = None\n"
+        "import verifier\n"
+        f"print(verifier.verify_bundle(open({str(bundle_file)!r}, 'rb'), {LOG.signer.vkey!r}).events)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "7\n"
