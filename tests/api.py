@@ -16,6 +16,7 @@ import msgspec
 
 import muniment
 from muniment.errors import MunimentError
+from muniment.runtime.catalogue import GROUPS, group_class
 
 OURS = "muniment"
 HEAD = "# The public API. All that is not listed here may change without notice.\n"
@@ -25,6 +26,7 @@ def api_text() -> str:
     """Return the text of `schemas/api.txt`."""
     chapters: list[str] = []
     queue: list[tuple[str, Any]] = [(f"muniment.{name}", getattr(muniment, name)) for name in sorted(muniment.__all__)]
+    queue += [(f"muniment.Runtime.{name}", group_class(name)) for name in GROUPS]
     seen: set[int] = {id(value) for _, value in queue}
     while queue:
         name, value = queue.pop(0)
@@ -82,9 +84,7 @@ def _members(kind: type) -> Iterator[str]:
 def _fields(kind: type[msgspec.Struct]) -> Iterator[str]:
     notes = {name: note for base in reversed(kind.__mro__) for name, note in _annotations(base).items()}
     for field in msgspec.structs.fields(kind):
-        default = "" if field.required else " = ..."
-        if isinstance(field.default, str | int | None):
-            default = f" = {_default(field.default)}"
+        default = "" if field.required else f" = {_default(field.default)}"
         yield f"{field.name}: {_spelt(notes[field.name])}{default}"
 
 
@@ -115,7 +115,9 @@ def _parameter(one: inspect.Parameter) -> str:
 
 
 def _default(value: Any) -> str:
-    return f"{type(value).__name__}.{value.name}" if isinstance(value, enum.Enum) else repr(value)
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}.{value.name}"
+    return repr(value) if value is None or isinstance(value, str | int | tuple) else "..."
 
 
 def _spelt(note: Any) -> str:

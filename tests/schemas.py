@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from muniment.events.schemas import event_schemas
+import msgspec
+
+from muniment.events.schemas import DIALECT, event_schemas
 from muniment.log.migrations import store_sql
+from muniment.runtime.catalogue import catalogue
 from tests.api import api_text
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
@@ -40,26 +41,32 @@ def _store() -> dict[str, str]:
 
 
 def _operations() -> dict[str, str]:
-    return {"operations.json": json_text(import_module("muniment.runtime.catalogue").operation_schemas())}
+    listed = catalogue()
+    shapes, components = msgspec.json.schema_components(
+        [shape for one in listed for shape in (one.request, one.report)], ref_template="#/$defs/{name}"
+    )
+    operations = [
+        {
+            "operation": one.path,
+            "effect": one.effect,
+            "keyless": one.keyless,
+            "summary": one.summary,
+            "description": one.description,
+            "request": request,
+            "report": report,
+        }
+        for one, request, report in zip(listed, shapes[::2], shapes[1::2], strict=True)
+    ]
+    return {"operations.json": json_text({"$schema": DIALECT, "operations": operations, "$defs": components})}
 
 
-# Module that a family of contracts is made from -> the function that makes {path: text}.
-GENERATORS: dict[str, Callable[[], dict[str, str]]] = {
-    "muniment": _api,
-    "muniment.events.schemas": _events,
-    "muniment.log.migrations": _store,
-    "muniment.runtime.catalogue": _operations,
-}
-
-
-def _exists(module: str) -> bool:
-    parts = module.split(".")
-    return all(find_spec(".".join(parts[:depth])) for depth in range(1, len(parts) + 1))
+# Each makes a family of contracts: {path under schemas/: text}.
+GENERATORS: list[Callable[[], dict[str, str]]] = [_api, _events, _store, _operations]
 
 
 def generated() -> dict[str, str]:
     """Return every contract: path under `schemas/` and text."""
-    return {path: text for module, make in GENERATORS.items() if _exists(module) for path, text in make().items()}
+    return {path: text for make in GENERATORS for path, text in make().items()}
 
 
 def committed() -> dict[str, str]:

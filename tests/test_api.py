@@ -45,7 +45,7 @@ def test_signatures_fields_and_mentioned_types_are_listed(monkeypatch: pytest.Mo
     )
     assert "    first: Point" in text
     assert (
-        f"{__name__}.Point: struct\n    x: int\n    colour: Colour = Colour.RED\n    notes: tuple[str, ...] = ..."
+        f"{__name__}.Point: struct\n    x: int\n    colour: Colour = Colour.RED\n    notes: tuple[str, ...] = ()"
         in text
     )
 

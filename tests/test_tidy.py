@@ -66,6 +66,12 @@ def test_no_file_of_the_repository_is_large() -> None:
     assert not large, "keep data small or generate it"
 
 
+def test_the_package_ships_code_schemas_and_its_guide_alone() -> None:
+    shipped = [path for path in tidy.repository_files() if path.is_relative_to(ROOT / "src")]
+    other = [path.name for path in shipped if path.suffix not in {".py", ".md", ".sql", ".jsonl", ".typed"}]
+    assert not other, "notes and data live outside src/"
+
+
 def test_the_repository_has_no_lock_file() -> None:
     names = {path.name for path in tidy.repository_files()}
     assert not names & {"uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "requirements.txt", "pylock.toml"}

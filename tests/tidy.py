@@ -32,10 +32,12 @@ REASON_WORDS_MIN = 2
 # (rule, "file::place") -> why this one may. Places are qualified names of classes and functions, or "" for a file.
 EXEMPT: dict[tuple[str, str], str] = {
     ("file size", "src/muniment/evidence/verifier.py::"): "a stranger copies and reads one file",
+    ("kwargs", "src/muniment/aio.py::open"): "stands in for muniment.open",
+    ("kwargs", "src/muniment/aio.py::AsyncGroup.__getattr__.run"): "stands in for any operation",
     (
         "kwargs",
         "src/muniment/runtime/operation.py::operation.mark.run",
-    ): "stands in for any operation and binds what it got",
+    ): "stands in for any operation, binds what it got",
     ("values", "src/muniment/evidence/tree.py::Node"): "made for every append, in the order level, index, hash",
     ("values", "src/muniment/governance/lifecycle.py::Step"): "read in the order it is spoken: transition, first, last",
     ("values", "src/muniment/governance/lifecycle.py::Run"): "read in the order it is spoken: first, last, phase",
@@ -222,15 +224,15 @@ BANNED_IN_PRODUCT = {
     "random": _CHANCE,
     "secrets": _CHANCE + "; compare with hmac.compare_digest",
     "os.urandom": _CHANCE,
+    "pickle": "encode with muniment.kernel.canonical or msgspec",
+    "marshal": "encode with muniment.kernel.canonical or msgspec",
+    "shelve": "use a store",
     "os.getrandom": _CHANCE,
     "numpy.random": _CHANCE,
     "cryptography.hazmat.primitives.ciphers.aead.AESGCM.generate_key": _CHANCE,
     "cryptography.hazmat.primitives.asymmetric.ed25519.Ed25519PrivateKey.generate": _CHANCE,
 }
 BANNED_EVERYWHERE = {
-    "pickle": "encode with muniment.kernel.canonical or msgspec",
-    "marshal": "encode with muniment.kernel.canonical or msgspec",
-    "shelve": "use a store",
     "eval": "parse what you expect",
     "exec": "write a function",
     "unittest.mock": "use a product adapter: the memory store, a fixed clock, seeded entropy",
@@ -396,7 +398,7 @@ CODE_RULES = [
         "time, ids and chance are arguments",
         "from time import time_ns as t\nt()",
     ),
-    CodeRule("banned", CODE, _banned_everywhere, "use what is named", "import pickle\npickle.loads(b'')"),
+    CodeRule("banned", CODE, _banned_everywhere, "use what is named", "from os import system\nsystem('true')"),
     CodeRule("printing", PRODUCT, _printing, "only transports speak to a terminal", "print('hello')"),
     CodeRule(
         "broad except", CODE, _broad_except, "catch what you can name", "try:\n    f()\nexcept Exception:\n    pass"

@@ -9,16 +9,20 @@ from importlib import import_module
 TYPE_CHECKING = False  # spelt like typing's, which would cost more than all the rest of this module
 if TYPE_CHECKING:
     from muniment.errors import Kind, MunimentError
+    from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
+    from muniment.runtime.runtime import Runtime
     from muniment.version import __version__
 
 # Public name -> the module that defines it. schemas/api.txt is generated from this table.
 _HOMES = {
     "Kind": "muniment.errors",
     "MunimentError": "muniment.errors",
+    "Runtime": "muniment.runtime.runtime",
     "__version__": "muniment.version",
+    "open": "muniment.runtime.open",
 }
 
-__all__ = ["Kind", "MunimentError", "__version__"]
+__all__ = ["Kind", "MunimentError", "Runtime", "__version__", "open"]
 
 
 def __getattr__(name: str) -> object:
