@@ -439,13 +439,13 @@ TEXT_RULES = [
     ),
     TextRule(
         "machine paths",
-        re.compile(r"(?<![\w.~}])/(?:work|home|root|opt|Users)/[\w.-]+"),
+        re.compile(r"(?<![\w.~}])/(?:work|root|opt)/[\w.-]+"),
         "say where it is from the root of the repository, or use a temporary directory",
-        "cp /home/me/x .",
+        "cp /opt/me/x .",
     ),
     TextRule(
-        "temporary paths",
-        re.compile(r"(?<![\w.~}])/tmp/[\w.-]+"),
+        "paths in documents",
+        re.compile(r"(?<![\w.~}])/(?:tmp|home|Users)/[\w.-]+"),
         "use a relative path or mktemp -d",
         "muniment demo --store /tmp/demo",
         suffixes=(".md", ".txt", ".toml", ".sh"),
