@@ -568,7 +568,7 @@ class StreamReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleReport:
-    """What a bundle proved. `complete`: certificates cover every stream to its end, or every leaf of the log is here."""
+    """What a bundle proved. `complete`: certificates cover every stream to its end, or every leaf of the log came."""
 
     origin: str
     size: int

@@ -49,7 +49,7 @@ def decode_plain(data: bytes) -> Any:
         again = _plain.encode(value)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise NotCanonical(problem="not_json") from None
-    if again != data:
+    if again != data or not scan(value):  # a float such as 1.0 would survive the comparison
         raise NotCanonical(problem="not_canonical")
     return value
 
