@@ -1,9 +1,9 @@
 """Connections to the file of a log: how they are opened, how long they wait, how they are given up.
 
-The file is made with mode 0600 before SQLite sees it, in a directory of mode 0700; its companions (-wal, -shm) inherit the
-mode. Nobody may open and close the file beside SQLite in a process that uses it: POSIX drops all locks of a process on a
-file when any descriptor of it is closed. That is why only the write-ahead log and the directory are flushed by hand here;
-the database itself is flushed by every checkpoint.
+The file is made with mode 0600 before SQLite sees it, in a directory of mode 0700; its companions (-wal, -shm)
+inherit the mode. Nobody may open and close the file beside SQLite in a process that uses it: POSIX drops all locks of
+a process on a file when any descriptor of it is closed. That is why only the write-ahead log and the directory are
+flushed by hand here; the database itself is flushed by every checkpoint.
 """
 
 from __future__ import annotations
@@ -88,6 +88,8 @@ class Place:
 
     def _prepare(self, connection: apsw.Connection) -> None:
         connection.set_busy_timeout(self.busy_timeout_ms)
+        # Without the stability guarantee SQLite plans cached statements anew: partial indexes depend on bindings.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         for name, value in PRAGMAS.items():
             connection.pragma(name, value)
         if version_of(connection, max(MIGRATIONS)) == 0 and self.mode is not Mode.CREATE:

@@ -19,7 +19,7 @@ from muniment.errors import (
     StoreReadOnly,
 )
 
-# The errors that reading or writing may end with. Text that is not UTF-8 and rows of the wrong types were edited at rest.
+# What reading or writing may end with. Text that is not UTF-8 and rows of the wrong types were edited at rest.
 STORE_ERRORS = (apsw.Error, UnicodeDecodeError, msgspec.ValidationError)
 
 FAULTS: dict[type[Exception], type[MunimentError]] = {

@@ -2,8 +2,8 @@
 
 A caller puts a ticket in the queue. If nobody leads, the caller leads: takes the tickets that wait (at most
 `GROUP_TICKETS_MAX`), runs them through `commit` in the order of their arrival, wakes their owners, and then hands
-leadership to the owner of the oldest ticket that came in meanwhile. So there is no thread in the background, nobody leads
-twice in a row, and while the leader waits for the disk the next group gathers.
+leadership to the owner of the oldest ticket that came in meanwhile. So there is no thread in the background, nobody
+leads twice in a row, and while the leader waits for the disk the next group gathers.
 
 A ticket whose plan raised carries its error to its own caller. When `commit` itself raises, that error is everybody's.
 A ticket that asks to be alone (to scrub, to close) gets a turn of its own, in its place in the queue.
@@ -27,8 +27,8 @@ GROUP_TICKETS_MAX = 256
 class Ticket(Generic[T]):
     """A piece of work, and in the end its result or its error.
 
-    `with ticket:` around the work keeps an error for the caller that waits for it. What is no `Exception` (an interrupt)
-    concerns the thread that it hit, not the owner of the ticket, and goes on.
+    `with ticket:` around the work keeps an error for the caller that waits for it. What is no `Exception` (an
+    interrupt) concerns the thread that it hit, not the owner of the ticket, and goes on.
     """
 
     def __init__(self, work: Callable[[Any], T], *, alone: bool) -> None:
@@ -75,7 +75,7 @@ class Ticket(Generic[T]):
 
 
 class Group:
-    """The queue of one store. `commit` runs tickets in one transaction; `tend` is housekeeping after they are settled."""
+    """The queue of one store. `commit` runs tickets in one transaction, `tend` does the housekeeping afterwards."""
 
     def __init__(self, commit: Callable[[list[Ticket[Any]]], None], tend: Callable[[], None]) -> None:
         self._commit = commit
@@ -135,7 +135,9 @@ class Group:
         """Take the oldest ticket and those behind it that may share its transaction."""
         with self._mutex:
             tickets = [self._waiting.popleft()]
-            while self._waiting and len(tickets) < GROUP_TICKETS_MAX and not (tickets[0].alone or self._waiting[0].alone):
+            while (
+                self._waiting and len(tickets) < GROUP_TICKETS_MAX and not (tickets[0].alone or self._waiting[0].alone)
+            ):
                 tickets.append(self._waiting.popleft())
         return tickets
 

@@ -1,9 +1,9 @@
 """How a log of an older release becomes one of this release, and what the tables look like then.
 
-`MIGRATIONS` leads from each version of the schema to the next; version 0 is the empty file. A new log takes the same way
-as an old one, so there is one truth about the tables. All steps of a way happen in one transaction: a log is of one version
-or of another, never between. What a log of the present version must look like is what the steps make of an empty database
-in memory; a file whose schema differs from that was edited and is refused.
+`MIGRATIONS` leads from each version of the schema to the next; version 0 is the empty file. A new log takes the same
+way as an old one, so there is one truth about the tables. All steps of a way happen in one transaction: a log is of
+one version or of another, never between. What a log of the present version must look like is what the steps make of
+an empty database in memory; a file whose schema differs from that was edited and is refused.
 """
 
 from __future__ import annotations
@@ -86,4 +86,4 @@ def _newest_objects() -> tuple[tuple[str, str, str], ...]:
 def _objects(connection: apsw.Connection) -> tuple[tuple[str, str, str], ...]:
     """Return (type, name, text) of everything declared in a database, in the order of declaration."""
     listing = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
-    return tuple(connection.execute(listing).fetchall())
+    return tuple((str(kind), str(name), str(sql)) for kind, name, sql in connection.execute(listing))

@@ -1,24 +1,26 @@
 """What a store is: the append-only port on two pages.
 
-- A store keeps rows: events in the order of their positions (dense from 0), the sealed cells and the wrapped key bundle of
-  each, the nodes and the frontier of the tree, lookups, checkpoints and a few named values. It never sees a key.
-- All writing happens in *plans*: functions that the store runs inside one write transaction. A plan reads the present state
-  and writes what follows from it, so that no decision is ever stale. Plans that arrive together share a transaction and its
-  fsync; a plan that raises is undone alone. A plan is quick, does not block, uses nothing of the store but the transaction
-  that it is given, and may be run in another thread than the one that waits for it.
-- All reading happens in a *reader*: one consistent snapshot, used by one thread, closed soon. A transaction is a reader too.
-- Ranges include both ends. Rows come in the order of their position unless the method says otherwise. What is not there is
-  left out: a store does not judge whether something is missing, the proofs above it do.
+- A store keeps rows: events in the order of their positions (dense from 0), the sealed cells and the wrapped key
+  bundle of each, the heads of the streams, the nodes and the frontier of the tree, lookups, checkpoints and a few
+  named values. It never sees a key.
+- All writing happens in *plans*: functions that the store runs inside one write transaction. A plan reads the present
+  state and writes what follows from it, so that no decision is ever stale. Plans that arrive together share a
+  transaction and its fsync; a plan that raises is undone alone. A plan is quick, does not block, uses nothing of the
+  store but the transaction that it is given, and may be run in another thread than the one that waits for it.
+- All reading happens in a *reader*: one consistent snapshot, used by one thread, closed soon. A transaction is a
+  reader too.
+- Ranges include both ends. Rows come in the order of their position unless the method says otherwise. What is not
+  there is left out: a store does not judge whether something is missing, the proofs above it do.
 
-Methods that read or write raise the `store.*` errors of `muniment.errors`; a write that does not fit what is there raises
-`Conflict`, and the plan that asked for it is undone.
+Methods that read or write raise the `store.*` errors of `muniment.errors`; a write that does not fit what is there
+raises `Conflict`, and the plan that asked for it is undone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -65,11 +67,26 @@ class SealedRow(BundleRow, frozen=True, kw_only=True, array_like=True, gc=False)
 
 
 class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
-    """The newest event of a stream, and how many turns the stream has."""
+    """The newest event of a stream, and what the stream amounts to.
 
-    seq: int
-    leaf: bytes
-    turns: int
+    `seq` events, `turns` of them turns, `changes` of them with a target. The store holds these to the rows that it is
+    given. `messages` and `tag` (a MAC over the rest) belong to the layer above and are only kept.
+    """
+
+    stream: int
+    seq: int = 0
+    turns: int = 0
+    messages: int = 0
+    changes: int = 0
+    leaf: bytes = b""
+    tag: bytes = b""
+
+
+class StreamTotals(NamedTuple):
+    """How many streams there are, and how many events all their heads account for."""
+
+    streams: int
+    events: int
 
 
 class Lookup(Struct, frozen=True, kw_only=True, array_like=True):
@@ -104,8 +121,8 @@ class Reader(Hashes, Protocol):
         """Return the head of a stream, or None while it has no event."""
         ...
 
-    def turn_count(self, stream: int) -> int:
-        """Return the number of turns of a stream, which is the turn_seq of the newest."""
+    def stream_totals(self) -> StreamTotals:
+        """Return the sums over all stream heads."""
         ...
 
     def lookup(self, digest: bytes) -> Lookup | None:
@@ -132,12 +149,12 @@ class Reader(Hashes, Protocol):
         """Return the turns of a stream in a range of turn_seq: a page."""
         ...
 
-    def targets(self, stream: int, first: int, last: int) -> list[SealedRow]:
-        """Return the later events of a stream that target a turn of the range, or the whole conversation."""
+    def changes(self, stream: int, after_seq: int) -> list[SealedRow]:
+        """Return the events of a stream that target a turn or all of them, behind a seq (0: from the first)."""
         ...
 
     def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
-        """Return events of a kind that is not a turn (no turn_seq), from the position behind `after` (-1: from the first)."""
+        """Return events without turn_seq of a kind, from the position behind `after` (-1: from the first)."""
         ...
 
     def bundles(self, after: int, limit: int) -> list[BundleRow]:
@@ -171,8 +188,13 @@ class Transaction(Reader, Protocol):
     def append(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier) -> None:
         """Append rows with the nodes that they complete and the frontier behind them.
 
-        Positions continue the log, seq and turn_seq continue their streams; anything else is a `Conflict`.
+        Positions continue the log, seq and turn_seq continue their streams; anything else is a `Conflict`. The plan
+        puts the new head of every stream that it appended to before it ends.
         """
+        ...
+
+    def put_stream_head(self, head: StreamHead) -> None:
+        """Set the head of a stream; one that does not agree with the rows is a `Conflict`."""
         ...
 
     def claim(self, digest: bytes, stream: int, position: int) -> None:

@@ -1,8 +1,8 @@
 """The tables of a log in SQLite, version 1. `schemas/store.sql` is printed from here (see `migrations`).
 
-Narrow tables hold what is searched, wide ones what is fetched. Cells are numbered by position and class, nodes by level and
-index, each in one integer, so that both are plain row ids and neighbours lie together. A `turn_seq` of NULL says that the
-event is no turn; those events are few enough for an index by kind.
+Narrow tables hold what is searched, wide ones what is fetched. Cells are numbered by position and class, nodes by
+level and index, each in one integer, so that both are plain row ids and neighbours lie together. A `turn_seq` of NULL
+says that the event is no turn; those events are few enough for an index by kind.
 """
 
 from __future__ import annotations
@@ -27,9 +27,19 @@ CREATE UNIQUE INDEX events_by_stream ON events (stream, seq);
 
 CREATE UNIQUE INDEX events_by_turn ON events (stream, turn_seq) WHERE turn_seq IS NOT NULL;
 
-CREATE INDEX events_by_target ON events (stream, target_seq) WHERE target_seq IS NOT NULL;
+CREATE INDEX events_by_change ON events (stream, seq) WHERE target_seq IS NOT NULL;
 
 CREATE INDEX events_by_kind ON events (kind) WHERE turn_seq IS NULL;
+
+CREATE TABLE streams (
+    stream INTEGER PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    turns INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    changes INTEGER NOT NULL,
+    leaf BLOB NOT NULL,
+    tag BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE cells (
     id INTEGER PRIMARY KEY, -- position * 2 + class

@@ -1,11 +1,11 @@
 """The store in a file: one log in SQLite, shared by the threads of many processes.
 
-One connection writes, under a group leader; a pool of connections reads. A commit is one fsync of the write-ahead log. The
-log is taken into the database after its callers have their answer, every `CHECKPOINT_PAGES` pages.
+One connection writes, under a group leader; a pool of connections reads. A commit is one fsync of the write-ahead
+log. The log is taken into the database after its callers have their answer, every `CHECKPOINT_PAGES` pages.
 
-After an error of the disk nothing that this process holds in memory is trusted: all connections are given up, and the next
-use opens the file anew, takes the whole write-ahead log into the database and flushes before it goes on. What a failed fsync
-left behind is thereby either durable or gone.
+After an error of the disk nothing that this process holds in memory is trusted: all connections are given up, and the
+next use opens the file anew, takes the whole write-ahead log into the database and flushes before it goes on. What a
+failed fsync left behind is thereby either durable or gone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SqliteStore:
     """A log in one file. `Mode.CREATE` makes it when it is not there, `Mode.READ` never writes, not even to recover."""
 
     def __init__(
-        self, path: Path, *, mode: Mode = Mode.WRITE, patience_s: float = PATIENCE_S, vfs: str | None = None
+        self, path: Path, *, mode: Mode = Mode.CREATE, patience_s: float = PATIENCE_S, vfs: str | None = None
     ) -> None:
         self._place = Place(path, mode, patience_s, vfs)
         self._group = Group(self._commit, self._tend)
@@ -90,8 +90,8 @@ class SqliteStore:
         ticket.run(transaction)
         if transaction.failed is not None:
             raise transaction.failed
-        if transaction.spoiled is not None:
-            ticket.fail(transaction.spoiled)
+        if ticket.error is None and (conflict := transaction.settle()) is not None:
+            ticket.fail(conflict)
         if ticket.error is None:
             transaction.keep()
         else:

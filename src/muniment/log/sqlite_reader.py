@@ -19,13 +19,13 @@ from muniment.log.faults import STORE_ERRORS, fault_of
 from muniment.log.port import (
     BATCH_EVENTS_MAX,
     BATCH_SEALED_MAX,
-    WHOLE_CONVERSATION,
     BundleRow,
     CheckpointRow,
     EventRow,
     Lookup,
     SealedRow,
     StreamHead,
+    StreamTotals,
 )
 from muniment.log.schema import NODE_LEVEL_BITS
 
@@ -33,10 +33,8 @@ T = TypeVar("T")
 Bindings = tuple[int | str | bytes | None, ...]
 
 FRONTIER = "SELECT range FROM frontier"
-TURN_COUNT = "SELECT coalesce(max(turn_seq), 0) FROM events WHERE stream = ? AND turn_seq IS NOT NULL"
-STREAM_HEAD = """
-SELECT seq, leaf, (SELECT coalesce(max(turn_seq), 0) FROM events WHERE stream = ?1 AND turn_seq IS NOT NULL)
-FROM events WHERE stream = ?1 ORDER BY seq DESC LIMIT 1"""
+STREAM_HEAD = "SELECT stream, seq, turns, messages, changes, leaf, tag FROM streams WHERE stream = ?"
+STREAM_TOTALS = "SELECT count(*), coalesce(sum(seq), 0) FROM streams"
 LOOKUP = "SELECT stream, position FROM lookups WHERE digest = ?"
 EVENTS = """
 SELECT position, stream, seq, kind, turn_seq, target_seq, time, leaf, header
@@ -44,12 +42,7 @@ FROM events WHERE position BETWEEN ? AND ? ORDER BY position"""
 SEALED = "SELECT * FROM sealed WHERE position BETWEEN ? AND ? ORDER BY position"
 IN_STREAM = "SELECT * FROM sealed WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq"
 TURNS = "SELECT * FROM sealed WHERE stream = ? AND turn_seq BETWEEN ? AND ? ORDER BY turn_seq"
-TARGETS = """
-SELECT * FROM sealed WHERE position IN (
-    SELECT position FROM events WHERE stream = ?1 AND target_seq = ?2
-    UNION ALL
-    SELECT position FROM events WHERE stream = ?1 AND target_seq BETWEEN ?3 AND ?4
-) ORDER BY position"""
+CHANGES = "SELECT * FROM sealed WHERE stream = ? AND seq > ? AND target_seq IS NOT NULL ORDER BY seq"
 OF_KIND = "SELECT * FROM sealed WHERE kind = ? AND turn_seq IS NULL AND position > ? ORDER BY position LIMIT ?"
 BUNDLES = """
 SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header, k.bundle
@@ -75,7 +68,7 @@ def first_of(rows: list[T]) -> T | None:
 
 
 class SqliteReader:
-    """A snapshot: the read transaction that its connection is in. `failed` is what went wrong with the disk, if anything."""
+    """A snapshot: the read transaction that its connection is in. `failed` is what the disk refused, if anything."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -127,9 +120,9 @@ class SqliteReader:
         """Return the head of a stream."""
         return first_of(self._rows(list[StreamHead], STREAM_HEAD, (stream,)))
 
-    def turn_count(self, stream: int) -> int:
-        """Return the number of turns of a stream."""
-        return self._number(TURN_COUNT, (stream,))
+    def stream_totals(self) -> StreamTotals:
+        """Return the sums over all stream heads."""
+        return self._rows(list[StreamTotals], STREAM_TOTALS)[0]
 
     def lookup(self, digest: bytes) -> Lookup | None:
         """Return where a digest leads."""
@@ -159,9 +152,9 @@ class SqliteReader:
         """Return the turns of a stream in a range of turn_seq."""
         return self._rows(list[SealedRow], TURNS, (stream, first, last))
 
-    def targets(self, stream: int, first: int, last: int) -> list[SealedRow]:
-        """Return the later events that target a turn of the range, or the whole conversation."""
-        return self._rows(list[SealedRow], TARGETS, (stream, WHOLE_CONVERSATION, max(first, WHOLE_CONVERSATION + 1), last))
+    def changes(self, stream: int, after_seq: int) -> list[SealedRow]:
+        """Return the events of a stream that target a turn or all of them."""
+        return self._rows(list[SealedRow], CHANGES, (stream, after_seq))
 
     def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
         """Return events of a kind that is not a turn."""

@@ -1,9 +1,9 @@
 """Writing to a log in SQLite: the transaction that plans run in, one after the other.
 
-A transaction serves a group of plans. What one plan wrote is undone alone when that plan raises: by a savepoint when another
-plan of the group wrote before it, else by rolling the transaction back, which then has nothing else in it. A savepoint is
-set only when a plan begins to write. The frontier and the heads of streams are remembered from plan to plan, because
-nobody else can change them while the transaction lasts.
+A transaction serves a group of plans. What one plan wrote is undone alone when that plan raises: by a savepoint when
+another plan of the group wrote before it, else by rolling the transaction back, which then has nothing else in it. A
+savepoint is set only when a plan begins to write. The frontier and the heads of streams are remembered from plan to
+plan, because nobody else can change them while the transaction lasts.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from muniment.log.faults import PRIVATE, STORE_ERRORS, fault_of
 from muniment.log.port import CELL_CLASSES, SealedRow, StreamHead
 from muniment.log.schema import NODE_LEVEL_BITS
 from muniment.log.sqlite_reader import Bindings, SqliteReader
+from muniment.log.tail import agrees, follows, longer
 
 EVENT_COLUMNS = 9
 
@@ -29,6 +30,10 @@ INSERT_NODE = "INSERT INTO nodes VALUES (?, ?)"
 INSERT_LOOKUP = "INSERT INTO lookups VALUES (?, ?, ?)"
 UPDATE_FRONTIER = "UPDATE frontier SET range = ? WHERE id = 0"
 UPDATE_BUNDLE = "UPDATE keyring SET bundle = ?2 WHERE position = ?1"
+PUT_STREAM_HEAD = """
+INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET
+seq = excluded.seq, turns = excluded.turns, messages = excluded.messages, changes = excluded.changes,
+leaf = excluded.leaf, tag = excluded.tag"""
 DELETE_CELL = "DELETE FROM cells WHERE id = ?"
 PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 PUT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (size) DO UPDATE SET note = excluded.note"
@@ -42,11 +47,18 @@ class SqliteTransaction(SqliteReader):
         self.spoiled: Conflict | None = None
         self._frontier: Frontier | None = None
         self._heads: dict[int, StreamHead | None] = {}
+        self._tails: dict[int, StreamHead] = {}  # of the streams whose heads are behind their rows
         self._dirty = False  # plans before this one have written
         self._writing = False
         self._guarded = False
 
     # --- plan by plan -------------------------------------------------------------------------------------------------
+
+    def settle(self) -> Conflict | None:
+        """Return why a plan that ended well has to be undone, if it has to."""
+        if self._tails and self.spoiled is None:
+            self.spoiled = Conflict(at=f"stream {min(self._tails)}", problem="head_not_put")
+        return self.spoiled
 
     def keep(self) -> None:
         """End a plan that succeeded."""
@@ -70,6 +82,7 @@ class SqliteTransaction(SqliteReader):
         """Read everything again: the transaction is another one than before."""
         self._frontier = None
         self._heads.clear()
+        self._tails.clear()
 
     def _write(self, sql: str, rows: Iterable[Bindings]) -> None:
         assert self._cursor is not None, "a transaction is used while its plan runs"
@@ -90,7 +103,7 @@ class SqliteTransaction(SqliteReader):
             self.failed = error
         return error
 
-    def _demand(self, fits: bool, at: str, problem: str) -> None:  # noqa: FBT001 - reads as an assertion
+    def _demand(self, fits: bool, at: str, problem: str) -> None:
         if not fits:
             raise self._unwritten(Conflict(at=at, problem=problem))
 
@@ -112,17 +125,20 @@ class SqliteTransaction(SqliteReader):
         """Append rows with the nodes that they complete and the frontier behind them."""
         size = self.frontier().size
         self._demand(frontier.size == size + len(rows), "frontier", "not_next")
-        heads: dict[int, StreamHead | None] = {}
         for position, row in enumerate(rows, size):
             self._demand(row.position == position, "position", "not_next")
-            head = heads.get(row.stream) or self.stream_head(row.stream)
-            seq, turns = (head.seq, head.turns) if head else (0, 0)
-            self._demand(row.seq == seq + 1, f"position {position}", "seq_not_next")
-            self._demand(row.turn_seq in {None, turns + 1}, f"position {position}", "turn_seq_not_next")
-            heads[row.stream] = StreamHead(seq=row.seq, leaf=row.leaf, turns=row.turn_seq or turns)
+            tail = self._tails.get(row.stream) or self.stream_head(row.stream)
+            self._demand(follows(tail, row), f"position {position}", "not_next_of_stream")
+            self._tails[row.stream] = longer(tail, row)
         self._insert(rows, nodes, frontier)
         self._frontier = frontier
-        self._heads.update(heads)
+
+    def put_stream_head(self, head: StreamHead) -> None:
+        """Set the head of a stream."""
+        tail = self._tails.pop(head.stream, None) or self.stream_head(head.stream)
+        self._demand(agrees(head, tail), f"stream {head.stream}", "head_disagrees")
+        self._write(PUT_STREAM_HEAD, [astuple(head)])
+        self._heads[head.stream] = head
 
     def _insert(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier) -> None:
         self._write(INSERT_EVENT, [astuple(row)[:EVENT_COLUMNS] for row in rows])

@@ -1,0 +1,359 @@
+"""The store in memory: the same port over plain lists and dicts. For `memory:` stores, demonstrations and tests.
+
+Nothing is durable and nothing is scrubbed, apart from that all behaves as in a file. A plan works on the state itself
+and notes how to undo each step. A snapshot holds the state it was taken of; while anybody holds one, the next plan
+works on a copy. One lock makes plans and the taking of snapshots wait for each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from muniment.errors import Conflict, StoreClosed
+from muniment.evidence.tree import LEVEL_STEP, Frontier, Node
+from muniment.log.port import (
+    BATCH_EVENTS_MAX,
+    CELL_CLASSES,
+    BundleRow,
+    CheckpointRow,
+    EventRow,
+    Lookup,
+    Reader,
+    ScrubReport,
+    SealedRow,
+    StreamHead,
+    StreamTotals,
+    Transaction,
+)
+from muniment.log.tail import agrees, follows, longer
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _State:
+    """All that the store holds. Lists of positions are ascending; those by stream are dense from seq or turn_seq 1."""
+
+    def __init__(self) -> None:
+        self.frontier = Frontier()
+        self.rows: list[EventRow] = []
+        self.cells: dict[tuple[int, int], bytes] = {}
+        self.bundles: dict[int, bytes] = {}
+        self.streams: dict[int, list[int]] = {}
+        self.turns: dict[int, list[int]] = {}
+        self.changes: dict[int, list[int]] = {}
+        self.heads: dict[int, StreamHead] = {}
+        self.kinds: dict[str, list[int]] = {}
+        self.nodes: dict[tuple[int, int], bytes] = {}
+        self.lookups: dict[bytes, Lookup] = {}
+        self.checkpoints: dict[int, str] = {}
+        self.meta: dict[str, bytes] = {}
+
+    def copy(self) -> _State:
+        """Return a state that can be changed without this one noticing."""
+        other = _State()
+        other.frontier = self.frontier
+        other.rows = self.rows.copy()
+        for name in ("streams", "turns", "changes", "kinds"):
+            lists: dict[object, list[int]] = getattr(self, name)
+            setattr(other, name, {key: positions.copy() for key, positions in lists.items()})
+        for name in ("heads", "cells", "bundles", "nodes", "lookups", "checkpoints", "meta"):
+            setattr(other, name, getattr(self, name).copy())
+        return other
+
+
+class MemoryReader:
+    """A snapshot of a state."""
+
+    def __init__(self, state: _State) -> None:
+        self._held: _State | None = state
+
+    def close(self) -> None:
+        """End the use of the state; whatever still reads from this snapshot gets `StoreClosed`."""
+        self._held = None
+
+    @property
+    def _state(self) -> _State:
+        if self._held is None:
+            raise StoreClosed(at="snapshot")
+        return self._held
+
+    def _sealed(self, position: int) -> SealedRow:
+        state = self._state
+        meta, content = (state.cells.get((position, cls)) for cls in range(CELL_CLASSES))
+        values = msgspec.structs.asdict(state.rows[position])
+        return SealedRow(**values, bundle=state.bundles.get(position), meta=meta, content=content)
+
+    def _sealed_rows(self, positions: Sequence[int]) -> list[SealedRow]:
+        return [self._sealed(position) for position in positions]
+
+    def frontier(self) -> Frontier:
+        """Return the compact range of the tree."""
+        return self._state.frontier
+
+    def stream_head(self, stream: int) -> StreamHead | None:
+        """Return the head of a stream."""
+        return self._state.heads.get(stream)
+
+    def stream_totals(self) -> StreamTotals:
+        """Return the sums over all stream heads."""
+        heads = self._state.heads
+        return StreamTotals(streams=len(heads), events=sum(head.seq for head in heads.values()))
+
+    def lookup(self, digest: bytes) -> Lookup | None:
+        """Return where a digest leads."""
+        return self._state.lookups.get(digest)
+
+    def sealed(self, position: int) -> SealedRow | None:
+        """Return the event at a position."""
+        return self._sealed(position) if 0 <= position < len(self._state.rows) else None
+
+    def events(self, first: int, last: int) -> Iterator[EventRow]:
+        """Yield the events of a range of positions."""
+        size = self.frontier().size
+        return (self._state.rows[position] for position in range(max(first, 0), min(last + 1, size)))
+
+    def sealed_events(self, first: int, last: int) -> Iterator[SealedRow]:
+        """Yield the events of a range of positions with what is sealed."""
+        size = self.frontier().size
+        return (self._sealed(position) for position in range(max(first, 0), min(last + 1, size)))
+
+    def in_stream(self, stream: int, first_seq: int, last_seq: int) -> Iterator[SealedRow]:
+        """Yield the events of a stream in a range of seq."""
+        positions = self._state.streams.get(stream, [])[max(first_seq - 1, 0) : max(last_seq, 0)]
+        return (self._sealed(position) for position in positions)
+
+    def turns(self, stream: int, first: int, last: int) -> list[SealedRow]:
+        """Return the turns of a stream in a range of turn_seq."""
+        return self._sealed_rows(self._state.turns.get(stream, [])[max(first - 1, 0) : max(last, 0)])
+
+    def changes(self, stream: int, after_seq: int) -> list[SealedRow]:
+        """Return the events of a stream that target a turn or all of them."""
+        state = self._state
+        start = bisect_right(state.changes.get(stream, []), after_seq, key=lambda position: state.rows[position].seq)
+        return self._sealed_rows(state.changes.get(stream, [])[start:])
+
+    def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
+        """Return events of a kind that is not a turn."""
+        positions = self._state.kinds.get(kind, [])
+        start = bisect_right(positions, after)
+        return self._sealed_rows(positions[start : start + limit])
+
+    def bundles(self, after: int, limit: int) -> list[BundleRow]:
+        """Return the events that have a key bundle."""
+        positions = sorted(position for position in self._state.bundles if position > after)[:limit]
+        rows = ((self._state.rows[position], self._state.bundles[position]) for position in positions)
+        return [BundleRow(**msgspec.structs.asdict(row), bundle=bundle) for row, bundle in rows]
+
+    def hashes(self, level: int, first: int, count: int) -> list[bytes]:
+        """Return hashes of a stored level."""
+        assert level % LEVEL_STEP == 0, "only every fourth level is stored"
+        if level == 0:
+            return [row.leaf for row in self._state.rows[first : first + count]]
+        nodes = (self._state.nodes.get((level, index)) for index in range(first, first + count))
+        return [node for node in nodes if node is not None]
+
+    def meta(self, name: str) -> bytes | None:
+        """Return a named value."""
+        return self._state.meta.get(name)
+
+    def latest_checkpoint(self) -> CheckpointRow | None:
+        """Return the checkpoint of the largest size."""
+        rows = self.checkpoints()
+        return rows[-1] if rows else None
+
+    def checkpoints(self) -> list[CheckpointRow]:
+        """Return all checkpoints, smallest size first."""
+        return [CheckpointRow(size=size, note=note) for size, note in sorted(self._state.checkpoints.items())]
+
+    def count(self) -> int:
+        """Return how many event rows there are."""
+        return len(self._state.rows)
+
+    def size_bytes(self) -> int:
+        """Return the room that headers, cells and bundles take."""
+        state = self._state
+        blobs = [*(row.header for row in state.rows), *state.cells.values(), *state.bundles.values()]
+        return sum(map(len, blobs))
+
+
+class MemoryTransaction(MemoryReader):
+    """A plan's view of the state. `spoiled` is the write that did not fit; the plan is undone for it."""
+
+    def __init__(self, state: _State) -> None:
+        super().__init__(state)
+        self.spoiled: Conflict | None = None
+        self._tails: dict[int, StreamHead] = {}  # of the streams whose heads are behind their rows
+        self._undoing: list[Callable[[], object]] = []
+
+    def settle(self) -> Conflict | None:
+        """Return why a plan that ended well has to be undone, if it has to."""
+        if self._tails and self.spoiled is None:
+            self.spoiled = Conflict(at=f"stream {min(self._tails)}", problem="head_not_put")
+        return self.spoiled
+
+    def undo(self) -> None:
+        """Take everything back, newest first."""
+        while self._undoing:
+            self._undoing.pop()()
+
+    def _demand(self, fits: bool, at: str, problem: str) -> None:
+        if not fits:
+            self.spoiled = Conflict(at=at, problem=problem)
+            raise self.spoiled
+
+    def _set(self, table: dict[K, V], key: K, value: V) -> None:
+        """Put a value into a table."""
+        if key in table:
+            old = table[key]
+            self._undoing.append(lambda: table.__setitem__(key, old))
+        else:
+            self._undoing.append(lambda: table.pop(key))
+        table[key] = value
+
+    def _add(self, items: list[T], item: T) -> None:
+        self._undoing.append(items.pop)
+        items.append(item)
+
+    def append(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier) -> None:
+        """Append rows with the nodes that they complete and the frontier behind them."""
+        state, before = self._state, self.frontier()
+        self._demand(frontier.size == before.size + len(rows), "frontier", "not_next")
+        for position, row in enumerate(rows, before.size):
+            self._demand(row.position == position, "position", "not_next")
+            tail = self._tails.get(row.stream) or self.stream_head(row.stream)
+            self._demand(follows(tail, row), f"position {position}", "not_next_of_stream")
+            self._tails[row.stream] = longer(tail, row)
+            self._append(row)
+        for node in nodes:
+            self._demand((node.level, node.index) not in state.nodes, "node", "not_next")
+            self._set(state.nodes, (node.level, node.index), node.hash)
+        self._undoing.append(lambda: setattr(state, "frontier", before))
+        state.frontier = frontier
+
+    def put_stream_head(self, head: StreamHead) -> None:
+        """Set the head of a stream."""
+        tail = self._tails.pop(head.stream, None) or self.stream_head(head.stream)
+        self._demand(agrees(head, tail), f"stream {head.stream}", "head_disagrees")
+        self._set(self._state.heads, head.stream, head)
+
+    def _append(self, row: SealedRow) -> None:
+        state, position = self._state, row.position
+        event = {name: getattr(row, name) for name in EventRow.__struct_fields__}
+        self._add(state.rows, EventRow(**event))
+        self._add(state.streams.setdefault(row.stream, []), position)
+        if row.turn_seq is None:
+            self._add(state.kinds.setdefault(row.kind, []), position)
+        else:
+            self._add(state.turns.setdefault(row.stream, []), position)
+        if row.target_seq is not None:
+            self._add(state.changes.setdefault(row.stream, []), position)
+        for cls, cell in enumerate((row.meta, row.content)):
+            if cell is not None:
+                self._set(state.cells, (position, cls), cell)
+        if row.bundle is not None:
+            self._set(state.bundles, position, row.bundle)
+
+    def claim(self, digest: bytes, stream: int, position: int) -> None:
+        """Let a digest lead to an event, for ever."""
+        self._demand(digest not in self._state.lookups, "lookup", "taken")
+        self._set(self._state.lookups, digest, Lookup(stream=stream, position=position))
+
+    def put_meta(self, name: str, value: bytes) -> None:
+        """Set a named value."""
+        self._set(self._state.meta, name, value)
+
+    def put_bundle(self, position: int, bundle: bytes) -> None:
+        """Replace the key bundle of an event."""
+        self._demand(position in self._state.bundles, f"position {position}", "no_bundle")
+        self._set(self._state.bundles, position, bundle)
+
+    def destroy_cell(self, position: int, cls: int) -> bool:
+        """Remove a cell; return whether it was there."""
+        cells = self._state.cells
+        cell = cells.pop((position, cls), None)
+        if cell is not None:
+            self._undoing.append(lambda: cells.__setitem__((position, cls), cell))
+        return cell is not None
+
+    def put_checkpoint(self, size: int, note: str) -> None:
+        """Keep the checkpoint of a size, in place of an earlier one."""
+        self._demand(size <= self.frontier().size, "checkpoint", "beyond_the_log")
+        self._set(self._state.checkpoints, size, note)
+
+
+class MemoryStore:
+    """A log that lives as long as this object."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._state = _State()
+        self._snapshots = 0  # of the present state
+        self._closed = False
+
+    def transact(self, plan: Callable[[Transaction], T]) -> T:
+        """Run a plan; return its result, or raise its error with everything undone."""
+        with self._lock:
+            self._open()
+            if self._snapshots:
+                self._state, self._snapshots = self._state.copy(), 0
+            transaction = MemoryTransaction(self._state)
+            done = False
+            try:
+                result = plan(transaction)
+                done = transaction.settle() is None
+            finally:
+                if not done:
+                    transaction.undo()
+                transaction.close()
+            if transaction.spoiled is not None:
+                raise transaction.spoiled
+            return result
+
+    @contextlib.contextmanager
+    def reader(self) -> Iterator[Reader]:
+        """Return a snapshot of the present state, for one thread."""
+        with self._lock:
+            self._open()
+            state = self._state
+            self._snapshots += 1
+        reader = MemoryReader(state)
+        try:
+            yield reader
+        finally:
+            reader.close()
+            with self._lock:
+                if state is self._state:
+                    self._snapshots -= 1
+
+    def subscribe(self, after: int) -> Iterator[Sequence[EventRow]]:
+        """Yield batches of the events behind a position, until the head is reached."""
+        while True:
+            with self.reader() as reader:
+                batch = list(reader.events(after + 1, after + BATCH_EVENTS_MAX))
+            if not batch:
+                return
+            yield batch
+            after = batch[-1].position
+
+    def scrub(self) -> ScrubReport:
+        """Report that nothing is at rest."""
+        self._open()
+        return ScrubReport(flushed=(), wal_bytes=0)
+
+    def close(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._closed = True
+            self._state = _State()
+
+    def _open(self) -> None:
+        if self._closed:
+            raise StoreClosed
