@@ -2,14 +2,15 @@
 
 Opening a log believes nothing that it has not accounted for:
 
-1. as many event rows as the tree has leaves, and as the stream heads (each with its MAC) have events: no row is missing;
+1. as many event rows as the tree has leaves, and as the stream heads (each with its MAC) have events: no row is
+missing;
 2. the last checkpoint in the store carries the signature of the log, and the tree still has its root at that size;
 3. every event behind that checkpoint has a bundle that only a holder of the space key can have made, and the tree over
    these events is the head;
 4. the head is a descendant of the checkpoint that is pinned outside the store.
 
-Checkpoints are signed on demand, at closing, and whenever the log passes a multiple of `CHECKPOINT_EVENTS`, so that step 3
-never reads more than that many events.
+Checkpoints are signed on demand, at closing, and whenever the log passes a multiple of `CHECKPOINT_EVENTS`, so that
+step 3 never reads more than that many events.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Notary:
     def attest(self, reader: Reader) -> Frontier:
         """Account for every row; return the head, or raise `Corrupt` or `RolledBack`."""
         head = reader.frontier()
-        rows, (_, headed) = reader.count(), reader.stream_totals()
+        rows, headed = reader.count(), reader.stream_totals().events
         if not rows == headed == head.size:
             raise Corrupt(at="events", problem="rows_missing", limit=head.size, found=min(rows, headed))
         kept = reader.latest_checkpoint()
@@ -120,8 +121,9 @@ def audit(
 ) -> AuditReport:
     """Audit a whole log by its headers alone; no secret key is needed.
 
-    Reads every event once: headers canonical and equal to their columns, leaves, streams and chains, every stored node of
-    the tree, every checkpoint with its signature, and the head. Raises `Corrupt` at the first thing that does not hold.
+    Reads every event once: headers canonical and equal to their columns, leaves, streams and chains, every stored
+    node of the tree, every checkpoint with its signature, and the head. Raises `Corrupt` at the first thing that does
+    not hold.
     """
     run = Audit(log)
     head = reader.frontier()

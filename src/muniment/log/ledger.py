@@ -1,17 +1,17 @@
 """The ledger of a space: where events become sealed rows, and sealed rows events again.
 
-A store keeps rows and knows nothing; governance decides and stores nothing. The ledger stands between them, and it is the
-only place that brings header, commitments, tree, cells and keys together.
+A store keeps rows and knows nothing; governance decides and stores nothing. The ledger stands between them, and it is
+the only place that brings header, commitments, tree, cells and keys together.
 
-Appending: a `Draft` is everything about an event that does not depend on its place (commitments, packed cells, fresh keys);
-it is made before the write transaction. A *plan* runs inside the transaction (decision 0005). It is given a `Writer`, looks
-at the state it would append to, decides, and appends; the writer gives each draft its place, makes the header, seals the
-cells under the leaf and keeps the stream heads. A plan that raises leaves no trace.
+Appending: a `Draft` is everything about an event that does not depend on its place (commitments, packed cells, fresh
+keys); it is made before the write transaction. A *plan* runs inside the transaction (decision 0005). It is given a
+`Writer`, looks at the state it would append to, decides, and appends; the writer gives each draft its place, makes
+the header, seals the cells under the leaf and keeps the stream heads. A plan that raises leaves no trace.
 
-Reading: every row that is opened is held against its header's hash, and its key bundle is unwrapped with all columns of the
-row as associated data; an edited row does not open. What no single row can show is an *omission*. For that each stream has a
-head, a row with a MAC under a key of the space, and `log.attest` checks at opening that the heads and the tree account for
-every row.
+Reading: every row that is opened is held against its header's hash, and its key bundle is unwrapped with all columns
+of the row as associated data; an edited row does not open. What no single row can show is an *omission*. For that
+each stream has a head, a row with a MAC under a key of the space, and `log.attest` checks at opening that the heads
+and the tree account for every row.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from muniment.crypto.cell import BUNDLE_BODY_AT, CellKey, SpaceKey, open_cell, seal_cell, unwrap_bundle, wrap_bundle
 from muniment.crypto.keyring import SpaceKeys
@@ -35,7 +35,7 @@ from muniment.evidence.tree import extend
 from muniment.evidence.verifier import leaf_hash
 from muniment.kernel.digest import b64url, keyed_digest
 from muniment.kernel.sources import Entropy
-from muniment.log.port import Reader, SealedRow, Store, StreamHead, Transaction
+from muniment.log.port import EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
 META, CONTENT = 0, 1
 SPACE_STREAM = 0
@@ -109,17 +109,11 @@ def draft(
     return Draft(kind, time_ms, reason, fields, tuple(cells), keys, nonces)
 
 
-def place_of(row: SealedRow) -> bytes:
+def place_of(row: EventRow) -> bytes:
     """Return the columns of a row as the associated data of its bundle."""
-    return _place(row.position, row.stream, row.seq, row.turn_seq, row.target_seq, row.time, row.kind)
-
-
-def _place(
-    position: int, stream: int, seq: int, turn_seq: int | None, target_seq: int | None, time: int, kind: str
-) -> bytes:
-    turn = ABSENT if turn_seq is None else turn_seq
-    target = ABSENT if target_seq is None else target_seq
-    return _PLACE.pack(position, stream, seq, turn, target, time) + kind.encode()
+    turn = ABSENT if row.turn_seq is None else row.turn_seq
+    target = ABSENT if row.target_seq is None else row.target_seq
+    return _PLACE.pack(row.position, row.stream, row.seq, turn, target, row.time) + row.kind.encode()
 
 
 class Writer:
@@ -176,27 +170,21 @@ class Writer:
             )
         )
         leaf = leaf_hash(header)
-        place = _place(position, stream, seq, turn_seq, target, event.time_ms, event.kind)
-        cells = [
-            seal_cell(event.keys[cls], event.nonces[cls], cell, leaf, cls) for cls, cell in enumerate(event.cells)
-        ]
-        bundle = wrap_bundle(self.space_key, event.nonces[-1], dict(enumerate(event.keys)), leaf, place)
-        self._rows.append(
-            SealedRow(
-                position=position,
-                stream=stream,
-                seq=seq,
-                kind=event.kind,
-                turn_seq=turn_seq,
-                target_seq=target,
-                time=event.time_ms,
-                header=header,
-                leaf=leaf,
-                bundle=bundle,
-                meta=cells[META],
-                content=cells[CONTENT] if len(cells) > 1 else None,
-            )
+        bare = EventRow(
+            position=position,
+            stream=stream,
+            seq=seq,
+            kind=event.kind,
+            turn_seq=turn_seq,
+            target_seq=target,
+            time=event.time_ms,
+            leaf=leaf,
+            header=header,
         )
+        cells = [seal_cell(event.keys[cls], event.nonces[cls], cell, leaf, cls) for cls, cell in enumerate(event.cells)]
+        bundle = wrap_bundle(self.space_key, event.nonces[-1], dict(enumerate(event.keys)), leaf, place_of(bare))
+        content = cells[CONTENT] if len(cells) > 1 else None
+        self._rows.append(SealedRow(**asdict(bare), bundle=bundle, meta=cells[META], content=content))
         self._heads[stream] = self._ledger.sealed_head(
             StreamHead(
                 stream=stream,
@@ -293,7 +281,9 @@ class Ledger:
         except Corrupt as corrupt:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
 
-    def disclosable(self, opened: Opened, content: tuple[bytes, TurnContent] | None) -> Iterable[tuple[bytes, str, bytes]]:
+    def disclosable(
+        self, opened: Opened, content: tuple[bytes, TurnContent] | None
+    ) -> Iterable[tuple[bytes, str, bytes]]:
         """Yield (seed of its salt, label, canonical JSON) of every field of an event that can still be read."""
         for label, value in meta_fields(opened.meta):
             yield opened.meta_seed, label, value
@@ -316,9 +306,9 @@ class Ledger:
         return replace(head, tag=self._tag(head))
 
     def _tag(self, head: StreamHead) -> bytes:
-        packed = b"muniment/head" + _HEAD.pack(
-            head.stream, head.seq, head.turns, head.messages, head.changes
-        ) + head.leaf
+        packed = (
+            b"muniment/head" + _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes) + head.leaf
+        )
         return hmac.digest(self.keys.index_key, packed, "sha256")[:HEAD_TAG_BYTES]
 
     # --- names --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The catalogue: every operation of every noun group. Transports, `schemas/operations.json` and the guide are loops over it."""
+"""The catalogue: every operation of every noun group; transports and the guide are loops over it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The noun group `evidence`: checkpoints, proofs and exports for strangers, verification, and the audit of a whole space."""
+"""The noun group `evidence`: checkpoints, proofs and exports for strangers, verification, audit."""
 
 from __future__ import annotations
 
@@ -152,13 +152,18 @@ class Evidence(Group):
         """Export a conversation as a bundle that a stranger can check offline.
 
         The bundle holds every event of the conversation, discloses what the view shows, and leads to a signed
-        checkpoint. A certified export first appends `export.issued`, which makes it checkable that nothing was cut off; it
-        also keeps on record who received what. Raises `evidence.missing` for a conversation that is not there.
+        checkpoint. A certified export first appends `export.issued`, which makes it checkable that nothing was cut
+        off; it also keeps on record who received what. Raises `evidence.missing` for a conversation that is not
+        there.
         """
         space = self._desk.space
         self._desk.access.require_view(view)
         self._desk.check_key(conversation)
-        issued = self._certify(conversation, ExportGrant(view=view, recipient=recipient, purpose=purpose)) if certified else None
+        issued = (
+            self._certify(conversation, ExportGrant(view=view, recipient=recipient, purpose=purpose))
+            if certified
+            else None
+        )
         signed = space.notary.checkpoint()
         with space.ledger.reader() as reader:
             stream = space.transcript.stream_of(reader, conversation)
@@ -210,9 +215,9 @@ class Evidence(Group):
     def audit(self, vkey: str | None = None) -> Audited:
         """Audit every log of the store by its headers alone; needs no secret key.
 
-        Reads everything once: headers, chains, tree, checkpoints with their signatures. With `vkey` only the log of that
-        key is audited, and its signatures are held against that key; otherwise a log's own word for its key is taken.
-        Raises `store.corrupt` at the first thing that does not hold.
+        Reads everything once: headers, chains, tree, checkpoints with their signatures. With `vkey` only the log of
+        that key is audited, and its signatures are held against that key; otherwise a log's own word for its key is
+        taken. Raises `store.corrupt` at the first thing that does not hold.
         """
         audited: list[SpaceAudit] = []
         for store in self._desk.home.logs():
@@ -271,10 +276,10 @@ class Evidence(Group):
             events.append(line)
             self._desk.progress("export", len(events), through)
         if issued is not None:
-            row = reader.sealed(issued)
-            assert row is not None, "the certificate was just made durable"
+            certificate = reader.sealed(issued)
+            assert certificate is not None, "the certificate was just made durable"
             positions.append(issued)
-            events.append(event_line(row.header, {}))
+            events.append(event_line(certificate.header, {}))
         size = signed.checkpoint.size
         head = BundleHead(log=space.ledger.log, size=size, streams={stream: through}, view=view)
         lines = bundle(head, events, multiproof(reader, positions, size), signed.note)
@@ -359,5 +364,5 @@ def _disclosures(space: Space, opened: Opened, phase: Phase, view: View) -> dict
 
 
 def _is_public(kind: str, view: View) -> bool:
-    """Tell whether a view shows what an event beside the turns says: names to all, who asked for a change to operators."""
+    """Tell whether a view shows what an event beside the turns says: names for all, reasons for operators."""
     return kind == EventKind.CONVERSATION_OPENED or view is View.OPERATOR_AUDIT

@@ -1,8 +1,8 @@
 """The noun group `lifecycle`: what may happen to turns after they were committed.
 
 Erasing is the one operation that destroys. In one write transaction it appends the event, removes content keys and
-ciphertext, and turns the space key over; then the write-ahead log is emptied and the old space key is destroyed; only then it
-answers, with a receipt that names every place it reached and what lies outside.
+ciphertext, and turns the space key over; then the write-ahead log is emptied and the old space key is destroyed; only
+then it answers, with a receipt that names every place it reached and what lies outside.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ErasureReceipt(Struct, frozen=True, kw_only=True):
 
 
 class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a transition did (BEHAVIOUR LC-04). `clipped` says that the lists were cut at the limit; counts are whole."""
+    """What a transition did (BEHAVIOUR LC-04). `clipped`: the lists were cut at the limit; the counts are whole."""
 
     conversation: ConversationKey
     transition: Transition
@@ -138,10 +138,10 @@ class Lifecycle(Group):
     ) -> LifecycleReport:
         """Ask for a transition of one turn, or of all turns that a conversation has now.
 
-        Appends one `turn.lifecycle` event with reason and requester when it changes anything. A repeat, and a request that
-        no turn matches, completes with `changed` false and appends nothing (BEHAVIOUR LC-05). `delete_raw` destroys the
-        words for ever and answers with a receipt; everything else of the turn stays (LC-07). Nothing is refused because
-        something was derived from the turn (LC-08).
+        Appends one `turn.lifecycle` event with reason and requester when it changes anything. A repeat, and a request
+        that no turn matches, completes with `changed` false and appends nothing (BEHAVIOUR LC-05). `delete_raw`
+        destroys the words for ever and answers with a receipt; everything else of the turn stays (LC-07). Nothing is
+        refused because something was derived from the turn (LC-08).
         """
         self._desk.check_key(conversation)
         _check_text(reason, "reason")
@@ -285,9 +285,7 @@ class Asking:
         if not done:
             return report
         position, erased = done[0]
-        return _with(
-            report, changed=True, position=position, receipt=self._receipt(position, erased, rotation)
-        )
+        return replace(report, changed=True, position=position, receipt=self._receipt(position, erased, rotation))
 
     def _destroy(self, writer: Writer, target: Target) -> int:
         erased = 0

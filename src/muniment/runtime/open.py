@@ -41,20 +41,23 @@ class Options(Struct, frozen=True, kw_only=True):
     progress: Progress = no_progress
 
 
+DEFAULTS = Options()
+
+
 def open(  # noqa: A001 - muniment.open() is what a newcomer types
     store: str | Path | None = None,
     *,
     keys: str | RootKey | None = None,
     space: str | None = None,
-    options: Options = Options(),
+    options: Options = DEFAULTS,
 ) -> Runtime:
     """Open a store and a space in it, making both on first use, and return the runtime.
 
-    `store` is a directory, or `memory:` for one that is gone when it is closed; without it `MUNIMENT_STORE` or the user's
-    data directory. `keys` is the URI of the root key (`file:/path`, `env:NAME`, `passphrase:`, `keyring:service/name`) or a
-    `RootKey` of your own; without it `MUNIMENT_KEYS` or a key file in the user's configuration directory, which is made on
-    first use and must be backed up. Raises `key.wrong` before anything is read or written; a log that is behind its pin,
-    or that does not account for itself, opens for inspection only.
+    `store` is a directory, or `memory:` for one that is gone when it is closed; without it `MUNIMENT_STORE` or the
+    user's data directory. `keys` is the URI of the root key (`file:/path`, `env:NAME`, `passphrase:`,
+    `keyring:service/name`) or a `RootKey` of your own; without it `MUNIMENT_KEYS` or a key file in the user's
+    configuration directory, which is made on first use and must be backed up. Raises `key.wrong` before anything is
+    read or written; a log that is behind its pin, or that does not account for itself, opens for inspection only.
     """
     if str(store) == MEMORY:
         return _in_memory(keys, space, options)
@@ -73,7 +76,7 @@ def open(  # noqa: A001 - muniment.open() is what a newcomer types
     return _entered(home, name, options)
 
 
-def inspect(store: str | Path | None = None, *, options: Options = Options()) -> Runtime:
+def inspect(store: str | Path | None = None, *, options: Options = DEFAULTS) -> Runtime:
     """Open a store without its key: audit and verification work, everything else raises `key.unavailable`."""
     directory = Path(store) if store is not None else settings().store
     if not directory.is_dir():

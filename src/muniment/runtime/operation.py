@@ -1,11 +1,11 @@
 """One declaration per operation.
 
-An operation is a method of a noun group. Its parameters are the request, the struct that it returns is the report, the first
-line of its docstring is the help, and `@operation(Effect.APPEND)` says what it may do. From this the catalogue is built, and
-transports are loops over the catalogue: none of them knows an operation by name.
+An operation is a method of a noun group. Its parameters are the request, the struct that it returns is the report,
+the first line of its docstring is the help, and `@operation(Effect.APPEND)` says what it may do. From this the
+catalogue is built, and transports are loops over the catalogue: none of them knows an operation by name.
 
-Calling one checks the access in force and that what came in is of the declared types, whether it came as Python values or
-was decoded from JSON by a transport; then the method runs.
+Calling one checks the access in force and that what came in is of the declared types, whether it came as Python
+values or was decoded from JSON by a transport; then the method runs.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def operations_of(group: type[Group]) -> Iterator[Operation]:
         if marked is None:
             continue
         effect, keyless = marked
-        first, _, rest = inspect.getdoc(method).partition("\n")  # type: ignore[union-attr]  # test_tidy wants a docstring
+        first, _, rest = (inspect.getdoc(method) or "").partition("\n")
         yield Operation(
             group=group.name,
             name=name.rstrip("_"),

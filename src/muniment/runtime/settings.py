@@ -33,7 +33,8 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings that an environment stands for."""
     return Settings(
         store=Path(environment.get("MUNIMENT_STORE") or _user(environment, "XDG_DATA_HOME", ".local/share")),
-        keys=environment.get("MUNIMENT_KEYS") or f"file:{_user(environment, 'XDG_CONFIG_HOME', '.config') / 'root.key'}",
+        keys=environment.get("MUNIMENT_KEYS")
+        or f"file:{_user(environment, 'XDG_CONFIG_HOME', '.config') / 'root.key'}",
         pins=Path(environment.get("MUNIMENT_PINS") or _user(environment, "XDG_STATE_HOME", ".local/state") / "pins"),
         space=SpaceName(environment.get("MUNIMENT_SPACE") or DEFAULT_SPACE),
     )

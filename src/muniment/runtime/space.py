@@ -1,9 +1,9 @@
-"""An open space: its ledger, its transcript, its notary, and what is done when it is opened and when its key is turned over.
+"""An open space: its ledger, its transcript, its notary; opening it, turning its key over, closing it.
 
 Opening, in this order: the log is attested (`log.attest`); an interrupted rotation of the space key is completed; every
-content key that the log calls erased is destroyed again, so that a keyring restored from an old backup heals itself. A log
-that is behind its pin, or that does not account for itself, is open for inspection only: `fault` says why, reading and
-writing raise it, audit and health still answer.
+content key that the log calls erased is destroyed again, so that a keyring restored from an old backup heals itself.
+A log that is behind its pin, or that does not account for itself, is open for inspection only: `fault` says why,
+reading and writing raise it, audit and health still answer.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class Space:
     def rotate(self, cause: RotationCause, erase: ErasePlan | None = None) -> Rotation:
         """Turn the space key over: every bundle is wrapped anew, then the older versions are destroyed.
 
-        `erase` runs in the same write transaction, before the bundles are wrapped: what it destroys exists nowhere under
-        the new key.
+        `erase` runs in the same write transaction, before the bundles are wrapped: what it destroys exists nowhere
+        under the new key.
         """
         with self._rotating:
             new = self.keys.begin_rotation()
@@ -133,9 +133,7 @@ class Space:
             rewrapped = self.ledger.transact(plan)
             scrub = self.store.scrub()
             destroyed = self.keys.finish_rotation(new.version)
-        return Rotation(
-            version=new.version, bundles_rewrapped=rewrapped, versions_destroyed=destroyed, scrub=scrub
-        )
+        return Rotation(version=new.version, bundles_rewrapped=rewrapped, versions_destroyed=destroyed, scrub=scrub)
 
     def _rewrap(self, writer: Writer, new: SpaceKey) -> int:
         rewrapped, after = 0, -1

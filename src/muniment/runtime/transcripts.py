@@ -237,7 +237,7 @@ class Committing:
         )
 
     def _alias_claim(self, writer: Writer, stream: int | None) -> bytes | None:
-        """Return the digest to claim for a chat id that is new, None when it is known or there is none (SC-06, SC-07)."""
+        """Return the digest to claim for a chat id that is new; None when it is known or absent (SC-06, SC-07)."""
         if self._turn.chat is None:
             return None
         digest = self._space.ledger.name_digest("alias", self._mounted, self.key.channel, self._turn.chat)
@@ -284,9 +284,7 @@ class Committing:
         return keyed_digest(self._space.keys.index_key, "turn-words", deterministic((frame, messages)))
 
     def _drafted(self, kept: Kept) -> Draft:
-        content = TurnContent(
-            parts=kept.parts, digest=self._digest, summaries=kept.summaries, labels=kept.labels
-        )
+        content = TurnContent(parts=kept.parts, digest=self._digest, summaries=kept.summaries, labels=kept.labels)
         fields = list(content_fields(content))
         sizes = iter([len(value) for _, value in fields])
         admission.check_sizes([[next(sizes) for _ in parts] for parts in kept.parts], self._space.limits)
