@@ -1,4 +1,4 @@
-"""Our own byte layouts against values that were computed by hand (tests/evidence/make_vectors.py): one fault a file."""
+"""Our own byte layouts against values that were computed by hand (tests/evidence/by_hand.py): one fault a file."""
 
 from __future__ import annotations
 

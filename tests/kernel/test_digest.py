@@ -46,7 +46,7 @@ def test_another_key_gives_another_digest(request_: tuple[str, list[str]]) -> No
     assert len(keyed_digest(KEY, request_[0], *request_[1])) == DIGEST_BYTES
 
 
-def test_sha256_is_sha256() -> None:
+def test_sha256_gives_the_published_digest() -> None:
     assert sha256(b"abc").hex() == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
