@@ -1,1 +1,1 @@
-"""The project's own gate over histories and figures: which histories run where, drills of faults, benchmarks. Thin on purpose."""
+"""The project's own gate over histories and figures: what runs on which store, drills of faults, benchmarks; thin."""

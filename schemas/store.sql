@@ -20,9 +20,19 @@ CREATE UNIQUE INDEX events_by_stream ON events (stream, seq);
 
 CREATE UNIQUE INDEX events_by_turn ON events (stream, turn_seq) WHERE turn_seq IS NOT NULL;
 
-CREATE INDEX events_by_target ON events (stream, target_seq) WHERE target_seq IS NOT NULL;
+CREATE INDEX events_by_change ON events (stream, seq) WHERE target_seq IS NOT NULL;
 
 CREATE INDEX events_by_kind ON events (kind) WHERE turn_seq IS NULL;
+
+CREATE TABLE streams (
+    stream INTEGER PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    turns INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    changes INTEGER NOT NULL,
+    leaf BLOB NOT NULL,
+    tag BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE cells (
     id INTEGER PRIMARY KEY, -- position * 2 + class
