@@ -209,6 +209,7 @@ class SpaceKeys(Secret):
         with files.faults(FILE), files.locked(self._directory / LOCK):
             files.settle(self._path)
             if root_of(self._directory) == new_root.key_id:
+                self._root = new_root  # another holder of these keys was first
                 return False
             ring = self._fresh()
             self._write(ring, new_root)

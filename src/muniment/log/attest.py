@@ -15,10 +15,12 @@ step 3 never reads more than that many events.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from muniment.errors import Corrupt
+from muniment.crypto.keyring import SpaceKeys
+from muniment.errors import Corrupt, RolledBack
 from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
 from muniment.evidence.notes import Signer, origin_of
@@ -39,12 +41,11 @@ class Signed(NamedTuple):
 
 
 class Notary:
-    """Signs the checkpoints of one log and keeps the last one in the store and at the pin."""
+    """Signs the checkpoints of one log and keeps the last one at the pin."""
 
-    def __init__(self, ledger: Ledger, pin: Pin | None) -> None:
-        self._ledger = ledger
+    def __init__(self, keys: SpaceKeys, pin: Pin | None) -> None:
         self._pin = pin
-        self._signer = Signer(origin_of(ledger.log), ledger.keys.signing_seed)
+        self._signer = Signer(origin_of(keys.log_id), keys.signing_seed)
 
     @property
     def key(self) -> VerifierKey:
@@ -56,11 +57,20 @@ class Notary:
         """The origin of the log."""
         return self._signer.key.name
 
-    def checkpoint(self) -> Signed:
-        """Return a signed checkpoint of the head, kept in the store and pinned; made only if the head has none yet."""
-        signed = self._ledger.transact(self._of_head)
+    def sign(self, frontier: Frontier) -> str:
+        """Return a signed checkpoint of a head."""
+        return self._signer.sign_checkpoint(self.origin, frontier.size, frontier.root())
+
+    def remember(self, note: str) -> None:
+        """Pin a checkpoint that is durable in the store; one that an even newer one has overtaken needs no pin."""
         if self._pin is not None:
-            self._pin.write(self.origin, signed.note)
+            with contextlib.suppress(RolledBack):
+                self._pin.write(self.origin, note)
+
+    def checkpoint(self, ledger: Ledger) -> Signed:
+        """Return a signed checkpoint of the head, kept in the store and pinned; made only if the head has none yet."""
+        signed = ledger.transact(self._of_head)
+        self.remember(signed.note)
         return signed
 
     def pinned(self) -> Checkpoint | None:
@@ -68,8 +78,11 @@ class Notary:
         note = self._pin.read(self.origin) if self._pin is not None else None
         return None if note is None else self._open(note, "pin")
 
-    def attest(self, reader: Reader) -> Frontier:
-        """Account for every row; return the head, or raise `Corrupt` or `RolledBack`."""
+    def attest(self, ledger: Ledger, reader: Reader, pinned: Checkpoint | None) -> Frontier:
+        """Account for every row; return the head, or raise `Corrupt` or `RolledBack`.
+
+        `pinned` was read before the reader's snapshot was taken: another process may append and pin at any time.
+        """
         head = reader.frontier()
         rows, headed = reader.count(), reader.stream_totals().events
         if not rows == headed == head.size:
@@ -83,37 +96,36 @@ class Notary:
             base = frontier_at(reader, checkpoint.size)
             if base.root() != checkpoint.root:
                 raise Corrupt(at="checkpoint", problem="root", found=checkpoint.size)
-        if self._replayed(reader, base, head) != head:
+        if _replayed(ledger, reader, base, head) != head:
             raise Corrupt(at="frontier", problem="root", limit=head.size)
-        pinned = self.pinned()
         if pinned is not None:
             pins.compare(pinned, reader, head)
         return head
-
-    def _replayed(self, reader: Reader, base: Frontier, head: Frontier) -> Frontier:
-        leaves = []
-        for position, row in enumerate(reader.sealed_events(base.size, head.size - 1), start=base.size):
-            if row.position != position:
-                raise Corrupt(at=f"position {position}", problem="rows_missing")
-            self._ledger.keys_of(row)
-            leaves.append(row.leaf)
-        return extend(base, leaves)[0]
 
     def _of_head(self, writer: Writer) -> Signed:
         head = writer.tx.frontier()
         kept = writer.tx.latest_checkpoint()
         if kept is not None and kept.size == head.size:
             return Signed(self._open(kept.note, "checkpoint"), kept.note)
-        checkpoint = Checkpoint(origin=self.origin, size=head.size, root=head.root())
-        note = self._signer.sign_note(checkpoint.text())
+        note = self.sign(head)
         writer.tx.put_checkpoint(head.size, note)
-        return Signed(checkpoint, note)
+        return Signed(self._open(note, "checkpoint"), note)
 
     def _open(self, note: str, at: str) -> Checkpoint:
         try:
             return open_checkpoint(note, self.key)
         except Refused as refused:
             raise Corrupt(at=at, problem=refused.code) from None
+
+
+def _replayed(ledger: Ledger, reader: Reader, base: Frontier, head: Frontier) -> Frontier:
+    leaves = []
+    for position, row in enumerate(reader.sealed_events(base.size, head.size - 1), start=base.size):
+        if row.position != position:
+            raise Corrupt(at=f"position {position}", problem="rows_missing")
+        ledger.keys_of(row)
+        leaves.append(row.leaf)
+    return extend(base, leaves)[0]
 
 
 def audit(

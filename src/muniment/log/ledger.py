@@ -20,7 +20,7 @@ import hmac
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec.structs import asdict, replace
 
@@ -31,7 +31,7 @@ from muniment.events.cells import SEED_BYTES, pack, unpack_content, unpack_meta
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import EventKind, MetaBody, TurnContent
 from muniment.evidence.header import Header, commit_fields, encode
-from muniment.evidence.tree import extend
+from muniment.evidence.tree import Frontier, extend
 from muniment.evidence.verifier import leaf_hash
 from muniment.kernel.digest import b64url, keyed_digest
 from muniment.kernel.sources import Entropy
@@ -40,6 +40,7 @@ from muniment.log.port import EventRow, Reader, SealedRow, Store, StreamHead, Tr
 META, CONTENT = 0, 1
 SPACE_STREAM = 0
 HEAD_TAG_BYTES = 16
+CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
 
 KEY_ID_BYTES, KEY_BYTES, NONCE_BYTES = 4, 32, 12
 ABSENT = 2**64 - 1  # what a column without a value packs to
@@ -116,6 +117,18 @@ def place_of(row: EventRow) -> bytes:
     return _PLACE.pack(row.position, row.stream, row.seq, turn, target, row.time) + row.kind.encode()
 
 
+class Witness(Protocol):
+    """Signs the head of a log now and then, and remembers what it signed outside the store."""
+
+    def sign(self, frontier: Frontier) -> str:
+        """Return a signed checkpoint of a head."""
+        ...
+
+    def remember(self, note: str) -> None:
+        """Keep a checkpoint that has become durable."""
+        ...
+
+
 class Writer:
     """Appends within one plan. `tx` is the state it appends to; what was appended shows there once it is flushed."""
 
@@ -127,6 +140,7 @@ class Writer:
         self._heads: dict[int, StreamHead] = {}
         ledger.keys.refresh()  # inside the transaction: no bundle is wrapped by a key that is being retired
         self.space_key = ledger.keys.current
+        self.note: str | None = None  # the checkpoint that was signed on the way
 
     def head(self, stream: int) -> StreamHead | None:
         """Return the head of a stream, proved, or None for one that is not open."""
@@ -215,16 +229,20 @@ class Writer:
         self.tx.append(self._rows, nodes, frontier)
         for head in self._heads.values():
             self.tx.put_stream_head(head)
+        if frontier.size // CHECKPOINT_EVENTS > self._frontier.size // CHECKPOINT_EVENTS:
+            self.note = self._ledger.witness.sign(frontier)
+            self.tx.put_checkpoint(frontier.size, self.note)
         self._frontier, self._rows, self._heads = frontier, [], {}
 
 
 class Ledger:
     """The events of one space: appended through plans, read as opened rows. Thread-safe as its store is."""
 
-    def __init__(self, store: Store, keys: SpaceKeys, entropy: Entropy) -> None:
+    def __init__(self, store: Store, keys: SpaceKeys, entropy: Entropy, witness: Witness) -> None:
         self.store = store
         self.keys = keys
         self.entropy = entropy
+        self.witness = witness
         self.log = keys.log_id
 
     # --- appending ----------------------------------------------------------------------------------------------------
@@ -232,13 +250,16 @@ class Ledger:
     def transact(self, plan: Callable[[Writer], Outcome]) -> Outcome:
         """Run a plan inside one write transaction; return what it returns once that is durable."""
 
-        def run(tx: Transaction) -> Outcome:
+        def run(tx: Transaction) -> tuple[Outcome, str | None]:
             writer = Writer(tx, self)
             outcome = plan(writer)
             writer.flush()
-            return outcome
+            return outcome, writer.note
 
-        return self.store.transact(run)
+        outcome, note = self.store.transact(run)
+        if note is not None:
+            self.witness.remember(note)
+        return outcome
 
     # --- reading ------------------------------------------------------------------------------------------------------
 

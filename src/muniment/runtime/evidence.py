@@ -99,7 +99,7 @@ class Evidence(Group):
         A head that is signed already is not signed again. Appends nothing to the log.
         """
         space = self._desk.space
-        signed = space.notary.checkpoint()
+        signed = space.checkpoint()
         return CheckpointReport(
             origin=signed.checkpoint.origin,
             size=signed.checkpoint.size,
@@ -119,7 +119,7 @@ class Evidence(Group):
         self._desk.check_key(conversation)
         check_name(turn, at="turn")
         digest = space.ledger.name_digest("turn", conversation.channel, conversation.conversation, turn)
-        signed = space.notary.checkpoint()
+        signed = space.checkpoint()
         with space.ledger.reader() as reader:
             found = reader.lookup(digest)
             row = None if found is None else reader.sealed(found.position)
@@ -164,7 +164,7 @@ class Evidence(Group):
             if certified
             else None
         )
-        signed = space.notary.checkpoint()
+        signed = space.checkpoint()
         with space.ledger.reader() as reader:
             stream = space.transcript.stream_of(reader, conversation)
             if stream is None:

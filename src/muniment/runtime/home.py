@@ -58,10 +58,8 @@ class Home:
             if known is not None:
                 return known
             assert self.keys is not None, "spaces are opened with keys"
-            if create:
-                keys = self.keys.create_space(name, self.sources)
-            else:
-                keys = self.keys.space(name, self.sources.entropy)
+            make, chance = self.keys.create_space, self.sources
+            keys = make(name, chance) if create else self.keys.space(name, chance.entropy)
             space = self._open(name, keys)
             self._spaces[name] = space
             return space

@@ -159,7 +159,7 @@ class Lifecycle(Group):
         """
         self._desk.check_key(conversation)
         space = self._desk.space
-        signed = space.notary.checkpoint()
+        signed = space.checkpoint()
         with space.ledger.reader() as reader:
             stream = space.transcript.stream_of(reader, conversation)
             if stream is None:
@@ -296,7 +296,7 @@ class Asking:
 
     def _receipt(self, position: int, erased: int, rotation: Rotation) -> ErasureReceipt:
         space = self._space
-        signed = space.notary.checkpoint()
+        signed = space.checkpoint()
         with space.ledger.reader() as reader:
             row = reader.sealed(position)
             assert row is not None, "the event was just made durable"

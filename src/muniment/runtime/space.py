@@ -21,7 +21,7 @@ from muniment.evidence.header import parse
 from muniment.evidence.pin import Pin
 from muniment.governance.limits import Limits
 from muniment.kernel.sources import Sources
-from muniment.log.attest import Notary
+from muniment.log.attest import Notary, Signed
 from muniment.log.ledger import NONCE_BYTES, SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
 from muniment.log.port import BundleRow, Reader, ScrubReport, Store
 from muniment.projections.transcript import Transcript
@@ -50,9 +50,9 @@ class Space:
         self.keys = keys
         self.sources = sources
         self.limits = limits
-        self.ledger = Ledger(store, keys, sources.entropy)
+        self.notary = Notary(keys, pin)
+        self.ledger = Ledger(store, keys, sources.entropy, self.notary)
         self.transcript = Transcript(self.ledger)
-        self.notary = Notary(self.ledger, pin)
         self.fault: MunimentError | None = None
         self._rotating = threading.Lock()
 
@@ -63,16 +63,23 @@ class Space:
 
     def begin(self) -> None:
         """Bring a space that was just opened into a state that may be trusted, or find its fault."""
-        if self.ledger.transact(self._genesis):
-            self.notary.checkpoint()
+        with self.ledger.reader() as reader:
+            is_new = reader.frontier().size == 0
+        if is_new and self.ledger.transact(self._genesis):
+            self.checkpoint()
         self.recover()
+
+    def checkpoint(self) -> Signed:
+        """Sign the head, unless it is signed, and pin it."""
+        return self.notary.checkpoint(self.ledger)
 
     def recover(self) -> int:
         """Attest the log, complete what was interrupted, destroy again what is erased; return how much came back."""
         self.fault = None
         try:
+            pinned = self.notary.pinned()
             with self.ledger.reader() as reader:
-                self.notary.attest(reader)
+                self.notary.attest(self.ledger, reader, pinned)
         except (RolledBack, Corrupt) as fault:
             self.fault = fault
             return 0
@@ -102,7 +109,7 @@ class Space:
             with self.ledger.reader() as reader:
                 kept, size = reader.latest_checkpoint(), reader.frontier().size
             if kept is None or kept.size < size:
-                self.notary.checkpoint()
+                self.checkpoint()
         self.store.close()
 
     # --- keys ---------------------------------------------------------------------------------------------------------
