@@ -110,8 +110,8 @@ def draw_keys(entropy: Entropy, classes: Sequence[int]) -> dict[int, CellKey]:
 
 def seal_cell(key: CellKey, nonce: bytes, plaintext: bytes, leaf: bytes, cls: int) -> bytes:
     """Return the plaintext as a cell of the event with this leaf; the key must not have sealed anything before."""
-    assert len(nonce) == NONCE_BYTES  # noqa: S101 - only a bug could bring another size
-    assert len(leaf) == LEAF_BYTES  # noqa: S101 - as above
+    assert len(nonce) == NONCE_BYTES
+    assert len(leaf) == LEAF_BYTES
     codec = RAW
     if len(plaintext) >= DEFLATE_FROM_BYTES:
         packed = _deflate(plaintext)
@@ -205,7 +205,7 @@ def bundle_version(wrapped: bytes) -> int:
 
 
 def _wrap(space_key: SpaceKey, nonce: bytes, entries: bytes, where: bytes) -> bytes:
-    assert len(nonce) == NONCE_BYTES  # noqa: S101 - only a bug could bring another size
+    assert len(nonce) == NONCE_BYTES
     head = space_key.head
     return head + nonce + space_key.aead.encrypt(nonce, entries, BUNDLE_CONTEXT + head + where)
 

@@ -87,8 +87,10 @@ class StoreKeys(Secret):
             with files.locked(directory / LOCK):
                 if not (directory / FILE).exists():
                     store, index_key = sources.ids.new_id(), sources.entropy.take(KEY_BYTES)
-                    file = StoreFile(format=FORMAT, store=store, doors=(_door(store, index_key, root, descriptor),))
-                    files.replace(directory / FILE, _seal(file, index_key))
+                    doors = (_door(store, index_key, root, descriptor),)
+                    file = _authentic(StoreFile(format=FORMAT, store=store, doors=doors), index_key)
+                    _enter(file, root)
+                    files.replace(directory / FILE, encode_plain(file))
         return cls(directory, root)
 
     def _label(self) -> str:
@@ -149,7 +151,7 @@ class StoreKeys(Secret):
             others = {door.root for door in file.doors} - {self._root.key_id}
             if not others:
                 added = _door(file.store, self._index_key, new_root, descriptor)
-                self._write(msgspec.structs.replace(file, doors=(*file.doors, added)))
+                self._write((*file.doors, added), new_root)
             elif others != {new_root.key_id}:
                 raise Conflict(at=FILE, problem="root_rotation_unfinished")
             _enter(self._file, new_root)
@@ -157,7 +159,7 @@ class StoreKeys(Secret):
                 if root_of(directory) != new_root.key_id:
                     changed += SpaceKeys(directory, self._root, entropy).rewrap(new_root)
             kept = tuple(door for door in self._file.doors if door.root == new_root.key_id)
-            self._write(msgspec.structs.replace(self._file, doors=kept))
+            self._write(kept, new_root)
             self._root = new_root
         return changed
 
@@ -191,8 +193,11 @@ class StoreKeys(Secret):
                 raise KeyWrong(at=SPACE_FILE, problem="root_rotation_unfinished") from None
             raise
 
-    def _write(self, file: StoreFile) -> None:
-        files.replace(self._directory / FILE, _seal(file, self._index_key))
+    def _write(self, doors: tuple[Door, ...], newest: RootKey) -> None:
+        """Put other doors in force, once the newest root has been seen to open its own."""
+        file = _authentic(msgspec.structs.replace(self._file, doors=doors), self._index_key)
+        _enter(file, newest)
+        files.replace(self._directory / FILE, encode_plain(file))
         self._file = file
 
 
@@ -290,5 +295,5 @@ def _mac(file: StoreFile, index_key: bytes) -> str:
     return b64url(keyed_digest(index_key, FILE, encode_plain(msgspec.structs.replace(file, mac=""))))
 
 
-def _seal(file: StoreFile, index_key: bytes) -> bytes:
-    return encode_plain(msgspec.structs.replace(file, mac=_mac(file, index_key)))
+def _authentic(file: StoreFile, index_key: bytes) -> StoreFile:
+    return msgspec.structs.replace(file, mac=_mac(file, index_key))
