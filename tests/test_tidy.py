@@ -21,6 +21,7 @@ def sources() -> list[Source]:
     return found
 
 
+@cache
 def code_complaints(rule: CodeRule) -> list[tuple[Source, Complaint]]:
     """Return all complaints of a rule about code, the exempted ones too."""
     looked_at = [s for s in sources() if s.path.endswith(".py") and s.path.startswith(rule.folders)]

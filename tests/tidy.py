@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tokenize
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -461,7 +462,12 @@ TEXT_RULES = [
 
 def complaints_of(rule: CodeRule, source: Source) -> list[Complaint]:
     """Return what a rule about code has against a file."""
-    return list(rule.check(ast.parse(source.text, filename=source.path), source))
+    return list(rule.check(_tree(source), source))
+
+
+@cache
+def _tree(source: Source) -> ast.Module:
+    return ast.parse(source.text, filename=source.path)
 
 
 def matches_of(rule: TextRule, source: Source) -> list[Complaint]:
