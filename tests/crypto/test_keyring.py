@@ -105,6 +105,14 @@ def test_what_is_not_the_file_is_corrupt(tmp_path: Path, bad: bytes) -> None:
         opened_space(tmp_path)
 
 
+def test_only_the_canonical_spelling_is_the_file(tmp_path: Path) -> None:
+    new_space(tmp_path)
+    path = tmp_path / "keys.json"
+    path.write_bytes(path.read_bytes().replace(b":", b": ", 1))
+    with pytest.raises(Corrupt, match="not_canonical"):
+        opened_space(tmp_path)
+
+
 # --- turning the space key over ---------------------------------------------------------------------------------------
 
 

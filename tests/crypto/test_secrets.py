@@ -65,9 +65,10 @@ def test_what_holds_a_secret_shows_its_name_only(tmp_path: Path) -> None:
     """repr, str, format, rich and logging show no secret, whatever holds it."""
     for holder in holders(tmp_path):
         stream = io.StringIO()
-        logger = logging.Logger("test")
-        logger.addHandler(logging.StreamHandler(stream))
+        logger, handler = logging.getLogger("test"), logging.StreamHandler(stream)
+        logger.addHandler(handler)
         logger.error("%s %r", holder, [holder])
+        logger.removeHandler(handler)
         shown = (repr(holder), str(holder), f"{holder}", pretty_repr([holder], expand_all=True), stream.getvalue())
         for text in shown:
             refuse_song(text)

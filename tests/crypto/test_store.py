@@ -8,10 +8,9 @@ import stat
 import threading
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from muniment.crypto.keyring import SpaceKeys
+from muniment.crypto.keyring import SpaceKeys, root_of
 from muniment.crypto.root import LocalRoot, RootKey
 from muniment.crypto.sources import Argon2, Descriptor, Occasion
 from muniment.crypto.store import StoreKeys, descriptors, open_keys
@@ -21,7 +20,7 @@ from muniment.errors import (
     KeyInvalid,
     KeyUnavailable,
     KeyWrong,
-    MunimentError,
+    StoreFull,
     StoreMissing,
     StoreNewer,
 )
@@ -99,6 +98,10 @@ class Forgetful:
 def test_a_root_that_does_not_give_back_the_check_value_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyWrong):
         StoreKeys.create(tmp_path, Forgetful(), Descriptor(scheme="kms"), system_sources())
+    store = new_store(tmp_path)
+    with pytest.raises(KeyWrong):
+        store.rotate_root(Forgetful(), Descriptor(scheme="kms"), ENTROPY)
+    assert not opened(tmp_path).unfinished
 
 
 def test_no_bit_of_the_file_can_be_changed(tmp_path: Path) -> None:
@@ -120,6 +123,14 @@ def test_what_is_not_the_file_is_corrupt(tmp_path: Path, bad: bytes) -> None:
         opened(tmp_path)
     with pytest.raises(Corrupt):
         descriptors(tmp_path)
+
+
+def test_only_the_canonical_spelling_is_the_file(tmp_path: Path) -> None:
+    new_store(tmp_path)
+    path = tmp_path / "store.json"
+    path.write_bytes(path.read_bytes().replace(b":", b": ", 1))
+    with pytest.raises(Corrupt, match="not_canonical"):
+        opened(tmp_path)
 
 
 def test_a_ruinous_cost_in_the_file_is_corrupt(tmp_path: Path) -> None:
@@ -284,9 +295,7 @@ def test_a_turn_that_stops_anywhere_can_be_completed_or_taken_back(tmp_path: Pat
                 found = {space.name: secrets_of(space) for space in opened(directory, last).spaces(ENTROPY)}
                 assert found == made
                 assert {path.suffix for path in directory.rglob("*") if path.is_file()} == {".json", ".lock"}
-                roots = {
-                    msgspec.json.decode(path.read_bytes())["root"] for path in directory.glob("spaces/*/keys.json")
-                }
+                roots = {root_of(path.parent) for path in directory.glob("spaces/*/keys.json")}
                 assert roots == {new_root(last).key_id}
 
 
@@ -364,11 +373,14 @@ def test_both_passphrases_open_a_store_whose_root_is_being_turned_over(tmp_path:
 def test_a_process_whose_root_has_lost_its_door_makes_no_space(tmp_path: Path) -> None:
     """A space under a root that is gone could never be opened again."""
     late = new_store(tmp_path)
+    late.create_space("b", system_sources())
     opened(tmp_path).rotate_root(new_root("next"), FROM_FILE, ENTROPY)
     with pytest.raises(KeyWrong):
         late.create_space("a", system_sources())
     with pytest.raises(KeyWrong):
         late.rotate_root(new_root("third"), FROM_FILE, ENTROPY)
+    with pytest.raises(KeyWrong):
+        late.space("b", ENTROPY)
     assert not late.space_directory("a").exists()
 
 
@@ -383,8 +395,8 @@ def test_a_disk_that_refuses_leaves_a_store_or_none(tmp_path: Path) -> None:
             with disk.stopping_at(stop, OSError(errno.ENOSPC, "full", "/a/path")):
                 try:
                     new_store(directory)
-                except MunimentError as refusal:
-                    assert refusal.code == "store.full"
+                except StoreFull:
+                    pass
                 else:
                     break
             assert new_store(directory).store_id == opened(directory).store_id

@@ -60,8 +60,7 @@ def make_directory(path: Path) -> None:
     """Make a directory, and what is missing above it, for the owner alone."""
     if path.is_dir():
         return
-    if path.parent != path:
-        make_directory(path.parent)
+    make_directory(path.parent)
     try:
         path.mkdir(mode=DIRECTORY_MODE)
     except FileExistsError:
