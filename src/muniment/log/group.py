@@ -12,6 +12,7 @@ A ticket that asks to be alone (to scrub, to close) gets a turn of its own, in i
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
@@ -22,6 +23,8 @@ from muniment.errors import MunimentError, StoreFault
 T = TypeVar("T")
 
 GROUP_TICKETS_MAX = 256
+GATHER_PAUSE_S = 0.00005
+GATHER_PAUSES_MAX = 4
 
 
 class Ticket(Generic[T]):
@@ -83,6 +86,7 @@ class Group:
         self._mutex = threading.Lock()
         self._waiting: deque[Ticket[Any]] = deque()
         self._led = False
+        self._size_before = 1
         self._leader: int | None = None
 
     def submit(self, work: Callable[[Any], T], *, alone: bool = False) -> T:
@@ -121,6 +125,7 @@ class Group:
     def _lead(self) -> None:
         self._leader = threading.get_ident()
         try:
+            self._gather()
             tickets = self._take()
             try:
                 self._run(tickets)
@@ -131,6 +136,18 @@ class Group:
             self._leader = None
             self._hand_over()
 
+    def _gather(self) -> None:
+        """Wait a moment for as many as shared the last group: woken together, they come back together."""
+        here = len(self._waiting)
+        for _ in range(GATHER_PAUSES_MAX):
+            before = here
+            if here >= self._size_before:
+                break
+            time.sleep(GATHER_PAUSE_S)
+            here = len(self._waiting)
+            if here == before:
+                break
+
     def _take(self) -> list[Ticket[Any]]:
         """Take the oldest ticket and those behind it that may share its transaction."""
         with self._mutex:
@@ -139,6 +156,7 @@ class Group:
                 self._waiting and len(tickets) < GROUP_TICKETS_MAX and not (tickets[0].alone or self._waiting[0].alone)
             ):
                 tickets.append(self._waiting.popleft())
+            self._size_before = len(tickets)
         return tickets
 
     def _run(self, tickets: list[Ticket[Any]]) -> None:

@@ -1,0 +1,269 @@
+"""What every store has to pass. Needs `muniment[conformance]` (hypothesis).
+
+A store proves itself in three lines of a test module:
+
+    from muniment.log.conformance import conformance
+    TestMine = conformance(lambda place: MyStore(place / "log.db"))
+
+`open` is given an empty directory and opens the store in it; given the same directory again after `close`, it must find
+what was there (`durable=False` for a store that ends when it is closed). The machine drives the store with random plans
+(good ones, ones that raise after they have written, ones that write what does not fit) and holds every answer, in the
+present state and in snapshots of the past, to a model made of plain Python.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+from unittest import TestCase
+
+import msgspec
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from muniment.errors import Conflict, StoreClosed
+from muniment.log.model import CHANGE, MISFITS, OPENED, TURN, Draft, Model, check_all, event, placed
+from muniment.log.port import CELL_CLASSES, Lookup, Reader, ScrubReport, Store, Transaction
+
+SNAPSHOTS_MAX = 3
+SETTINGS = settings(
+    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+
+blobs = st.binary(min_size=0, max_size=80)
+drafts = st.builds(
+    Draft,
+    stream=st.integers(0, 4),
+    kind=st.sampled_from([TURN, TURN, CHANGE, OPENED]),
+    target=st.integers(0, 4),
+    time=st.integers(0, 2**45),
+    leaf=st.binary(min_size=32, max_size=32),
+    header=st.binary(min_size=1, max_size=400),
+    bundle=st.none() | blobs,
+    cells=st.tuples(st.none() | blobs, st.none() | st.binary(max_size=6000)),
+)
+digests = st.binary(min_size=32, max_size=32) | st.sampled_from([bytes([n]) * 32 for n in range(3)])
+names = st.sampled_from(["format", "état", "x" * 100])
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """The state machine. `open_store` and `durable` are set by `conformance`."""
+
+    open_store: Callable[[Path], Store]
+    durable: bool
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.place = Path(tempfile.mkdtemp(prefix="muniment-conformance-"))
+        self.store = type(self).open_store(self.place)
+        self.model = Model()
+        self.snapshots: list[tuple[ExitStack, Reader, Model]] = []
+
+    def teardown(self) -> None:
+        """Close everything and leave no file."""
+        self.forget_snapshots()
+        self.store.close()
+        self.store.close()
+        shutil.rmtree(self.place)
+
+    def refused(self, plan: Callable[[Transaction], Any]) -> None:
+        """Run a plan whose write does not fit."""
+        try:
+            self.store.transact(plan)
+        except Conflict:
+            return
+        raise AssertionError("what does not fit is refused")
+
+    # --- what is done to the store ------------------------------------------------------------------------------------
+
+    @initialize(wanted=st.lists(drafts, max_size=40))
+    def begin(self, wanted: list[Draft]) -> None:
+        """Start with a log of some length, so that the tree has stored nodes."""
+        self.append(wanted)
+
+    @rule(wanted=st.lists(drafts, max_size=4))
+    def append(self, wanted: list[Draft]) -> None:
+        """Check that a plan sees the state before and its own writes, and that what it returns is returned."""
+        batch = placed(self.model, wanted)
+
+        def plan(tx: Transaction) -> int:
+            assert tx.frontier() == self.model.frontier
+            batch.write(tx)
+            assert tx.frontier() == batch.frontier
+            assert [tx.sealed(row.position) for row in batch.rows] == batch.rows
+            assert [tx.stream_head(head.stream) for head in batch.heads] == batch.heads
+            return len(batch.rows)
+
+        assert self.store.transact(plan) == len(wanted)
+        self.model.append(batch)
+
+    @rule(wanted=st.lists(drafts, min_size=1, max_size=3), digest=digests)
+    def append_and_raise(self, wanted: list[Draft], digest: bytes) -> None:
+        """Check that a plan that raises leaves nothing, and that its caller gets its error."""
+        batch = placed(self.model, wanted)
+
+        def plan(tx: Transaction) -> None:
+            batch.write(tx)
+            tx.put_meta("format", digest)
+            for row in self.model.rows:
+                tx.destroy_cell(row.position, 1)
+            raise LookupError
+
+        try:
+            self.store.transact(plan)
+        except LookupError:
+            return
+        raise AssertionError("the error of a plan reaches its caller")
+
+    @rule(wanted=st.lists(drafts, min_size=1, max_size=2), fault=st.sampled_from(sorted(MISFITS)))
+    def append_what_does_not_fit(self, wanted: list[Draft], fault: str) -> None:
+        """Check that rows that are not the next ones, and heads that say otherwise, are refused whole."""
+        batch = MISFITS[fault](placed(self.model, wanted))
+
+        def plan(tx: Transaction) -> None:
+            try:
+                batch.write(tx)
+            except Conflict:
+                return  # even a plan that swallows the refusal is undone
+
+        self.refused(plan)
+
+    @rule(digest=digests, stream=st.integers(0, 9), position=st.integers(0, 9))
+    def claim(self, digest: bytes, stream: int, position: int) -> None:
+        """Check that a digest is claimed once."""
+
+        def plan(tx: Transaction) -> None:
+            tx.claim(digest, stream, position)
+            assert tx.lookup(digest) == Lookup(stream=stream, position=position)
+
+        if digest in self.model.lookups:
+            self.refused(plan)
+        else:
+            self.store.transact(plan)
+            self.model.lookups[digest] = Lookup(stream=stream, position=position)
+
+    @rule(name=names, value=blobs)
+    def put_meta(self, name: str, value: bytes) -> None:
+        """Check that a named value is what it was set to last."""
+        self.store.transact(lambda tx: tx.put_meta(name, value))
+        self.model.meta[name] = value
+
+    @rule(size=st.integers(0, 60), note=st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40))
+    def put_checkpoint(self, size: int, note: str) -> None:
+        """Check that a checkpoint is never ahead of the log."""
+        if size > len(self.model.rows):
+            self.refused(lambda tx: tx.put_checkpoint(size, note))
+        else:
+            self.store.transact(lambda tx: tx.put_checkpoint(size, note))
+            self.model.checkpoints[size] = note
+
+    @rule(position=st.integers(0, 50), cls=st.integers(0, CELL_CLASSES - 1))
+    def destroy_cell(self, position: int, cls: int) -> None:
+        """Check that a destroyed cell is gone, and that a second time nothing happens."""
+        row = self.model.rows[position] if position < len(self.model.rows) else None
+        there = row is not None and (row.meta, row.content)[cls] is not None
+        assert self.store.transact(lambda tx: tx.destroy_cell(position, cls)) == there
+        if row is not None:
+            gone = {("meta", "content")[cls]: None}
+            self.model.rows[position] = msgspec.structs.replace(row, **gone)
+
+    @rule(position=st.integers(0, 50), bundle=blobs)
+    def put_bundle(self, position: int, bundle: bytes) -> None:
+        """Check that a bundle can be replaced, not made."""
+        row = self.model.rows[position] if position < len(self.model.rows) else None
+        if row is None or row.bundle is None:
+            self.refused(lambda tx: tx.put_bundle(position, bundle))
+        else:
+            self.store.transact(lambda tx: tx.put_bundle(position, bundle))
+            self.model.rows[position] = msgspec.structs.replace(row, bundle=bundle)
+
+    @precondition(lambda self: self.model.heads)
+    @rule(choice=st.integers(0, 9), tag=st.binary(min_size=16, max_size=16))
+    def put_stream_head(self, choice: int, tag: bytes) -> None:
+        """Check that a head may be signed anew."""
+        stream = sorted(self.model.heads)[choice % len(self.model.heads)]
+        head = msgspec.structs.replace(self.model.heads[stream], tag=tag)
+        self.store.transact(lambda tx: tx.put_stream_head(head))
+        self.model.heads[stream] = head
+
+    # --- what is seen -------------------------------------------------------------------------------------------------
+
+    @precondition(lambda self: len(self.snapshots) < SNAPSHOTS_MAX)
+    @rule()
+    def take_snapshot(self) -> None:
+        """Begin to read; nothing that happens later shows."""
+        stack = ExitStack()
+        self.snapshots.append((stack, stack.enter_context(self.store.reader()), deepcopy(self.model)))
+
+    @precondition(lambda self: self.snapshots)
+    @rule(choice=st.integers(0, 9), first=st.integers(-2, 50), length=st.integers(0, 60))
+    def end_snapshot(self, choice: int, first: int, length: int) -> None:
+        """Check that a snapshot still answers as it did, and once it is closed no more."""
+        stack, reader, model = self.snapshots.pop(choice % len(self.snapshots))
+        check_all(reader, model, first, first + length)
+        stack.close()
+        try:
+            reader.frontier()
+        except StoreClosed:
+            return
+        raise AssertionError("a closed snapshot is not read")
+
+    @rule(after=st.integers(-1, 60))
+    def subscribe(self, after: int) -> None:
+        """Check that a subscription catches up with the head."""
+        batches = list(self.store.subscribe(after))
+        assert all(batches)
+        assert [row for batch in batches for row in batch] == [event(row) for row in self.model.rows[after + 1 :]]
+
+    @rule(first=st.integers(-2, 50), length=st.integers(0, 60))
+    def read(self, first: int, length: int) -> None:
+        """Check that the present state is what was written, by every way to find it."""
+        with self.store.reader() as reader:
+            check_all(reader, self.model, first, first + length)
+
+    @precondition(lambda self: not self.snapshots)
+    @rule()
+    def scrub(self) -> None:
+        """Check that a scrub changes nothing that can be read."""
+        assert isinstance(self.store.scrub(), ScrubReport)
+
+    @precondition(lambda self: self.durable)
+    @rule()
+    def reopen(self) -> None:
+        """Check that what was acknowledged is there when the store is opened again."""
+        self.forget_snapshots()
+        self.store.close()
+        self.store = type(self).open_store(self.place)
+
+    @invariant()
+    def the_head_is_the_last_append(self) -> None:
+        """Check that the head is never behind an acknowledged plan."""
+        with self.store.reader() as reader:
+            assert reader.frontier() == self.model.frontier
+            assert reader.size_bytes() >= 0
+
+    def forget_snapshots(self) -> None:
+        """Close the snapshots that are open."""
+        while self.snapshots:
+            self.snapshots.pop()[0].close()
+
+
+def conformance(
+    open_store: Callable[[Path], Store], *, durable: bool = True, settings: settings = SETTINGS
+) -> type[TestCase]:
+    """Return the test case that a store has to pass."""
+
+    class Conformance(StoreMachine):
+        pass
+
+    Conformance.open_store = staticmethod(open_store)
+    Conformance.durable = durable
+    case: type[TestCase] = Conformance.TestCase
+    Conformance.TestCase.settings = settings
+    return case

@@ -1,0 +1,206 @@
+"""The model that stores are held to: the same log in plain Python, and how a reader is compared with it.
+
+No hypothesis here; the kit that drives stores and models side by side is `muniment.log.conformance`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from muniment.evidence.tree import Frontier, Node, extend, frontier_at
+from muniment.log.port import (
+    BundleRow,
+    CheckpointRow,
+    EventRow,
+    Lookup,
+    Reader,
+    SealedRow,
+    StreamHead,
+    StreamTotals,
+    Transaction,
+)
+from muniment.log.tail import longer
+
+TURN, CHANGE, OPENED = "turn", "change", "opened"
+
+
+class Model:
+    """What the store should hold, as plainly as it can be said."""
+
+    def __init__(self) -> None:
+        self.rows: list[SealedRow] = []
+        self.nodes: dict[tuple[int, int], bytes] = {}
+        self.heads: dict[int, StreamHead] = {}
+        self.frontier = Frontier()
+        self.lookups: dict[bytes, Lookup] = {}
+        self.meta: dict[str, bytes] = {}
+        self.checkpoints: dict[int, str] = {}
+
+    def stream(self, stream: int) -> list[SealedRow]:
+        """Return the rows of a stream."""
+        return [row for row in self.rows if row.stream == stream]
+
+    def append(self, batch: Batch) -> None:
+        """Append what a batch holds."""
+        self.rows += batch.rows
+        self.nodes.update({(node.level, node.index): node.hash for node in batch.nodes})
+        self.heads.update({head.stream: head for head in batch.heads})
+        self.frontier = batch.frontier
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """What one plan appends."""
+
+    rows: list[SealedRow]
+    nodes: list[Node]
+    frontier: Frontier
+    heads: list[StreamHead]
+
+    def write(self, tx: Transaction) -> None:
+        """Append it, as a plan does."""
+        tx.append(self.rows, self.nodes, self.frontier)
+        for head in self.heads:
+            tx.put_stream_head(head)
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that has no place yet: `stream` picks one, or opens a new one."""
+
+    stream: int
+    kind: str
+    target: int
+    time: int
+    leaf: bytes
+    header: bytes
+    bundle: bytes | None
+    cells: tuple[bytes | None, bytes | None]
+
+
+def placed(model: Model, wanted: list[Draft]) -> Batch:
+    """Give drafts their places behind what the model holds."""
+    rows: list[SealedRow] = []
+    tails = dict(model.heads)
+    for position, draft in enumerate(wanted, len(model.rows)):
+        streams = sorted(tails)
+        stream = streams[draft.stream % len(streams)] if streams and draft.stream else position
+        tail = tails.get(stream)
+        seq, turns = (tail.seq, tail.turns) if tail else (0, 0)
+        row = SealedRow(
+            position=position,
+            stream=stream,
+            seq=seq + 1,
+            kind=draft.kind,
+            turn_seq=turns + 1 if draft.kind == TURN else None,
+            target_seq=draft.target if draft.kind == CHANGE else None,
+            time=draft.time,
+            leaf=draft.leaf,
+            header=draft.header,
+            bundle=draft.bundle,
+            meta=draft.cells[0],
+            content=draft.cells[1],
+        )
+        rows.append(row)
+        tails[stream] = longer(tail, row)
+    frontier, nodes = extend(model.frontier, [row.leaf for row in rows])
+    touched = sorted({row.stream for row in rows})
+    heads = [msgspec.structs.replace(tails[stream], messages=len(rows), tag=rows[-1].leaf[:16]) for stream in touched]
+    return Batch(rows=rows, nodes=nodes, frontier=frontier, heads=heads)
+
+
+def event(row: SealedRow) -> EventRow:
+    """Return a row without what is sealed."""
+    return EventRow(**{name: getattr(row, name) for name in EventRow.__struct_fields__})
+
+
+def with_bundle(row: SealedRow) -> BundleRow:
+    """Return a row without its cells."""
+    return BundleRow(**{name: getattr(row, name) for name in BundleRow.__struct_fields__})
+
+
+def check_log(reader: Reader, model: Model, first: int, last: int) -> None:
+    """Hold what is found by position to the model."""
+    rows = model.rows[max(first, 0) : max(last + 1, 0)]
+    assert list(reader.sealed_events(first, last)) == rows
+    assert list(reader.events(first, last)) == [event(row) for row in rows]
+    assert reader.sealed(first) == (model.rows[first] if 0 <= first < len(model.rows) else None)
+    assert reader.count() == len(model.rows)
+    assert (
+        reader.bundles(first, 3)
+        == [with_bundle(row) for row in model.rows if row.bundle is not None and row.position > first][:3]
+    )
+    for kind in (CHANGE, OPENED):
+        of_kind = [row for row in model.rows if row.kind == kind and row.position > first]
+        assert reader.of_kind(kind, first, 2) == of_kind[:2]
+
+
+def check_streams(reader: Reader, model: Model, first: int, last: int) -> None:
+    """Hold what is found by stream to the model."""
+    for stream in {*model.heads, first, -1}:
+        rows = model.stream(stream)
+        assert reader.stream_head(stream) == model.heads.get(stream)
+        assert list(reader.in_stream(stream, first, last)) == [row for row in rows if first <= row.seq <= last]
+        turns = [row for row in rows if row.turn_seq is not None and first <= row.turn_seq <= last]
+        assert reader.turns(stream, first, last) == turns
+        changes = [row for row in rows if row.target_seq is not None and row.seq > first]
+        assert reader.changes(stream, first) == changes
+    totals = StreamTotals(streams=len(model.heads), events=sum(head.seq for head in model.heads.values()))
+    assert reader.stream_totals() == totals
+
+
+def check_tree(reader: Reader, model: Model) -> None:
+    """Hold the tree to the model."""
+    size = len(model.rows)
+    assert reader.frontier() == model.frontier == frontier_at(reader, size)
+    assert reader.hashes(0, 0, size) == [row.leaf for row in model.rows]
+    for level in {level for level, _ in model.nodes}:
+        nodes = [model.nodes[level, index] for index in range(size >> level)]
+        assert reader.hashes(level, 0, size >> level) == nodes
+
+
+def check_named(reader: Reader, model: Model) -> None:
+    """Hold what has a name to the model."""
+    for digest in [*model.lookups, b"\xff" * 32]:
+        assert reader.lookup(digest) == model.lookups.get(digest)
+    for name in [*model.meta, "nobody"]:
+        assert reader.meta(name) == model.meta.get(name)
+    checkpoints = [CheckpointRow(size=size, note=note) for size, note in sorted(model.checkpoints.items())]
+    assert reader.checkpoints() == checkpoints
+    assert reader.latest_checkpoint() == (checkpoints[-1] if checkpoints else None)
+
+
+def _shifted(batch: Batch, **change: int) -> Batch:
+    """Return a batch whose last row says something else of its place."""
+    *rows, last = batch.rows
+    moved = {name: (getattr(last, name) or 0) + step for name, step in change.items()}
+    return msgspec.structs.replace(batch, rows=[*rows, msgspec.structs.replace(last, **moved)])
+
+
+def _with_head(batch: Batch, **change: int | bytes) -> Batch:
+    """Return a batch whose last head says something else of its stream."""
+    *heads, last = batch.heads
+    return msgspec.structs.replace(batch, heads=[*heads, msgspec.structs.replace(last, **change)])
+
+
+MISFITS: dict[str, Callable[[Batch], Batch]] = {
+    "a position twice": lambda batch: _shifted(batch, position=-1),
+    "a gap in the positions": lambda batch: _shifted(batch, position=1),
+    "a seq twice": lambda batch: _shifted(batch, seq=-1),
+    "a gap in the stream": lambda batch: _shifted(batch, seq=1),
+    "a gap in the turns": lambda batch: _shifted(batch, turn_seq=batch.heads[-1].turns + 2),
+    "a frontier of another size": lambda batch: msgspec.structs.replace(batch, rows=batch.rows * 2),
+    "a head of other length": lambda batch: _with_head(batch, seq=batch.heads[-1].seq + 1),
+    "a head of more turns": lambda batch: _with_head(batch, turns=batch.heads[-1].turns + 1),
+    "a head of more changes": lambda batch: _with_head(batch, changes=batch.heads[-1].changes + 1),
+    "a head with another leaf": lambda batch: _with_head(batch, leaf=bytes(32)),
+    "a head that is missing": lambda batch: msgspec.structs.replace(batch, heads=batch.heads[:-1]),
+}
+
+
+def check_all(reader: Reader, model: Model, first: int, last: int) -> None:
+    """Hold everything that can be read to the model."""
+    check_log(reader, model, first, last)
+    check_streams(reader, model, first, last)
+    check_tree(reader, model)
+    check_named(reader, model)
