@@ -16,7 +16,7 @@ from tests.evidence.logs import Log
 
 LOG = Log("audit")
 STREAM = LOG.converse(["one", "two", "three"])
-LOG.converse(["four"])
+LOG.converse(["four"] * 12)
 
 
 def audit(headers: list[bytes], leaves: list[bytes] | None = None, log: str = LOG.id) -> Audit:
@@ -28,11 +28,12 @@ def audit(headers: list[bytes], leaves: list[bytes] | None = None, log: str = LO
 
 def test_a_sound_log_passes_its_audit() -> None:
     made = Audit(LOG.id)
-    nodes = [made.take(exact, leaf_hash(exact)) for exact in LOG.exact]
-    assert sum(map(len, nodes)) == LOG.size >> 4
+    taken = [made.take(exact, leaf_hash(exact)) for exact in LOG.exact]
+    assert [parsed for parsed, _ in taken] == LOG.headers
+    assert sum(len(nodes) for _, nodes in taken) == LOG.size >> 4 == 1
     assert made.frontier == LOG.rows.frontier
     report = made.finish(LOG.rows.frontier)
-    assert (report.events, report.streams, report.turns) == (LOG.size, 3, 4)
+    assert (report.events, report.streams, report.turns) == (LOG.size, 3, 15)
     assert report.root == LOG.rows.frontier.root()
 
 
