@@ -29,10 +29,10 @@ def test_every_block_of_the_document_is_run_or_said_to_be_plain(path: Path) -> N
     assert set(documents.languages(path)) <= documents.PLAIN | documents.RUN
 
 
-@pytest.mark.parametrize("path", documents.docstring_files(), ids=name_of)
-def test_the_docstrings_of_the_file_do_what_they_show(path: Path) -> None:
-    for example in documents.docstring_examples(path):
-        example.evaluate()
+def test_the_docstrings_of_the_product_do_what_they_show() -> None:
+    for path in documents.docstring_files():
+        for example in documents.docstring_examples(path):
+            example.evaluate()
 
 
 def test_only_the_readme_and_the_contributors_page_make_environments() -> None:
@@ -71,3 +71,12 @@ def test_a_document_that_shows_something_false_is_refused(tmp_path: Path) -> Non
         with pytest.raises(SybilFailure):
             example.evaluate()
     assert list(documents.languages(page)) == ["python", "python", "console"]
+
+
+def test_a_docstring_that_shows_something_false_is_refused(tmp_path: Path) -> None:
+    module = tmp_path / "example.py"
+    module.write_text('"""Example.\n\n>>> 1 + 1\n2\n>>> 1 + 1\n3\n"""\n')
+    true, false = documents.docstring_examples(module)
+    true.evaluate()
+    with pytest.raises(SybilFailure):
+        false.evaluate()
