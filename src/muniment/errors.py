@@ -111,6 +111,29 @@ class NotConfirmed(MunimentError):
     kind = Kind.DENIED
 
 
+class FileUnavailable(MunimentError):
+    """The file that was named cannot be read or written."""
+
+    code = "file.unavailable"
+    kind = Kind.MISSING
+
+    @classmethod
+    def because(cls, fault: OSError | ValueError, *, at: str) -> FileUnavailable:
+        """Return the error for what the operating system said; a path that is no path is a file that is not there."""
+        for kind, problem in cls._PROBLEMS.items():
+            if isinstance(fault, kind):
+                return cls(at=at, problem=problem)
+        return cls(at=at, problem="not_accessible")
+
+    _PROBLEMS: ClassVar[dict[type[Exception], str]] = {
+        FileNotFoundError: "not_found",
+        NotADirectoryError: "not_found",
+        ValueError: "not_found",
+        IsADirectoryError: "is_directory",
+        PermissionError: "not_permitted",
+    }
+
+
 # --- cursors --------------------------------------------------------------------------------------------------------
 
 

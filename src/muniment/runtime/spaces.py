@@ -1,14 +1,20 @@
-"""The noun group `spaces`: which there are, how much they hold, their keys."""
+"""The noun group `spaces`: which there are, what comes in, how much they hold, their keys."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from msgspec import Struct
 
-from muniment.events.identity import SpaceName
+from muniment.events.identity import DEFAULT_CHANNEL, Channel, SpaceName, SubjectId, check_name
 from muniment.events.records import RotationCause
 from muniment.governance.access import Effect
 from muniment.runtime.desk import Desk
+from muniment.runtime.importing.formats import Format
+from muniment.runtime.importing.job import Imported, Importing
 from muniment.runtime.operation import Group, operation
+
+IMPORTED = SubjectId("imported")  # whose turns these are when nobody says
 
 
 class SpaceList(Struct, frozen=True, kw_only=True):
@@ -51,6 +57,26 @@ class Spaces(Group):
     def list_(self) -> SpaceList:
         """List the spaces of the store by name."""
         return SpaceList(spaces=[SpaceName(name) for name in self._desk.home.names()])
+
+    @operation(Effect.APPEND)
+    def import_(
+        self,
+        file: str,
+        format: Format = Format.AUTO,  # noqa: A002 - what the option is called everywhere
+        channel: Channel = DEFAULT_CHANNEL,
+        subject: SubjectId = IMPORTED,
+    ) -> Imported:
+        """Import the conversations of a file: messages as JSON Lines, plain or gzip.
+
+        Groups messages into turns (a turn starts at a user message) and commits them under ids that follow from their
+        place in their conversation, so that a repeat adds nothing, also after an interruption, and a file that grew
+        adds what is new. A line that is not understood is refused by its number and the others are kept; a turn whose
+        earlier import said something else is reported and left as it was. `file` is a path on the machine that holds
+        the store. Raises `file.unavailable`.
+        """
+        check_name(channel, at="channel")
+        check_name(subject, at="subject")
+        return Importing(self._desk, Path(file), format, channel, subject).run()
 
     @operation(Effect.READ)
     def usage(self) -> Usage:

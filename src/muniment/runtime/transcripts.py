@@ -200,6 +200,11 @@ class Committing:
             self._digest = self._digest_of_words()
             self._draft = self._drafted(self._kept)
 
+    @property
+    def skipped(self) -> Skip | None:
+        """Why nothing of the turn is kept, or None when there is something to commit."""
+        return self._kept if isinstance(self._kept, Skip) else None
+
     def run(self) -> Commit:
         """Commit the turn, or say why not."""
         if isinstance(self._kept, Skip):

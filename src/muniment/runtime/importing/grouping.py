@@ -1,0 +1,132 @@
+"""From messages to turns.
+
+A turn starts at a user message that follows anything but a user message; what stands before the first one (system
+text, a greeting) belongs to the first turn. A turn is complete when the next one of its conversation starts, or when
+the file ends. Turns of a conversation are numbered from 1 in the order of the file, and that is all their identity:
+the same file gives the same turns, and a file that grew gives the same turns and more.
+
+Conversations may be interleaved. So that memory stays bounded, at most `OPEN_CONVERSATIONS_MAX` conversations and
+`OPEN_BYTES_MAX` of messages wait for their next line; beyond that the one that waited longest is taken as complete.
+A message that then comes late for its turn is refused, for the turn it belongs to is already on its way.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from muniment.errors import InvalidInput, LimitExceeded
+from muniment.events.message import Message, Role
+from muniment.governance.limits import Limits
+from muniment.kernel.digest import sha256
+
+OPEN_CONVERSATIONS_MAX = 1000
+OPEN_BYTES_MAX = 32 * 2**20
+CONVERSATIONS_MAX = 500_000
+KEY_BYTES = 16
+ESCAPED = 6  # a byte of text may take so many in a file, as \\u0061; nothing is refused here that a commit would take
+
+
+class Gathered(NamedTuple):
+    """A complete turn: its conversation, its number there, where it began, and why it is too large to keep."""
+
+    conversation: str
+    number: int
+    line: int
+    messages: list[Message]
+    bytes: int
+    refusal: LimitExceeded | None
+
+
+class Gathering:
+    """A turn that waits for its next message."""
+
+    def __init__(self, conversation: str, number: int, line: int) -> None:
+        self.conversation = conversation
+        self.number = number
+        self.line = line
+        self.bytes = 0
+        self._messages: list[Message] = []
+        self._has_user = False
+        self._last: Role | None = None
+        self._refusal: LimitExceeded | None = None
+
+    def ends_before(self, message: Message) -> bool:
+        """Tell whether a message starts the next turn."""
+        return message.role is Role.USER and self._has_user and self._last is not Role.USER
+
+    def add(self, message: Message, size: int, limits: Limits) -> None:
+        """Add a message. What is larger than any turn may be is not held on to, only its refusal."""
+        self._last = message.role
+        self._has_user = self._has_user or message.role is Role.USER
+        if self._refusal is not None:
+            return
+        self._messages.append(message)
+        self.bytes += size
+        if len(self._messages) > limits.turn_messages_max:
+            self._refuse("too_many", limits.turn_messages_max)
+        elif self.bytes > ESCAPED * limits.turn_bytes_max:
+            self._refuse("too_large", limits.turn_bytes_max)
+
+    def _refuse(self, problem: str, limit: int) -> None:
+        self._refusal = LimitExceeded(at="messages", problem=problem, limit=limit)
+        self._messages, self.bytes = [], 0
+
+    def gathered(self) -> Gathered:
+        """Return the turn as it is."""
+        return Gathered(self.conversation, self.number, self.line, self._messages, self.bytes, self._refusal)
+
+
+class Grouping:
+    """Makes turns of the messages of a file, in the order in which they become complete."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._open: OrderedDict[str, Gathering] = OrderedDict()
+        self._bytes = 0
+        self._turns: dict[bytes, int] = {}  # digest of a conversation's name -> turns so far
+
+    def add(self, conversation: str, message: Message, line: int, size: int) -> Iterator[Gathered]:
+        """Take a message; yield the turns that are complete because of it."""
+        gathering = self._open.get(conversation)
+        if gathering is None or gathering.ends_before(message):
+            started = self._started(conversation, message, line, late=gathering is None)
+            if gathering is not None:
+                yield self._closed(conversation)
+            self._open[conversation] = gathering = started
+        self._open.move_to_end(conversation)
+        before = gathering.bytes
+        gathering.add(message, size, self._limits)
+        self._bytes += gathering.bytes - before
+        while len(self._open) > OPEN_CONVERSATIONS_MAX or (self._bytes > OPEN_BYTES_MAX and len(self._open) > 1):
+            yield self._closed(next(iter(self._open)))
+
+    def finish(self) -> Iterator[Gathered]:
+        """Yield the turns that the end of the file completes."""
+        while self._open:
+            yield self._closed(next(iter(self._open)))
+
+    def _started(self, conversation: str, message: Message, line: int, *, late: bool) -> Gathering:
+        key = sha256(conversation.encode(errors="surrogatepass"))[:KEY_BYTES]
+        turns = self._turns.get(key, 0)
+        if late and turns and message.role is not Role.USER:
+            raise InvalidInput(at="line", problem="interleaved_too_far", limit=OPEN_CONVERSATIONS_MAX)
+        if not turns and len(self._turns) >= CONVERSATIONS_MAX:
+            raise LimitExceeded(at="conversation_id", problem="too_many", limit=CONVERSATIONS_MAX)
+        self._turns[key] = turns + 1
+        return Gathering(conversation, turns + 1, line)
+
+    def _closed(self, conversation: str) -> Gathered:
+        gathering = self._open.pop(conversation)
+        self._bytes -= gathering.bytes
+        return gathering.gathered()
+
+
+def turns_of(conversation: str, messages: list[Message], line: int, size: int, limits: Limits) -> Iterator[Gathered]:
+    """Yield the turns of a whole conversation that stands on one line."""
+    grouping = Grouping(limits)
+    share = size // max(len(messages), 1)
+    for message in messages:
+        yield from grouping.add(conversation, message, line, share)
+    yield from grouping.finish()

@@ -1,0 +1,235 @@
+"""The import of one file: turns are committed in batches, and everything that did not become a turn is reported.
+
+A turn's id is `import-<number in its conversation>`. So a repeat finds every turn in its place and adds nothing, an
+import that was interrupted goes on where it stopped, and a file that grew at its end adds what is new. When the new
+lines continue a turn that was committed when the file ended earlier, the turn that is kept stays as it is, and the
+longer one is reported as a conflict: the log never changes what it said, and the rest of the file is imported.
+
+Where a file was cut off (a damaged archive) the turns that are not complete by then are left out, so that they can be
+committed whole from a whole file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from muniment.errors import InvalidInput, LimitExceeded, MunimentError, NotCanonical, TurnConflict
+from muniment.events.identity import Channel, ConversationId, SubjectId, TurnId, check_name
+from muniment.events.message import Role
+from muniment.events.turn import Delivery, Source, Turn
+from muniment.log.ledger import Writer
+from muniment.runtime.desk import Desk
+from muniment.runtime.importing.formats import PARSERS, PROTOCOLS, Format, Spoken, sniff
+from muniment.runtime.importing.grouping import Gathered, Grouping, turns_of
+from muniment.runtime.importing.lines import Lines
+from muniment.runtime.transcripts import ALREADY_COMMITTED, ALREADY_ERASED, Commit, Committing
+
+BATCH_TURNS_MAX = 128
+BATCH_BYTES_MAX = 4 * 2**20
+REPORTED_MAX = 100
+PROGRESS_LINES = 500
+FILE_DAMAGED = "file_damaged"
+TURN_CONFLICT = "turn_conflict"
+
+
+class RefusedLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line that was not taken, and why; never what it said."""
+
+    line: int
+    code: str
+    at: str | None = None
+    problem: str | None = None
+
+
+class RefusedTurn(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A turn that was not committed: where it began in the file, its number in the conversation, and why."""
+
+    line: int
+    conversation: ConversationId
+    number: int
+    reason: str
+
+
+class Imported(Struct, frozen=True, kw_only=True):
+    """What an import did. `turns_skipped` counts by reason; `clipped`: the lists were cut, the counts were not."""
+
+    format: Format
+    conversations: int
+    turns_committed: int
+    turns_already_there: int
+    turns_skipped: dict[str, int]
+    lines_read: int
+    lines_refused: int
+    refused_lines: list[RefusedLine]
+    refused_turns: list[RefusedTurn]
+    clipped: bool
+
+
+class Importing:
+    """One file on its way into a space."""
+
+    def __init__(self, desk: Desk, path: Path, asked: Format, channel: Channel, subject: SubjectId) -> None:
+        self._desk = desk
+        self._path = path
+        self._format = asked
+        self._channel = channel
+        self._subject = subject
+        self._grouping = Grouping(desk.space.limits)
+        self._batch: dict[tuple[str, int], tuple[Gathered, Committing]] = {}
+        self._batch_bytes = 0
+        self._report = _Counts()
+
+    def run(self) -> Imported:
+        """Read the file to its end, commit what is complete, and report."""
+        with Lines(self._path) as lines:
+            for number, line in lines:
+                self._report.lines_read += 1
+                if isinstance(line, MunimentError):
+                    self._report.refuse_line(number, line)
+                else:
+                    self._take(number, line)
+                if self._report.lines_read % PROGRESS_LINES == 0:
+                    self._desk.progress("import", lines.bytes_done, lines.bytes_total)
+            for gathered in self._grouping.finish():
+                if lines.damaged:
+                    self._report.refuse_turn(gathered, FILE_DAMAGED)
+                else:
+                    self._queue(gathered)
+            self._commit()
+            self._desk.progress("import", lines.bytes_total, lines.bytes_total)
+        return self._report.imported(self._format)
+
+    def _take(self, number: int, line: bytes) -> None:
+        """Understand a line and queue the turns that are complete because of it, or refuse it."""
+        try:
+            spoken = self._parsed(line)
+            name = spoken.conversation if spoken.conversation is not None else f"{self._path.name}#{number}"
+            check_name(name, at="conversation_id")
+            if spoken.whole:
+                turns = turns_of(name, spoken.messages, number, len(line), self._desk.space.limits)
+            else:
+                turns = self._grouping.add(name, spoken.messages[0], number, len(line))
+            for gathered in turns:
+                self._queue(gathered)
+        except (InvalidInput, LimitExceeded) as refusal:
+            self._report.refuse_line(number, refusal)
+
+    def _parsed(self, line: bytes) -> Spoken:
+        if self._format is not Format.AUTO:
+            return PARSERS[self._format](line)
+        self._format, spoken = sniff(line)
+        return spoken
+
+    def _queue(self, gathered: Gathered) -> None:
+        """Prepare a turn for the next batch, or report why it is none."""
+        if gathered.refusal is not None:
+            self._report.refuse_turn(gathered, gathered.refusal.code)
+            return
+        try:
+            committing = Committing(self._desk, self._turn(gathered))
+        except (InvalidInput, LimitExceeded, NotCanonical) as refusal:
+            self._report.refuse_turn(gathered, refusal.code)
+            return
+        if committing.skipped is not None:
+            self._report.refuse_turn(gathered, committing.skipped)
+            return
+        place = (gathered.conversation, gathered.number)
+        if place in self._batch:  # a plan must see the turn it repeats
+            self._commit()
+        self._batch[place] = (gathered, committing)
+        self._batch_bytes += gathered.bytes
+        if len(self._batch) >= BATCH_TURNS_MAX or self._batch_bytes >= BATCH_BYTES_MAX:
+            self._commit()
+
+    def _turn(self, gathered: Gathered) -> Turn:
+        said_by_users_alone = all(message.role is Role.USER for message in gathered.messages)
+        return Turn(
+            turn=TurnId(f"import-{gathered.number}"),
+            subject=self._subject,
+            conversation=ConversationId(gathered.conversation),
+            channel=self._channel,
+            messages=gathered.messages,
+            delivery=Delivery.USER_ONLY if said_by_users_alone else Delivery.DELIVERED,
+            source=Source(protocol=PROTOCOLS[self._format]),
+        )
+
+    def _commit(self) -> None:
+        """Commit the batch in one transaction and count what became of each turn."""
+        batch = list(self._batch.values())
+        if not batch:
+            return
+
+        def plan(writer: Writer) -> list[Commit | None]:
+            return [_planned(committing, writer) for _, committing in batch]
+
+        outcomes = self._desk.space.ledger.transact(plan)
+        for (gathered, _), outcome in zip(batch, outcomes, strict=True):
+            if outcome is None:
+                self._report.refuse_turn(gathered, TURN_CONFLICT)
+            else:
+                self._report.count(gathered, outcome)
+        self._batch, self._batch_bytes = {}, 0
+
+
+def _planned(committing: Committing, writer: Writer) -> Commit | None:
+    """Run one plan of a batch; a conflict is found before anything is appended and leaves the others alone."""
+    try:
+        return committing.plan(writer)
+    except TurnConflict:
+        return None
+
+
+class _Counts:
+    """What an import did so far."""
+
+    def __init__(self) -> None:
+        self.lines_read = 0
+        self._lines_refused = 0
+        self._conversations = 0
+        self._committed = 0
+        self._already = 0
+        self._skipped: dict[str, int] = {}
+        self._lines: list[RefusedLine] = []
+        self._turns: list[RefusedTurn] = []
+        self._turns_refused = 0
+
+    def count(self, gathered: Gathered, outcome: Commit) -> None:
+        assert outcome.committed or outcome.reason in {ALREADY_COMMITTED, ALREADY_ERASED}, "a plan keeps or finds"
+        self._conversations += gathered.number == 1
+        self._committed += outcome.committed
+        self._already += not outcome.committed
+
+    def refuse_line(self, line: int, error: MunimentError) -> None:
+        self._lines_refused += 1
+        if len(self._lines) < REPORTED_MAX:
+            self._lines.append(RefusedLine(line=line, code=error.code, at=error.at, problem=error.problem))
+
+    def refuse_turn(self, gathered: Gathered, reason: str) -> None:
+        self._turns_refused += 1
+        self._conversations += gathered.number == 1
+        self._skipped[reason] = self._skipped.get(reason, 0) + 1
+        if len(self._turns) < REPORTED_MAX:
+            self._turns.append(
+                RefusedTurn(
+                    line=gathered.line,
+                    conversation=ConversationId(gathered.conversation),
+                    number=gathered.number,
+                    reason=reason,
+                )
+            )
+
+    def imported(self, found: Format) -> Imported:
+        return Imported(
+            format=found,
+            conversations=self._conversations,
+            turns_committed=self._committed,
+            turns_already_there=self._already,
+            turns_skipped=self._skipped,
+            lines_read=self.lines_read,
+            lines_refused=self._lines_refused,
+            refused_lines=self._lines,
+            refused_turns=self._turns,
+            clipped=self._lines_refused > len(self._lines) or self._turns_refused > len(self._turns),
+        )

@@ -1,0 +1,82 @@
+"""A file as numbered lines, read in bounded memory; gzip is told by its first bytes.
+
+What cannot be read as a line (too long, a damaged archive) comes out in its place as the error that says so, so that
+the lines around it are not lost.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded, MunimentError
+from muniment.events.binding import REQUEST_BYTES_MAX
+
+LINE_BYTES_MAX = REQUEST_BYTES_MAX
+GZIP_MAGIC = b"\x1f\x8b"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+DRAIN_BYTES = 2**20
+
+
+class Lines:
+    """The lines of a file, in a `with` statement. `damaged` tells after reading whether the end was missing."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = path.open("rb")
+            self.bytes_total = os.fstat(self._file.fileno()).st_size
+            is_gzip = self._file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
+        except (OSError, ValueError) as problem:
+            raise FileUnavailable.because(problem, at="file") from None
+        self._text: IO[bytes] = self._file
+        if is_gzip:
+            self._text = io.BufferedReader(gzip.GzipFile(fileobj=self._file))
+        self.damaged = False
+
+    @property
+    def bytes_done(self) -> int:
+        """How much of the file was read, as it lies on the disk."""
+        return self._file.tell()
+
+    def __iter__(self) -> Iterator[tuple[int, bytes | MunimentError]]:
+        """Yield every line that is not blank with its number, counted from 1."""
+        number = 0
+        while True:
+            number += 1
+            try:
+                line = self._text.readline(LINE_BYTES_MAX + 1)
+                if len(line) > LINE_BYTES_MAX and not line.endswith(b"\n"):
+                    self._drain()
+                    yield number, LimitExceeded(at="line", problem="too_large", limit=LINE_BYTES_MAX)
+                    continue
+            except (EOFError, zlib.error, gzip.BadGzipFile):
+                self.damaged = True
+                yield number, InvalidInput(at="file", problem="gzip_damaged")
+                return
+            except OSError as problem:
+                raise FileUnavailable.because(problem, at="file") from None
+            if not line:
+                return
+            if number == 1:
+                line = line.removeprefix(BYTE_ORDER_MARK)
+            if line.strip():
+                yield number, line
+
+    def _drain(self) -> None:
+        """Read on to the end of a line without keeping it."""
+        while (rest := self._text.readline(DRAIN_BYTES)) and not rest.endswith(b"\n"):
+            pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
