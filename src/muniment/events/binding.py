@@ -1,12 +1,15 @@
 """From what a caller hands over to a typed value, or one refusal.
 
-msgspec quotes the offending input in its messages; the binder keeps the path (made of our own field names) and a word
-from the table below, and drops the rest. A struct that a caller built in Python is checked like any other input: it
-is encoded and decoded once, which also means that nobody can change it afterwards.
+msgspec quotes the offending input in its messages; the binder keeps the path, as far as it is made of our own field
+names, and a word from the table below, and drops the rest. A struct that a caller built in Python is checked like any
+other input: it is encoded and decoded once, which also means that nobody can change it afterwards.
 """
 
 from __future__ import annotations
 
+import functools
+import re
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -30,6 +33,8 @@ PROBLEMS: dict[str, str] = {
     "Integer value out of range": "integer_too_large",
 }
 
+_PATH = re.compile(r"\$(?:\.\w+|\[\d+\])+")
+
 _encoder = msgspec.msgpack.Encoder(order="deterministic")
 _decoders: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
 
@@ -41,7 +46,7 @@ def parse_json(data: bytes | str, into: type[Value]) -> Value:
     try:
         return msgspec.json.decode(data, type=into)
     except msgspec.ValidationError as error:
-        raise _refusal(error) from None
+        raise _refusal(error, into) from None
     except (msgspec.DecodeError, UnicodeError):
         raise InvalidInput(problem="not_json") from None
     except RecursionError:
@@ -52,8 +57,10 @@ def bind(value: object, into: type[Value]) -> Value:
     """Return the value as the type says it must be: from a struct of that type or from plain data."""
     try:
         raw = _encoder.encode(value)
-    except (TypeError, OverflowError):
+    except TypeError:
         raise InvalidInput(problem="wrong_type") from None
+    except OverflowError:
+        raise InvalidInput(problem="integer_too_large") from None
     except UnicodeError:
         raise InvalidInput(problem="lone_surrogate") from None
     except RecursionError:
@@ -66,7 +73,9 @@ def bind(value: object, into: type[Value]) -> Value:
     try:
         bound: Value = decoder.decode(raw)
     except msgspec.ValidationError as error:
-        raise _refusal(error) from None
+        raise _refusal(error, into) from None
+    except (msgspec.DecodeError, UnicodeError):
+        raise InvalidInput(problem="malformed") from None  # a value that brought encoded bytes of its own
     except RecursionError:
         raise InvalidInput(problem="too_deep") from None
     return bound
@@ -74,10 +83,32 @@ def bind(value: object, into: type[Value]) -> Value:
 
 def deterministic(value: object) -> bytes:
     """Return bytes that are equal for equal bound values; the input of the keyed digest of a turn."""
-    return _encoder.encode(value)
+    try:
+        return _encoder.encode(value)
+    except RecursionError:
+        raise InvalidInput(problem="too_deep") from None
 
 
-def _refusal(error: msgspec.ValidationError) -> InvalidInput:
-    said, _, path = str(error).partition(" - at `")
+def _refusal(error: msgspec.ValidationError, into: Any) -> InvalidInput:
+    said = str(error)
     problem = next((word for begin, word in PROBLEMS.items() if said.startswith(begin)), "malformed")
-    return InvalidInput(at=path.rstrip("`").removeprefix("$").removeprefix(".") or None, problem=problem)
+    # What is quoted before the path may itself look like one, so only names of our own are believed to be one.
+    path = said.rpartition(" - at `")[2].removesuffix("`")
+    known = _PATH.fullmatch(path) and _field_names(into).issuperset(re.findall(r"\.(\w+)", path))
+    return InvalidInput(at=path.removeprefix("$").removeprefix(".") if known else None, problem=problem)
+
+
+@functools.cache
+def _field_names(into: Any) -> frozenset[str]:
+    """Return the names that a path into a value of this type may be made of."""
+    return frozenset(_properties(msgspec.json.schema(into)))
+
+
+def _properties(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        for inner in schema.values():
+            yield from _properties(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from _properties(inner)

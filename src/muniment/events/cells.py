@@ -9,10 +9,10 @@ version n into that of n + 1. A stored cell is never rewritten for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from muniment.errors import Corrupt, StoreNewer
 from muniment.events.records import META_BODIES, EventKind, MetaBody, TurnContent
@@ -29,8 +29,8 @@ UPCASTS: dict[tuple[type[Struct], int], Upcast] = {}
 
 
 class _Packed(Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
-    version: int
-    seed: bytes
+    version: Annotated[int, Meta(ge=1)]
+    seed: Annotated[bytes, Meta(min_length=SEED_BYTES, max_length=SEED_BYTES)]
     body: Raw
 
 
@@ -75,7 +75,7 @@ def _unpack(body_type: type[Body], cell: bytes) -> tuple[bytes, Body]:
             return packed.seed, body
         data = lifted(body_type, packed.version, msgspec.msgpack.decode(packed.body), UPCASTS, VERSIONS[body_type])
         return packed.seed, msgspec.convert(data, body_type)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise Corrupt(problem="cell_malformed") from None
 
 

@@ -4,9 +4,9 @@ A label is ASCII and stable for ever. For most kinds the labels are the field na
 
 | label | value | cell |
 |---|---|---|
-| `actor`, `source`, `delivery` | as in `TurnMeta` | meta |
+| `actor`, `delivery` | as in `TurnMeta` | meta |
 | `tools` | list of tool observations without summaries, when there are any | meta |
-| `external`, `candidates` | as in `TurnMeta`, when they say something | meta |
+| `source`, `external`, `candidates` | as in `TurnMeta`, when they say something | meta |
 | `host_ref/<i>` | a reference without its label | meta |
 | `message/<i>` | role, authority, speaker, observed time | meta |
 | `message/<i>/content/<j>` | one part | content |
@@ -19,7 +19,10 @@ from collections.abc import Iterator
 
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart
 from muniment.events.records import MetaBody, TurnContent, TurnMeta
+from muniment.events.turn import Source
 from muniment.kernel.canonical import encode, encode_plain, scan
+
+USUAL_SOURCE = Source()
 
 
 def meta_fields(body: MetaBody) -> Iterator[tuple[str, bytes]]:
@@ -29,8 +32,9 @@ def meta_fields(body: MetaBody) -> Iterator[tuple[str, bytes]]:
             yield label, encode_plain(getattr(body, label))
         return
     yield "actor", encode_plain(body.actor)
-    yield "source", encode_plain(body.source)
     yield "delivery", encode_plain(body.delivery)
+    if body.source != USUAL_SOURCE:
+        yield "source", encode_plain(body.source)
     if body.tools:
         yield "tools", encode_plain(body.tools)
     if body.external:

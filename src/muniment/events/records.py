@@ -75,13 +75,13 @@ class DeliveryRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class MessageHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A message without its words."""
+    """A message without its words. What is absent is the usual: the role's authority, the turn's speaker and time."""
 
     role: Role
-    authority: Authority
-    speaker_id: str
-    speaker_kind: str
-    observed_ms: int
+    authority: Authority | None = None
+    speaker_id: str | None = None
+    speaker_kind: str | None = None
+    observed_ms: int = 0
 
 
 class ToolRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -103,12 +103,12 @@ class ReferenceRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class TurnMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Who, where and how of a committed turn; it outlives the words."""
+    """Who, where and how of a committed turn; it outlives the words. `actor` has a subject; `attributed` says the rest."""
 
     actor: Attribution
-    source: Source
     delivery: DeliveryRecord
     messages: list[MessageHead]
+    source: Source = Source()
     tools: list[ToolRecord] = []
     host_refs: list[ReferenceRecord] = []
     external: bool = False

@@ -61,7 +61,7 @@ class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 class Attribution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Who is behind a turn: seven values that are never merged (BEHAVIOUR AC-01).
 
-    As handed over, each may be absent; `attributed` fills the absent ones.
+    Each may be absent; `attributed` fills the absent ones. `subject` is that of the turn and need not be said twice.
     """
 
     speaker_id: str | None = None
@@ -135,17 +135,20 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     candidates: list[str] = []
 
 
-def attributed(actor: Attribution | None, subject: SubjectId) -> Attribution:
+SUBJECT_SPEAKS = "subject"  # the kind of speaker when nobody else is named
+
+
+def attributed(actor: Attribution) -> Attribution:
     """Fill the absent values of an attribution: identities with the subject, the kind with "subject" (AC-02)."""
-    given = actor or Attribution()
+    subject = actor.subject
     return Attribution(
-        speaker_id=given.speaker_id or subject,
-        speaker_kind=given.speaker_kind or "subject",
-        subject=given.subject or subject,
-        acting_subject=given.acting_subject or subject,
-        mounted_subject=given.mounted_subject or subject,
-        agent_id=given.agent_id or subject,
-        trigger=given.trigger,
+        speaker_id=actor.speaker_id or subject,
+        speaker_kind=actor.speaker_kind or SUBJECT_SPEAKS,
+        subject=subject,
+        acting_subject=actor.acting_subject or subject,
+        mounted_subject=actor.mounted_subject or subject,
+        agent_id=actor.agent_id or subject,
+        trigger=actor.trigger,
     )
 
 

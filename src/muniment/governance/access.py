@@ -56,5 +56,6 @@ class Access(Struct, frozen=True, kw_only=True):
             raise AccessDenied(at="subject")
 
     def spelled(self) -> str:
-        """Return the rights as text that is equal for equal rights; cursors are bound to it."""
-        return "|".join([",".join(sorted(self.effects)), ",".join(sorted(self.views)), self.subject or ""])
+        """Return the rights as text that is equal for equal rights alone; cursors are bound to it."""
+        subject = "" if self.subject is None else f"={self.subject}"
+        return "|".join([",".join(sorted(self.effects)), ",".join(sorted(self.views)), subject])

@@ -15,12 +15,13 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.identity import check_name
 from muniment.events.message import DEFAULT_AUTHORITY, Message, Part, Role, ToolCallResponsePart, is_blank
 from muniment.events.records import DeliveryRecord, MessageHead, ReferenceRecord, ToolRecord, TurnMeta
-from muniment.events.turn import Attribution, Delivery, Turn, attributed
+from muniment.events.turn import Attribution, Delivery, Turn
 from muniment.governance.limits import Limits
 
 OBSERVED_MS_MAX = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
@@ -73,12 +74,11 @@ def admit(turn: Turn, limits: Limits, now_ms: int) -> Kept | Skip:
     ]
     if not kept:
         return skip
-    actor = attributed(turn.actor, turn.subject)
-    heads = [_head(message, actor, now_ms) for message, _ in kept]
+    heads = [_head(message) for message, _ in kept]
     return Kept(
         time_ms=max(now_ms, *(head.observed_ms for head in heads)),
         meta=TurnMeta(
-            actor=actor,
+            actor=_actor(turn),
             source=turn.source,
             delivery=DeliveryRecord(turn=turn.turn, status=turn.delivery),
             messages=heads,
@@ -102,15 +102,24 @@ def _says_something(parts: list[Part]) -> bool:
     return any(isinstance(part, ToolCallResponsePart) or not is_blank(part) for part in parts)
 
 
-def _head(message: Message, actor: Attribution, now_ms: int) -> MessageHead:
+def _actor(turn: Turn) -> Attribution:
+    given = turn.actor
+    if given is None:
+        return Attribution(subject=turn.subject)
+    if given.subject not in (None, turn.subject):
+        raise InvalidInput(at="actor.subject", problem="differs")
+    return replace(given, subject=turn.subject)
+
+
+def _head(message: Message) -> MessageHead:
     if not 0 <= message.observed_ms <= OBSERVED_MS_MAX:
         raise InvalidInput(at="messages.observed_ms", problem="out_of_range", limit=OBSERVED_MS_MAX)
     return MessageHead(
         role=message.role,
-        authority=message.authority or DEFAULT_AUTHORITY[message.role],
-        speaker_id=message.speaker_id or actor.speaker_id or "",
-        speaker_kind=message.speaker_kind or actor.speaker_kind or "",
-        observed_ms=message.observed_ms or now_ms,
+        authority=None if message.authority is DEFAULT_AUTHORITY[message.role] else message.authority,
+        speaker_id=message.speaker_id,
+        speaker_kind=message.speaker_kind,
+        observed_ms=message.observed_ms,
     )
 
 

@@ -14,9 +14,17 @@ from msgspec import UNSET, Struct, UnsetType
 
 from muniment.events.identity import TurnId, message_id
 from muniment.events.labels import part_label
-from muniment.events.message import Authority, Part, Role, ToolCallPart, is_blank
-from muniment.events.records import ReferenceRecord, TurnContent, TurnMeta
-from muniment.events.turn import Attribution, Delivery, HostReference, Source, ToolObservation
+from muniment.events.message import DEFAULT_AUTHORITY, Authority, Part, Role, ToolCallPart, is_blank
+from muniment.events.records import MessageHead, ReferenceRecord, TurnContent, TurnMeta
+from muniment.events.turn import (
+    SUBJECT_SPEAKS,
+    Attribution,
+    Delivery,
+    HostReference,
+    Source,
+    ToolObservation,
+    attributed,
+)
 from muniment.governance.lifecycle import Phase
 from muniment.governance.views import (
     SHOWS,
@@ -121,7 +129,7 @@ def judge(view: View, phase: Phase, meta: TurnMeta, content: TurnContent | None)
     parts: list[list[Reason | None]] = []
     answer = _answer(meta, content) if readable and content is not None else None
     for place, head in enumerate(meta.messages):
-        reason = gone or withheld_by_authority(view, head.authority)
+        reason = gone or withheld_by_authority(view, authority_of(head))
         inside: list[Reason | None] = []
         if reason is None and readable and content is not None:
             inside = [
@@ -139,6 +147,11 @@ def judge(view: View, phase: Phase, meta: TurnMeta, content: TurnContent | None)
     labels = [readable and ref.visibility in SHOWS_LABELS[view] for ref in meta.host_refs]
     origin = view in SHOWS_ORIGIN
     return Judgement(whole, parts, references, labels, origin, origin and readable)
+
+
+def authority_of(head: MessageHead) -> Authority:
+    """Return the authority of a message; one that says none has that of its role (BEHAVIOUR TR-06)."""
+    return head.authority or DEFAULT_AUTHORITY[head.role]
 
 
 def _answer(meta: TurnMeta, content: TurnContent) -> int | None:
@@ -162,7 +175,7 @@ def cut(record: TurnRecord, view: View) -> tuple[SliceTurn, list[RedactionItem]]
         phase=record.phase,
         delivery=meta.delivery.status,
         committed_ms=record.time_ms,
-        actor=meta.actor,
+        actor=attributed(meta.actor),
         messages=[_message(record, place, view, judged, items) for place in range(len(meta.messages))],
         host_refs=_references(record, view, judged, items) if meta.host_refs else [],
         source=meta.source if judged.origin else UNSET,
@@ -173,29 +186,30 @@ def cut(record: TurnRecord, view: View) -> tuple[SliceTurn, list[RedactionItem]]
 
 
 def _message(record: TurnRecord, place: int, view: View, judged: Judgement, items: list[RedactionItem]) -> SliceMessage:
-    head = record.meta.messages[place]
+    head, actor = record.meta.messages[place], record.meta.actor
+    authority = authority_of(head)
     turn = record.meta.delivery.turn
     name = message_id(TurnId(turn), place)
     whole, inside = judged.messages[place], judged.parts[place]
     shown: list[Part] | UnsetType = UNSET
     if whole is not None:
-        items.append(RedactionItem(turn=turn, message=name, reason=whole, authority=head.authority, view=view))
+        items.append(RedactionItem(turn=turn, message=name, reason=whole, authority=authority, view=view))
     elif record.content is not None:
         shown = record.content.parts[place]
         if any(inside):
             shown = [part for part, reason in zip(shown, inside, strict=True) if reason is None]
             items.extend(
-                RedactionItem(turn=turn, message=name, part=index, reason=reason, authority=head.authority, view=view)
+                RedactionItem(turn=turn, message=name, part=index, reason=reason, authority=authority, view=view)
                 for index, reason in enumerate(inside)
                 if reason is not None
             )
     return SliceMessage(
         id=name,
         role=head.role,
-        authority=head.authority,
-        speaker_id=head.speaker_id,
-        speaker_kind=head.speaker_kind,
-        observed_ms=head.observed_ms,
+        authority=authority,
+        speaker_id=head.speaker_id or actor.speaker_id or actor.subject or "",
+        speaker_kind=head.speaker_kind or actor.speaker_kind or SUBJECT_SPEAKS,
+        observed_ms=head.observed_ms or record.time_ms,
         redacted=whole is not None,
         parts=shown,
     )

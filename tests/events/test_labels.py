@@ -1,0 +1,166 @@
+"""Fields: which labels an event has, and the canonical bytes that stand under each."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from muniment.errors import NotCanonical
+from muniment.events.labels import content_fields, encode_part, meta_fields, part_label
+from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart
+from muniment.events.records import (
+    META_BODIES,
+    AliasRecorded,
+    ConversationOpened,
+    ExportGrant,
+    ExportIssued,
+    KeyRotated,
+    LifecycleRequest,
+    MetaBody,
+    SpaceOpened,
+    TurnContent,
+    TurnLifecycle,
+    TurnMeta,
+)
+from muniment.governance.admission import Kept, admit
+from muniment.governance.limits import Limits
+from muniment.kernel.canonical import DEPTH_MAX, encode, encode_plain
+from tests.turns import committed, json_values, parts, plain_turn, rich_turn
+
+LABEL = re.compile(r"[a-z_]+(/\d+(/[a-z_]+(/\d+)?)?)?", re.ASCII)
+
+SMALL_BODIES: list[MetaBody] = [
+    SpaceOpened(name="größe"),
+    ConversationOpened(channel="mail", conversation="talk"),
+    AliasRecorded(subject="ada", channel="mail", chat="7"),
+    TurnLifecycle(request=LifecycleRequest(reason="asked", requester="ada", requested_ms=7)),
+    KeyRotated(version=2),
+    ExportIssued(export=ExportGrant(view="export", recipient="court")),
+]
+
+
+def kept_of_rich() -> tuple[TurnMeta, TurnContent]:
+    kept = admit(rich_turn(), Limits(), 1000)
+    assert isinstance(kept, Kept)
+    return kept.meta, TurnContent(parts=kept.parts, digest=b"", summaries=kept.summaries, labels=kept.labels)
+
+
+def fields_of(meta: TurnMeta, content: TurnContent) -> list[tuple[str, bytes]]:
+    return [*meta_fields(meta), *content_fields(content)]
+
+
+def test_a_turn_has_the_fields_that_the_table_names() -> None:
+    """Every label of the theory of operation, from a turn that has a value everywhere."""
+    meta, content = kept_of_rich()
+    assert sorted(label for label, _ in meta_fields(meta)) == sorted(
+        ["actor", "candidates", "delivery", "external", "source", "tools"]
+        + [f"host_ref/{place}" for place in range(5)]
+        + [f"message/{place}" for place in range(7)]
+    )
+    counts = [1, 1, 2, 1, 1, 1, 4]
+    assert sorted(label for label, _ in content_fields(content)) == sorted(
+        ["tools/0/summary"]
+        + [f"host_ref/{place}/label" for place in range(5)]
+        + [part_label(place, index) for place, count in enumerate(counts) for index in range(count)]
+    )
+
+
+def test_a_turn_that_says_little_has_few_fields() -> None:
+    """Absent observations, flags, candidates and labels make no field."""
+    kept = admit(plain_turn(1), Limits(), 1000)
+    assert isinstance(kept, Kept)
+    content = TurnContent(parts=kept.parts, digest=b"", labels=[None])
+    assert [label for label, _ in fields_of(kept.meta, content)] == [
+        "actor", "source", "delivery", "message/0", "message/1", "message/0/content/0", "message/1/content/0",
+    ]  # fmt: skip
+
+
+def test_nothing_that_somebody_wrote_is_in_the_meta_cell() -> None:
+    """Parts, summaries and labels of references die with the content cell; nothing in `meta` repeats them."""
+    meta, _ = kept_of_rich()
+    public = b"".join(value for _, value in meta_fields(meta)).decode()
+    for word in ["words", "argument", "response", "label of", "bytes"]:
+        assert word not in public
+
+
+@given(committed())
+def test_labels_are_plain_and_no_two_fields_share_one(bodies: tuple[TurnMeta, TurnContent]) -> None:
+    """Labels are ASCII, spelt without escapes, and injective over a turn."""
+    labels = [label for label, _ in fields_of(*bodies)]
+    assert len(set(labels)) == len(labels)
+    assert all(LABEL.fullmatch(label) and label.isascii() for label in labels)
+
+
+@given(committed())
+def test_every_field_is_the_canonical_form_of_its_value(bodies: tuple[TurnMeta, TurnContent]) -> None:
+    """RFC 8785: reading the bytes of a field and encoding them again gives the same bytes."""
+    meta, content = bodies
+    for _, value in fields_of(meta, content):
+        assert encode(json.loads(value)) == value
+    read = {label: json.loads(value) for label, value in fields_of(meta, content)}
+    assert [read[f"message/{place}"] for place in range(len(meta.messages))] == msgspec.to_builtins(meta.messages)
+
+
+@given(parts)
+def test_a_part_is_encoded_as_any_json_value_would_be(part: Part) -> None:
+    """Fast road and wide road give the bytes of the general encoder: floats, foreign keys and all."""
+    assert encode_part(part) == encode(msgspec.to_builtins(part))
+
+
+@given(json_values)
+def test_arguments_and_results_keep_whatever_a_tool_was_given(value: Any) -> None:
+    """Any JSON value comes back out of its field as it went in (a large whole float as the integer it is)."""
+    call = ToolCallPart(name="look", id="1", arguments=value)
+    response = ToolCallResponsePart(response=value)
+    assert encode(json.loads(encode_part(call)).get("arguments")) == encode(value)
+    assert encode(json.loads(encode_part(response)).get("response")) == encode(value)
+
+
+def test_members_stand_in_the_order_of_their_names_also_the_type() -> None:
+    """`type` sorts before `uri`: the tag is a member like any other."""
+    assert encode_part(UriPart(uri="u", modality="m")) == b'{"modality":"m","type":"uri","uri":"u"}'
+    assert (
+        encode_part(ToolCallPart(name="n", arguments={"ü": 1.0}))
+        == '{"arguments":{"ü":1},"name":"n","type":"tool_call"}'.encode()
+    )
+    assert (
+        encode_part(ToolCallResponsePart(id="1", response=0.5))
+        == b'{"id":"1","response":0.5,"type":"tool_call_response"}'
+    )
+    assert (
+        encode_part(ToolCallPart(id="1", name="n", arguments=1e30))
+        == b'{"arguments":1e+30,"id":"1","name":"n","type":"tool_call"}'
+    )
+    assert encode_part(ToolCallResponsePart(response=1e30)) == b'{"response":1e+30,"type":"tool_call_response"}'
+
+
+@pytest.mark.parametrize("value", [float("nan"), [float("inf")], {"a": 2**64}, {1: 2}, b"x"], ids=repr)
+def test_a_value_without_canonical_form_is_refused_as_a_field(value: Any) -> None:
+    for part in (ToolCallPart(name="look", arguments=value), ToolCallResponsePart(response=value)):
+        with pytest.raises(NotCanonical):
+            encode_part(part)
+
+
+def test_a_value_nested_beyond_the_limit_is_refused_as_a_field() -> None:
+    deep: Any = "bottom"
+    for _ in range(DEPTH_MAX + 1):
+        deep = [deep]
+    with pytest.raises(NotCanonical) as refused:
+        encode_part(ToolCallPart(name="look", arguments=deep))
+    assert refused.value.problem == "too_deep"
+
+
+@pytest.mark.parametrize("body", SMALL_BODIES, ids=lambda body: type(body).__name__)
+def test_the_other_kinds_have_one_field_for_each_member(body: MetaBody) -> None:
+    fields = dict(meta_fields(body))
+    assert {label: json.loads(value) for label, value in fields.items()} == msgspec.to_builtins(body)
+    assert all(encode_plain(json.loads(value)) == value for value in fields.values())
+
+
+def test_every_kind_of_event_is_looked_at_here() -> None:
+    assert {type(body) for body in SMALL_BODIES} | {TurnMeta} == set(META_BODIES.values())
