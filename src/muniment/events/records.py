@@ -103,7 +103,7 @@ class ReferenceRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class TurnMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Who, where and how of a committed turn; it outlives the words. `actor` has a subject; `attributed` says the rest."""
+    """Who, where and how of a committed turn; it outlives the words. `attributed` fills in the actor."""
 
     actor: Attribution
     delivery: DeliveryRecord

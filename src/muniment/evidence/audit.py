@@ -39,8 +39,8 @@ class Audit:
         """The frontier over the headers so far."""
         return self._frontier
 
-    def take(self, header: bytes, leaf: bytes) -> tuple[headers.Header, list[Node]]:
-        """Audit the next event; return its header and the nodes that it completed, to compare with what is stored."""
+    def take(self, header: bytes, leaf: bytes) -> list[Node]:
+        """Audit the next event; return the nodes that it completed, to compare with what is stored."""
         at = f"position {self._frontier.size}"
         try:
             parsed = headers.parse(header)
@@ -53,7 +53,7 @@ class Audit:
         except Refused as refused:
             raise Corrupt(at=at, problem=refused.code) from None
         self._frontier, nodes = extend(self._frontier, [leaf])
-        return parsed, nodes
+        return nodes
 
     def checkpoint(self, checkpoint: Checkpoint) -> None:
         """Compare a checkpoint of exactly the size that has been audited so far."""

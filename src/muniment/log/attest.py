@@ -21,14 +21,17 @@ from typing import NamedTuple
 
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, RolledBack
+from muniment.events.records import EventKind
 from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
+from muniment.evidence.header import Header
 from muniment.evidence.notes import Signer, origin_of
 from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint
+from muniment.log.headers import unpack
 from muniment.log.ledger import Ledger, Writer
-from muniment.log.port import Reader
+from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader
 
 AUDIT_PROGRESS_EVENTS = 1000
 
@@ -124,6 +127,7 @@ def _replayed(ledger: Ledger, reader: Reader, base: Frontier, head: Frontier) ->
         if row.position != position:
             raise Corrupt(at=f"position {position}", problem="rows_missing")
         ledger.keys_of(row)
+        ledger.header(row)
         leaves.append(row.leaf)
     return extend(base, leaves)[0]
 
@@ -141,11 +145,10 @@ def audit(
     head = reader.frontier()
     checkpoints = {row.size: row.note for row in reader.checkpoints()}
     for row in reader.events(0, head.size - 1):
-        header, nodes = run.take(row.header, row.leaf)
-        columns = (row.position, row.stream, row.seq, row.kind, row.time)
-        if columns != (header.pos, header.stream, header.seq, header.kind, header.t):
+        header, exact = unpack(row, log)
+        if not _says(header, row):
             raise Corrupt(at=f"position {row.position}", problem="columns")
-        _check_nodes(reader, nodes)
+        _check_nodes(reader, run.take(exact, row.leaf))
         note = checkpoints.pop(run.frontier.size, None)
         if note is not None:
             run.checkpoint(_signed(note, key))
@@ -154,6 +157,16 @@ def audit(
     if checkpoints:
         raise Corrupt(at="checkpoint", problem="size", limit=head.size, found=max(checkpoints))
     return run.finish(head)
+
+
+def _says(header: Header, row: EventRow) -> bool:
+    """Tell whether a header says of its event what the two columns say that are not part of it."""
+    turn = header.refs.get("turn")
+    if row.turn_seq is not None:
+        return row.turn_seq == turn and row.target_seq is None
+    if "through" in header.refs and row.kind == EventKind.TURN_LIFECYCLE:
+        return row.target_seq == WHOLE_CONVERSATION
+    return row.target_seq == turn
 
 
 def _signed(note: str, key: VerifierKey) -> Checkpoint:

@@ -61,10 +61,16 @@ class Place:
 
     def make_file(self) -> None:
         """Make an empty file that only its owner may read, unless there is one."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
+        try:
+            for directory in reversed(self.path.parents):
+                if not directory.exists():
+                    directory.mkdir(mode=0o700, exist_ok=True)
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             self.flush_directory()
+        except FileExistsError:
+            pass  # opening it will tell whether it is a log
+        except OSError as error:
+            raise fault_of(error) from None
 
     def open(self) -> apsw.Connection:
         """Return a connection to a log of the newest version."""

@@ -1,9 +1,11 @@
-"""What SQLite complains of, in our words. The one table from its errors to ours.
+"""What SQLite complains of, in our words. The tables from its errors, and those of the system, to ours.
 
 Texts of SQLite are dropped: they may quote what is stored. Only the class of an error is looked at.
 """
 
 from __future__ import annotations
+
+import errno
 
 import apsw
 import msgspec
@@ -42,15 +44,21 @@ FAULTS: dict[type[Exception], type[MunimentError]] = {
     msgspec.ValidationError: Corrupt,
 }
 
+OS_FAULTS: dict[int | None, type[MunimentError]] = {
+    errno.ENOSPC: StoreFull,
+    errno.EDQUOT: StoreFull,
+    errno.EROFS: StoreReadOnly,
+    errno.EACCES: StoreReadOnly,
+    errno.EPERM: StoreReadOnly,
+}
+
 # What is kept from everybody who shares a transaction, and what makes a connection untrustworthy.
 PRIVATE = (Conflict,)
 POISONOUS = (StoreFault, Corrupt)
 
 
 def fault_of(error: Exception) -> MunimentError:
-    """Return our error for one of `STORE_ERRORS`; what the table does not name is a fault of the disk."""
-    return FAULTS.get(type(error), StoreFault)(problem=_word(error))
-
-
-def _word(error: Exception) -> str | None:
-    return "disk" if isinstance(error, apsw.IOError) else None
+    """Return our error for one of `STORE_ERRORS` or an `OSError`; what no table names is a fault of the disk."""
+    if isinstance(error, OSError):
+        return OS_FAULTS.get(error.errno, StoreFault)()
+    return FAULTS.get(type(error), StoreFault)()

@@ -27,7 +27,8 @@ from msgspec.structs import asdict, replace
 from muniment.crypto.cell import BUNDLE_BODY_AT, CellKey, SpaceKey, open_cell, seal_cell, unwrap_bundle, wrap_bundle
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, KeyMissing
-from muniment.events.cells import SEED_BYTES, pack, unpack_content, unpack_meta
+from muniment.events.cells import SEED_BYTES, unpack_content, unpack_meta
+from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import EventKind, MetaBody, TurnContent
 from muniment.evidence.header import Header, commit_fields, encode
@@ -35,11 +36,13 @@ from muniment.evidence.tree import Frontier, extend
 from muniment.evidence.verifier import leaf_hash
 from muniment.kernel.digest import b64url, keyed_digest
 from muniment.kernel.sources import Entropy
+from muniment.log.headers import pack, unpack
 from muniment.log.port import EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
 META, CONTENT = 0, 1
 SPACE_STREAM = 0
 HEAD_TAG_BYTES = 16
+NAME_DIGEST_BYTES = 16
 CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
 
 KEY_ID_BYTES, KEY_BYTES, NONCE_BYTES = 4, 32, 12
@@ -102,11 +105,11 @@ def draft(
     )
     nonces = tuple(chance[at : at + NONCE_BYTES] for at in range(keys_at, len(chance), NONCE_BYTES))
     fields = commit_fields(seeds[META], meta_fields(meta))
-    cells = [pack(seeds[META], meta)]
+    cells = [pack_cell(seeds[META], meta)]
     if content is not None:
         body, encoded = content
         fields.update(commit_fields(seeds[CONTENT], encoded))
-        cells.append(pack(seeds[CONTENT], body))
+        cells.append(pack_cell(seeds[CONTENT], body))
     return Draft(kind, time_ms, reason, fields, tuple(cells), keys, nonces)
 
 
@@ -169,21 +172,19 @@ class Writer:
         seq = head.seq + 1
         turns = head.turns + (messages is not None)
         turn_seq = turns if messages is not None else None
-        header = encode(
-            Header(
-                fields=event.fields,
-                kind=event.kind,
-                log=self._ledger.log,
-                pos=position,
-                prev=b64url(head.leaf) if head.leaf else None,
-                reason=event.reason,
-                refs={"turn": turns} if turn_seq is not None else refs or {},
-                seq=seq,
-                stream=stream,
-                t=event.time_ms,
-            )
+        header = Header(
+            fields=event.fields,
+            kind=event.kind,
+            log=self._ledger.log,
+            pos=position,
+            prev=b64url(head.leaf) if head.leaf else None,
+            reason=event.reason,
+            refs={"turn": turns} if turn_seq is not None else refs or {},
+            seq=seq,
+            stream=stream,
+            t=event.time_ms,
         )
-        leaf = leaf_hash(header)
+        leaf = leaf_hash(encode(header))
         bare = EventRow(
             position=position,
             stream=stream,
@@ -193,7 +194,7 @@ class Writer:
             target_seq=target,
             time=event.time_ms,
             leaf=leaf,
-            header=header,
+            header=pack(header),
         )
         cells = [seal_cell(event.keys[cls], event.nonces[cls], cell, leaf, cls) for cls, cell in enumerate(event.cells)]
         bundle = wrap_bundle(self.space_key, event.nonces[-1], dict(enumerate(event.keys)), leaf, place_of(bare))
@@ -270,15 +271,17 @@ class Ledger:
             yield reader
 
     def keys_of(self, row: SealedRow) -> dict[int, CellKey]:
-        """Return the keys of a row's cells, having proved its header and every column, or raise `Corrupt`."""
-        if leaf_hash(row.header) != row.leaf:
-            raise Corrupt(at=f"position {row.position}", problem="header")
+        """Return the keys of a row's cells, having proved its leaf and every column, or raise `Corrupt`."""
         if row.bundle is None:
             raise KeyMissing(at=f"position {row.position}")
         try:
             return unwrap_bundle(self.keys, row.bundle, row.leaf, place_of(row))
         except Corrupt as corrupt:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+
+    def header(self, row: EventRow) -> tuple[Header, bytes]:
+        """Return the header of a row and its exact bytes, held against the leaf."""
+        return unpack(row, self.log)
 
     def open(self, row: SealedRow) -> Opened:
         """Return a row with its meta body."""
@@ -336,7 +339,7 @@ class Ledger:
 
     def name_digest(self, purpose: str, *parts: str) -> bytes:
         """Return the keyed digest under which something is found again by its names."""
-        return keyed_digest(self.keys.index_key, purpose, *parts)
+        return keyed_digest(self.keys.index_key, purpose, *parts)[:NAME_DIGEST_BYTES]
 
 
 def is_rewrapped(bundle: bytes, key: SpaceKey) -> bool:

@@ -36,7 +36,7 @@ BATCH_SEALED_MAX = 64  # the same for rows with cells, which may be large
 
 
 class EventRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
-    """An event as it is ordered and found: the columns in clear and the exact bytes of its header.
+    """An event as it is ordered and found: the columns in clear and its header at rest.
 
     `seq` is the place in the stream, `turn_seq` the place of a turn among the turns of the stream (both dense from 1).
     `target_seq` is the turn that a later event speaks of, or `WHOLE_CONVERSATION`. `time` is UTC milliseconds.

@@ -1,9 +1,9 @@
 """The transcript fold: a conversation as its log has it, turn by turn.
 
-The state of a turn is `fold(commit event, later events that target it)`. A page is one range read of turns; the steps that
-were taken on a conversation are few, are read once, and are kept by stream (decision 0008). Before anything of a stream
-is believed its head is proved; the number of turns and of changes in it tells when a row is missing, so that the deletion
-of a mask shows as corruption and never as an unmasked turn.
+The state of a turn is `fold(commit event, later events that target it)`. A page is one range read of turns; the steps
+that were taken on a conversation are few, are read once, and are kept by stream (decision 0008). Before anything of a
+stream is believed its head is proved; the number of turns and of changes in it tells when a row is missing, so that
+the deletion of a mask shows as corruption and never as an unmasked turn.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import NamedTuple
 from muniment.errors import Corrupt
 from muniment.events.identity import ConversationKey
 from muniment.events.records import ConversationOpened, EventKind, Transition, TurnMeta
-from muniment.evidence.header import parse
 from muniment.governance.lifecycle import Phase, Step, phase_of
 from muniment.governance.slices import TurnRecord
 from muniment.log.ledger import Ledger, Opened
@@ -79,7 +78,9 @@ class Transcript:
         rows: list[SealedRow] = []
         while limit is None or len(rows) < limit:
             batch = reader.of_kind(
-                EventKind.CONVERSATION_OPENED, after, NAMES_BATCH if limit is None else min(NAMES_BATCH, limit - len(rows))
+                EventKind.CONVERSATION_OPENED,
+                after,
+                NAMES_BATCH if limit is None else min(NAMES_BATCH, limit - len(rows)),
             )
             if not batch:
                 break
@@ -135,7 +136,7 @@ class Transcript:
 
     def _step(self, row: SealedRow) -> Step:
         self._ledger.keys_of(row)
-        header = parse(row.header)
+        header, _ = self._ledger.header(row)
         assert header.reason is not None, "a change names its transition"
         turn = header.refs.get("turn")
         if turn is not None:

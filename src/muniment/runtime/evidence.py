@@ -12,7 +12,7 @@ from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind, ExportGrant, ExportIssued, TurnMeta
 from muniment.evidence import verifier
 from muniment.evidence.bundle import BundleHead, bundle, event_line
-from muniment.evidence.header import commit, disclose, parse
+from muniment.evidence.header import Header, commit, disclose
 from muniment.evidence.receipt import receipt
 from muniment.evidence.tree import inclusion_proof, multiproof
 from muniment.evidence.verifier import Refused, VerifierKey
@@ -170,7 +170,7 @@ class Evidence(Group):
             if stream is None:
                 raise EvidenceMissing(at="conversation")
             head = space.transcript.head(reader, stream)
-            through = _through(reader, issued) if issued is not None else head.seq
+            through = _through(space, reader, issued) if issued is not None else head.seq
             text, events = self._bundled(reader, stream, through, view, issued, signed)
         return Document(
             media_type=BUNDLE_TYPE,
@@ -279,17 +279,17 @@ class Evidence(Group):
             certificate = reader.sealed(issued)
             assert certificate is not None, "the certificate was just made durable"
             positions.append(issued)
-            events.append(event_line(certificate.header, {}))
+            events.append(event_line(space.ledger.header(certificate)[1], {}))
         size = signed.checkpoint.size
         head = BundleHead(log=space.ledger.log, size=size, streams={stream: through}, view=view)
         lines = bundle(head, events, multiproof(reader, positions, size), signed.note)
         return b"".join(lines).decode(), len(events)
 
 
-def _through(reader: Reader, issued: int) -> int:
+def _through(space: Space, reader: Reader, issued: int) -> int:
     row = reader.sealed(issued)
     assert row is not None, "the certificate was just made durable"
-    return parse(row.header).refs["through"]
+    return space.ledger.header(row)[0].refs["through"]
 
 
 def _own_key(reader: Reader) -> str:
@@ -330,12 +330,13 @@ def _placed_lines(
         expected += 1
         opened = space.ledger.open(row)
         phase = phase_of(row.turn_seq, steps) if row.turn_seq is not None else Phase.ACTIVE
-        yield row, event_line(row.header, _disclosures(space, opened, phase, view))
+        header, exact = space.ledger.header(row)
+        yield row, event_line(exact, _disclosures(space, opened, header, phase, view))
     if expected != last + 1:
         raise Corrupt(at=f"stream {stream}", problem="events_missing", limit=last, found=expected - 1)
 
 
-def _disclosures(space: Space, opened: Opened, phase: Phase, view: View) -> dict[str, str]:
+def _disclosures(space: Space, opened: Opened, header: Header, phase: Phase, view: View) -> dict[str, str]:
     """Return the disclosures of an event by label; each is held against the commitment that the header made."""
     meta, content, shown = opened.meta, None, None
     if isinstance(meta, TurnMeta):
@@ -352,12 +353,11 @@ def _disclosures(space: Space, opened: Opened, phase: Phase, view: View) -> dict
         shown = disclosed_labels(record, view)
     elif view is not View.RAW_OWNER and not _is_public(opened.row.kind, view):
         shown = set()
-    committed = parse(opened.row.header).fields
     disclosures: dict[str, str] = {}
     for seed, label, value in space.ledger.disclosable(opened, content):
         if shown is None or label in shown:
             disclosure = disclose(seed, label, value)
-            if commit(disclosure) != committed.get(label):
+            if commit(disclosure) != header.fields.get(label):
                 raise Corrupt(at=f"position {opened.row.position}", problem="commitment")
             disclosures[label] = disclosure
     return disclosures

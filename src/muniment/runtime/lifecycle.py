@@ -24,7 +24,6 @@ from muniment.events.records import (
 )
 from muniment.events.turn import HostReference
 from muniment.evidence.bundle import event_line
-from muniment.evidence.header import parse
 from muniment.evidence.receipt import receipt as tlog_proof
 from muniment.evidence.tree import inclusion_proof
 from muniment.governance.access import Effect
@@ -169,7 +168,7 @@ class Lifecycle(Group):
             entries = []
             for row in reader.changes(stream, 0):
                 opened = space.ledger.open(row)
-                header, meta = parse(row.header), opened.meta
+                (header, exact), meta = space.ledger.header(row), opened.meta
                 assert isinstance(meta, TurnLifecycle), "changes of this release are lifecycle events"
                 one = header.refs.get("turn")
                 first, last = (one, one) if one is not None else (1, header.refs["through"])
@@ -191,7 +190,7 @@ class Lifecycle(Group):
                         requester=meta.request.requester,
                         requested_ms=meta.request.requested_ms,
                         content_left=left,
-                        proof=tlog_proof(event_line(row.header, {}), row.position, proof, signed.note),
+                        proof=tlog_proof(event_line(exact, {}), row.position, proof, signed.note),
                     )
                 )
         return Receipts(entries=entries)
@@ -303,7 +302,7 @@ class Asking:
             exports = [
                 found.position
                 for found in reader.of_kind(EventKind.EXPORT_ISSUED, -1, space.limits.report_items_max)
-                if parse(found.header).refs.get("stream") == row.stream
+                if space.ledger.header(found)[0].refs.get("stream") == row.stream
             ]
             proof = inclusion_proof(reader, position, signed.checkpoint.size)
         return ErasureReceipt(
@@ -327,7 +326,7 @@ class Asking:
                 "blocks that the file system or the disk keeps of overwritten key files",
                 *(f"the certified export issued at position {issued}" for issued in exports),
             ],
-            proof=tlog_proof(event_line(row.header, {}), position, proof, signed.note),
+            proof=tlog_proof(event_line(space.ledger.header(row)[1], {}), position, proof, signed.note),
         )
 
     # --- reporting ----------------------------------------------------------------------------------------------------

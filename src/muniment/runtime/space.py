@@ -17,7 +17,6 @@ from muniment.crypto.cell import SpaceKey, rewrap_bundle
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, MunimentError, RolledBack
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, Transition
-from muniment.evidence.header import parse
 from muniment.evidence.pin import Pin
 from muniment.governance.limits import Limits
 from muniment.kernel.sources import Sources
@@ -184,7 +183,7 @@ class Space:
         while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, HEAL_BATCH):
             after = rows[-1].position
             for row in rows:
-                header = parse(row.header)
+                header, _ = self.ledger.header(row)
                 if header.reason != Transition.DELETE_RAW:
                     continue
                 turn = header.refs.get("turn")
