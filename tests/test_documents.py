@@ -73,8 +73,9 @@ def test_a_document_that_shows_something_false_is_refused(tmp_path: Path) -> Non
     assert list(documents.languages(page)) == ["python", "python", "console"]
 
 
-def test_a_docstring_that_shows_something_false_is_refused(tmp_path: Path) -> None:
-    module = tmp_path / "example.py"
+def test_a_docstring_that_shows_something_false_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    module = tmp_path / "shown_by_a_docstring.py"
     module.write_text('"""Example.\n\n>>> 1 + 1\n2\n>>> 1 + 1\n3\n"""\n')
     true, false = documents.docstring_examples(module)
     true.evaluate()
