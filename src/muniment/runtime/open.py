@@ -13,7 +13,6 @@ from msgspec import Struct
 from muniment.crypto.root import LocalRoot, RootKey
 from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.store import open_keys
-from muniment.errors import StoreMissing
 from muniment.events.identity import SpaceName, check_name
 from muniment.evidence.pin import FilePin, Pin
 from muniment.governance.access import Access
@@ -77,10 +76,11 @@ def open(  # noqa: A001 - muniment.open() is what a newcomer types
 
 
 def inspect(store: str | Path | None = None, *, options: Options = DEFAULTS) -> Runtime:
-    """Open a store without its key: audit and verification work, everything else raises `key.unavailable`."""
+    """Open a store without its key: audit and verification work, everything else raises `key.unavailable`.
+
+    Nothing of the store is touched before an operation needs it; verification needs none at all.
+    """
     directory = Path(store) if store is not None else settings().store
-    if not directory.is_dir():
-        raise StoreMissing(at="store")
     sources = options.sources or system_sources()
     home = Home(directory, None, sources, SqliteStore, pin=None, limits=options.limits)
     return Runtime(Desk(home=home, opened=None, access=Access(), progress=options.progress))

@@ -37,10 +37,14 @@ class Document(Struct, frozen=True, kw_only=True):
 
 
 class Operation(Struct, frozen=True, kw_only=True):
-    """An operation as the catalogue lists it. `request` is a struct of its parameters, `report` the type it returns."""
+    """An operation as the catalogue lists it. `request` is a struct of its parameters, `report` the type it returns.
+
+    `method` is the attribute of the group; it differs from `name` where that is a word of the language.
+    """
 
     group: str
     name: str
+    method: str
     effect: Effect
     keyless: bool
     summary: str
@@ -120,6 +124,7 @@ def operations_of(group: type[Group]) -> Iterator[Operation]:
         yield Operation(
             group=group.name,
             name=name.rstrip("_"),
+            method=name,
             effect=effect,
             keyless=keyless,
             summary=first,
@@ -127,3 +132,9 @@ def operations_of(group: type[Group]) -> Iterator[Operation]:
             request=_request(method),
             report=typing.get_type_hints(method)["return"],
         )
+
+
+def perform(group: Group, operation: Operation, request: Struct) -> Any:
+    """Run an operation of a noun group with a request that is of its type; return its report."""
+    given = {field: getattr(request, field) for field in request.__struct_fields__}
+    return getattr(group, operation.method)(**given)
