@@ -1,0 +1,75 @@
+"""The project's own gate by hand: `python -m replay bench ...` and `python -m replay drill ...`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+
+import msgspec
+
+REPORT = Path(__file__).parent / "BENCH.md"
+
+
+def main() -> int:
+    """Run a command; return its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m replay", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    _bench_arguments(commands.add_parser("bench", help="measure the figures, beside the floor and the peers"))
+    _drill_arguments(commands.add_parser("drill", help="break things on purpose and look what is lost"))
+    given = parser.parse_args()
+    logging.getLogger("muniment").setLevel(logging.ERROR)  # keys of scratch stores need no backup
+    return _bench(given) if given.command == "bench" else _drill(given)
+
+
+def _bench_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure; everything when left out")
+    parser.add_argument("--peers", action="store_true", help="measure the peers that are installed, too")
+    parser.add_argument("--quick", action="store_true", help="see that it runs; too short for figures")
+    parser.add_argument("--million", action="store_true", help="grow to 1,000,000 turns as well")
+    parser.add_argument("--out", type=Path, help=f"where to write the report (all figures: {REPORT.name})")
+    parser.add_argument("--json", type=Path, help="where to write the figures for machines")
+    parser.add_argument("--scratch", type=Path, help="where to write stores; decides which disk is measured")
+
+
+def _drill_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", choices=("kill9", "canary", "writers"))
+    parser.add_argument("--n", type=int, help="how many kills, canaries or turns of each writer")
+    parser.add_argument("--seed", type=int, default=1, help="chance of the drill, to repeat one")
+
+
+def _bench(given: argparse.Namespace) -> int:
+    from replay.bench.report import markdown, told  # noqa: PLC0415 - a drill needs none of it
+    from replay.bench.run import NAMES, Order, run  # noqa: PLC0415 - as above
+
+    unknown = set(given.names) - set(NAMES)
+    if unknown:
+        print(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(NAMES)}", file=sys.stderr)
+        return 2
+    order = Order(
+        names=tuple(given.names) or NAMES,
+        peers=given.peers,
+        quick=given.quick,
+        million=given.million,
+        scratch=given.scratch,
+    )
+    result = run(order, lambda figure: print(told(figure), flush=True))
+    out = given.out or (None if given.names or given.quick else REPORT)
+    if out is not None:
+        out.write_text(markdown(result))
+    if given.json is not None:
+        given.json.write_bytes(msgspec.json.format(msgspec.json.encode(result)))
+    return 0
+
+
+def _drill(given: argparse.Namespace) -> int:
+    from replay.drills import DRILLS  # noqa: PLC0415 - a benchmark needs none of it
+
+    outcome = DRILLS[given.name](given.n, given.seed)
+    print(outcome.line())
+    return 0 if outcome.passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

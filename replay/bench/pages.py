@@ -1,0 +1,172 @@
+"""Reading: pages by view, the whole history, the room it takes, opening; at each size of one growing conversation."""
+
+from __future__ import annotations
+
+import json
+import resource
+import time
+from functools import partial
+from math import ceil
+
+from muniment.governance.views import View
+from replay.bench.contestants import CONVERSATION, PAGE_TURNS, PlainRows, opened
+from replay.bench.figures import Figure, at_least, at_most
+from replay.bench.scene import Grown, Inside, Measured, Measuring
+from replay.measure import percentile, spread, timed
+from replay.words import Words, key_of, plain
+
+PAGE_MS_MAX = 1.0
+PAGES_MIN = 200  # measured of each view
+REPLAY_EVENTS_MIN = 40_000
+STEP_TURNS = 500
+SIZE_RATIO_MAX = 1.6
+OPENINGS = 5
+
+
+def pages(grown: Grown) -> Measuring:
+    """Time pages from all over the history under each view."""
+    for view in View:
+        cursors = _cursors(grown, view)
+        cpu = time.process_time()
+        walls = _timed_pages(grown, view, cursors)
+        cpu = (time.process_time() - cpu) * 1000 / len(walls)
+        median = percentile(walls, 0.5)
+        yield Measured(
+            Figure(
+                subject="page",
+                what=f"page of {PAGE_TURNS} turns, {view}, at {grown.turns:,} turns: p50",
+                target=f"<= {PAGE_MS_MAX} ms",
+                measured=f"{median:.2f} ms",
+                met=at_most(median, PAGE_MS_MAX),
+                note=f"p5 {percentile(walls, 0.05):.2f}, p95 {percentile(walls, 0.95):.2f}, CPU {cpu:.2f} ms",
+            ),
+            partial(_timed_pages, grown, view, cursors),
+        )
+
+
+def _timed_pages(grown: Grown, view: View, cursors: list[str | None]) -> list[float]:
+    """Return the milliseconds that each page took."""
+    walls = []
+    for cursor in cursors * ceil(PAGES_MIN / len(cursors)):
+        start = time.perf_counter()
+        page = grown.runtime.transcripts.replay(key_of(CONVERSATION), view, PAGE_TURNS, cursor)
+        walls.append((time.perf_counter() - start) * 1000)
+        assert len(page.turns) == PAGE_TURNS, "only whole pages are compared"
+    return walls
+
+
+def _cursors(grown: Grown, view: View) -> list[str | None]:
+    """Return the cursors of a walk through the whole history in the largest steps."""
+    found: list[str | None] = []
+    more, cursor = True, None
+    while more:
+        found.append(cursor)
+        page = grown.runtime.transcripts.replay(key_of(CONVERSATION), view, STEP_TURNS, cursor)
+        more, cursor = page.has_more, page.next_cursor
+    return found
+
+
+def whole(grown: Grown) -> Measuring:
+    """Replay everything: through the front door, and the fold alone."""
+    before = _resident_mib()
+    cpu = time.process_time()
+    _cursors(grown, View.RAW_OWNER)
+    cpu = time.process_time() - cpu
+    grew = _resident_mib() - before
+    rate = grown.turns / cpu
+    yield Measured(
+        Figure(
+            subject="replay",
+            what=f"full replay of {grown.turns:,} turns, decrypted, folded, as raw_owner sees them",
+            target=f">= {REPLAY_EVENTS_MIN:,} events per CPU-second",
+            measured=f"{rate:,.0f} events per CPU-second",
+            met=at_least(rate, REPLAY_EVENTS_MIN),
+            note=f"in pages of {STEP_TURNS} turns; the process grew by {grew:.0f} MiB",
+        ),
+        partial(_cursors, grown, View.RAW_OWNER),
+    )
+    inside = grown.inside()
+    cpu = time.process_time()
+    folded = _folded(grown, inside)
+    rate = folded / (time.process_time() - cpu)
+    inside.store.close()
+    yield Measured(
+        Figure(
+            subject="replay",
+            what="the same, the fold alone: decrypted turns without cutting them for a view",
+            measured=f"{rate:,.0f} events per CPU-second",
+        )
+    )
+
+
+def _folded(grown: Grown, inside: Inside) -> int:
+    folded = 0
+    with inside.store.reader() as reader:
+        stream = inside.transcript.stream_of(reader, key_of(CONVERSATION))
+        assert stream is not None, "the conversation was grown"
+        head = inside.transcript.head(reader, stream)
+        for first in range(1, grown.turns + 1, STEP_TURNS):
+            last = min(grown.turns, first + STEP_TURNS - 1)
+            folded += len(inside.transcript.page(reader, head, first, last, lambda _phase, _meta: True))
+    return folded
+
+
+def _resident_mib() -> float:
+    """Return the most memory that this process ever had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def room(grown: Grown) -> Measuring:
+    """Compare the room on the disk, closed, with the same turns as plain JSON."""
+    grown.runtime.close()
+    ours = sum(path.stat().st_size for path in (grown.directory / "store").rglob("*") if path.is_file())
+    grown.runtime = opened(grown.directory)
+    rows, lines = _plain_room(grown)
+    ratio = ours / rows
+    yield Measured(
+        Figure(
+            subject="size",
+            what=f"size on disk of {grown.turns:,} turns against plain JSON rows in sqlite3",
+            target=f"<= {SIZE_RATIO_MAX} x",
+            measured=f"{ratio:.2f} x",
+            met=at_most(ratio, SIZE_RATIO_MAX),
+            note=f"{ours / grown.turns:,.0f} bytes a turn; as JSON row {rows / grown.turns:,.0f}, "
+            f"as JSON line {lines / grown.turns:,.0f} ({ours / lines:.2f} x)",
+        )
+    )
+
+
+def _plain_room(grown: Grown) -> tuple[int, int]:
+    """Return the bytes of the same turns as plain rows of sqlite3, and as JSON lines."""
+    directory = grown.scene.fresh(f"plain-{grown.turns}")
+    plain_rows, lines = PlainRows(directory), 0
+    words = Words(small=grown.scene.quick)
+    with plain_rows.all_at_once():
+        for turn in (words.turn(CONVERSATION, number) for number in range(1, grown.turns + 1)):
+            plain_rows.append(turn)
+            lines += len(json.dumps(plain(turn))) + 1
+    plain_rows.close()
+    return plain_rows.path.stat().st_size, lines
+
+
+def opening(grown: Grown) -> Measuring:
+    """Open the store anew; every row is accounted for before anything is read."""
+    walls, cpus = [], []
+    for _ in range(OPENINGS):
+        grown.runtime.close()
+        one = timed(partial(_open, grown))
+        walls.append(one.wall_ms)
+        cpus.append(one.cpu_ms)
+    yield Measured(
+        Figure(
+            subject="open",
+            what=f"open a store of {grown.turns:,} turns that was closed in order",
+            measured=spread(walls).told("ms", 1),
+            note=f"CPU {spread(cpus).told('ms', 1)}; no search index is loaded in this release",
+        )
+    )
+
+
+def _open(grown: Grown) -> int:
+    grown.runtime = opened(grown.directory)
+    return 1

@@ -1,0 +1,124 @@
+"""Evidence: checkpoints, inclusion proofs, and what a stranger needs to check an export."""
+
+from __future__ import annotations
+
+import io
+import time
+from functools import partial
+
+from muniment.events.identity import TurnId
+from muniment.evidence import verifier
+from muniment.evidence.tree import inclusion_proof
+from muniment.governance.views import View
+from replay.bench.contestants import CONVERSATION
+from replay.bench.figures import Figure, at_least, at_most
+from replay.bench.scene import Grown, Measured, Measuring
+from replay.measure import Round, Work, spread, timed
+from replay.words import key_of
+
+CHECKPOINT_MS_MAX = 0.3
+PROOF_MS_MAX = 0.3
+VERIFY_EVENTS_MIN = 5_000
+TIMES = 50
+PROOFS = 500
+EXPORT_TURNS_MAX = 20_000
+
+
+def checkpoints(grown: Grown) -> Measuring:
+    """Sign heads that have no checkpoint yet: one turn is appended before each, outside the measurement."""
+    rounds: list[Round] = []
+    for _ in range(TIMES):
+        grown.grow(grown.turns + 1)
+        rounds.append(timed(partial(_checkpoint, grown)))
+    cpu, wall = spread([one.cpu_ms for one in rounds]), spread([one.wall_ms for one in rounds])
+    yield Measured(
+        Figure(
+            subject="proofs",
+            what=f"checkpoint of a new head at {grown.turns:,} turns: signed, kept in the store, pinned outside it: CPU",
+            target=f"<= {CHECKPOINT_MS_MAX} ms",
+            measured=cpu.told("ms"),
+            met=at_most(cpu.median, CHECKPOINT_MS_MAX),
+            note=f"wall {wall.told('ms')}, with the flushes that make store and pin durable",
+        ),
+        partial(_signed_heads, grown),
+    )
+
+
+def _checkpoint(grown: Grown) -> int:
+    grown.runtime.evidence.checkpoint()
+    return 1
+
+
+def _signed_heads(grown: Grown) -> None:
+    for _ in range(TIMES):
+        grown.grow(grown.turns + 1)
+        grown.runtime.evidence.checkpoint()
+
+
+def inclusion(grown: Grown) -> Measuring:
+    """Prove turns from all over the log: the proof alone, and the whole receipt through the front door."""
+    inside = grown.inside()
+    with inside.store.reader() as reader:
+        size = reader.frontier().size
+        stride = max(1, size // PROOFS)
+
+        def prove() -> int:
+            return len([inclusion_proof(reader, position, size) for position in range(0, size, stride)])
+
+        proofs = [timed(prove) for _ in range(5)]
+        cpu, wall = spread([one.cpu_ms for one in proofs]), spread([one.wall_ms for one in proofs])
+        yield Measured(
+            Figure(
+                subject="proofs",
+                what=f"inclusion proof in a log of {size:,} events: p50",
+                target=f"<= {PROOF_MS_MAX} ms",
+                measured=wall.told("ms"),
+                met=at_most(wall.median, PROOF_MS_MAX),
+                note=f"CPU {cpu.told('ms')}",
+            ),
+            prove,
+        )
+    inside.store.close()
+    receipts = timed(_receipts(grown))
+    yield Measured(
+        Figure(
+            subject="proofs",
+            what="receipt of one turn: found by its names, opened, disclosed, proved, checked once",
+            measured=f"CPU {receipts.cpu_ms:.3f} ms",
+            note=f"wall {receipts.wall_ms:.3f} ms",
+        )
+    )
+
+
+def _receipts(grown: Grown) -> Work:
+    def work() -> int:
+        for number in range(1, TIMES + 1):
+            turn = TurnId(f"turn-{number * grown.turns // (TIMES + 1) + 1}")
+            grown.runtime.evidence.prove(key_of(CONVERSATION), turn)
+        return TIMES
+
+    return work
+
+
+def verification(grown: Grown) -> Measuring:
+    """Verify a whole export offline, as a stranger would."""
+    if grown.turns > EXPORT_TURNS_MAX:
+        return
+    bundle = grown.runtime.evidence.export(key_of(CONVERSATION), View.EXPORT)
+    key = str(bundle.summary["vkey"])
+    text = bundle.text.encode()
+    cpu = time.process_time()
+    report = verifier.verify_bundle(verifier.read_lines(io.BytesIO(text)), key)
+    cpu = time.process_time() - cpu
+    rate = report.events / cpu
+    yield Measured(
+        Figure(
+            subject="proofs",
+            what=f"offline verification of an export of {report.events:,} events ({report.disclosed:,} values)",
+            target=f">= {VERIFY_EVENTS_MIN:,} events per CPU-second",
+            measured=f"{rate:,.0f} events per CPU-second",
+            met=at_least(rate, VERIFY_EVENTS_MIN),
+            note=f"{len(text) / 2**20:.1f} MiB of bundle",
+        ),
+        lambda: verifier.verify_bundle(verifier.read_lines(io.BytesIO(text)), key),
+    )

@@ -1,0 +1,94 @@
+"""The report: a table for people, written by command and never by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from replay.bench.figures import Figure
+from replay.bench.profile import Hot
+from replay.bench.run import Result
+
+HEAD = """# Figures
+
+Written by `python -m replay bench`; never edited by hand. What is measured and how is in [README.md](README.md).
+"""
+
+CAVEATS = (
+    "CPU time is that of the whole process, user and system; wall time is as the machine was that day.",
+    "A median stands before the lowest and the highest round (in parentheses).",
+    "Contestants take turns round by round in one process, on one file system, all of them durable before they answer: "
+    "SQLite, WAL, synchronous=FULL.",
+    "The floor and most peers neither encrypt nor keep evidence; those that encrypt use one key for everything and "
+    "cannot erase.",
+    "Rows that say `simulated` ran on a disk whose flushes were made slow; they show the group commit, not this disk.",
+)
+
+
+def markdown(result: Result) -> str:
+    """Return the report as a document."""
+    return "\n".join([HEAD, *_machine(result), "", *_table(result.figures), "", *_caveats(result), *_profiles(result), ""])
+
+
+def told(figure: Figure) -> str:
+    """Return a figure as one line for a terminal."""
+    target = f" (target {figure.target}: {_met(figure)})" if figure.target else ""
+    return f"{figure.subject}: {figure.what}: {figure.measured}{target}" + (f"  [{figure.note}]" if figure.note else "")
+
+
+def _met(figure: Figure) -> str:
+    return {None: "", True: "yes", False: "**missed**"}[figure.met]
+
+
+def _machine(result: Result) -> Iterator[str]:
+    yield "| machine | |"
+    yield "|---|---|"
+    facts = {
+        "date": result.at,
+        **result.machine,
+        "words": result.words,
+        "peers": result.peers or "none",
+        "peers not measured": ", ".join(result.peers_missing) or "none",
+    }
+    for name, fact in facts.items():
+        yield f"| {name} | {fact} |"
+    if result.quick:
+        yield "| caution | a quick run: too short for figures |"
+
+
+def _table(figures: list[Figure]) -> Iterator[str]:
+    yield "| figure | target | measured | met? | remarks |"
+    yield "|---|---|---|---|---|"
+    for one in figures:
+        yield f"| {one.subject}: {one.what} | {one.target or ''} | {one.measured} | {_met(one)} | {one.note} |"
+
+
+def _caveats(_result: Result) -> Iterator[str]:
+    yield "## Caveats"
+    yield ""
+    yield from (f"- {caveat}" for caveat in CAVEATS)
+
+
+def _profiles(result: Result) -> Iterator[str]:
+    missed = [one.what for one in result.figures if one.met is False]
+    if not missed:
+        return
+    yield ""
+    yield "## What the profile shows"
+    yield ""
+    yield "Of each path whose figure is missed, the functions with the most time of their own. The profiler makes calls"
+    yield "dearer than they are; shares matter, not times."
+    for what in missed:
+        yield ""
+        yield f"### {what}"
+        yield ""
+        if what in result.profiles:
+            yield from _hot(result.profiles[what])
+        else:
+            yield "Follows from the rows above; there is no path of its own to profile."
+
+
+def _hot(functions: list[Hot]) -> Iterator[str]:
+    yield "| own time | function | calls | ms |"
+    yield "|---:|---|---:|---:|"
+    for one in functions:
+        yield f"| {one.share:.1%} | `{one.function}` | {one.calls:,} | {one.own_ms:.1f} |"

@@ -1,0 +1,102 @@
+"""The benchmarks by name, and running them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from replay.bench import append, callers, pages, proofs, side, start
+from replay.bench.figures import Figure
+from replay.bench.peers import missing, versions
+from replay.bench.profile import Hot, hottest
+from replay.bench.scene import Grown, Measured, Measuring, Scene
+from replay.machine import machine
+
+# name -> what it runs on its own
+BENCHES: dict[str, tuple[Callable[[Scene], Measuring], ...]] = {
+    "append": (append.append, append.flushes, append.sizes),
+    "callers": (callers.callers,),
+    "peers": (side.pages,),
+    "start": (start.version,),
+}
+
+# name -> what it studies in a store that has grown to a size
+STUDIES: dict[str, tuple[Callable[[Grown], Measuring], ...]] = {
+    "page": (pages.pages,),
+    "replay": (pages.whole,),
+    "proofs": (proofs.checkpoints, proofs.inclusion, proofs.verification),
+    "size": (pages.room,),
+    "open": (pages.opening,),
+}
+
+NAMES = (*BENCHES, *STUDIES)
+SIZES, SIZES_QUICK, SIZE_LARGEST = (10_000, 100_000), (1_000,), 1_000_000
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """What is asked for."""
+
+    names: tuple[str, ...] = NAMES
+    peers: bool = False
+    quick: bool = False
+    million: bool = False
+    scratch: Path | None = None
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """What came of a run; `profiles` by the figure that was missed."""
+
+    machine: dict[str, str]
+    at: str
+    words: str
+    quick: bool
+    peers: str
+    peers_missing: list[str]
+    figures: list[Figure]
+    profiles: dict[str, list[Hot]]
+
+
+def run(order: Order, tell: Callable[[Figure], None]) -> Result:
+    """Run what is asked for; tell each figure as it comes."""
+    figures: list[Figure] = []
+    profiles: dict[str, list[Hot]] = {}
+    with tempfile.TemporaryDirectory(prefix="muniment-bench-", dir=order.scratch) as scratch:
+        scene = Scene(Path(scratch), quick=order.quick, peers=order.peers)
+        for measured in _measured(scene, order):
+            figures.append(measured.figure)
+            tell(measured.figure)
+            if measured.figure.met is False and measured.path is not None:
+                profiles[measured.figure.what] = hottest(measured.path)
+        return Result(
+            machine=machine(Path(scratch)),
+            at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            words=scene.words.source,
+            quick=order.quick,
+            peers=versions() if order.peers else "",
+            peers_missing=missing() if order.peers else ["all (not asked for)"],
+            figures=sorted(figures, key=lambda one: SUBJECTS.index(one.subject)),
+            profiles=profiles,
+        )
+
+
+SUBJECTS = ("append", "callers", "page", "replay", "proofs", "size", "open", "start")
+
+
+def _measured(scene: Scene, order: Order) -> Iterator[Measured]:
+    for name in order.names:
+        for bench in BENCHES.get(name, ()):
+            yield from bench(scene)
+    studies = [study for name in order.names for study in STUDIES.get(name, ())]
+    if not studies:
+        return
+    grown = Grown(scene)
+    sizes = SIZES_QUICK if order.quick else (*SIZES, SIZE_LARGEST) if order.million else SIZES
+    for size in sizes:
+        grown.grow(size)
+        for study in studies:
+            yield from study(grown)
+    grown.close()
