@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,6 +32,7 @@ from tests.log.worlds import Disk, a_turn, check_whole
 
 T = TypeVar("T")
 
+NOBODY = 65534
 WORDS = b"words that no error text may hold"
 
 
@@ -189,8 +191,25 @@ def test_a_scrub_that_the_disk_refuses_is_told(store: SqliteStore, disk: Disk) -
     assert check_whole(store) == 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write what is read-only")
-def test_a_read_only_file_is_read_and_not_written(log: Path, good_log: bytes) -> None:
+@pytest.fixture
+def humble_place() -> Iterator[Path]:
+    """Return a directory, and be somebody for whom its permissions count: not root."""
+    place = Path(tempfile.mkdtemp())
+    was_root = os.geteuid() == 0
+    if was_root:
+        os.chown(place, NOBODY, NOBODY)
+        os.seteuid(NOBODY)
+    try:
+        yield place
+    finally:
+        if was_root:
+            os.seteuid(0)
+        place.chmod(0o700)
+        shutil.rmtree(place)
+
+
+def test_a_read_only_file_is_read_and_not_written(humble_place: Path, good_log: bytes) -> None:
+    log = humble_place / "log.db"
     edited(log, good_log)
     log.chmod(0o400)
     store = SqliteStore(log)
@@ -200,12 +219,19 @@ def test_a_read_only_file_is_read_and_not_written(log: Path, good_log: bytes) ->
     store.close()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write what is read-only")
-def test_a_log_in_a_directory_that_may_not_be_written_is_not_made(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
+def test_a_log_in_a_directory_that_may_not_be_written_is_neither_made_nor_opened(
+    humble_place: Path, good_log: bytes
+) -> None:
+    """Reading a log needs its write-ahead log beside it, so that a directory which refuses that is told."""
+    edited(humble_place / "old.db", good_log)
+    humble_place.chmod(0o500)
     with pytest.raises(StoreReadOnly):
-        SqliteStore(tmp_path / "log.db")
-    tmp_path.chmod(0o700)
+        SqliteStore(humble_place / "log.db")
+    with pytest.raises(StoreReadOnly):
+        SqliteStore(humble_place / "old.db", mode=Mode.READ)
+    humble_place.chmod(0o000)
+    with pytest.raises(StoreReadOnly):
+        SqliteStore(humble_place / "old.db", mode=Mode.READ)
 
 
 def test_a_log_that_cannot_be_made_is_told(log: Path) -> None:

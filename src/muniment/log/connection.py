@@ -74,12 +74,12 @@ class Place:
 
     def open(self) -> apsw.Connection:
         """Return a connection to a log of the newest version."""
-        if not self.path.is_file():
-            raise StoreMissing(problem="no_file")
         flags = apsw.SQLITE_OPEN_READONLY if self.mode is Mode.READ else apsw.SQLITE_OPEN_READWRITE
         try:
+            if not self.path.is_file():
+                raise StoreMissing(problem="no_file")
             connection = apsw.Connection(str(self.path), flags=flags, vfs=self._vfs)
-        except apsw.Error as error:
+        except (apsw.Error, OSError) as error:
             raise fault_of(error) from None
         done = False
         try:
