@@ -36,6 +36,8 @@ class _Packed(Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
 
 Body = TypeVar("Body", bound=Struct)
 
+_KINDS: dict[str, EventKind] = {kind.value: kind for kind in EventKind}
+
 _encoder = msgspec.msgpack.Encoder()
 _envelope = msgspec.msgpack.Decoder(_Packed)
 _bodies: dict[type[Struct], msgspec.msgpack.Decoder[Any]] = {
@@ -61,10 +63,10 @@ def unpack_content(cell: bytes) -> tuple[bytes, TurnContent]:
 
 def known_kind(kind: str) -> EventKind:
     """Return the kind, or raise `StoreNewer` for one that this release does not know."""
-    try:
-        return EventKind(kind)
-    except ValueError:
-        raise StoreNewer(problem="unknown_kind") from None
+    known = _KINDS.get(kind)
+    if known is None:
+        raise StoreNewer(problem="unknown_kind")
+    return known
 
 
 def _unpack(body_type: type[Body], cell: bytes) -> tuple[bytes, Body]:

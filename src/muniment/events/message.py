@@ -47,19 +47,23 @@ DEFAULT_AUTHORITY: dict[Role, Authority] = {
 }
 
 
-class TextPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="text"):
+class TextPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False, tag="text"):
     """Words."""
 
     content: str
 
 
-class ReasoningPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="reasoning"):
+class ReasoningPart(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False, tag="reasoning"
+):
     """What a model wrote for itself before it answered."""
 
     content: str
 
 
-class ToolCallPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="tool_call"):
+class ToolCallPart(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False, tag="tool_call"
+):
     """A call that the model asked for. `arguments` is any JSON value."""
 
     name: str
@@ -68,7 +72,13 @@ class ToolCallPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ToolCallResponsePart(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="tool_call_response"
+    Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    gc=False,
+    tag="tool_call_response",
 ):
     """What a call returned. `response` is any JSON value; `id` is that of the call."""
 
@@ -76,7 +86,7 @@ class ToolCallResponsePart(
     id: str | None = None
 
 
-class BlobPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="blob"):
+class BlobPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False, tag="blob"):
     """Bytes given inline; in JSON they are base64."""
 
     content: bytes
@@ -84,7 +94,7 @@ class BlobPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     modality: str | None = None
 
 
-class FilePart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="file"):
+class FilePart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False, tag="file"):
     """A file that a provider keeps under an id."""
 
     file_id: str
@@ -92,7 +102,7 @@ class FilePart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     modality: str | None = None
 
 
-class UriPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="uri"):
+class UriPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False, tag="uri"):
     """Something that lives at an address. The store never fetches it."""
 
     uri: str
@@ -103,7 +113,7 @@ class UriPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 Part = TextPart | ReasoningPart | ToolCallPart | ToolCallResponsePart | BlobPart | FilePart | UriPart
 
 
-class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """One message of a turn, as a host hands it over (BEHAVIOUR TR-04).
 
     `content` is text or a list of parts. `authority` defaults by role, the speaker to the turn's, `observed_ms` (UTC

@@ -46,20 +46,20 @@ class RotationCause(StrEnum):
     REQUESTED = "requested"
 
 
-class SpaceOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class SpaceOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Position 0 of every log: the space has a name."""
 
     name: str
 
 
-class ConversationOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ConversationOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The first event of a conversation's stream: its names."""
 
     channel: str
     conversation: str
 
 
-class AliasRecorded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class AliasRecorded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """For this subject the chat id stands for the conversation in whose stream this is (BEHAVIOUR SC-06)."""
 
     subject: str
@@ -67,14 +67,14 @@ class AliasRecorded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     chat: str
 
 
-class DeliveryRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class DeliveryRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The turn's own id and what became of it."""
 
     turn: str
     status: Delivery
 
 
-class MessageHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class MessageHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A message without its words. What is absent is the usual: the role's authority, the turn's speaker and time."""
 
     role: Role
@@ -84,7 +84,7 @@ class MessageHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     observed_ms: int = 0
 
 
-class ToolRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ToolRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A tool observation without its summary."""
 
     id: str
@@ -92,7 +92,7 @@ class ToolRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     external: bool = False
 
 
-class ReferenceRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ReferenceRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A host reference without its label."""
 
     host: str
@@ -102,7 +102,7 @@ class ReferenceRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     visibility: Visibility
 
 
-class TurnMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class TurnMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Who, where and how of a committed turn; it outlives the words. `attributed` fills in the actor."""
 
     actor: Attribution
@@ -115,7 +115,7 @@ class TurnMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     candidates: list[str] = []
 
 
-class TurnContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class TurnContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What was written in a turn: the parts of each message, the summaries and labels beside them.
 
     `digest` is the keyed digest of the turn as it was handed over; a repeat is held against it. It dies with the words
@@ -128,7 +128,7 @@ class TurnContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     labels: list[str | None] = []
 
 
-class LifecycleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class LifecycleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Who asked for a transition, why and when. What and which is in the header."""
 
     reason: str
@@ -136,19 +136,19 @@ class LifecycleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     requested_ms: int
 
 
-class TurnLifecycle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class TurnLifecycle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A transition of one turn (`refs.turn`) or of all turns of a conversation up to one (`refs.through`)."""
 
     request: LifecycleRequest
 
 
-class KeyRotated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class KeyRotated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """From here on the keyring is wrapped by this version of the space key."""
 
     version: int
 
 
-class ExportGrant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ExportGrant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Under which view a certified export was issued, to whom and what for."""
 
     view: str
@@ -156,7 +156,7 @@ class ExportGrant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     purpose: str | None = None
 
 
-class ExportIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ExportIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A certified export of a conversation (`refs.stream`) up to an event of it (`refs.through`)."""
 
     export: ExportGrant

@@ -44,7 +44,7 @@ class Protocol(StrEnum):
     NATIVE = "native"
 
 
-class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Where a turn came from (BEHAVIOUR TR-03). The conversation hint is what the client called its conversation."""
 
     ingress: Ingress = Ingress.USER
@@ -58,7 +58,7 @@ class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     conversation_hint: str | None = None
 
 
-class Attribution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Attribution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Who is behind a turn: seven values that are never merged (BEHAVIOUR AC-01).
 
     Each may be absent; `attributed` fills the absent ones. `subject` is that of the turn and need not be said twice.
@@ -73,7 +73,7 @@ class Attribution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     trigger: str | None = None
 
 
-class ToolObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ToolObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What the host noted about the use of a tool: a summary, never a raw result (BEHAVIOUR TR-07)."""
 
     id: str
@@ -101,7 +101,7 @@ class Visibility(StrEnum):
     EXPORT = "export"
 
 
-class HostReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class HostReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """An opaque pointer into the host's own data; the store never parses it (BEHAVIOUR HR-01)."""
 
     host: str
@@ -112,7 +112,7 @@ class HostReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     label: str | None = None
 
 
-class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What a host commits (BEHAVIOUR TR-01).
 
     A turn names its conversation by `conversation`, or by `chat` alone, which then serves as conversation id (SC-05).

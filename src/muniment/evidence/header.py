@@ -24,6 +24,7 @@ from msgspec import Meta, Struct
 from muniment.errors import Corrupt
 from muniment.evidence import verifier
 from muniment.kernel.canonical import encode_plain
+from muniment.kernel.digest import KeyedDigest
 
 SEED_BYTES = 32
 LABELS_CACHED_MAX = 4096
@@ -80,19 +81,16 @@ def parse(data: bytes) -> Header:
 # --- commitments ------------------------------------------------------------------------------------------------------
 
 _URL = bytes.maketrans(b"+/", b"-_")
-_BLOCK_BYTES = 64
-_INNER = bytes(byte ^ 0x36 for byte in range(256))
-_OUTER = bytes(byte ^ 0x5C for byte in range(256))
 
 
 def salt(seed: bytes, label: str) -> str:
     """Return the salt of a field: unpadded base64url of HMAC-SHA-256(seed, label)."""
-    return _Salts(seed).of(label.encode()).decode()
+    return _url64(_salts(seed).of(label.encode())).decode()
 
 
 def disclose(seed: bytes, label: str, value_json: bytes) -> str:
     """Return the disclosure of a field, given the canonical bytes of its value."""
-    return _disclosure(_Salts(seed), label, value_json).decode()
+    return _disclosure(_salts(seed), label, value_json).decode()
 
 
 def commit(disclosure: str) -> str:
@@ -102,34 +100,21 @@ def commit(disclosure: str) -> str:
 
 def commit_fields(seed: bytes, fields: Iterable[tuple[str, bytes]]) -> dict[str, str]:
     """Return the commitments of all fields of an event, given (label, canonical bytes of the value)."""
-    salts = _Salts(seed)
+    salts = _salts(seed)
     return {
         label: _url64(hashlib.sha256(_disclosure(salts, label, value_json)).digest()).decode()
         for label, value_json in fields
     }
 
 
-class _Salts:
-    """HMAC-SHA-256 (RFC 2104) of one seed over many labels: the two padded blocks are hashed once, not once a label."""
-
-    __slots__ = ("_inner", "_outer")
-
-    def __init__(self, seed: bytes) -> None:
-        assert len(seed) == SEED_BYTES, "a seed fills less than a block, so it is its own HMAC key"
-        block = seed.ljust(_BLOCK_BYTES, b"\0")
-        self._inner = hashlib.sha256(block.translate(_INNER))
-        self._outer = hashlib.sha256(block.translate(_OUTER))
-
-    def of(self, label: bytes) -> bytes:
-        inner, outer = self._inner.copy(), self._outer.copy()
-        inner.update(label)
-        outer.update(inner.digest())
-        return _url64(outer.digest())
+def _salts(seed: bytes) -> KeyedDigest:
+    assert len(seed) == SEED_BYTES, "a seed is drawn in one size"
+    return KeyedDigest(seed)
 
 
-def _disclosure(salts: _Salts, label: str, value_json: bytes) -> bytes:
+def _disclosure(salts: KeyedDigest, label: str, value_json: bytes) -> bytes:
     raw = _label(label)
-    return _url64(b'["' + salts.of(raw) + b'","' + raw + b'",' + value_json + b"]")
+    return _url64(b'["' + _url64(salts.of(raw)) + b'","' + raw + b'",' + value_json + b"]")
 
 
 @lru_cache(maxsize=LABELS_CACHED_MAX)

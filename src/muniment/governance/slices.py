@@ -33,13 +33,13 @@ from muniment.governance.views import (
     SHOWS_REFERENCES,
     Reason,
     View,
-    place_of,
     withheld_by_authority,
     withheld_by_phase,
+    withheld_by_policy,
 )
 
 
-class TurnRecord(Struct, frozen=True, kw_only=True):
+class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
     """A turn as the log has it: the fold of its commit and of what came later. `content` is None when not read."""
 
     position: int
@@ -50,7 +50,7 @@ class TurnRecord(Struct, frozen=True, kw_only=True):
     content: TurnContent | None
 
 
-class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A message as a view shows it. `parts` is absent when the whole content is withheld, and `redacted` says so."""
 
     id: str
@@ -63,7 +63,7 @@ class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     parts: list[Part] | UnsetType = UNSET
 
 
-class SliceTurn(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SliceTurn(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A turn as a view shows it. `source`, `tools` and `external` are there in the views that show origin (RP-11)."""
 
     turn: str
@@ -80,7 +80,7 @@ class SliceTurn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     external: bool | UnsetType = UNSET
 
 
-class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One thing withheld: where, why, and from which view (BEHAVIOUR RP-06). Places count from 0 within the turn."""
 
     turn: str
@@ -132,10 +132,8 @@ def judge(view: View, phase: Phase, meta: TurnMeta, content: TurnContent | None)
         reason = gone or withheld_by_authority(view, authority_of(head))
         inside: list[Reason | None] = []
         if reason is None and readable and content is not None:
-            inside = [
-                None if place_of(part, head.role, is_answer=place == answer) in SHOWS[view] else Reason.VIEW_POLICY
-                for part in content.parts[place]
-            ]
+            policy = withheld_by_policy(view, head.role, place == answer)
+            inside = [policy[type(part)] for part in content.parts[place]]
             reason = None if None in inside else Reason.VIEW_POLICY
         elif reason is None:
             reason = Reason.VIEW_POLICY

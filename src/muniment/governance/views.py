@@ -12,7 +12,9 @@ guide/views.md is generated from the tables.
 
 from __future__ import annotations
 
+import functools
 from enum import StrEnum
+from typing import get_args
 
 from muniment.events.message import Authority, Part, ReasoningPart, Role, ToolCallPart, ToolCallResponsePart
 from muniment.events.turn import Visibility
@@ -109,10 +111,19 @@ def withheld_by_authority(view: View, authority: Authority) -> Reason | None:
     return None if view is View.RAW_OWNER else PRIVATE.get(authority)
 
 
-def place_of(part: Part, role: Role, *, is_answer: bool) -> Place:
+def place_of(part: type[Part], role: Role, *, is_answer: bool) -> Place:
     """Return what a part is: judged by its type first, then by its message's role and place."""
-    if isinstance(part, ReasoningPart):
+    if part is ReasoningPart:
         return Place.REASONING
-    if isinstance(part, ToolCallPart | ToolCallResponsePart):
+    if part in {ToolCallPart, ToolCallResponsePart}:
         return Place.TOOL_STEP
     return Place.ANSWER if is_answer else _STEPS[role]
+
+
+@functools.cache
+def withheld_by_policy(view: View, role: Role, is_answer: bool) -> dict[type[Part], Reason | None]:
+    """Return, for each type of part in such a message, why the view withholds it, or None."""
+    return {
+        part: None if place_of(part, role, is_answer=is_answer) in SHOWS[view] else Reason.VIEW_POLICY
+        for part in get_args(Part)
+    }

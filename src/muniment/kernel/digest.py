@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import hmac
 
 DIGEST_BYTES = 32
+BLOCK_BYTES = 64
+_INNER = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER = bytes(byte ^ 0x5C for byte in range(256))
 
 
 def sha256(data: bytes) -> bytes:
@@ -21,12 +23,35 @@ def sha256(data: bytes) -> bytes:
 
 def keyed_digest(key: bytes, purpose: str, *parts: str | bytes) -> bytes:
     """Return HMAC-SHA-256 over a purpose and its parts, injective in both; 32 bytes."""
+    return KeyedDigest(key).of(framed(purpose, *parts))
+
+
+def framed(purpose: str, *parts: str | bytes) -> bytes:
+    """Return a purpose and its parts as one message, each with its length before it."""
     message = bytearray()
     for part in (purpose, *parts):
         raw = part.encode() if isinstance(part, str) else part
         message += len(raw).to_bytes(8)
         message += raw
-    return hmac.digest(key, bytes(message), "sha256")
+    return bytes(message)
+
+
+class KeyedDigest:
+    """HMAC-SHA-256 under one key over many messages: the two padded key blocks (RFC 2104) are hashed once."""
+
+    __slots__ = ("_inner", "_outer")
+
+    def __init__(self, key: bytes) -> None:
+        block = (key if len(key) <= BLOCK_BYTES else sha256(key)).ljust(BLOCK_BYTES, b"\0")
+        self._inner = hashlib.sha256(block.translate(_INNER))
+        self._outer = hashlib.sha256(block.translate(_OUTER))
+
+    def of(self, message: bytes) -> bytes:
+        """Return the 32 bytes of HMAC-SHA-256 of a message."""
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(message)
+        outer.update(inner.digest())
+        return outer.digest()
 
 
 def b64url(data: bytes) -> str:

@@ -34,7 +34,7 @@ from muniment.events.records import EventKind, MetaBody, TurnContent
 from muniment.evidence.header import Header, commit_fields, encode
 from muniment.evidence.tree import Frontier, extend
 from muniment.evidence.verifier import leaf_hash
-from muniment.kernel.digest import b64url, keyed_digest
+from muniment.kernel.digest import KeyedDigest, b64url, framed
 from muniment.kernel.sources import Entropy
 from muniment.log.headers import pack, unpack
 from muniment.log.port import EventRow, Reader, SealedRow, Store, StreamHead, Transaction
@@ -245,6 +245,7 @@ class Ledger:
         self.entropy = entropy
         self.witness = witness
         self.log = keys.log_id
+        self._keyed = KeyedDigest(keys.index_key)
 
     # --- appending ----------------------------------------------------------------------------------------------------
 
@@ -333,13 +334,17 @@ class Ledger:
         packed = (
             b"muniment/head" + _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes) + head.leaf
         )
-        return hmac.digest(self.keys.index_key, packed, "sha256")[:HEAD_TAG_BYTES]
+        return self._keyed.of(packed)[:HEAD_TAG_BYTES]
 
     # --- names --------------------------------------------------------------------------------------------------------
 
     def name_digest(self, purpose: str, *parts: str) -> bytes:
         """Return the keyed digest under which something is found again by its names."""
-        return keyed_digest(self.keys.index_key, purpose, *parts)[:NAME_DIGEST_BYTES]
+        return self._keyed.of(framed(purpose, *parts))[:NAME_DIGEST_BYTES]
+
+    def words_digest(self, words: bytes) -> bytes:
+        """Return the keyed digest of a turn as it was handed over; it never equals one of names (BEHAVIOUR TR-20)."""
+        return self._keyed.of(framed("turn-words", words))
 
 
 def is_rewrapped(bundle: bytes, key: SpaceKey) -> bool:

@@ -48,6 +48,7 @@ class SqliteStore:
         self._suspect = False
         self._closed = False
         self._wal_pages = 0
+        self._tended_pages = 0  # how long the write-ahead log was when it was last tended
         self._writer: apsw.Connection | None = None
         if mode is Mode.CREATE:
             self._place.make_file()
@@ -111,6 +112,8 @@ class SqliteStore:
         return self._writer
 
     def _on_commit(self, _connection: apsw.Connection, _database: str, pages: int) -> int:
+        if pages < self._wal_pages:
+            self._tended_pages = 0  # it started over
         self._wal_pages = pages
         return apsw.SQLITE_OK
 
@@ -118,14 +121,15 @@ class SqliteStore:
 
     def _tend(self) -> None:
         """Take the write-ahead log into the database when it has grown; the callers have their answer already."""
-        if self._wal_pages < CHECKPOINT_PAGES or self._writer is None:
+        if self._wal_pages - self._tended_pages < CHECKPOINT_PAGES or self._writer is None:
             return
+        self._tended_pages = self._wal_pages
         overgrown = self._wal_pages >= CHECKPOINT_PAGES_MAX
         mode = apsw.SQLITE_CHECKPOINT_RESTART if overgrown else apsw.SQLITE_CHECKPOINT_PASSIVE
         try:
             self._checkpoint(self._writer, mode)
         except (apsw.BusyError, apsw.LockedError):
-            pass  # somebody reads an old snapshot; a later commit tries again
+            pass  # somebody reads an old snapshot; when the log has grown by as much again, the next try is due
         except apsw.Error:
             self._poison()
 
@@ -140,7 +144,7 @@ class SqliteStore:
         self._place.patiently(lambda: connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE))
         flushed = ["database", "wal"] if self._place.flush_wal() else ["database"]
         self._place.flush_directory()
-        self._wal_pages = 0
+        self._wal_pages = self._tended_pages = 0
         return ScrubReport(flushed=(*flushed, "directory"), wal_bytes=self._place.wal_bytes())
 
     def scrub(self) -> ScrubReport:

@@ -16,7 +16,6 @@ from muniment.governance.admission import Kept, Skip
 from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut, needs_content
 from muniment.governance.views import View
 from muniment.kernel import cursor as cursors
-from muniment.kernel.digest import keyed_digest
 from muniment.log.ledger import CONTENT, Draft, Writer, draft
 from muniment.runtime.desk import Desk
 from muniment.runtime.operation import Group, operation
@@ -286,7 +285,7 @@ class Committing:
             turn.turn, turn.subject, self.key.channel, self.key.conversation, turn.chat, turn.delivery, turn.source,
             turn.actor, turn.tools, turn.host_refs, turn.external, turn.candidates,
         )  # fmt: skip
-        return keyed_digest(self._space.keys.index_key, "turn-words", deterministic((frame, messages)))
+        return self._space.ledger.words_digest(deterministic((frame, messages)))
 
     def _drafted(self, kept: Kept) -> Draft:
         content = TurnContent(parts=kept.parts, digest=self._digest, summaries=kept.summaries, labels=kept.labels)
