@@ -83,6 +83,15 @@ def test_one_bad_plan_among_good_ones_is_undone_alone(store: SqliteStore, bad: i
         assert {row.content for row in reader.turns(1, 1, 9)} == {b"words"}
 
 
+def test_a_plan_that_raises_undoes_no_earlier_one_when_one_between_only_read(store: SqliteStore) -> None:
+    """What was written before in the same transaction is kept, however many plans came between."""
+    bad = and_raise(a_turn(content=b"never"), ZeroDivisionError())
+    futures = Crowd(store).calls(a_turn(), lambda tx: tx.count(), bad, a_turn())
+    assert [futures[n].result() for n in (0, 1, 3)] == [0, 1, 1]
+    assert isinstance(futures[2].exception(), ZeroDivisionError)
+    assert check_whole(store) == 2
+
+
 def test_a_plan_that_swallows_its_conflict_is_undone_all_the_same(store: SqliteStore) -> None:
     def plan(tx: Transaction) -> str:
         add(tx, turn_row(tx, 0, b"never"))

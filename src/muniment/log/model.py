@@ -189,11 +189,14 @@ MISFITS: dict[str, Callable[[Batch], Batch]] = {
     "a seq twice": lambda batch: _shifted(batch, seq=-1),
     "a gap in the stream": lambda batch: _shifted(batch, seq=1),
     "a gap in the turns": lambda batch: _shifted(batch, turn_seq=batch.heads[-1].turns + 2),
-    "a frontier of another size": lambda batch: msgspec.structs.replace(batch, rows=batch.rows * 2),
+    "a row twice": lambda batch: msgspec.structs.replace(batch, rows=batch.rows + batch.rows[-1:]),
+    "a frontier of another size": lambda batch: msgspec.structs.replace(
+        batch, frontier=extend(batch.frontier, [bytes(32)])[0]
+    ),
     "a head of other length": lambda batch: _with_head(batch, seq=batch.heads[-1].seq + 1),
     "a head of more turns": lambda batch: _with_head(batch, turns=batch.heads[-1].turns + 1),
     "a head of more changes": lambda batch: _with_head(batch, changes=batch.heads[-1].changes + 1),
-    "a head with another leaf": lambda batch: _with_head(batch, leaf=bytes(32)),
+    "a head with another leaf": lambda batch: _with_head(batch, leaf=batch.heads[-1].leaf[::-1] + b"!"),
     "a head that is missing": lambda batch: msgspec.structs.replace(batch, heads=batch.heads[:-1]),
 }
 
