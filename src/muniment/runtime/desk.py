@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from msgspec import Struct
 
 from muniment.errors import ForeignSpace, KeyUnavailable, StoreClosed
 from muniment.events.identity import ConversationKey, check_key
 from muniment.governance.access import Access, Effect
 from muniment.runtime.home import Home
+from muniment.runtime.options import Progress, no_progress
 from muniment.runtime.space import Space
-
-Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of how much
-
-
-def no_progress(_stage: str, _done: int, _total: int) -> None:
-    """Report progress to nobody."""
 
 
 class Desk(Struct, frozen=True, kw_only=True):

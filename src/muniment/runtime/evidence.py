@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, InvalidInput
+from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, InvalidInput, LimitExceeded
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind, ExportGrant, ExportIssued, TurnMeta
 from muniment.evidence import verifier
@@ -269,6 +269,8 @@ class Evidence(Group):
         self, reader: Reader, stream: int, through: int, view: View, issued: int | None, signed: Signed
     ) -> tuple[str, int]:
         space = self._desk.space
+        if through > BUNDLE_EVENTS_MAX:
+            raise LimitExceeded(at="conversation", problem="too_many_events", limit=BUNDLE_EVENTS_MAX, found=through)
         positions: list[int] = []
         events: list[bytes] = []
         for row, line in _placed_lines(space, reader, stream, 1, through, view):

@@ -17,10 +17,8 @@ from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.sources import Occasion, describe, open_root
 from muniment.crypto.store import SPACES, StoreKeys
 from muniment.errors import StoreMissing
-from muniment.evidence.pin import Pin
-from muniment.governance.limits import Limits
-from muniment.kernel.sources import Sources
 from muniment.log.port import Store
+from muniment.runtime.options import Options
 from muniment.runtime.space import Space
 
 LOG = "log.db"
@@ -35,19 +33,18 @@ class Home:
         self,
         directory: Path,
         keys: StoreKeys | None,
-        sources: Sources,
         make_store: MakeStore,
+        options: Options,
         *,
-        pin: Pin | None,
-        limits: Limits,
+        farewell: Callable[[], object] = bool,
     ) -> None:
         self.directory = directory
         self.keys = keys
-        self.sources = sources
-        self.limits = limits
-        self.pin = pin
+        self.sources = options.sources
         self.closed = False
+        self._options = options
         self._make_store = make_store
+        self._farewell = farewell  # what is left to do when everything is closed
         self._spaces: dict[str, Space] = {}
         self._lock = threading.Lock()
 
@@ -67,7 +64,7 @@ class Home:
     def _open(self, name: str, keys: SpaceKeys) -> Space:
         assert self.keys is not None, "spaces are opened with keys"
         store = self._make_store(self.keys.space_directory(name) / LOG)
-        space = Space(store, keys, self.sources, self.pin, self.limits)
+        space = Space(store, keys, self._options)
         try:
             space.begin()
         except BaseException:
@@ -110,5 +107,8 @@ class Home:
                 return
             self.closed = True
             spaces, self._spaces = list(self._spaces.values()), {}
-        for space in spaces:
-            space.close()
+        try:
+            for space in spaces:
+                space.close()
+        finally:
+            self._farewell()

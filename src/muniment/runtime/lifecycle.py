@@ -213,9 +213,12 @@ class Asking:
             target = self._target(reader, turn)
             affected = self._affected(reader, target)
             report = self._report(reader, target, affected)
+        erasing = self._transition is Transition.DELETE_RAW
         if not affected or target is None:
+            if erasing and len(self._space.keys.versions) > 1:
+                self._space.rotate(RotationCause.ERASURE)  # an earlier erasure was kept from finishing
             return report
-        if self._transition is Transition.DELETE_RAW:
+        if erasing:
             return self._erase(target, report)
         position = self._space.ledger.transact(lambda writer: self._append(writer, target))
         return replace(report, changed=position is not None, position=position)

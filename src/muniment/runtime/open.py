@@ -3,44 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import tempfile
 from pathlib import Path
-from typing import Any
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.crypto.root import LocalRoot, RootKey
 from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.store import open_keys
-from muniment.events.identity import SpaceName, check_name
-from muniment.evidence.pin import FilePin, Pin
+from muniment.events.identity import DEFAULT_SPACE, SpaceName, check_name
+from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access
-from muniment.governance.limits import Limits
-from muniment.kernel.sources import Sources, system_sources
+from muniment.log.connection import Mode
 from muniment.log.memory import MemoryStore
 from muniment.log.sqlite import SqliteStore
-from muniment.runtime.desk import Desk, Progress, no_progress
+from muniment.runtime.desk import Desk
 from muniment.runtime.home import Home
+from muniment.runtime.options import DEFAULTS, Options
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import settings
 
 MEMORY = "memory:"
 
 _log = logging.getLogger("muniment")
-
-
-class Options(Struct, frozen=True, kw_only=True):
-    """How a store is opened, beyond where it is. `pin` None takes the file pin of the settings."""
-
-    create: bool = True
-    pin: Pin | None = None
-    limits: Limits = Limits()
-    sources: Sources | None = None
-    progress: Progress = no_progress
-
-
-DEFAULTS = Options()
 
 
 def open(  # noqa: A001 - muniment.open() is what a newcomer types
@@ -64,15 +51,13 @@ def open(  # noqa: A001 - muniment.open() is what a newcomer types
     directory = Path(store) if store is not None else found.store
     name = SpaceName(space) if space is not None else found.space
     check_name(name, at="space")
-    sources = options.sources or system_sources()
     uri = keys if keys is not None else found.keys
     is_new = isinstance(uri, str) and uri.startswith("file:") and not Path(uri.removeprefix("file:")).exists()
-    opened = open_keys(directory, uri, sources, create=options.create)
+    opened = open_keys(directory, uri, options.sources, create=options.create)
     if is_new:
         _log.warning("a root key was made: %s. Back it up: without it the store cannot be read.", uri)
-    pin = options.pin or FilePin(found.pins)
-    home = Home(directory, opened, sources, SqliteStore, pin=pin, limits=options.limits)
-    return _entered(home, name, options)
+    options = replace(options, pin=options.pin or FilePin(found.pins))
+    return _entered(Home(directory, opened, SqliteStore, options), name, options)
 
 
 def inspect(store: str | Path | None = None, *, options: Options = DEFAULTS) -> Runtime:
@@ -81,23 +66,21 @@ def inspect(store: str | Path | None = None, *, options: Options = DEFAULTS) -> 
     Nothing of the store is touched before an operation needs it; verification needs none at all.
     """
     directory = Path(store) if store is not None else settings().store
-    sources = options.sources or system_sources()
-    home = Home(directory, None, sources, SqliteStore, pin=None, limits=options.limits)
+    home = Home(directory, None, functools.partial(SqliteStore, mode=Mode.READ), options)
     return Runtime(Desk(home=home, opened=None, access=Access(), progress=options.progress))
 
 
 def _in_memory(keys: str | RootKey | None, space: str | None, options: Options) -> Runtime:
     """Open a store whose log is in memory; its wrapped keys are in a private directory that goes when it is closed."""
-    sources = options.sources or system_sources()
+    sources = options.sources
     root = keys if keys is not None else LocalRoot(sources.entropy.take(KEY_BYTES), sources.entropy)
-    name = SpaceName(space) if space is not None else settings({"HOME": "/"}).space
+    name = SpaceName(space) if space is not None else DEFAULT_SPACE
     check_name(name, at="space")
     directory = tempfile.TemporaryDirectory(prefix="muniment-")
     with contextlib.ExitStack() as undo:
         undo.callback(directory.cleanup)
         opened = open_keys(Path(directory.name), root, sources, create=True)
-        home = _MemoryHome(Path(directory.name), opened, sources, _memory_store, pin=options.pin, limits=options.limits)
-        home.keep(directory)
+        home = Home(Path(directory.name), opened, _memory_store, options, farewell=directory.cleanup)
         runtime = _entered(home, name, options)
         undo.pop_all()
     return runtime
@@ -105,19 +88,6 @@ def _in_memory(keys: str | RootKey | None, space: str | None, options: Options) 
 
 def _memory_store(_path: Path) -> MemoryStore:
     return MemoryStore()
-
-
-class _MemoryHome(Home):
-    """A home whose directory goes with it."""
-
-    _directory: tempfile.TemporaryDirectory[Any]
-
-    def keep(self, directory: tempfile.TemporaryDirectory[Any]) -> None:
-        self._directory = directory
-
-    def close(self) -> None:
-        super().close()
-        self._directory.cleanup()
 
 
 def _entered(home: Home, name: SpaceName, options: Options) -> Runtime:

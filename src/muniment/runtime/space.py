@@ -17,13 +17,11 @@ from muniment.crypto.cell import SpaceKey, rewrap_bundle
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, MunimentError, RolledBack
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, Transition
-from muniment.evidence.pin import Pin
-from muniment.governance.limits import Limits
-from muniment.kernel.sources import Sources
 from muniment.log.attest import Notary, Signed
 from muniment.log.ledger import NONCE_BYTES, SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
 from muniment.log.port import BundleRow, Reader, ScrubReport, Store
 from muniment.projections.transcript import Transcript
+from muniment.runtime.options import Options
 
 ErasePlan = Callable[[Writer], object]  # what is done in the transaction that turns the key over
 
@@ -44,13 +42,13 @@ class Rotation(Struct, frozen=True, kw_only=True):
 class Space:
     """One space, open. Thread-safe; several processes may have the same space open."""
 
-    def __init__(self, store: Store, keys: SpaceKeys, sources: Sources, pin: Pin | None, limits: Limits) -> None:
+    def __init__(self, store: Store, keys: SpaceKeys, options: Options) -> None:
         self.store = store
         self.keys = keys
-        self.sources = sources
-        self.limits = limits
-        self.notary = Notary(keys, pin)
-        self.ledger = Ledger(store, keys, sources.entropy, self.notary)
+        self.sources = options.sources
+        self.limits = options.limits
+        self.notary = Notary(keys, options.pin)
+        self.ledger = Ledger(store, keys, options.sources.entropy, self.notary)
         self.transcript = Transcript(self.ledger)
         self.fault: MunimentError | None = None
         self._rotating = threading.Lock()

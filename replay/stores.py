@@ -1,0 +1,50 @@
+"""Stores of benchmarks and drills: a directory of its own for each, with its key and its pin beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import muniment
+from muniment.crypto.store import open_keys
+from muniment.evidence.pin import FilePin
+from muniment.governance.limits import Limits
+from muniment.governance.views import View
+from muniment.kernel.sources import system_sources
+from muniment.log.sqlite import SqliteStore
+from muniment.runtime.home import LOG
+from muniment.runtime.options import Options
+from muniment.runtime.runtime import Runtime
+from muniment.runtime.space import Space
+from replay.words import key_of
+
+PAGE_TURNS_MAX = 500
+
+
+def opened(directory: Path, space: str = "default") -> Runtime:
+    """Open the store in a directory through the front door; make it on first use."""
+    return muniment.open(
+        directory / "store", keys=_key(directory), space=space, options=Options(pin=FilePin(directory / "pins"))
+    )
+
+
+def inside(directory: Path) -> Space:
+    """Open the engine of a store of one space below the front door; whoever asks closes its `store`."""
+    sources = system_sources()
+    stored = open_keys(directory / "store", _key(directory), sources)
+    [keys] = stored.spaces(sources.entropy)
+    return Space(SqliteStore(stored.space_directory(keys.name) / LOG), keys, sources, None, Limits())
+
+
+def turns_of(runtime: Runtime, conversation: str) -> list[str]:
+    """Return the ids of all turns of a conversation in the order of their sequence."""
+    found: list[str] = []
+    more, cursor = True, None
+    while more:
+        page = runtime.transcripts.replay(key_of(conversation), View.RAW_OWNER, PAGE_TURNS_MAX, cursor)
+        found += [turn.turn for turn in page.turns]
+        more, cursor = page.has_more, page.next_cursor
+    return found
+
+
+def _key(directory: Path) -> str:
+    return f"file:{directory / 'root.key'}"
