@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from muniment.events.identity import ChatId, ConversationId, SubjectId, TurnId
 from muniment.events.message import (
@@ -170,16 +171,16 @@ messages = st.builds(
 heads = st.builds(
     MessageHead,
     role=st.sampled_from(Role),
-    authority=st.sampled_from(Authority),
-    speaker_id=words,
-    speaker_kind=words,
+    authority=st.none() | st.sampled_from(Authority),
+    speaker_id=maybe,
+    speaker_kind=maybe,
     observed_ms=times_ms,
 )
 attributions = st.builds(
     Attribution,
     speaker_id=maybe,
     speaker_kind=maybe,
-    subject=maybe,
+    subject=words,
     acting_subject=maybe,
     mounted_subject=maybe,
     agent_id=maybe,
@@ -206,7 +207,7 @@ turns = st.builds(
     messages=st.lists(messages, max_size=5),
     delivery=st.sampled_from(Delivery),
     source=sources,
-    actor=st.none() | attributions,
+    actor=st.none() | attributions.map(lambda actor: replace(actor, subject=None)),
     tools=st.lists(observations, max_size=3),
     host_refs=st.lists(references, max_size=5),
     external=st.booleans(),

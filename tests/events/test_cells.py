@@ -118,6 +118,7 @@ TWO_STEPS: dict[tuple[type[msgspec.Struct], int], Upcast] = {
     (KeyRotated, 2): _second_step,
 }
 
+THREE_VERSIONS: dict[type[msgspec.Struct], int] = VERSIONS | {KeyRotated: 3}
 ASTRAY: dict[tuple[type[msgspec.Struct], int], Upcast] = {(KeyRotated, 2): _first_step_again}
 
 
@@ -129,7 +130,7 @@ def test_data_of_any_older_version_is_lifted_step_by_step(version: int, data: di
 
 def test_a_cell_of_an_older_version_is_read_through_its_up_casts(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a body at version 3, cells of versions 1, 2 and 3 all load; one of version 4 is newer."""
-    monkeypatch.setattr(cells, "VERSIONS", {**VERSIONS, KeyRotated: 3})
+    monkeypatch.setattr(cells, "VERSIONS", THREE_VERSIONS)
     monkeypatch.setattr(cells, "UPCASTS", TWO_STEPS)
     for version, data in [(1, {"n": 6}), (2, {"number": 6}), (3, {"version": 7})]:
         assert unpack_meta("key.rotated", cell(version, data)) == (SEED, KeyRotated(version=7))

@@ -71,12 +71,12 @@ def test_a_turn_has_the_fields_that_the_table_names() -> None:
 
 
 def test_a_turn_that_says_little_has_few_fields() -> None:
-    """Absent observations, flags, candidates and labels make no field."""
+    """The usual source, absent observations, flags, candidates and labels make no field."""
     kept = admit(plain_turn(1), Limits(), 1000)
     assert isinstance(kept, Kept)
     content = TurnContent(parts=kept.parts, digest=b"", labels=[None])
     assert [label for label, _ in fields_of(kept.meta, content)] == [
-        "actor", "source", "delivery", "message/0", "message/1", "message/0/content/0", "message/1/content/0",
+        "actor", "delivery", "message/0", "message/1", "message/0/content/0", "message/1/content/0",
     ]  # fmt: skip
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
-from muniment.events.identity import SubjectId
 from muniment.events.message import (
     DEFAULT_AUTHORITY,
     Authority,
@@ -98,17 +97,18 @@ def test_only_what_goes_beyond_calling_tools_counts_as_an_answer() -> None:
 
 def test_without_attribution_every_identity_is_the_subject() -> None:
     """AC-02: the speaker kind is "subject", and nothing is said to have triggered the turn."""
-    assert asdict(attributed(None, SubjectId("ada"))) == {
+    assert asdict(attributed(Attribution(subject="ada"))) == {
         "speaker_id": "ada", "speaker_kind": "subject", "subject": "ada", "acting_subject": "ada",
         "mounted_subject": "ada", "agent_id": "ada", "trigger": None,
     }  # fmt: skip
 
 
 @given(attributions, st.text(min_size=1))
-def test_given_identities_are_kept_apart_and_absent_ones_filled(given_actor: Attribution, subject: str) -> None:
+def test_given_identities_are_kept_apart_and_absent_ones_filled(actor: Attribution, subject: str) -> None:
     """AC-01, AC-02: each of the seven values is what was given, or the default where nothing was."""
-    full = asdict(attributed(given_actor, SubjectId(subject)))
-    for name, value in asdict(given_actor).items():
+    given_values = {**asdict(actor), "subject": subject}
+    full = asdict(attributed(replace(actor, subject=subject)))
+    for name, value in given_values.items():
         default = {"speaker_kind": "subject", "trigger": value}.get(name, subject)
         assert full[name] == (value or default)
 

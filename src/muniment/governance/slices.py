@@ -192,7 +192,8 @@ def _message(record: TurnRecord, place: int, view: View, judged: Judgement, item
     shown: list[Part] | UnsetType = UNSET
     if whole is not None:
         items.append(RedactionItem(turn=turn, message=name, reason=whole, authority=authority, view=view))
-    elif record.content is not None:
+    else:
+        assert record.content is not None, "nothing is shown of words that are not at hand"
         shown = record.content.parts[place]
         if any(inside):
             shown = [part for part, reason in zip(shown, inside, strict=True) if reason is None]
