@@ -29,8 +29,7 @@ def audit(headers: list[bytes], leaves: list[bytes] | None = None, log: str = LO
 def test_a_sound_log_passes_its_audit() -> None:
     made = Audit(LOG.id)
     taken = [made.take(exact, leaf_hash(exact)) for exact in LOG.exact]
-    assert [parsed for parsed, _ in taken] == LOG.headers
-    assert sum(len(nodes) for _, nodes in taken) == LOG.size >> 4 == 1
+    assert sum(map(len, taken)) == LOG.size >> 4 == 1
     assert made.frontier == LOG.rows.frontier
     report = made.finish(LOG.rows.frontier)
     assert (report.events, report.streams, report.turns) == (LOG.size, 3, 15)
