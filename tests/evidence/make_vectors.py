@@ -242,7 +242,7 @@ def multiproof_cases() -> Cases:
             "multiproof",
             [*GOOD[:6], jcs({"multiproof": [std(bytes(31)), *spare[1:]]}), GOOD[7]],
         ),
-        "multiproof-no-list": ("Hashes as one text.", "multiproof", [*GOOD[:6], jcs({"multiproof": ""}), GOOD[7]]),
+        "multiproof-no-list": ("A number for the hashes.", "multiproof", [*GOOD[:6], jcs({"multiproof": 1}), GOOD[7]]),
         "multiproof-no-text": (
             "A number among the hashes.",
             "multiproof",
@@ -326,6 +326,7 @@ def receipts() -> dict[str, tuple[str, str | None, str]]:
         ),
         "extra-of-another-event": ("Another event.", "inclusion", good.replace(extra, std(world.event(5)))),
         "event-of-another-log": ("The log took in a stranger.", "foreign_log", bent(3, log=OTHER_LOG).receipt(3)),
+        "event-misplaced": ("The log put an event where it does not belong.", "inclusion", bent(3, pos=4).receipt(3)),
         "checkpoint-absent": ("No checkpoint.", "note_malformed", good.partition("\n\n")[0] + "\n\n"),
         "checkpoint-edited": ("Another size.", "signature", good.replace("\n9\n", "\n10\n")),
         "blank-line-absent": ("Proof and checkpoint run together.", "receipt_malformed", good.replace("\n\n", "\n")),

@@ -169,6 +169,15 @@ def test_what_is_no_disclosure_is_refused(disclosure: str) -> None:
         verifier.open_disclosure(disclosure, {})
 
 
+def test_a_disclosure_in_the_other_alphabet_of_base64_is_refused() -> None:
+    """Its text is what is committed to, so a log could commit to it; but there is one spelling."""
+    url = header.disclose(bytes(32), "actor", '"\u00ff\u00ff>>??"'.encode())
+    other = url.replace("-", "+").replace("_", "/")
+    assert other != url
+    with pytest.raises(Refused, match="disclosure"):
+        verifier.open_disclosure(other, {"actor": header.commit(other)})
+
+
 def test_a_disclosure_that_no_commitment_stands_for_is_refused() -> None:
     disclosure = header.disclose(bytes(32), "actor", b"1")
     for fields in ({}, {"actor": DIGEST}, {"source": header.commit(disclosure)}):

@@ -155,6 +155,18 @@ def test_what_is_no_key_is_refused(vkey: str) -> None:
         VerifierKey.parse(vkey)
 
 
+def test_a_key_of_another_algorithm_is_refused_even_under_the_right_hash() -> None:
+    other = base64.b64encode(b"\x02" + SIGNER.key.public).decode()
+    with pytest.raises(Refused, match="key_malformed"):
+        VerifierKey.parse(f"{SIGNER.key.name}+{SIGNER.key.key_id.hex()}+{other}")
+
+
+@pytest.mark.parametrize(("name", "size"), [("", 32), ("a b", 32), ("a+b", 32), ("name", 31), ("name", 33)])
+def test_a_key_has_a_name_without_spaces_and_32_bytes(name: str, size: int) -> None:
+    with pytest.raises(Refused, match="key_malformed"):
+        VerifierKey.of(name, bytes(size))
+
+
 def test_a_key_that_is_no_point_verifies_nothing() -> None:
     key = VerifierKey.of("name", b"\x02" + b"\xff" * 31)
     with pytest.raises(Refused, match="signature"):
