@@ -1,0 +1,48 @@
+"""The way in: `muniment`, `python -m muniment`. Every foreseen ending has an exit code (see `failure`)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from muniment.errors import MunimentError
+from muniment.transports.cli.app import tree
+from muniment.transports.cli.door import Door
+from muniment.transports.cli.failure import INTERRUPTED, PIPE_CLOSED, misuse, tell_failure
+
+
+def main(arguments: Sequence[str] | None = None, door: Door | None = None) -> int:
+    """Run the command line and return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    door = door or Door()
+    try:
+        code = _run(given, door)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads any more; what is still in the buffer goes nowhere, quietly.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    return code
+
+
+def _run(given: list[str], door: Door) -> int:
+    try:
+        outcome = tree().main(given, prog_name="muniment", standalone_mode=False, obj=door)
+    except MunimentError as error:
+        return tell_failure(error, as_json=door.as_json)
+    except click.exceptions.NoArgsIsHelpError as help_wanted:
+        sys.stderr.write(help_wanted.format_message() + "\n")
+        return help_wanted.exit_code
+    except click.UsageError as usage:
+        error, hint = misuse(usage)
+        return tell_failure(error, as_json=door.as_json or "--json" in given, hint=hint)
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    return outcome if isinstance(outcome, int) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

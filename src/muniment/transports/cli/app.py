@@ -1,0 +1,102 @@
+"""The tree of commands: groups and verbs from the catalogue, grown only where a call goes.
+
+`ALIASES` gives a verb a name at the top; `demo` stands beside the catalogue, because it shows the product and is no
+operation of it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from muniment.transports.cli.door import door_options
+from muniment.transports.cli.failure import __doc__ as endings
+from muniment.version import __version__
+
+# name at the top -> group and verb
+ALIASES: dict[str, tuple[str, str]] = {"import": ("spaces", "import")}
+DEMO = "demo"
+
+
+def _exit_codes() -> str:
+    """Return the exit codes for the help, out of the table that documents them."""
+    rows = [line.strip("| ").split(" | ") for line in (endings or "").splitlines() if line.startswith("| ")]
+    told = "; ".join(f"{code} {why}" for code, why in rows[1:])
+    return f"Exit codes: 0 success; {told}; 130 interrupted."
+
+
+class NounGroup(click.Group):
+    """The verbs of a noun group."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order of the catalogue."""
+        del ctx
+        return [each.name for each in _operations(self.name or "")]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a verb."""
+        del ctx
+        return _verb(self.name or "", cmd_name, cmd_name)
+
+
+class Tree(click.Group):
+    """All noun groups, the aliases and the demo."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the groups in the order of the catalogue, then what stands beside them."""
+        del ctx
+        return [*_groups(), *ALIASES, DEMO]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a group or a command, loading nothing of the others."""
+        del ctx
+        if cmd_name == DEMO:
+            demo: click.Command = import_module("muniment.transports.cli.demo.command").demo_command()
+            return demo
+        if cmd_name in ALIASES:
+            return _verb(*ALIASES[cmd_name], cmd_name)
+        if cmd_name not in _groups():
+            return None
+        told = import_module("muniment.runtime.catalogue").group_class(cmd_name).__doc__
+        return NounGroup(cmd_name, help=told, params=door_options())
+
+
+def _groups() -> list[str]:
+    return list(import_module("muniment.runtime.catalogue").GROUPS)
+
+
+def _operations(group: str) -> list[object]:
+    catalogue = import_module("muniment.runtime.catalogue")
+    return list(import_module("muniment.runtime.operation").operations_of(catalogue.group_class(group)))
+
+
+def _verb(group: str, verb: str, name: str) -> click.Command | None:
+    for operation in _operations(group):
+        if operation.name == verb:
+            command: click.Command = import_module("muniment.transports.cli.command").command_of(operation, name)
+            return command
+    return None
+
+
+def tree() -> Tree:
+    """Return the command `muniment`."""
+    return Tree(
+        "muniment",
+        help="Keep what an AI agent delivers as encrypted, verifiable evidence, and answer from it.",
+        epilog=_exit_codes(),
+        params=[
+            *door_options(),
+            click.Option(
+                ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_tell_version,
+                help="Show the version and exit.",
+            ),
+        ],
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )  # fmt: skip
+
+
+def _tell_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(f"muniment {__version__}")
+        ctx.exit()

@@ -1,0 +1,125 @@
+"""One operation as a command: read the request, ask when content is at stake, open the store, run, report.
+
+What destroys asks first; `--yes` answers. Where nobody can be asked it is refused, before the store is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import click
+import msgspec
+from msgspec import Struct
+
+from muniment.errors import FileUnavailable, NotConfirmed
+from muniment.governance.access import Effect
+from muniment.runtime.operation import Document, Operation, perform
+from muniment.transports.cli.door import SHARED, Door, door_options
+from muniment.transports.cli.fields import Field, fields_of, parameters_of, request_of
+from muniment.transports.cli.page import Page, PlainPage
+
+QUESTION = "This may destroy content for ever. Continue?"
+
+
+def command_of(operation: Operation, name: str | None = None) -> click.Command:
+    """Return the command that runs an operation, under its own name or another."""
+    fields = fields_of(operation.request, SHARED)
+    own: list[click.Parameter] = []
+    if operation.effect is Effect.ERASE:
+        own.append(click.Option(["--yes"], is_flag=True, help="Do not ask."))
+    if operation.report is Document:
+        own.append(click.Option(["--out"], metavar="FILE", help="Write the document to a file, readable by you alone."))
+
+    @click.pass_context
+    def run(ctx: click.Context, /, **typed: Any) -> None:
+        Running(ctx.find_object(Door) or Door(), operation, fields).run(typed)
+
+    return click.Command(
+        name or operation.name,
+        callback=run,
+        params=[*parameters_of(fields), *own, *door_options()],
+        help=f"{operation.summary}\n\n{operation.description}",
+        short_help=operation.summary,
+    )
+
+
+class Running:
+    """One run of an operation."""
+
+    def __init__(self, door: Door, operation: Operation, fields: list[Field]) -> None:
+        self._door = door
+        self._operation = operation
+        self._fields = fields
+
+    def run(self, typed: dict[str, Any]) -> None:
+        """Run the operation with what was typed and report on standard output."""
+        request = request_of(self._operation.request, self._fields, typed)
+        if self._operation.effect is Effect.ERASE and not typed["yes"]:
+            self._ask()
+        with self._door.opened(self._operation) as runtime:
+            report = perform(getattr(runtime, self._operation.group), self._operation, request)
+        if isinstance(report, Document):
+            self._hand_over(report, typed["out"])
+        elif self._door.as_json:
+            write_json(report)
+        else:
+            _tell(report, page_on(sys.stdout))
+
+    def _ask(self) -> None:
+        if not self._door.may_ask():
+            raise NotConfirmed(at=self._operation.path, problem="nobody_to_ask")
+        if not click.confirm(QUESTION, err=True):
+            raise NotConfirmed(at=self._operation.path, problem="declined")
+
+    def _hand_over(self, document: Document, out: str | None) -> None:
+        """Write a document where it was asked for, and tell about it beside."""
+        if out is not None:
+            _write_private(Path(out), document.text)
+        if self._door.as_json:
+            told = msgspec.structs.asdict(document)
+            write_json(told if out is None else {**told, "text": None, "out": out})
+            return
+        if out is None:
+            sys.stdout.buffer.write(document.text.encode())
+            sys.stdout.buffer.flush()
+        page = page_on(sys.stderr)
+        from muniment.transports.cli.report import said  # noqa: PLC0415 - loaded when there is something to say
+
+        page.facts([(name, said(name, value)) for name, value in document.summary.items() if value is not None])
+
+
+def write_json(value: object) -> None:
+    """Write one JSON document: a line in a pipe, indented at a terminal."""
+    data = msgspec.json.encode(value)
+    if sys.stdout.isatty():
+        data = msgspec.json.format(data, indent=2)
+    sys.stdout.buffer.write(data + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def page_on(file: IO[str]) -> Page:
+    """Return a page for whoever reads this file."""
+    if not file.isatty():
+        return PlainPage(file)
+    from muniment.transports.cli.rich_page import RichPage  # noqa: PLC0415 - nothing in a pipe pays for colours
+
+    return RichPage(file)
+
+
+def _tell(report: Struct, page: Page) -> None:
+    from muniment.transports.cli.report import tell  # noqa: PLC0415 - a machine needs no words
+
+    tell(report, page)
+
+
+def _write_private(path: Path, text: str) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, 0o600)
+            file.write(text.encode())
+    except (OSError, ValueError) as fault:
+        raise FileUnavailable.because(fault, at="out") from None

@@ -1,0 +1,103 @@
+"""Where the demo plays: a store in a directory of its own, its key, its pin, and the turns that are committed to it."""
+
+from __future__ import annotations
+
+import importlib.resources
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from muniment.crypto.root import LocalRoot, RootKey
+from muniment.crypto.secret import KEY_BYTES
+from muniment.events.binding import parse_json
+from muniment.events.identity import ConversationId, ConversationKey
+from muniment.events.message import TextPart
+from muniment.events.turn import Turn
+from muniment.evidence.pin import FilePin
+from muniment.kernel.sources import Sources
+from muniment.runtime.open import Options, open  # noqa: A004 - muniment.open()
+from muniment.runtime.runtime import Runtime
+
+SPACE = "demo"
+
+
+class Exhibit(Struct, frozen=True, kw_only=True):
+    """Something to look at: rows under the names of columns. `quiet` cells say that something is withheld."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """An expectation and whether it held."""
+
+    expected: str
+    held: bool
+
+
+class Act(Struct, frozen=True, kw_only=True):
+    """One step of the demo: what was done, what was seen, what was expected."""
+
+    name: str
+    title: str
+    story: str
+    exhibits: list[Exhibit]
+    checks: list[Check]
+
+    @property
+    def held(self) -> bool:
+        """Whether every expectation held; an act without any proves nothing."""
+        return bool(self.checks) and all(check.held for check in self.checks)
+
+
+class Stage:
+    """The places of the demo, and what one act hands to the next."""
+
+    def __init__(self, directory: Path, sources: Sources) -> None:
+        self.directory = directory
+        self.store = directory / "store"
+        self.bundle = directory / "conversation.jsonl"
+        self.turns = conversation()
+        self.key = ConversationKey(
+            conversation=self.turns[0].conversation or ConversationId(""), channel=self.turns[0].channel
+        )
+        self.vkey = ""
+        self.sources = sources
+        self._root = self.another_root()
+
+    def another_root(self) -> RootKey:
+        """Return a fresh root key."""
+        return LocalRoot(self.sources.entropy.take(KEY_BYTES), self.sources.entropy)
+
+    @contextmanager
+    def opened(self, store: Path | None = None, *, root: RootKey | None = None) -> Iterator[Runtime]:
+        """Open the store of the demo, or what somebody made of a copy of it; the pin is the same for all."""
+        options = Options(pin=FilePin(self.directory / "pins"), sources=self.sources)
+        with open(store or self.store, keys=root or self._root, space=SPACE, options=options) as runtime:
+            yield runtime
+
+    def copied(self, name: str) -> Path:
+        """Return a copy of the store as it lies on the disk."""
+        copy = self.directory / name
+        shutil.copytree(self.store, copy)
+        return copy
+
+    def words(self) -> list[str]:
+        """Return everything that somebody said in the conversation, text by text."""
+        return [
+            part.content
+            for turn in self.turns
+            for message in turn.messages
+            for part in message.parts()
+            if isinstance(part, TextPart)
+        ]
+
+
+def conversation() -> list[Turn]:
+    """Return the turns of the demo."""
+    file = importlib.resources.files("muniment.transports.cli.demo") / "conversation.jsonl"
+    return [parse_json(line, Turn) for line in file.read_bytes().splitlines()]

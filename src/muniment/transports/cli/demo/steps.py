@@ -1,0 +1,429 @@
+"""The acts of the demo, in order. Each does the real thing, shows what came of it, and checks what must be true."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from muniment.errors import MunimentError
+from muniment.events.records import Transition
+from muniment.governance.slices import SliceTurn
+from muniment.governance.views import View
+from muniment.runtime.runtime import Runtime
+from muniment.runtime.transcripts import Slice
+from muniment.transports.cli.demo import intruder
+from muniment.transports.cli.demo.stage import Act, Check, Exhibit, Stage
+from muniment.transports.cli.report import message_words, moment, withheld_reference
+
+VIEWS = [View.RAW_OWNER, View.HOST_UI, View.OPERATOR_AUDIT]
+MASKED, ERASED = 2, 3  # places of the turns that are masked and erased
+ADDRESS = "nadia.ferreira@mail.example"
+PROMISE, FORGED = "84.50 euros", "48.50 euros"
+YESTERDAY = "yesterday"
+
+
+def commit(stage: Stage) -> Act:
+    """Commit the conversation."""
+    with stage.opened() as runtime:
+        done = [runtime.transcripts.commit(turn) for turn in stage.turns]
+        again = runtime.transcripts.commit(stage.turns[0])
+        stage.vkey = runtime.evidence.checkpoint().vkey
+    stage.copied(YESTERDAY)
+    return Act(
+        name="commit",
+        title="A conversation is committed",
+        story=(
+            "A customer talks to the agent of a shop: five turns with tool calls, a promised refund and an e-mail "
+            "address. Each commit returns when the turn is durable, encrypted and part of the hash tree. Committing "
+            "the first turn again returns its first receipt."
+        ),
+        exhibits=[
+            Exhibit(
+                title="receipts",
+                columns=["turn", "sequence", "position", "messages", "leaf"],
+                rows=[
+                    [one.turn, str(one.sequence), str(one.position), str(one.messages_after - one.messages_before)]
+                    + [(one.leaf or "")[:16] + "…"]
+                    for one in done
+                ],
+            )
+        ],
+        checks=[
+            Check(expected="every turn was committed, numbered from 1", held=_numbered([one.sequence for one in done])),
+            Check(
+                expected="a repeat adds nothing and gives the first position",
+                held=not again.committed and again.position == done[0].position,
+            ),
+            Check(
+                expected="no file of the store holds anything that was said, in UTF-8 or UTF-16",
+                held=not _found_on_disk(stage.store, stage.words()),
+            ),
+        ],
+    )
+
+
+def replay(stage: Stage) -> Act:
+    """Replay the first two turns side by side under three views."""
+    with stage.opened() as runtime:
+        shown = [runtime.transcripts.replay(stage.key, view) for view in VIEWS]
+    raw, host, operator = (_text(one) for one in shown)
+    words = stage.words()
+    return Act(
+        name="replay",
+        title="The same turns, as three audiences see them",
+        story=(
+            "The owner sees everything. The host's user interface sees what the customer and the agent said, and none "
+            "of the steps between. An operator sees who, when, with which tools and about which order, and not a word "
+            "of it. What a view withholds is absent and named with its reason."
+        ),
+        exhibits=[
+            Exhibit(
+                title="the first two turns",
+                columns=["turn", "who", *VIEWS],
+                rows=[row for place in range(2) for row in _side_by_side(shown, place)],
+            )
+        ],
+        checks=[
+            Check(expected="raw_owner shows every word", held=all(word in raw for word in words)),
+            Check(
+                expected="host_ui shows the promise, and neither tool steps nor reasoning",
+                held=PROMISE in host and not any(step in host for step in ("tool_call", "reasoning", "service desk")),
+            ),
+            Check(
+                expected="operator_audit shows not one sentence of the conversation",
+                held=not any(word in operator for word in words),
+            ),
+        ],
+    )
+
+
+def mask(stage: Stage) -> Act:
+    """Mask a turn."""
+    turn = stage.turns[MASKED]
+    with stage.opened() as runtime:
+        first, second = (
+            runtime.lifecycle.request(stage.key, Transition.MASK, "about somebody's health", "privacy-desk", turn.turn)
+            for _ in range(2)
+        )
+        shown = runtime.transcripts.replay(stage.key, View.RAW_OWNER)
+    hidden = [item for item in shown.items if item.turn == turn.turn]
+    return Act(
+        name="mask",
+        title="A turn is masked",
+        story=(
+            "In the third turn the customer mentions the health of her father. Masking hides the words from every "
+            "view, the owner's too; they are still there, and an audited unmask can bring them back."
+        ),
+        exhibits=[_of_turn(shown, MASKED, "the third turn, for the owner")],
+        checks=[
+            Check(expected="the request changed one turn", held=first.changed and first.affected_turns == 1),
+            Check(expected="asking again changes nothing", held=not second.changed),
+            Check(expected="no word of it is shown to the owner", held="hospital" not in _text(shown)),
+            Check(
+                expected="every message of it is withheld as lifecycle_masked",
+                held=len(hidden) == len(turn.messages) and {item.reason for item in hidden} == {"lifecycle_masked"},
+            ),
+        ],
+    )
+
+
+def erase(stage: Stage) -> Act:
+    """Erase a turn, with a receipt."""
+    turn = stage.turns[ERASED]
+    with stage.opened() as runtime:
+        before = _text(runtime.transcripts.replay(stage.key, View.RAW_OWNER))
+        report = runtime.lifecycle.request(
+            stage.key, Transition.DELETE_RAW, "the customer asked for it", "privacy-desk", turn.turn
+        )
+        shown = runtime.transcripts.replay(stage.key, View.RAW_OWNER)
+        entries = runtime.lifecycle.receipts(stage.key).entries
+    receipt = report.receipt
+    assert receipt is not None, "an erasure that changed something has a receipt"
+    proof = stage.directory / "erasure.tlog-proof"
+    proof.write_text(receipt.proof, encoding="utf-8")
+    proved = _verifier(stage, "verify-receipt", proof)
+    return Act(
+        name="erase",
+        title="A turn is erased, with a receipt",
+        story=(
+            "The fourth turn holds an e-mail address, and the customer wants it gone. The keys of its words are "
+            "destroyed, and the key that wrapped them is replaced. The fact that a turn was there stays provable: "
+            "the receipt says what was done where, what no store can reach, and proves that the log recorded it."
+        ),
+        exhibits=[
+            Exhibit(
+                title="the receipt",
+                columns=["place", "what was done"],
+                rows=[[place.place, place.done] for place in receipt.places],
+            ),
+            Exhibit(title="outside the store", columns=["not reached"], rows=[[one] for one in receipt.outside]),
+            _of_turn(shown, ERASED, "the fourth turn, for the owner"),
+        ],
+        checks=[
+            Check(expected="the address could be read before", held=ADDRESS in before),
+            Check(expected="one turn was erased", held=receipt.turns_erased == 1),
+            Check(expected="the address is gone from every view", held=ADDRESS not in _text(shown)),
+            Check(
+                expected="no content is left behind an erasure",
+                held=[entry.content_left for entry in entries] == [0] * len(entries) and len(entries) == 2,
+            ),
+            Check(
+                expected="a separate process verifies the proof of the erasure",
+                held=proved["verified"] is True and proved["header"]["reason"] == "delete_raw",
+            ),
+        ],
+    )
+
+
+def export(stage: Stage) -> Act:
+    """Export the conversation, certified."""
+    with stage.opened() as runtime:
+        document = runtime.evidence.export(stage.key, View.EXPORT, recipient="auditor", purpose="complaint LF-20418")
+    stage.bundle.write_text(document.text, encoding="utf-8")
+    summary = document.summary
+    return Act(
+        name="export",
+        title="The conversation is exported for a stranger",
+        story=(
+            "A bundle is a file of lines: every event of the conversation with what the view discloses of it, one proof "
+            "that leads from all of them to the root of the tree, and the signed root. Certified means that the log "
+            "itself recorded how long the conversation was, so that nobody can cut off its end."
+        ),
+        exhibits=[
+            Exhibit(
+                title="the bundle",
+                columns=["", "value"],
+                rows=[[name, str(value)] for name, value in summary.items()] + [["bytes", str(len(document.text))]],
+            )
+        ],
+        checks=[
+            Check(expected="the export is on record in the log", held=isinstance(summary["certificate"], int)),
+            Check(expected="the promise is in it", held=intruder.discloses(document.text, PROMISE)),
+            Check(
+                expected="the masked and the erased words are not",
+                held=not intruder.discloses(document.text, "hospital")
+                and not intruder.discloses(document.text, ADDRESS),
+            ),
+        ],
+    )
+
+
+def verify(stage: Stage) -> Act:
+    """Verify the bundle offline, in a process of its own."""
+    proved = _verifier(stage, "verify", stage.bundle)
+    command = f"python -m muniment.evidence verify {stage.bundle.name} --key {stage.vkey}"
+    facts = [[name, str(proved.get(name))] for name in ("origin", "size", "root", "events", "disclosed", "withheld")]
+    return Act(
+        name="verify",
+        title="The stranger verifies it",
+        story=(
+            "The verifier is one file that knows nothing of the store and has no secret: it needs the bundle and the "
+            f"public key. Here it runs as a process of its own: {command}"
+        ),
+        exhibits=[Exhibit(title="what was proved", columns=["", "value"], rows=facts)],
+        checks=[
+            Check(expected="the verifier accepts the bundle", held=proved["verified"] is True),
+            Check(expected="it finds all five turns", held=[one["turns"] for one in _streams(proved)] == [5]),
+            Check(expected="it proves that nothing is absent", held=proved.get("complete") is True),
+        ],
+    )
+
+
+def forge(stage: Stage) -> Act:
+    """Forge the bundle and see it refused."""
+    bundle = stage.bundle.read_text(encoding="utf-8")
+    forgeries = {
+        f"'{PROMISE}' made '{FORGED}'": intruder.with_another_word(bundle, PROMISE, FORGED),
+        "the last turn left out": intruder.without_last_turn(bundle),
+    }
+    rows, checks = [], []
+    for number, (what, forged) in enumerate(forgeries.items(), start=1):
+        path = stage.directory / f"forged-{number}.jsonl"
+        path.write_text(forged, encoding="utf-8")
+        proved = _verifier(stage, "verify", path)
+        rows.append(
+            [what, "accepted" if proved["verified"] else "refused", str(proved.get("code")), str(proved.get("at"))]
+        )
+        checks.append(Check(expected=f"refused: {what}", held=forged != bundle and proved["verified"] is False))
+    return Act(
+        name="forge",
+        title="Forged copies are refused",
+        story=(
+            "Somebody changes one word of the bundle: the refund shrinks by 36 euros. Somebody else leaves out the "
+            "last turn. The same verifier looks at both."
+        ),
+        exhibits=[Exhibit(title="forgeries", columns=["what was done", "verdict", "reason", "where"], rows=rows)],
+        checks=checks,
+    )
+
+
+def tamper(stage: Stage) -> Act:
+    """Edit copies of the store on the disk and see them refused."""
+    edits: dict[str, Callable[[Path], None]] = {
+        "one bit of a sealed text changed": intruder.flip_a_bit,
+        "the row that masked a turn removed": intruder.lift_the_mask,
+        "the date of a turn moved": intruder.move_a_date,
+    }
+    rows, checks = [], []
+    for what, edit in edits.items():
+        copy = stage.copied(edit.__name__)
+        edit(copy)
+        when, code = _noticed(stage, copy)
+        rows.append([what, when, code])
+        checks.append(Check(expected=f"refused: {what}", held=code == "store.corrupt"))
+    try:
+        with stage.opened(root=stage.another_root()):
+            code = ""
+    except MunimentError as refused:
+        code = refused.code
+    rows.append(["opened with another root key", "on opening", code])
+    checks.append(Check(expected="refused: another root key", held=code == "key.wrong"))
+    when, code = _noticed(stage, stage.copied("untouched"))
+    rows.append(["nothing", when, code])
+    checks.append(Check(expected="an untouched copy reads well", held=not code))
+    return Act(
+        name="tamper",
+        title="A store that was edited on the disk is refused",
+        story=(
+            "Somebody with access to the disk edits copies of the store with a plain database tool. Every row is bound "
+            "to its hash and its keys, and every conversation has a sealed count of what belongs to it."
+        ),
+        exhibits=[Exhibit(title="edits", columns=["what was done", "noticed", "error"], rows=rows)],
+        checks=checks,
+    )
+
+
+def roll_back(stage: Stage) -> Act:
+    """Put an old copy of the store in its place and see it refused."""
+    when, code = _noticed(stage, stage.directory / YESTERDAY)
+    with stage.opened(stage.directory / YESTERDAY) as runtime:
+        health = runtime.system.health()
+    return Act(
+        name="roll_back",
+        title="An older copy of the store is refused",
+        story=(
+            "The copy that was made before the masking is genuine in every byte; only the past of the store is missing "
+            "from it, erasure included. The pin, a signed checkpoint that is kept outside the store, remembers more. "
+            "The copy opens for inspection only."
+        ),
+        exhibits=[
+            Exhibit(
+                title="the older copy",
+                columns=["", "value"],
+                rows=[
+                    ["events in it", str(health.events)],
+                    ["events that the pin remembers", str(health.pinned_size)],
+                    ["noticed", when],
+                    ["error", code],
+                ],
+            )
+        ],
+        checks=[
+            Check(expected="the older copy is refused as rolled back", held=code == "store.rolled_back"),
+            Check(expected="it is not called sound", held=not health.sound),
+        ],
+    )
+
+
+ACTS: list[Callable[[Stage], Act]] = [commit, replay, mask, erase, export, verify, forge, tamper, roll_back]
+
+
+# --- looking ----------------------------------------------------------------------------------------------------------
+
+
+def _numbered(sequences: list[int | None]) -> bool:
+    return sequences == list(range(1, len(sequences) + 1))
+
+
+def _found_on_disk(store: Path, texts: list[str]) -> bool:
+    sought = [text.encode(encoding) for text in texts for encoding in ("utf-8", "utf-16-le", "utf-16-be")]
+    files = [path.read_bytes() for path in store.rglob("*") if path.is_file()]
+    return any(one in file for file in files for one in sought)
+
+
+def _text(page: Slice) -> str:
+    """Return everything that a page shows."""
+    return json.dumps(msgspec.to_builtins(page), ensure_ascii=False)
+
+
+def _side_by_side(shown: list[Slice], place: int) -> list[list[str]]:
+    """Return a row for each message of a turn, its tools and its references, with a cell for each view."""
+    turns = [page.turns[place] for page in shown]
+    rows = []
+    for number, message in enumerate(turns[0].messages):
+        cells = [_message(page, turn, number) for page, turn in zip(shown, turns, strict=True)]
+        rows.append([str(turns[0].sequence), message.role, *cells])
+    observed = ["\n".join(f"{tool.tool}: {tool.summary}" for tool in turn.tools or []) for turn in turns]
+    references = [_references(page, turn) for page, turn in zip(shown, turns, strict=True)]
+    number = str(turns[0].sequence)
+    return [*rows, [number, "observed", *observed], [number, "refers to", *references]]
+
+
+def _message(page: Slice, turn: SliceTurn, number: int) -> str:
+    items = [item for item in page.items if item.turn == turn.turn]
+    return "\n".join(words.text for words in message_words(turn.messages[number], items))
+
+
+def _references(page: Slice, turn: SliceTurn) -> str:
+    shown = [f"{ref.type} {ref.id}" + (f": {ref.label}" if ref.label else "") for ref in turn.host_refs]
+    hidden = [
+        withheld_reference(item).text for item in page.items if item.turn == turn.turn and item.host_ref is not None
+    ]
+    return "\n".join(shown + hidden)
+
+
+def _of_turn(page: Slice, place: int, title: str) -> Exhibit:
+    turn = page.turns[place]
+    rows = [
+        [message.role, message.speaker_id, moment(message.observed_ms), _message(page, turn, number)]
+        for number, message in enumerate(turn.messages)
+    ]
+    return Exhibit(title=title, columns=["who", "speaker", "when", "words"], rows=rows)
+
+
+def _streams(proved: dict[str, Any]) -> list[dict[str, Any]]:
+    streams: list[dict[str, Any]] = proved.get("streams", [])
+    return [one for one in streams if one["stream"] != 0]
+
+
+def _verifier(stage: Stage, command: str, path: Path) -> dict[str, Any]:
+    """Run the verifier as a stranger would, in an empty directory, with the file and the public key alone."""
+    elsewhere = stage.directory / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "muniment.evidence", command, str(path), "--key", stage.vkey, "--json"],
+        capture_output=True,
+        check=False,
+        cwd=elsewhere,
+        env={"PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(elsewhere)},
+    )
+    proved: dict[str, Any] = json.loads(done.stdout)
+    assert proved["verified"] is (done.returncode == 0), "what the verifier says is how it ends"
+    return proved
+
+
+def _noticed(stage: Stage, store: Path) -> tuple[str, str]:
+    """Open a store and read all of it; return when something was noticed, and its code."""
+    try:
+        with stage.opened(store) as runtime:
+            return _read(stage, runtime)
+    except MunimentError as refused:
+        return "on opening", refused.code
+
+
+def _read(stage: Stage, runtime: Runtime) -> tuple[str, str]:
+    fault = runtime.system.health().fault
+    if fault is not None:
+        return "on opening", fault
+    try:
+        runtime.transcripts.replay(stage.key, View.RAW_OWNER)
+    except MunimentError as refused:
+        return "on reading", refused.code
+    return "no", ""

@@ -1,0 +1,247 @@
+"""From the request of an operation to options and arguments, and from what was typed back to a request.
+
+| type of a field | on the command line |
+|---|---|
+| text, number | `--name VALUE` |
+| enumeration | `--name [one|of|these]` |
+| yes or no | `--name / --no-name` |
+| struct of scalars | each of its fields as if it were one of the request |
+| `Upload` | the path of a file, or `-` |
+| any other struct | the path of a file that holds it as JSON, or `-` |
+
+The first field, when it is required, may be given by place; of a struct of scalars, its one required field. A field
+that shares its name with an option of the door (`--space`) is that option: the open space is meant anyway.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+from msgspec import NODEFAULT, Struct
+
+from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded
+from muniment.events.binding import REQUEST_BYTES_MAX, bind, parse_json
+from muniment.runtime.operation import Upload
+
+if typing.TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType  # older releases of click take no argument here
+
+STANDARD_INPUT = "-"
+BY_PLACE = "_by_place"  # ends the name of the argument that stands for an option
+
+
+class Field(NamedTuple):
+    """A value that can be typed: where it goes in the request, and how it is read from text."""
+
+    path: tuple[str, ...]
+    required: bool
+    default: Any
+    kind: type[Any]
+    read: Callable[[str], Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the option, as an identifier."""
+        return self.path[-1]
+
+
+def fields_of(request: type[Struct], shared: frozenset[str]) -> list[Field]:
+    """Return what can be typed for a request, in order; names in `shared` are options of the door."""
+    found: list[Field] = []
+    for info in msgspec.structs.fields(request):
+        kind = _bare(info.type)
+        required = info.required
+        default = None if info.default is NODEFAULT else info.default
+        if info.type is Upload:
+            found.append(Field((info.name,), required, default, str, _text_of))
+        elif isinstance(kind, type) and issubclass(kind, Struct):
+            flat = list(_flattened(kind, info.name, required=required))
+            if all(_is_scalar(each.kind) for each in flat):
+                found += [each for each in flat if each.name not in shared]
+            else:
+                found.append(Field((info.name,), required, default, str, _json_of(kind)))
+        elif _is_scalar(kind):
+            found.append(Field((info.name,), required, default, kind))
+        else:
+            found.append(Field((info.name,), required, default, str, _json_of(info.type)))
+    return found
+
+
+def _flattened(kind: type[Struct], outer: str, *, required: bool) -> Iterator[Field]:
+    for info in msgspec.structs.fields(kind):
+        default = None if info.default is NODEFAULT else info.default
+        yield Field((outer, info.name), required and info.required, default, _bare(info.type))
+
+
+def _bare(kind: Any) -> Any:
+    """Return the class behind a new type, an annotation, or an alternative to None."""
+    while True:
+        if isinstance(kind, typing.NewType):
+            kind = kind.__supertype__
+        elif typing.get_origin(kind) is typing.Annotated:
+            kind = typing.get_args(kind)[0]
+        elif typing.get_origin(kind) in {typing.Union, types.UnionType}:
+            others = [each for each in typing.get_args(kind) if each is not type(None)]
+            if len(others) != 1:
+                return kind
+            kind = others[0]
+        else:
+            return kind
+
+
+def _is_scalar(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, str | int | Enum)
+
+
+# --- to click ---------------------------------------------------------------------------------------------------------
+
+
+class Word(ParamType):
+    """One of the words of an enumeration; another one is refused without being quoted."""
+
+    name = "word"
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word."""
+        del ctx
+        if value not in self.words:
+            raise InvalidInput(at=_named(param), problem="unknown_word")
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return the words that may follow."""
+        del ctx, param
+        completion = click.shell_completion.CompletionItem
+        return [completion(word) for word in self.words if word.startswith(incomplete)]
+
+
+class Whole(ParamType):
+    """A whole number; anything else is refused without being quoted."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        del ctx
+        try:
+            return int(value)
+        except ValueError:
+            raise InvalidInput(at=_named(param), problem="wrong_type") from None
+
+
+def _named(param: click.Parameter | None) -> str | None:
+    return None if param is None or param.name is None else param.name.removesuffix(BY_PLACE)
+
+
+def parameters_of(fields: list[Field]) -> list[click.Parameter]:
+    """Return the options for fields, and the argument for the first of them when it is required."""
+    params: list[click.Parameter] = []
+    if fields and fields[0].required:
+        first = fields[0]
+        params.append(
+            click.Argument(
+                [first.name + BY_PLACE], required=False, type=_type_of(first), metavar=f"[{first.name.upper()}]"
+            )
+        )
+    return params + [_option(each, by_place=each is fields[0] and each.required) for each in fields]
+
+
+def _option(field: Field, *, by_place: bool) -> click.Option:
+    flag = "--" + field.name.replace("_", "-")
+    told = field.default.value if isinstance(field.default, Enum) else field.default
+    if field.kind is bool:
+        return click.Option([f"{flag}/--no-{flag[2:]}", field.name], default=None, help=f"Default: {_yes(field)}.")
+    words = "May be given by place." if by_place else "Required." if field.required else ""
+    if field.read is not None:
+        words = f"A file, or - for standard input. {words}".strip()
+    if told is not None:
+        words = f"{words} Default: {told}.".strip()
+    return click.Option([flag, field.name], type=_type_of(field), metavar=_metavar(field), help=words or None)
+
+
+def _yes(field: Field) -> str:
+    return "yes" if field.default else "no"
+
+
+def _type_of(field: Field) -> ParamType:
+    if issubclass(field.kind, Enum):
+        return Word([str(word.value) for word in field.kind])
+    if issubclass(field.kind, int):
+        return Whole()
+    return click.STRING
+
+
+def _metavar(field: Field) -> str:
+    if field.read is not None:
+        return "FILE"
+    if issubclass(field.kind, Enum):
+        return f"[{'|'.join(str(word.value) for word in field.kind)}]"
+    return "NUMBER" if issubclass(field.kind, int) else "TEXT"
+
+
+# --- from click -------------------------------------------------------------------------------------------------------
+
+
+def request_of(request: type[Struct], fields: list[Field], typed: Mapping[str, Any]) -> Struct:
+    """Return the request that was typed, bound to its type, or raise what is wrong with it."""
+    given: dict[str, Any] = {}
+    for field in fields:
+        value = _typed(field, typed)
+        if value is None:
+            if field.required:
+                raise InvalidInput(at=field.name, problem="missing_field")
+            continue
+        inside = given
+        for name in field.path[:-1]:
+            inside = inside.setdefault(name, {})
+        inside[field.name] = value if field.read is None else field.read(value)
+    return bind(given, request)
+
+
+def _typed(field: Field, typed: Mapping[str, Any]) -> Any:
+    by_name, by_place = typed.get(field.name), typed.get(field.name + BY_PLACE)
+    if by_name is not None and by_place is not None:
+        raise InvalidInput(at=field.name, problem="given_twice")
+    return by_place if by_name is None else by_name
+
+
+def _json_of(kind: Any) -> Callable[[str], Any]:
+    def read(path: str) -> Any:
+        return parse_json(_bytes_of(path), kind)
+
+    return read
+
+
+def _text_of(path: str) -> str:
+    try:
+        return _bytes_of(path).decode()
+    except UnicodeDecodeError:
+        raise InvalidInput(at="file", problem="not_text") from None
+
+
+def _bytes_of(path: str) -> bytes:
+    """Return what a file holds, or what comes in; never more than a request may hold."""
+    try:
+        if path == STANDARD_INPUT:
+            data = sys.stdin.buffer.read(REQUEST_BYTES_MAX + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(REQUEST_BYTES_MAX + 1)
+    except (OSError, ValueError) as fault:
+        raise FileUnavailable.because(fault, at="file") from None
+    if len(data) > REQUEST_BYTES_MAX:
+        raise LimitExceeded(at="file", problem="request_too_large", limit=REQUEST_BYTES_MAX)
+    return data

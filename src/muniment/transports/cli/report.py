@@ -1,0 +1,197 @@
+"""Reports in words, by the shape of their structs; the pages of a conversation alone are told by hand.
+
+| in a report | on the page |
+|---|---|
+| a scalar | a line `name  value`, aligned with its neighbours |
+| a struct | its members under its name |
+| a list of structs | a table |
+| a list of scalars, a dictionary | its members, one a line |
+| what is absent | nothing |
+
+Times (`..._ms`) are told in UTC. A text of several lines inside a table is only counted; `--json` has all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from muniment.events.message import BlobPart, FilePart, Part, ReasoningPart, TextPart, ToolCallPart, UriPart
+from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
+from muniment.governance.views import Reason
+from muniment.runtime.transcripts import Slice
+from muniment.transports.cli.page import Mood, Page, Said, on_one_line
+
+MS = "_ms"
+
+
+def tell(report: Struct, page: Page) -> None:
+    """Say a report on a page."""
+    by_hand = BY_HAND.get(type(report))
+    if by_hand is not None:
+        by_hand(report, page)
+    else:
+        _tell_struct(report, page)
+
+
+def _tell_struct(report: Struct, page: Page) -> None:
+    members = [(name, getattr(report, name)) for name in report.__struct_fields__]
+    page.facts([(label(name), said(name, value)) for name, value in members if _is_scalar(value) and _is_there(value)])
+    for name, value in members:
+        if isinstance(value, list) and value and isinstance(value[0], Struct):
+            _tell_table(name, value, page)
+        elif isinstance(value, list) and value:
+            page.facts([(label(name), Said("\n".join(said(name, one).text for one in value)))])
+        elif isinstance(value, list):
+            page.facts([(label(name), Said("none", Mood.FAINT))])
+        elif isinstance(value, Mapping):
+            page.facts([(label(name), Said(_members(value) or "none"))])
+        elif isinstance(value, Struct):
+            page.heading(label(name))
+            _tell_struct(value, page)
+
+
+def _tell_table(name: str, rows: list[Struct], page: Page) -> None:
+    columns = [
+        column
+        for column in rows[0].__struct_fields__
+        if any(_is_there(getattr(row, column)) and getattr(row, column) != [] for row in rows)
+    ]
+    cells = [[_cell(column, getattr(row, column)) for column in columns] for row in rows]
+    page.table([label(column) for column in columns], cells, label(name))
+
+
+def _cell(name: str, value: Any) -> Said:
+    if isinstance(value, Struct):
+        inside = {each: getattr(value, each) for each in value.__struct_fields__}
+        return Said(_members({each: one for each, one in inside.items() if _is_there(one)}))
+    if isinstance(value, list):
+        return (
+            Said(str(len(value))) if any(isinstance(one, Struct) for one in value) else Said(", ".join(map(str, value)))
+        )
+    told = said(name, value)
+    if "\n" in told.text:
+        return Said(f"({told.text.count(chr(10))} lines)", Mood.FAINT)
+    return told
+
+
+def _members(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {said(name, value).text}" for name, value in values.items())
+
+
+def _is_scalar(value: object) -> bool:
+    return not isinstance(value, list | Mapping | Struct)
+
+
+def _is_there(value: object) -> bool:
+    return value is not None and value is not UNSET
+
+
+def label(name: str) -> str:
+    """Return the name of a member as words."""
+    return name.removesuffix(MS).replace("_", " ")
+
+
+def said(name: str, value: Any) -> Said:
+    """Return a scalar as words."""
+    if isinstance(value, bool):
+        return Said("yes" if value else "no")
+    if isinstance(value, int):
+        return Said(moment(value) if name.endswith(MS) else f"{value:,}")
+    if isinstance(value, Enum):
+        return Said(str(value.value))
+    return Said("" if value is None else str(value))
+
+
+def moment(ms: int) -> str:
+    """Return a time as words, to the second."""
+    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
+
+
+# --- a page of a conversation -----------------------------------------------------------------------------------------
+
+
+def _tell_slice(page_of_turns: Slice, page: Page) -> None:
+    for turn in page_of_turns.turns:
+        _tell_turn(turn, [item for item in page_of_turns.items if item.turn == turn.turn], page)
+    counts = page_of_turns.audit
+    page.line(
+        Said(f"view {counts.view}"),
+        Said(f"{counts.turns_returned} turns"),
+        Said(f"{counts.messages_redacted} messages and {counts.host_refs_redacted} references withheld"),
+        Said(", ".join(counts.reasons), Mood.FAINT),
+    )
+    if page_of_turns.next_cursor is not None:
+        page.facts([("next cursor", Said(page_of_turns.next_cursor))])
+
+
+def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: Page) -> None:
+    page.heading(
+        f"{turn.sequence}  {on_one_line(turn.turn)}  {turn.phase}  {turn.delivery}  {moment(turn.committed_ms)}"
+    )
+    for message in turn.messages:
+        role = message.role
+        speaker = on_one_line(message.speaker_id)
+        page.line(
+            Said(role if speaker == role else f"{role} {speaker}", Mood.STRONG), Said(moment(message.observed_ms))
+        )
+        for words in message_words(message, items):
+            page.line(words, indent=2)
+    for observed in turn.tools or []:
+        page.line(Said("observed", Mood.STRONG), Said(f"{observed.tool} {observed.id} {observed.summary}".rstrip()))
+    for reference in turn.host_refs:
+        named = f"{reference.host}/{reference.type}/{reference.id} ({reference.relation})"
+        page.line(Said("refers to", Mood.STRONG), Said(on_one_line(named)), Said(reference.label or ""))
+    for item in items:
+        if item.host_ref is not None:
+            page.line(withheld_reference(item))
+
+
+def message_words(message: SliceMessage, items: list[RedactionItem]) -> list[Said]:
+    """Return what a view shows of a message, part by part, with a marker for everything withheld."""
+    reasons = {item.part: item.reason for item in items if item.message == message.id}
+    if None in reasons:
+        return [withheld("words", reasons[None])]
+    shown = iter(message.parts or [])
+    count = len(reasons) + len(message.parts or [])
+    return [withheld("part", reasons[place]) if place in reasons else part_words(next(shown)) for place in range(count)]
+
+
+def withheld(what: str, reason: str) -> Said:
+    """Return the marker for something that a view does not show."""
+    return Said(f"[{what} withheld: {reason}]", Mood.FAINT)
+
+
+def withheld_reference(item: RedactionItem) -> Said:
+    """Return the marker for a host reference, or its label, that a view does not show."""
+    what = "label of reference" if item.reason is Reason.HOST_REF_LABEL else "reference"
+    return withheld(f"{what} {item.host_ref}", item.reason)
+
+
+def part_words(part: Part) -> Said:
+    """Return a part of a message as words."""
+    if isinstance(part, TextPart):
+        return Said(part.content)
+    if isinstance(part, ReasoningPart):
+        return Said(f"(thinks) {part.content}", Mood.FAINT)
+    if isinstance(part, ToolCallPart):
+        return Said(f"calls {part.name} {_json(part.arguments)}")
+    if isinstance(part, BlobPart):
+        return Said(f"{part.mime_type or part.modality or 'data'}, {len(part.content):,} bytes")
+    if isinstance(part, FilePart):
+        return Said(f"file {part.file_id}")
+    if isinstance(part, UriPart):
+        return Said(f"at {part.uri}")
+    return Said(f"returned {_json(part.response)}")
+
+
+def _json(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+BY_HAND: dict[type[Struct], Callable[[Any, Page], None]] = {Slice: _tell_slice}

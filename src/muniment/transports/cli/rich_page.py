@@ -1,0 +1,70 @@
+"""A page for a person at a terminal; imported only when there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO
+
+from rich.box import ROUNDED
+from rich.console import Console
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from muniment.transports.cli.page import Mood, Said, printable
+
+STYLES: dict[Mood, str] = {
+    Mood.PLAIN: "",
+    Mood.STRONG: "bold",
+    Mood.FAINT: "dim italic",
+    Mood.GOOD: "green",
+    Mood.BAD: "bold red",
+}
+
+
+class RichPage:
+    """A page with colours and tables."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._console = Console(file=file, highlight=False)
+
+    def heading(self, text: str) -> None:
+        """Start a part of the page."""
+        self._console.print()
+        self._console.print(Rule(Text(printable(text), style="bold cyan"), align="left", style="cyan"))
+
+    def prose(self, text: str) -> None:
+        """Say a paragraph."""
+        self._console.print(Text(printable(text)))
+
+    def line(self, *words: Said, indent: int = 0) -> None:
+        """Say words on a line of their own; text with line breaks keeps its indent."""
+        self._console.print(Padding(Text("  ").join(map(_text, words)), (0, 0, 0, indent)))
+
+    def facts(self, pairs: Sequence[tuple[str, Said]]) -> None:
+        """Say names and values, aligned."""
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="cyan", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, said in pairs:
+            grid.add_row(Text(name), _text(said))
+        self._console.print(grid)
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[Said]], title: str = "") -> None:
+        """Say rows of cells under the names of columns."""
+        table = Table(
+            title=title or None, title_justify="left", header_style="bold cyan", border_style="dim", box=ROUNDED
+        )
+        for column in columns:
+            table.add_column(Text(column), overflow="fold")
+        for row in rows:
+            table.add_row(*map(_text, row))
+        table.show_lines = any(
+            "\n" in said.text or len(said.text) > self._console.width // 3 for r in rows for said in r
+        )
+        self._console.print(table)
+
+
+def _text(said: Said) -> Text:
+    return Text(printable(said.text), style=STYLES[said.mood])
