@@ -37,8 +37,8 @@ def _run(given: list[str], door: Door) -> int:
         sys.stderr.write(help_wanted.format_message() + "\n")
         return help_wanted.exit_code
     except click.UsageError as usage:
-        error, hint = misuse(usage)
-        return tell_failure(error, as_json=door.as_json or "--json" in given, hint=hint)
+        misused, hint = misuse(usage)
+        return tell_failure(misused, as_json=door.as_json or "--json" in given, hint=hint)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     return outcome if isinstance(outcome, int) else 0

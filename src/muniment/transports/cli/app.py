@@ -7,8 +7,12 @@ operation of it.
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from muniment.runtime.operation import Operation
 
 from muniment.transports.cli.door import door_options
 from muniment.transports.cli.failure import __doc__ as endings
@@ -66,7 +70,7 @@ def _groups() -> list[str]:
     return list(import_module("muniment.runtime.catalogue").GROUPS)
 
 
-def _operations(group: str) -> list[object]:
+def _operations(group: str) -> list[Operation]:
     catalogue = import_module("muniment.runtime.catalogue")
     return list(import_module("muniment.runtime.operation").operations_of(catalogue.group_class(group)))
 

@@ -1,10 +1,10 @@
-"""A page of output: what a report or the demo says, without how it looks.
+r"""A page of output: what a report or the demo says, without how it looks.
 
 `PlainPage` writes text that a pipe, a file or a diff can live with: no colours, no boxes, nothing that depends on the
 width of a window. `rich_page.RichPage` writes the same for a person at a terminal.
 
 What is printed may come from a conversation with a stranger, so characters that command a terminal, or turn the
-direction of its text, are spelt out (`\\x1b`).
+direction of its text, are spelt out (`\x1b`).
 """
 
 from __future__ import annotations
@@ -131,10 +131,10 @@ class PlainPage:
             texts = [[_folded(cell, width) for cell, width in zip(row, widths, strict=True)] for row in texts]
         apart = any(len(cell) > 1 for row in texts for cell in row)
         self._row([[name] for name in columns], widths)
-        for row in texts:
+        for cells in texts:
             if apart:
                 self._write("")
-            self._row(row, widths)
+            self._row(cells, widths)
 
     def _row(self, cells: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
         for line in zip_longest(*cells, fillvalue=""):

@@ -1,4 +1,4 @@
-"""What the demo tries against the evidence: reading and forging a bundle, and editing a store on the disk behind its back."""
+"""What the demo tries against the evidence: forging a bundle, and editing a store on the disk."""
 
 from __future__ import annotations
 

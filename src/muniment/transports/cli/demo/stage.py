@@ -18,14 +18,15 @@ from muniment.events.message import TextPart
 from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
 from muniment.kernel.sources import Sources
-from muniment.runtime.open import Options, open  # noqa: A004 - muniment.open()
+from muniment.runtime.open import open  # noqa: A004 - muniment.open()
+from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
 
 SPACE = "demo"
 
 
 class Exhibit(Struct, frozen=True, kw_only=True):
-    """Something to look at: rows under the names of columns. `quiet` cells say that something is withheld."""
+    """Something to look at: rows under the names of columns."""
 
     title: str
     columns: list[str]

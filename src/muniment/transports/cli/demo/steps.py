@@ -49,9 +49,8 @@ def commit(stage: Stage) -> Act:
                 title="receipts",
                 columns=["turn", "sequence", "position", "messages", "leaf"],
                 rows=[
-                    [one.turn, str(one.sequence), str(one.position), str(one.messages_after - one.messages_before)]
-                    + [(one.leaf or "")[:16] + "…"]
-                    for one in done
+                    [one.turn, str(one.sequence), str(one.position), str(len(turn.messages)), f"{one.leaf or '':.16}…"]
+                    for one, turn in zip(done, stage.turns, strict=True)
                 ],
             )
         ],
@@ -192,9 +191,9 @@ def export(stage: Stage) -> Act:
         name="export",
         title="The conversation is exported for a stranger",
         story=(
-            "A bundle is a file of lines: every event of the conversation with what the view discloses of it, one proof "
-            "that leads from all of them to the root of the tree, and the signed root. Certified means that the log "
-            "itself recorded how long the conversation was, so that nobody can cut off its end."
+            "A bundle is a file of lines: every event of the conversation with what the view discloses of it, one "
+            "proof that leads from all of them to the root of the tree, and the signed root. Certified means that the "
+            "log itself recorded how long the conversation was, so that nobody can cut off its end."
         ),
         exhibits=[
             Exhibit(
@@ -356,13 +355,13 @@ def _text(page: Slice) -> str:
 def _side_by_side(shown: list[Slice], place: int) -> list[list[str]]:
     """Return a row for each message of a turn, its tools and its references, with a cell for each view."""
     turns = [page.turns[place] for page in shown]
+    number = str(turns[0].sequence)
     rows = []
-    for number, message in enumerate(turns[0].messages):
-        cells = [_message(page, turn, number) for page, turn in zip(shown, turns, strict=True)]
-        rows.append([str(turns[0].sequence), message.role, *cells])
+    for index, message in enumerate(turns[0].messages):
+        cells = [_message(page, turn, index) for page, turn in zip(shown, turns, strict=True)]
+        rows.append([number, message.role, *cells])
     observed = ["\n".join(f"{tool.tool}: {tool.summary}" for tool in turn.tools or []) for turn in turns]
     references = [_references(page, turn) for page, turn in zip(shown, turns, strict=True)]
-    number = str(turns[0].sequence)
     return [*rows, [number, "observed", *observed], [number, "refers to", *references]]
 
 
