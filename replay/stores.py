@@ -7,7 +7,6 @@ from pathlib import Path
 import muniment
 from muniment.crypto.store import open_keys
 from muniment.evidence.pin import FilePin
-from muniment.governance.limits import Limits
 from muniment.governance.views import View
 from muniment.kernel.sources import system_sources
 from muniment.log.sqlite import SqliteStore
@@ -32,7 +31,7 @@ def inside(directory: Path) -> Space:
     sources = system_sources()
     stored = open_keys(directory / "store", _key(directory), sources)
     [keys] = stored.spaces(sources.entropy)
-    return Space(SqliteStore(stored.space_directory(keys.name) / LOG), keys, sources, None, Limits())
+    return Space(SqliteStore(stored.space_directory(keys.name) / LOG), keys, Options())
 
 
 def turns_of(runtime: Runtime, conversation: str) -> list[str]:
