@@ -146,10 +146,12 @@ def test_after_a_failed_fsync_everything_is_flushed_before_it_is_trusted(
     store: SqliteStore, disk: Disk, log: Path
 ) -> None:
     store.transact(a_turn())
+    flushed = disk.syncs[".db"]
     disk.broken["xSync", "-wal"] = apsw.IOError
     with pytest.raises(StoreFault):
         store.transact(a_turn())
     assert store._suspect
+    assert disk.syncs[".db"] == flushed  # what was not flushed did not get into the database either
     disk.broken = {("xSync", "log.db"): apsw.IOError}
     for _ in range(2):  # as long as the disk is broken, recovery fails, for readers too
         with pytest.raises(StoreFault), store.reader():
@@ -157,7 +159,7 @@ def test_after_a_failed_fsync_everything_is_flushed_before_it_is_trusted(
     disk.broken.clear()
     disk.syncs.clear()
     assert check_whole(store) in {1, 2}
-    assert disk.syncs[".db"] == 1
+    assert disk.syncs[".db"]
     assert log.with_name("log.db-wal").stat().st_size == 0
     assert not store._suspect
 
@@ -167,12 +169,27 @@ def test_a_fault_while_reading_is_told_and_the_next_reader_starts_afresh(store: 
         store.transact(a_turn(content=bytes(5000)))
     store.close()
     store = SqliteStore(store._place.path, vfs=disk.name)
+    with store.reader() as reader:
+        assert reader.frontier().size == 10
     disk.broken["xRead", "log.db"] = apsw.IOError
     with pytest.raises(StoreFault), store.reader() as reader:
         list(reader.sealed_events(0, 9))
+    assert store._suspect
     disk.broken.clear()
     assert check_whole(store) == 10
     store.close()
+
+
+def test_a_reader_from_before_a_fault_finishes_and_is_not_used_again(store: SqliteStore, disk: Disk) -> None:
+    store.transact(a_turn())
+    with store.reader() as reader:
+        disk.broken["xSync", "-wal"] = apsw.IOError
+        with pytest.raises(StoreFault):
+            store.transact(a_turn())
+        disk.broken.clear()
+        assert reader.count() == 1
+    assert not store._idle
+    assert check_whole(store) in {1, 2}
 
 
 def test_a_disk_that_does_not_open_the_file_is_told(log: Path, disk: Disk) -> None:

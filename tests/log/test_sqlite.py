@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -74,6 +75,27 @@ def test_a_log_that_a_reader_keeps_from_starting_over_starts_over_when_it_ends(
     assert check_whole(store) == 61
 
 
+def test_writers_of_other_processes_cannot_keep_the_log_from_starting_over(
+    store: SqliteStore, disk: Disk, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody writes during every checkpoint; when the log is overgrown, that writer has to wait for once."""
+    monkeypatch.setattr(sqlite, "CHECKPOINT_PAGES", 5)
+    monkeypatch.setattr(sqlite, "CHECKPOINT_PAGES_MAX", 40)
+    other = SqliteStore(log, patience_s=0)
+
+    def intrude() -> None:
+        with contextlib.suppress(StoreBusy):
+            other.transact(a_turn(stream=9))
+
+    disk.at_sync[".db"] = intrude
+    for _ in range(60):
+        store.transact(a_turn())
+    disk.at_sync.clear()
+    other.close()
+    assert log.with_name("log.db-wal").stat().st_size < 80 * 4120
+    assert check_whole(store) > 60
+
+
 def test_an_error_while_tending_the_log_harms_no_caller(
     store: SqliteStore, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +125,7 @@ def test_the_connection_keeps_the_promises_of_durability_and_erasure(store: Sqli
     connection = store._writing()
     names = ["journal_mode", "synchronous", "secure_delete", "temp_store", "busy_timeout", "foreign_keys"]
     assert [connection.pragma(name) for name in names] == ["wal", 2, 1, 2, 200, 1]
+    assert connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1)  # without it each append plans its statements anew
 
 
 def test_a_patient_store_waits_five_seconds_at_a_time(log: Path) -> None:

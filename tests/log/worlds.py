@@ -76,6 +76,7 @@ class Disk(apsw.VFS):
         self.name = name
         self.syncs: Counter[str] = Counter()
         self.sync_s = 0.0
+        self.at_sync: dict[str, Callable[[], object]] = {}
         self.broken: dict[tuple[str, str], type[apsw.Error]] = {}
         super().__init__(name, "")
 
@@ -98,7 +99,9 @@ class _File(apsw.VFSFile):
         super().__init__("", name, flags)
 
     def xSync(self, flags: int) -> None:  # noqa: N802 - SQLite's
-        self._disk.syncs[Path(self._path).suffix] += 1
+        suffix = Path(self._path).suffix
+        self._disk.syncs[suffix] += 1
+        self._disk.at_sync.get(suffix, lambda: None)()
         time.sleep(self._disk.sync_s)
         self._disk.meet("xSync", self._path)
         super().xSync(flags)

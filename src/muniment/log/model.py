@@ -143,8 +143,9 @@ def check_streams(reader: Reader, model: Model, first: int, last: int) -> None:
         assert list(reader.in_stream(stream, first, last)) == [row for row in rows if first <= row.seq <= last]
         turns = [row for row in rows if row.turn_seq is not None and first <= row.turn_seq <= last]
         assert reader.turns(stream, first, last) == turns
-        changes = [row for row in rows if row.target_seq is not None and row.seq > first]
-        assert reader.changes(stream, first) == changes
+        changes = [row for row in rows if row.target_seq is not None]
+        for after in (first, *(row.seq for row in changes[:2])):
+            assert reader.changes(stream, after) == [row for row in changes if row.seq > after]
     totals = StreamTotals(streams=len(model.heads), events=sum(head.seq for head in model.heads.values()))
     assert reader.stream_totals() == totals
 
@@ -202,8 +203,9 @@ MISFITS: dict[str, Callable[[Batch], Batch]] = {
 
 
 def check_all(reader: Reader, model: Model, first: int, last: int) -> None:
-    """Hold everything that can be read to the model."""
-    check_log(reader, model, first, last)
-    check_streams(reader, model, first, last)
+    """Hold everything that can be read to the model, in this range and in all ranges."""
+    for start, end in ((first, last), (0, len(model.rows) + 1)):
+        check_log(reader, model, start, end)
+        check_streams(reader, model, start, end)
     check_tree(reader, model)
     check_named(reader, model)

@@ -72,7 +72,6 @@ class SqliteStore:
             for ticket in tickets:
                 if not connection.in_transaction:
                     self._place.patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
-                    transaction.forget()
                 self._attempt(ticket, transaction)
             if connection.in_transaction:
                 connection.execute("COMMIT")

@@ -76,10 +76,6 @@ class SqliteTransaction(SqliteReader):
             self.run("ROLLBACK")
         self._writing = self._guarded = False
         self.spoiled = None
-        self.forget()
-
-    def forget(self) -> None:
-        """Read everything again: the transaction is another one than before."""
         self._frontier = None
         self._heads.clear()
         self._tails.clear()
