@@ -37,6 +37,15 @@ EXIT_CODES: dict[Kind, int] = {
 INTERRUPTED, PIPE_CLOSED = 130, 141
 
 
+class Misfit(click.BadParameter):
+    """What was typed is not of the type of its field: where, why, and what is wanted; never what was typed."""
+
+    def __init__(self, at: str | None, problem: str, wanted: str) -> None:
+        super().__init__(wanted)
+        self.at = at
+        self.problem = problem
+
+
 def tell_failure(error: MunimentError, *, as_json: bool, hint: str = "") -> int:
     """Say why a command did not succeed; return its exit code."""
     if as_json:
@@ -52,10 +61,8 @@ def misuse(error: click.UsageError) -> tuple[InvalidInput, str]:
     hint = f"'{where} --help' tells what there is."
     if isinstance(error, click.NoSuchOption):
         return InvalidInput(at="option", problem="unknown_word"), _offered(error.possibilities) + hint
-    if isinstance(error, click.MissingParameter | click.BadParameter):
-        problem = "missing_field" if isinstance(error, click.MissingParameter) else "malformed"
-        name = error.param.name if error.param is not None else None
-        return InvalidInput(at=name, problem=problem), hint
+    if isinstance(error, Misfit):
+        return InvalidInput(at=error.at, problem=error.problem), error.message
     if isinstance(error, click.BadOptionUsage):
         return InvalidInput(at=error.option_name.lstrip("-").replace("-", "_"), problem="value_misplaced"), hint
     is_group = error.ctx is not None and isinstance(error.ctx.command, click.Group)

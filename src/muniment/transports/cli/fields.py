@@ -30,6 +30,7 @@ from msgspec import NODEFAULT, Struct
 from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded
 from muniment.events.binding import REQUEST_BYTES_MAX, bind, parse_json
 from muniment.runtime.operation import Upload
+from muniment.transports.cli.failure import Misfit
 
 if typing.TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -118,7 +119,7 @@ class Word(ParamType):
         """Return the word."""
         del ctx
         if value not in self.words:
-            raise InvalidInput(at=_named(param), problem="unknown_word")
+            raise Misfit(_named(param), "unknown_word", f"One of: {', '.join(self.words)}.")
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
@@ -139,7 +140,7 @@ class Whole(ParamType):
         try:
             return int(value)
         except ValueError:
-            raise InvalidInput(at=_named(param), problem="wrong_type") from None
+            raise Misfit(_named(param), "wrong_type", "A whole number is wanted.") from None
 
 
 def _named(param: click.Parameter | None) -> str | None:
