@@ -19,6 +19,7 @@ from muniment.governance.access import Effect
 from muniment.runtime.operation import Document, Operation, perform
 from muniment.transports.cli.door import SHARED, Door, door_options
 from muniment.transports.cli.fields import Field, fields_of, parameters_of, request_of
+from muniment.transports.cli.opening import opened
 from muniment.transports.cli.page import Page, PlainPage
 
 QUESTION = "This may destroy content for ever. Continue?"
@@ -33,17 +34,25 @@ def command_of(operation: Operation, name: str | None = None) -> click.Command:
     if operation.report is Document:
         own.append(click.Option(["--out"], metavar="FILE", help="Write the document to a file, readable by you alone."))
 
-    @click.pass_context
-    def run(ctx: click.Context, /, **typed: Any) -> None:
-        Running(ctx.find_object(Door) or Door(), operation, fields).run(typed)
-
-    return click.Command(
+    command = Verb(
         name or operation.name,
-        callback=run,
         params=[*parameters_of(fields), *own, *door_options()],
         help=f"{operation.summary}\n\n{operation.description}",
         short_help=operation.summary,
     )
+    command.operation, command.fields = operation, fields
+    return command
+
+
+class Verb(click.Command):
+    """The command of an operation."""
+
+    operation: Operation
+    fields: list[Field]
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the operation with what was typed."""
+        Running(ctx.ensure_object(Door), self.operation, self.fields).run(ctx.params)
 
 
 class Running:
@@ -59,7 +68,7 @@ class Running:
         request = request_of(self._operation.request, self._fields, typed)
         if self._operation.effect is Effect.ERASE and not typed["yes"]:
             self._ask()
-        with self._door.opened(self._operation) as runtime:
+        with opened(self._door, self._operation) as runtime:
             report = perform(getattr(runtime, self._operation.group), self._operation, request)
         if isinstance(report, Document):
             self._hand_over(report, typed["out"])

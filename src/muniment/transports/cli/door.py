@@ -1,4 +1,4 @@
-"""The door: which store and space a call means, and how they are opened for an operation.
+"""The door: which store and space a call means.
 
 The options of the door stand wherever a person looks for them: before the group, before the verb, or behind it.
 """
@@ -6,16 +6,13 @@ The options of the door stand wherever a person looks for them: before the group
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from muniment.kernel.sources import Sources
-    from muniment.runtime.operation import Operation
-    from muniment.runtime.runtime import Runtime
 
 # option of the door -> what it says in the help
 OPTIONS: dict[str, str] = {
@@ -33,28 +30,6 @@ class Door:
         self.sources = sources
         self.as_json = False
         self.named: dict[str, str] = {}
-
-    @contextmanager
-    def opened(self, operation: Operation) -> Iterator[Runtime]:
-        """Open what an operation needs: with keys, without, or nothing yet. Only what appends may make a store."""
-        # The database and the ciphers are loaded here, when it is certain that they are needed.
-        from muniment.governance.access import Effect  # noqa: PLC0415
-        from muniment.kernel.sources import system_sources  # noqa: PLC0415
-        from muniment.runtime.open import inspect, open  # noqa: A004, PLC0415
-        from muniment.runtime.options import Options  # noqa: PLC0415
-        from muniment.transports.cli.progress import shown  # noqa: PLC0415
-
-        with shown() as progress:
-            options = Options(
-                create=operation.effect is Effect.APPEND, sources=self.sources or system_sources(), progress=progress
-            )
-            store = self.named.get("store")
-            if operation.keyless:
-                runtime = inspect(store, options=options)
-            else:
-                runtime = open(store, keys=self.named.get("keys"), space=self.named.get("space"), options=options)
-            with runtime:
-                yield runtime
 
     def may_ask(self) -> bool:
         """Tell whether there is somebody to ask."""

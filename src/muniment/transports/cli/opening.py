@@ -1,0 +1,31 @@
+"""Opening what an operation needs, as the door says: with keys, without, or nothing yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from muniment.governance.access import Effect
+from muniment.kernel.sources import system_sources
+from muniment.runtime.open import inspect, open  # noqa: A004 - muniment.open()
+from muniment.runtime.operation import Operation
+from muniment.runtime.options import Options
+from muniment.runtime.runtime import Runtime
+from muniment.transports.cli.door import Door
+from muniment.transports.cli.progress import shown
+
+
+@contextmanager
+def opened(door: Door, operation: Operation) -> Iterator[Runtime]:
+    """Open a store for an operation. Only one that appends makes a store where there is none."""
+    with shown() as progress:
+        options = Options(
+            create=operation.effect is Effect.APPEND, sources=door.sources or system_sources(), progress=progress
+        )
+        store = door.named.get("store")
+        if operation.keyless:
+            runtime = inspect(store, options=options)
+        else:
+            runtime = open(store, keys=door.named.get("keys"), space=door.named.get("space"), options=options)
+        with runtime:
+            yield runtime
