@@ -1,0 +1,282 @@
+"""Write `fixtures/vectors/events`: what cells and fields of every kind of event must be, worked out by hand.
+
+Nothing of muniment is imported. One vector a file; a vector that must be refused has exactly one fault, and says which.
+
+A cell that was stored once loads for ever, and a commitment that was made once stands for ever. So once a release has
+written a version of a body, its files are never made anew and never edited: a new version of a body gets files of its
+own beside them. Run `python -m tests.events.make_vectors` to add; the difference shows new files alone.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.by_hand import Vector, disclosed, made, msgpack, plain
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "vectors" / "events"
+META_SEED, CONTENT_SEED = made("meta seed", 32), made("content seed", 32)
+
+# --- a turn with a value in every field -------------------------------------------------------------------------------
+
+ACTOR = {
+    "speaker_id": "ada", "speaker_kind": "person", "subject": "ada", "acting_subject": "bob", "mounted_subject": "cy",
+    "agent_id": "agent", "trigger": "mail",
+}  # fmt: skip
+SOURCE = {
+    "ingress": "system", "channel": "mail", "provider": "prov", "protocol": "openai_responses", "endpoint": "/v1",
+    "model_alias": "fast", "model": "fast-1", "request_id": "req-1", "conversation_hint": "hint",
+}  # fmt: skip
+TURN_META: Vector = {
+    "actor": ACTOR,
+    "delivery": {"turn": "rich", "status": "delivered"},
+    "messages": [
+        {"role": "system", "authority": "soul_governance"},
+        {"role": "user", "speaker_id": "ada", "speaker_kind": "person", "observed_ms": 1_700_000_000_123},
+        {"role": "assistant"},
+        {"role": "tool", "authority": "runtime_observation"},
+        {"role": "assistant"},
+    ],
+    "source": SOURCE,
+    "tools": [{"id": "obs-1", "tool": "look"}, {"id": "obs-2", "tool": "fetch", "external": True}],
+    "host_refs": [
+        {"host": "crm", "type": "case", "id": "17", "relation": "origin", "visibility": "export"},
+        {"host": "crm", "type": "person", "id": "größe/1", "relation": "related", "visibility": "internal"},
+    ],
+    "external": True,
+    "candidates": ["candidate-1", "candidate-2"],
+}
+ARGUMENTS: Vector = {
+    "\ufb33": 1,  # by code units it stands behind the next one, by code points before it
+    "\U0001f600": 1e21,
+    "größe": 1.5,
+    "whole": 3.0,
+    "numbers": [-0.0, 1e-6, 1e-7, 333333333.33333329, 9007199254740993, -9223372036854775808, 18446744073709551615],
+    "deep": [None, True, {"a/b": '"\\\u000f\n\u20ac\u007f'}],
+}
+TURN_CONTENT: Vector = {
+    "parts": [
+        [{"type": "text", "content": "Be kind."}],
+        [{"type": "text", "content": 'Größe? "17"\\\t\u2028\U0001f600'}, {"type": "text", "content": ""}],
+        [
+            {"type": "reasoning", "content": "I will look."},
+            {"type": "tool_call", "name": "look", "id": "call-1", "arguments": ARGUMENTS},
+            {"type": "tool_call", "name": "list"},
+        ],
+        [
+            {"type": "tool_call_response", "response": {"z": [1, "two"], "a": None}, "id": "call-1"},
+            {"type": "tool_call_response", "response": 0.5},
+        ],
+        [
+            {"type": "blob", "content": b"\x00\xff\xfebytes", "mime_type": "image/png", "modality": "image"},
+            {"type": "file", "file_id": "file-1", "mime_type": "text/plain", "modality": "text"},
+            {"type": "uri", "uri": "https://example.org/a?b=c", "mime_type": "text/html", "modality": "text"},
+        ],
+    ],
+    "digest": made("digest of the turn", 32),
+    "summaries": ["It was found.", ""],
+    "labels": ["Case Größe", None],
+}
+
+# label -> canonical JSON of its value, letter by letter
+TURN_META_FIELDS = {
+    "actor": '{"acting_subject":"bob","agent_id":"agent","mounted_subject":"cy","speaker_id":"ada",'
+    '"speaker_kind":"person","subject":"ada","trigger":"mail"}',
+    "candidates": '["candidate-1","candidate-2"]',
+    "delivery": '{"status":"delivered","turn":"rich"}',
+    "external": "true",
+    "host_ref/0": '{"host":"crm","id":"17","relation":"origin","type":"case","visibility":"export"}',
+    "host_ref/1": '{"host":"crm","id":"größe/1","relation":"related","type":"person","visibility":"internal"}',
+    "message/0": '{"authority":"soul_governance","role":"system"}',
+    "message/1": '{"observed_ms":1700000000123,"role":"user","speaker_id":"ada","speaker_kind":"person"}',
+    "message/2": '{"role":"assistant"}',
+    "message/3": '{"authority":"runtime_observation","role":"tool"}',
+    "message/4": '{"role":"assistant"}',
+    "source": '{"channel":"mail","conversation_hint":"hint","endpoint":"/v1","ingress":"system","model":"fast-1",'
+    '"model_alias":"fast","protocol":"openai_responses","provider":"prov","request_id":"req-1"}',
+    "tools": '[{"id":"obs-1","tool":"look"},{"external":true,"id":"obs-2","tool":"fetch"}]',
+}
+TURN_CONTENT_FIELDS = {
+    "host_ref/0/label": '"Case Größe"',
+    "message/0/content/0": '{"content":"Be kind.","type":"text"}',
+    "message/1/content/0": '{"content":"Größe? \\"17\\"\\\\\\t\u2028\U0001f600","type":"text"}',
+    "message/1/content/1": '{"content":"","type":"text"}',
+    "message/2/content/0": '{"content":"I will look.","type":"reasoning"}',
+    "message/2/content/1": '{"arguments":{"deep":[null,true,{"a/b":"\\"\\\\\\u000f\\n\u20ac\u007f"}],"größe":1.5,'
+    '"numbers":[0,0.000001,1e-7,333333333.3333333,9007199254740993,-9223372036854775808,18446744073709551615],'
+    '"whole":3,"\U0001f600":1e+21,"\ufb33":1},"id":"call-1","name":"look","type":"tool_call"}',
+    "message/2/content/2": '{"name":"list","type":"tool_call"}',
+    "message/3/content/0": '{"id":"call-1","response":{"a":null,"z":[1,"two"]},"type":"tool_call_response"}',
+    "message/3/content/1": '{"response":0.5,"type":"tool_call_response"}',
+    "message/4/content/0": '{"content":"AP/+Ynl0ZXM=","mime_type":"image/png","modality":"image","type":"blob"}',
+    "message/4/content/1": '{"file_id":"file-1","mime_type":"text/plain","modality":"text","type":"file"}',
+    "message/4/content/2": '{"mime_type":"text/html","modality":"text","type":"uri","uri":"https://example.org/a?b=c"}',
+    "tools/0/summary": '"It was found."',
+    "tools/1/summary": '""',
+}
+
+# --- every other kind, and the usual turn -----------------------------------------------------------------------------
+
+USUAL_META: Vector = {
+    "actor": {"subject": "ada"},
+    "delivery": {"turn": "turn-1", "status": "user_only"},
+    "messages": [{"role": "user"}],
+}
+USUAL_CONTENT: Vector = {"parts": [[{"type": "text", "content": "Hello."}]], "digest": made("usual digest", 32)}
+# name of the file -> kind, body, canonical JSON of its fields
+BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
+    "space_opened": ("space.opened", {"name": "größe"}, {"name": '"größe"'}),
+    "conversation_opened": (
+        "conversation.opened",
+        {"channel": "mail", "conversation": "talk"},
+        {"channel": '"mail"', "conversation": '"talk"'},
+    ),
+    "alias_recorded": (
+        "alias.recorded",
+        {"subject": "ada", "channel": "mail", "chat": "chat-7"},
+        {"channel": '"mail"', "chat": '"chat-7"', "subject": '"ada"'},
+    ),
+    "turn_committed": ("turn.committed", TURN_META, TURN_META_FIELDS),
+    "turn_committed_usual": (
+        "turn.committed",
+        USUAL_META,
+        {
+            "actor": '{"subject":"ada"}',
+            "delivery": '{"status":"user_only","turn":"turn-1"}',
+            "message/0": '{"role":"user"}',
+        },
+    ),
+    "turn_lifecycle": (
+        "turn.lifecycle",
+        {"request": {"reason": "asked for", "requester": "operator", "requested_ms": 1_700_000_000_000}},
+        {"request": '{"reason":"asked for","requested_ms":1700000000000,"requester":"operator"}'},
+    ),
+    "key_rotated": ("key.rotated", {"version": 300}, {"version": "300"}),
+    "export_issued": (
+        "export.issued",
+        {"export": {"view": "export", "recipient": "court", "purpose": "case 17"}},
+        {"export": '{"purpose":"case 17","recipient":"court","view":"export"}'},
+    ),
+    "export_issued_to_nobody": (
+        "export.issued",
+        {"export": {"view": "raw_owner"}},
+        {"export": '{"view":"raw_owner"}'},
+    ),
+}
+CONTENTS: dict[str, tuple[Vector, dict[str, str]]] = {
+    "turn_content": (TURN_CONTENT, TURN_CONTENT_FIELDS),
+    "turn_content_usual": (USUAL_CONTENT, {"message/0/content/0": '{"content":"Hello.","type":"text"}'}),
+}
+
+
+def cell_vector(cell: bytes, kind: str, cls: str, body: Vector | None, fault: tuple[str, str] | None = None) -> Vector:
+    """Describe a cell in clear."""
+    return {
+        "what": "cell",
+        "kind": kind,
+        "class": cls,
+        "version": 1,
+        "seed": (META_SEED if cls == "meta" else CONTENT_SEED).hex(),
+        "cell": cell.hex(),
+        "body": plain(body),
+        "fault": fault and fault[0],
+        "error": fault and fault[1],
+    }
+
+
+def fields_vector(kind: str, cls: str, body: Vector, texts: dict[str, str]) -> Vector:
+    """Describe the fields of a body."""
+    seed = META_SEED if cls == "meta" else CONTENT_SEED
+    fields = [disclosed(seed, label, text) for label, text in sorted(texts.items())]
+    return {
+        "what": "fields",
+        "kind": kind,
+        "class": cls,
+        "seed": seed.hex(),
+        "body": plain(body),
+        "fields": fields,
+        "fault": None,
+        "error": None,
+    }
+
+
+def good_vectors() -> dict[str, Vector]:
+    """Return the vectors that must be accepted."""
+    found: dict[str, Vector] = {}
+    for name, (kind, body, texts) in BODIES.items():
+        found[f"cell_{name}_v1"] = cell_vector(msgpack([1, META_SEED, body]), kind, "meta", body)
+        found[f"fields_{name}_v1"] = fields_vector(kind, "meta", body, texts)
+    for name, (body, texts) in CONTENTS.items():
+        cell = msgpack([1, CONTENT_SEED, body])
+        found[f"cell_{name}_v1"] = cell_vector(cell, "turn.committed", "content", body)
+        found[f"fields_{name}_v1"] = fields_vector("turn.committed", "content", body, texts)
+    return found
+
+
+def meta_fault(body: object, fault: str, *, kind: str = "space.opened", error: str = "store.corrupt") -> Vector:
+    """Describe a cell of which nothing but the body is wrong."""
+    return cell_vector(msgpack([1, META_SEED, body]), kind, "meta", None, (fault, error))
+
+
+def content_fault(parts: object, fault: str) -> Vector:
+    """Describe a content cell of which nothing but the parts is wrong."""
+    cell = msgpack([1, CONTENT_SEED, USUAL_CONTENT | {"parts": parts}])
+    return cell_vector(cell, "turn.committed", "content", None, (fault, "store.corrupt"))
+
+
+def envelope_fault(cell: bytes, fault: str, error: str = "store.corrupt") -> Vector:
+    """Describe a cell of which nothing but the envelope is wrong."""
+    return cell_vector(cell, "space.opened", "meta", None, (fault, error))
+
+
+def bad_vectors() -> dict[str, Vector]:
+    """Return the vectors that must be refused."""
+    body: Vector = {"name": "größe"}
+    good = msgpack([1, META_SEED, body])
+    request = {"reason": "asked for", "requester": "operator", "requested_ms": 1}
+    return {
+        "bad_version_newer": envelope_fault(msgpack([2, META_SEED, body]), "the version is 2", "store.newer"),
+        "bad_version_zero": envelope_fault(msgpack([0, META_SEED, body]), "the version is 0"),
+        "bad_version_text": envelope_fault(msgpack(["1", META_SEED, body]), "the version is text"),
+        "bad_seed_short": envelope_fault(msgpack([1, META_SEED[:-1], body]), "the seed lacks a byte"),
+        "bad_seed_long": envelope_fault(msgpack([1, META_SEED + b"\0", body]), "the seed has a byte too many"),
+        "bad_no_body": envelope_fault(msgpack([1, META_SEED]), "there is no body"),
+        "bad_fourth": envelope_fault(msgpack([1, META_SEED, body, None]), "something follows the body"),
+        "bad_cut": envelope_fault(good[:-1], "the last byte is missing"),
+        "bad_longer": envelope_fault(good + b"\0", "a byte follows the cell"),
+        "bad_not_utf8": envelope_fault(good[:-1] + b"\xff", "the last byte of the name is no UTF-8"),
+        "bad_body_list": meta_fault(["größe"], "the body is a list"),
+        "bad_member_missing": meta_fault({}, "the name is missing"),
+        "bad_member_more": meta_fault(body | {"more": 1}, "there is a member too many"),
+        "bad_member_type": meta_fault({"name": 1}, "the name is a number"),
+        "bad_kind": meta_fault(body, "the kind is unknown", kind="space.dreamt", error="store.newer"),
+        "bad_kind_other": meta_fault(body, "the cell is of another kind", kind="key.rotated"),
+        "bad_word": meta_fault(
+            USUAL_META | {"delivery": {"turn": "turn-1", "status": "lost"}},
+            "the delivery status is unknown",
+            kind="turn.committed",
+        ),
+        "bad_inner_member": meta_fault(
+            {"request": request | {"more": 1}}, "there is an inner member too many", kind="turn.lifecycle"
+        ),
+        "bad_part_type": content_fault([[{"type": "song", "content": "la"}]], "the type of a part is unknown"),
+        "bad_part_untyped": content_fault([[{"content": "la"}]], "a part has no type"),
+        "bad_part_flat": content_fault([{"type": "text", "content": "la"}], "a part stands where a message should"),
+    }
+
+
+def vectors() -> dict[str, Vector]:
+    """Return every vector by the name of its file."""
+    return good_vectors() | bad_vectors()
+
+
+def main() -> None:
+    """Write the files."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, vector in vectors().items():
+        text = json.dumps(vector, indent=1, sort_keys=True, ensure_ascii=False)
+        (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Cells and fields against vectors that were worked out by hand (tests/events/make_vectors.py)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Struct
+
+from muniment.errors import MunimentError
+from muniment.events import cells
+from muniment.events.cells import VERSIONS, Upcast, pack, unpack_content, unpack_meta
+from muniment.events.labels import content_fields, meta_fields
+from muniment.events.records import META_BODIES, EventKind, MetaBody, TurnContent
+from muniment.evidence.header import commit, commit_fields, disclose, salt
+from tests.by_hand import Vector
+from tests.events import make_vectors
+
+FILES = sorted(make_vectors.FOLDER.glob("*.json"))
+CELLS = [path for path in FILES if path.stem.startswith("cell_")]
+
+
+def read(path: Path) -> Vector:
+    vector: Vector = json.loads(path.read_text(encoding="utf-8"))
+    return vector
+
+
+def opened(vector: Vector) -> tuple[bytes, MetaBody | TurnContent]:
+    cell = bytes.fromhex(vector["cell"])
+    return unpack_content(cell) if vector["class"] == "content" else unpack_meta(vector["kind"], cell)
+
+
+def the_cell(vector: Vector) -> None:
+    seed, body = opened(vector)
+    assert seed.hex() == vector["seed"]
+    assert msgspec.to_builtins(body) == vector["body"]
+    if vector["version"] == VERSIONS[type(body)]:
+        assert pack(seed, body).hex() == vector["cell"]
+
+
+def the_fields(vector: Vector) -> None:
+    seed, text = bytes.fromhex(vector["seed"]), json.dumps(vector["body"])
+    if vector["class"] == "content":
+        fields = list(content_fields(msgspec.json.decode(text, type=TurnContent)))
+    else:
+        body: MetaBody = msgspec.json.decode(text, type=META_BODIES[EventKind(vector["kind"])])
+        fields = list(meta_fields(body))
+    found = [
+        {
+            "label": label,
+            "value": value.decode(),
+            "salt": salt(seed, label),
+            "disclosure": disclose(seed, label, value),
+            "commitment": commit(disclose(seed, label, value)),
+        }
+        for label, value in sorted(fields)
+    ]
+    assert found == vector["fields"]
+    assert commit_fields(seed, fields) == {field["label"]: field["commitment"] for field in vector["fields"]}
+
+
+OPENINGS: dict[str, Callable[[Vector], None]] = {"cell": the_cell, "fields": the_fields}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_vector_gives_what_it_says(path: Path) -> None:
+    """Good bytes are read and written again as they are; bytes with one fault are refused for that fault."""
+    vector = read(path)
+    if vector["fault"] is None:
+        OPENINGS[vector["what"]](vector)
+        return
+    with pytest.raises(MunimentError) as caught:
+        OPENINGS[vector["what"]](vector)
+    assert caught.value.code == vector["error"]
+
+
+def test_the_files_are_what_the_script_writes() -> None:
+    assert {path.stem: read(path) for path in FILES} == json.loads(json.dumps(make_vectors.vectors()))
+
+
+def test_every_kind_of_event_has_a_cell_and_fields_of_its_first_version() -> None:
+    first = [vector for vector in map(read, FILES) if vector["fault"] is None]
+    for what in OPENINGS:
+        kinds = {(vector["kind"], vector["class"]) for vector in first if vector["what"] == what}
+        assert kinds == {(kind.value, "meta") for kind in EventKind} | {("turn.committed", "content")}
+
+
+# --- the way up -------------------------------------------------------------------------------------------------------
+
+
+def renamed(data: dict[str, Any]) -> dict[str, Any]:
+    return {f"{name}_then": member for name, member in data.items()}
+
+
+def named_again(data: dict[str, Any]) -> dict[str, Any]:
+    assert all(name.endswith("_then") for name in data), "the steps are taken in their order"
+    return {name.removesuffix("_then"): member for name, member in data.items()}
+
+
+@pytest.mark.parametrize("path", CELLS, ids=lambda path: path.stem)
+def test_a_cell_of_the_first_version_loads_when_the_present_one_is_the_third(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lifting data and decoding it gives the value that decoding it at once gives: enums, bytes and parts and all."""
+    vector = read(path)
+    at_once = opened(vector)
+    steps: dict[tuple[type[Struct], int], Upcast] = {
+        (body, version): step for body in VERSIONS for version, step in ((1, renamed), (2, named_again))
+    }
+    monkeypatch.setattr(cells, "UPCASTS", steps)
+    monkeypatch.setattr(cells, "VERSIONS", dict.fromkeys(VERSIONS, 3))
+    assert opened(vector) == at_once
+    assert pack(*at_once) != bytes.fromhex(vector["cell"])
