@@ -7,11 +7,15 @@ import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import shell_complete
 
 from muniment.errors import MunimentError
 from muniment.transports.cli.app import tree
 from muniment.transports.cli.door import Door
 from muniment.transports.cli.failure import INTERRUPTED, PIPE_CLOSED, misuse, tell_failure
+
+NAME = "muniment"
+COMPLETION = "_MUNIMENT_COMPLETE"  # `eval "$(_MUNIMENT_COMPLETE=bash_source muniment)"` teaches a shell the commands
 
 
 def main(arguments: Sequence[str] | None = None, door: Door | None = None) -> int:
@@ -29,8 +33,16 @@ def main(arguments: Sequence[str] | None = None, door: Door | None = None) -> in
 
 
 def _run(given: list[str], door: Door) -> int:
+    root = tree()
+    instruction = os.environ.get(COMPLETION)
+    if instruction:
+        return shell_complete(root, {}, NAME, COMPLETION, instruction)
     try:
-        outcome = tree().main(given, prog_name="muniment", standalone_mode=False, obj=door)
+        # not `root.main`, which ends the process by itself when a pipe is closed
+        with root.make_context(NAME, given, obj=door) as ctx:
+            outcome = root.invoke(ctx)
+    except click.exceptions.Exit as wanted:
+        return wanted.exit_code
     except MunimentError as error:
         return tell_failure(error, as_json=door.as_json)
     except click.exceptions.NoArgsIsHelpError as help_wanted:

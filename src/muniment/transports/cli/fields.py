@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import click
 import msgspec
+from click.shell_completion import CompletionItem
 from msgspec import NODEFAULT, Struct
 
 from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded
@@ -122,11 +123,10 @@ class Word(ParamType):
             raise Misfit(_named(param), "unknown_word", f"One of: {', '.join(self.words)}.")
         return value
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the words that may follow."""
         del ctx, param
-        completion = click.shell_completion.CompletionItem
-        return [completion(word) for word in self.words if word.startswith(incomplete)]
+        return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
 
 
 class Whole(ParamType):

@@ -1,0 +1,268 @@
+"""Commands are made from the catalogue: every operation can be asked for, helped with, confirmed and reported."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from msgspec import Struct
+
+from muniment.errors import InvalidInput
+from muniment.governance.access import Effect
+from muniment.runtime.catalogue import GROUPS, catalogue
+from muniment.runtime.operation import Document, Operation
+from muniment.transports.cli.app import ALIASES, tree
+from muniment.transports.cli.command import command_of
+from muniment.transports.cli.door import OPTIONS, SHARED
+from muniment.transports.cli.fields import fields_of, parameters_of, request_of
+from tests.cli.shell import Shell
+
+NAMES = [each.path for each in catalogue()]
+
+
+def test_every_operation_has_its_command_and_nothing_else_has() -> None:
+    root = tree()
+    ctx = click.Context(root)
+    assert root.list_commands(ctx) == [*GROUPS, *ALIASES, "demo"]
+    found = []
+    for group in GROUPS:
+        noun = root.get_command(ctx, group)
+        assert isinstance(noun, click.Group)
+        found += [f"{group}.{verb}" for verb in noun.list_commands(click.Context(noun, info_name=group))]
+    assert found == NAMES
+
+
+@pytest.mark.parametrize("operation", catalogue(), ids=NAMES)
+def test_the_help_of_a_command_is_the_docstring_and_names_every_field(operation: Operation, shell: Shell) -> None:
+    told = shell.must(operation.group, operation.name, "--help").out
+    assert " ".join(operation.summary.split()) in " ".join(told.split())
+    for field in fields_of(operation.request, SHARED):
+        assert f"--{field.name.replace('_', '-')}" in told
+    for option in (*OPTIONS, "json"):
+        assert f"--{option}" in told
+    assert ("--yes" in told) is (operation.effect is Effect.ERASE)
+    assert ("--out" in told) is (operation.report is Document)
+
+
+@pytest.mark.parametrize("operation", catalogue(), ids=NAMES)
+def test_no_field_of_an_operation_takes_the_name_of_another_option(operation: Operation) -> None:
+    names = [option.name for option in command_of(operation).params]
+    assert len(set(names)) == len(names)
+    assert {"json", "yes", "out"}.isdisjoint(field.name for field in fields_of(operation.request, SHARED))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["import", "--help"], ["demo", "--help"], ["spaces", "-h"]])
+def test_help_stands_wherever_it_is_looked_for(arguments: list[str], shell: Shell) -> None:
+    assert "Usage: muniment" in shell.must(*arguments).out
+
+
+def test_the_exit_codes_are_in_the_help(shell: Shell) -> None:
+    told = " ".join(shell.must("--help").out.split())
+    for words in ("2 invalid", "3 denied", "4 missing", "5 conflict", "6 corrupt", "7 unavailable", "8 exhausted"):
+        assert words in told
+
+
+def test_without_a_command_the_help_is_shown_as_a_misuse(shell: Shell) -> None:
+    ran = shell.run()
+    assert ran.code == 2
+    assert "Usage: muniment" in ran.err
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_options_of_the_door_stand_before_between_and_behind(place: int, filled: Shell) -> None:
+    words = ["spaces", "usage"]
+    words[place:place] = ["--json", "--store", "store", "--space", "default"]
+    assert json.loads(filled.must(*words).out)["turns"] == 5
+
+
+def test_the_last_word_about_the_store_counts(filled: Shell) -> None:
+    assert filled.run("--store", "nowhere", "spaces", "usage", "--store", "store").code == 0
+    assert filled.run("--store", "store", "spaces", "usage", "--store", "nowhere").code == 4
+
+
+def test_spaces_are_told_apart_by_the_option_of_the_door(filled: Shell) -> None:
+    filled.must("transcripts", "commit", "turns/1.json", "--space", "other")
+    found = json.loads(filled.must("transcripts", "conversations", "--space", "other", "--json").out)
+    assert [one["turns"] for one in found["conversations"]] == [1]
+    assert json.loads(filled.must("spaces", "list", "--json").out) == {"spaces": ["default", "other"]}
+
+
+def test_a_conversation_is_named_by_place_or_by_option_but_not_twice(filled: Shell) -> None:
+    key = "order-LF-20418"
+    by_place = filled.must("transcripts", "replay", key, "--channel", "web-chat")
+    assert by_place == filled.must("transcripts", "replay", "--conversation", key, "--channel", "web-chat")
+    twice = filled.run("transcripts", "replay", key, "--conversation", key)
+    assert (twice.code, "given_twice" in twice.err) == (2, True)
+    assert "missing_field" in filled.run("transcripts", "replay").err
+
+
+def test_a_turn_is_read_from_a_file_or_from_standard_input(shell: Shell) -> None:
+    turn = (shell.directory / "turns/1.json").read_text()
+    assert json.loads(shell.must("transcripts", "commit", "-", "--json", typed=turn).out)["committed"]
+    again = json.loads(shell.must("transcripts", "commit", "turns/1.json", "--json").out)
+    assert (again["committed"], again["sequence"]) == (False, 1)
+
+
+# --- destroying -------------------------------------------------------------------------------------------------------
+
+ERASE = (
+    *("lifecycle", "request", "order-LF-20418", "--channel", "web-chat", "--transition", "delete_raw"),
+    *("--reason", "asked for", "--requester", "desk", "--turn", "turn-4"),
+)
+
+
+def test_what_destroys_is_refused_where_nobody_can_be_asked(filled: Shell) -> None:
+    """Without a terminal and without --yes nothing is opened, asked or changed."""
+    ran = filled.run(*ERASE)
+    assert (ran.code, ran.out) == (3, "")
+    assert "request.not_confirmed" in ran.err
+    assert "nadia.ferreira" in _words(filled)
+
+
+def test_what_destroys_asks_and_takes_no_for_an_answer(filled: Shell) -> None:
+    ran = filled.run(*ERASE, typed="n\n", terminal=True)
+    assert ran.code == 3
+    assert "Continue?" in ran.err
+    assert "declined" in ran.err
+    assert "nadia.ferreira" in _words(filled)
+
+
+@pytest.mark.parametrize(("options", "typed"), [(["--yes"], ""), ([], "y\n")])
+def test_what_destroys_runs_when_confirmed(options: list[str], typed: str, filled: Shell) -> None:
+    assert filled.run(*ERASE, *options, typed=typed, terminal=bool(typed)).code == 0
+    assert "nadia.ferreira" not in _words(filled)
+
+
+def test_a_question_that_is_answered_by_the_end_of_input_is_an_interrupt(filled: Shell) -> None:
+    assert filled.run(*ERASE, terminal=True).code == 130
+
+
+def _words(shell: Shell) -> str:
+    return shell.must("transcripts", "replay", "order-LF-20418", "--channel", "web-chat", "--view", "raw_owner").out
+
+
+# --- making stores ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("operation", catalogue(), ids=NAMES)
+def test_only_what_appends_makes_a_store(operation: Operation, shell: Shell) -> None:
+    shell.run(operation.group, operation.name, *VALID[operation.path], "--yes")
+    assert (shell.directory / "store").exists() is False or operation.effect is Effect.APPEND
+
+
+CONVERSATION = ("order-LF-20418", "--channel", "web-chat")
+# path of an operation -> arguments that are valid for the store of the demo
+VALID: dict[str, tuple[str, ...]] = {
+    "transcripts.commit": ("turns/1.json",),
+    "transcripts.replay": (*CONVERSATION, "--view", "host_ui", "--limit", "2"),
+    "transcripts.conversations": ("--channel", "web-chat", "--limit", "5"),
+    "lifecycle.request": (*CONVERSATION, "--transition", "mask", "--reason", "why", "--requester", "who"),
+    "lifecycle.receipts": CONVERSATION,
+    "evidence.checkpoint": (),
+    "evidence.prove": (*CONVERSATION, "--turn", "turn-2", "--view", "export"),
+    "evidence.export": (*CONVERSATION, "--view", "host_ui", "--recipient", "someone", "--purpose", "something"),
+    "evidence.verify": ("bundle.jsonl", "--vkey", "muniment/x+00000000+AAAA"),
+    "evidence.audit": (),
+    "spaces.list": (),
+    "spaces.import": ("chat.jsonl", "--format", "openai", "--channel", "imported", "--subject", "somebody"),
+    "spaces.usage": (),
+    "spaces.rotate": ("--root", "file:new.key"),
+    "system.capabilities": (),
+    "system.health": (),
+    "system.recover": (),
+    "system.close": (),
+}
+
+
+def test_there_are_valid_arguments_for_every_operation() -> None:
+    assert list(VALID) == NAMES
+
+
+# --- documents --------------------------------------------------------------------------------------------------------
+
+
+def test_a_document_goes_to_standard_output_and_its_summary_beside(filled: Shell) -> None:
+    ran = filled.must("evidence", "export", *CONVERSATION)
+    assert json.loads(ran.out.splitlines()[0])["bundle"] == "muniment-export/1"
+    assert "vkey" in ran.err
+
+
+def test_a_document_is_written_to_a_file_that_only_its_owner_reads(filled: Shell) -> None:
+    out = filled.directory / "bundle.jsonl"
+    out.write_text("older and readable by all")
+    out.chmod(0o644)
+    ran = filled.must("evidence", "export", *CONVERSATION, "--out", "bundle.jsonl")
+    assert ran.out == ""
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    vkey = ran.err.split("vkey")[1].split()[0]
+    proved = json.loads(filled.must("evidence", "verify", "bundle.jsonl", "--vkey", vkey, "--json").out)
+    assert (proved["complete"], proved["events"]) == (True, 7)
+
+
+def test_a_document_in_json_is_one_document(filled: Shell) -> None:
+    told = json.loads(filled.must("evidence", "prove", *CONVERSATION, "--turn", "turn-2", "--json").out)
+    assert told["text"].startswith("c2sp.org/tlog-proof@v1")
+    beside = json.loads(filled.must("evidence", "prove", *CONVERSATION, "--turn", "turn-2", "--json", "--out", "p").out)
+    assert (beside["text"], beside["out"]) == (None, "p")
+    assert (filled.directory / "p").read_text() == told["text"]
+
+
+def test_a_document_that_cannot_be_written_is_a_missing_file(filled: Shell) -> None:
+    ran = filled.run("evidence", "checkpoint")
+    assert ran.code == 0
+    ran = filled.run("evidence", "export", *CONVERSATION, "--out", "no/such/place")
+    assert (ran.code, "file.unavailable" in ran.err, "at out" in ran.err) == (4, True, True)
+
+
+def test_verification_needs_no_store(filled: Shell, tmp_path: Path) -> None:
+    ran = filled.must("evidence", "export", *CONVERSATION)
+    vkey = ran.err.split("vkey")[1].split()[0]
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    stranger = Shell(elsewhere)
+    told = stranger.must("evidence", "verify", "-", "--vkey", vkey, "--json", typed=ran.out)
+    assert json.loads(told.out)["complete"] is True
+    assert not list(elsewhere.iterdir())
+
+
+# --- fields -----------------------------------------------------------------------------------------------------------
+
+
+class Shape(Struct, frozen=True, kw_only=True):
+    """A request with every kind of field."""
+
+    count: int
+    flag: bool = True
+    names: list[str] = []
+    either: int | str = 0
+
+
+def _request(*words: str) -> Any:
+    fields = fields_of(Shape, SHARED)
+    command = click.Command("x", params=parameters_of(fields))
+    with command.make_context("x", list(words)) as ctx:
+        return request_of(Shape, fields, ctx.params)
+
+
+def test_fields_that_no_operation_has_yet_are_understood_too(tmp_path: Path) -> None:
+    (tmp_path / "names").write_text('["a","b"]')
+    (tmp_path / "either").write_text('"text"')
+    given = _request("3", "--no-flag", "--names", str(tmp_path / "names"), "--either", str(tmp_path / "either"))
+    assert given == Shape(count=3, flag=False, names=["a", "b"], either="text")
+    assert _request("--count", "4") == Shape(count=4)
+
+
+def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "names").write_text("[nonsense")
+    with pytest.raises(InvalidInput, match="not_json"):
+        _request("3", "--names", str(tmp_path / "names"))
+
+
+def test_words_are_offered_to_the_shell_that_completes_them() -> None:
+    (field,) = [each for each in command_of(catalogue()[1]).params if each.name == "view"]
+    ctx = click.Context(click.Command("x"))
+    assert [item.value for item in field.type.shell_complete(ctx, field, "o")] == ["operator_audit"]
