@@ -64,7 +64,7 @@ def _bench(given: argparse.Namespace) -> int:
 
 
 def _drill(given: argparse.Namespace) -> int:
-    from replay.drills import DRILLS  # noqa: PLC0415 - a benchmark needs none of it
+    from replay.drills.table import DRILLS  # noqa: PLC0415 - a benchmark needs none of it
 
     outcome = DRILLS[given.name](given.n, given.seed)
     print(outcome.line())

@@ -6,6 +6,7 @@ report says which it was, because real words compress and index differently.
 
 from __future__ import annotations
 
+import functools
 import gzip
 import random
 from pathlib import Path
@@ -71,6 +72,7 @@ def plain(turn: Turn) -> dict[str, Any]:
     return built
 
 
+@functools.cache
 def _of_corpora(names: tuple[str, ...]) -> str:
     found: list[str] = []
     size = 0

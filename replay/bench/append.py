@@ -70,7 +70,7 @@ def _wall(ours: Rounds, floor: Rounds) -> Figure:
         target=f"<= {WALL_RATIO_MAX} x",
         measured=f"{ratio:.2f} x",
         met=at_most(ratio, WALL_RATIO_MAX),
-        note=f"{ours.wall.told('ms')} against {floor.wall.told('ms')}; the faster the disk flushes, the more CPU decides",
+        note=f"{ours.wall.told('ms')} against {floor.wall.told('ms')}; a fast disk leaves CPU to decide",
     )
 
 
@@ -101,7 +101,7 @@ def flushes(scene: Scene) -> Measuring:
         ours.close()
     usual = seen.most_common(1)[0][0]
     rest = sum(number for flushed, number in seen.items() if flushed != 1)
-    # A pass of the log into the database costs two flushes of its own and one for the first write to the log afterwards.
+    # Taking the log into the database costs two flushes of its own, and one for the first write to the log afterwards.
     yield Measured(
         Figure(
             subject="append",

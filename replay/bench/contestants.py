@@ -17,12 +17,9 @@ from typing import Any, Protocol
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-import muniment
 from muniment.events.turn import Turn
-from muniment.evidence.pin import FilePin
 from muniment.governance.views import View
-from muniment.runtime.open import Options
-from muniment.runtime.runtime import Runtime
+from replay.stores import opened
 from replay.words import key_of, plain
 
 CONVERSATION = "conversation"
@@ -45,15 +42,6 @@ class Contestant(Protocol):
     def close(self) -> None:
         """Leave nothing open."""
         ...
-
-
-def opened(directory: Path) -> Runtime:
-    """Open our store in a directory, with its key and its pin beside it."""
-    return muniment.open(
-        directory / "store",
-        keys=f"file:{directory / 'root.key'}",
-        options=Options(pin=FilePin(directory / "pins")),
-    )
 
 
 class Muniment:

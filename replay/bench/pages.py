@@ -9,10 +9,12 @@ from functools import partial
 from math import ceil
 
 from muniment.governance.views import View
-from replay.bench.contestants import CONVERSATION, PAGE_TURNS, PlainRows, opened
+from muniment.runtime.space import Space
+from replay.bench.contestants import CONVERSATION, PAGE_TURNS, PlainRows
 from replay.bench.figures import Figure, at_least, at_most
-from replay.bench.scene import Grown, Inside, Measured, Measuring
+from replay.bench.scene import Grown, Measured, Measuring
 from replay.measure import percentile, spread, timed
+from replay.stores import inside, opened
 from replay.words import Words, key_of, plain
 
 PAGE_MS_MAX = 1.0
@@ -85,11 +87,11 @@ def whole(grown: Grown) -> Measuring:
         ),
         partial(_cursors, grown, View.RAW_OWNER),
     )
-    inside = grown.inside()
+    engine = inside(grown.directory)
     cpu = time.process_time()
-    folded = _folded(grown, inside)
+    folded = _folded(grown, engine)
     rate = folded / (time.process_time() - cpu)
-    inside.store.close()
+    engine.store.close()
     yield Measured(
         Figure(
             subject="replay",
@@ -99,15 +101,15 @@ def whole(grown: Grown) -> Measuring:
     )
 
 
-def _folded(grown: Grown, inside: Inside) -> int:
+def _folded(grown: Grown, engine: Space) -> int:
     folded = 0
-    with inside.store.reader() as reader:
-        stream = inside.transcript.stream_of(reader, key_of(CONVERSATION))
+    with engine.store.reader() as reader:
+        stream = engine.transcript.stream_of(reader, key_of(CONVERSATION))
         assert stream is not None, "the conversation was grown"
-        head = inside.transcript.head(reader, stream)
+        head = engine.transcript.head(reader, stream)
         for first in range(1, grown.turns + 1, STEP_TURNS):
             last = min(grown.turns, first + STEP_TURNS - 1)
-            folded += len(inside.transcript.page(reader, head, first, last, lambda _phase, _meta: True))
+            folded += len(engine.transcript.page(reader, head, first, last, lambda _phase, _meta: True))
     return folded
 
 

@@ -32,7 +32,8 @@ class AgentsSession:
         self._session: Any = memory.SQLiteSession("c", directory / f"agents-{encrypted}.db")
         if encrypted:
             module = importlib.import_module("agents.extensions.memory.encrypt_session")
-            self._session = module.EncryptedSession("c", self._session, encryption_key=base64.b64encode(os.urandom(32)).decode())
+            key = base64.b64encode(os.urandom(32)).decode()
+            self._session = module.EncryptedSession("c", self._session, encryption_key=key)
 
     def append(self, turn: Turn) -> None:
         """Add the items of a turn."""

@@ -12,6 +12,8 @@ from msgspec import Struct
 
 FUNCTIONS_MAX = 14
 
+Table = dict[tuple[str, int, str], tuple[int, int, float, float, Any]]
+
 
 class Hot(Struct, frozen=True, kw_only=True):
     """A function, how often it was called, and its share of the time."""
@@ -27,7 +29,9 @@ def hottest(path: Callable[[], object]) -> list[Hot]:
     profiler = cProfile.Profile()
     profiler.runcall(path)
     # pstats keeps its table in an attribute that the type stubs leave out.
-    table = cast("dict[tuple[str, int, str], tuple[int, int, float, float, Any]]", vars(pstats.Stats(profiler))["stats"])
+    table = cast(
+        "dict[tuple[str, int, str], tuple[int, int, float, float, Any]]", vars(pstats.Stats(profiler))["stats"]
+    )
     total = sum(own for _, _, own, _, _ in table.values()) or 1.0
     ranked = sorted(table.items(), key=lambda row: row[1][2], reverse=True)[:FUNCTIONS_MAX]
     return [

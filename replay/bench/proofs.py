@@ -14,6 +14,7 @@ from replay.bench.contestants import CONVERSATION
 from replay.bench.figures import Figure, at_least, at_most
 from replay.bench.scene import Grown, Measured, Measuring
 from replay.measure import Round, Work, spread, timed
+from replay.stores import inside
 from replay.words import key_of
 
 CHECKPOINT_MS_MAX = 0.3
@@ -34,7 +35,7 @@ def checkpoints(grown: Grown) -> Measuring:
     yield Measured(
         Figure(
             subject="proofs",
-            what=f"checkpoint of a new head at {grown.turns:,} turns: signed, kept in the store, pinned outside it: CPU",
+            what=f"checkpoint of a new head at {grown.turns:,} turns: signed, stored, pinned outside the store: CPU",
             target=f"<= {CHECKPOINT_MS_MAX} ms",
             measured=cpu.told("ms"),
             met=at_most(cpu.median, CHECKPOINT_MS_MAX),
@@ -57,8 +58,8 @@ def _signed_heads(grown: Grown) -> None:
 
 def inclusion(grown: Grown) -> Measuring:
     """Prove turns from all over the log: the proof alone, and the whole receipt through the front door."""
-    inside = grown.inside()
-    with inside.store.reader() as reader:
+    engine = inside(grown.directory)
+    with engine.store.reader() as reader:
         size = reader.frontier().size
         stride = max(1, size // PROOFS)
 
@@ -78,7 +79,7 @@ def inclusion(grown: Grown) -> Measuring:
             ),
             prove,
         )
-    inside.store.close()
+    engine.store.close()
     receipts = timed(_receipts(grown))
     yield Measured(
         Figure(

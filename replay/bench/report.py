@@ -16,17 +16,16 @@ Written by `python -m replay bench`; never edited by hand. What is measured and 
 CAVEATS = (
     "CPU time is that of the whole process, user and system; wall time is as the machine was that day.",
     "A median stands before the lowest and the highest round (in parentheses).",
-    "Contestants take turns round by round in one process, on one file system, all of them durable before they answer: "
-    "SQLite, WAL, synchronous=FULL.",
-    "The floor and most peers neither encrypt nor keep evidence; those that encrypt use one key for everything and "
-    "cannot erase.",
+    "Contestants take turns round by round, in one process and on one file system.",
+    "All of them are durable before they answer: SQLite, WAL, synchronous=FULL.",
+    "The floor and most peers neither encrypt nor keep evidence; those that encrypt use one key for everything.",
     "Rows that say `simulated` ran on a disk whose flushes were made slow; they show the group commit, not this disk.",
 )
 
 
 def markdown(result: Result) -> str:
     """Return the report as a document."""
-    return "\n".join([HEAD, *_machine(result), "", *_table(result.figures), "", *_caveats(result), *_profiles(result), ""])
+    return "\n".join([HEAD, *_machine(result), "", *_table(result.figures), "", *_caveats(), *_profiles(result), ""])
 
 
 def told(figure: Figure) -> str:
@@ -62,7 +61,7 @@ def _table(figures: list[Figure]) -> Iterator[str]:
         yield f"| {one.subject}: {one.what} | {one.target or ''} | {one.measured} | {_met(one)} | {one.note} |"
 
 
-def _caveats(_result: Result) -> Iterator[str]:
+def _caveats() -> Iterator[str]:
     yield "## Caveats"
     yield ""
     yield from (f"- {caveat}" for caveat in CAVEATS)

@@ -7,15 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from muniment.crypto.store import open_keys
-from muniment.kernel.sources import system_sources
-from muniment.log.ledger import Ledger
-from muniment.log.sqlite import Mode, SqliteStore
-from muniment.projections.transcript import Transcript
-from muniment.runtime.home import LOG
 from muniment.runtime.runtime import Runtime
-from replay.bench.contestants import CONVERSATION, opened
+from replay.bench.contestants import CONVERSATION
 from replay.bench.figures import Figure
+from replay.stores import opened
 from replay.words import Words
 
 GROW_THREADS = 16
@@ -48,20 +43,13 @@ class Scene:
         return path
 
 
-class Inside(NamedTuple):
-    """The engine below the front door, for figures of single parts."""
-
-    store: SqliteStore
-    ledger: Ledger
-    transcript: Transcript
-
-
 class Grown:
     """One conversation that grows; at each size it is studied, then it goes on growing."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.directory = scene.fresh("grown")
+        self.words = Words(small=scene.quick)  # from the beginning, so that the same turns can be had again
         self.turns = 0
         self.runtime: Runtime = opened(self.directory)
 
@@ -70,7 +58,7 @@ class Grown:
         with ThreadPoolExecutor(GROW_THREADS) as callers:
             while self.turns < turns:
                 count = min(GROW_BATCH, turns - self.turns)
-                batch = self.scene.words.turns(CONVERSATION, self.turns + 1, count)
+                batch = self.words.turns(CONVERSATION, self.turns + 1, count)
                 list(callers.map(self.runtime.transcripts.commit, batch))
                 self.turns += count
 
@@ -78,15 +66,6 @@ class Grown:
         """Close the store and open it again."""
         self.runtime.close()
         self.runtime = opened(self.directory)
-
-    def inside(self) -> Inside:
-        """Open the engine of the store beside the front door."""
-        sources = system_sources()
-        stored = open_keys(self.directory / "store", f"file:{self.directory / 'root.key'}", sources)
-        [keys] = stored.spaces(sources.entropy)
-        store = SqliteStore(stored.space_directory(keys.name) / LOG, mode=Mode.WRITE)
-        ledger = Ledger(store, keys, sources.entropy)
-        return Inside(store, ledger, Transcript(ledger))
 
     def close(self) -> None:
         """Close the store."""

@@ -1,0 +1,28 @@
+"""What a drill found: one line, with the seed that repeats it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What was tried and what failed. `control` is the same on a store that must fail; it proves the drill can see."""
+
+    name: str
+    tried: str
+    failures: list[str]
+    control: str
+    control_failed: bool
+    seed: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed, and the control did."""
+        return not self.failures and self.control_failed
+
+    def line(self) -> str:
+        """Return the whole outcome as one line."""
+        found = f"{len(self.failures)} failures: {'; '.join(self.failures[:5])}" if self.failures else "no failure"
+        control = "found" if self.control_failed else "NOT found: this drill proves nothing"
+        verdict = "passed" if self.passed else "FAILED"
+        return f"{self.name}: {verdict}; {self.tried}; {found} (seed {self.seed}); control: {self.control}: {control}"

@@ -1,0 +1,78 @@
+"""Many processes append to one store at once: nobody is turned away, nothing is lost."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+import tempfile
+from pathlib import Path
+
+from muniment.errors import MunimentError
+from replay.drills import load
+from replay.drills.outcome import Outcome
+from replay.stores import opened, turns_of
+
+WRITERS = 8
+TURNS = 200
+IMPATIENT_ROWS = 300
+
+
+def writers(count: int | None, seed: int) -> Outcome:
+    """Let eight processes commit so many turns each."""
+    turns = count or TURNS
+    failures: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="muniment-writers-") as scratch:
+        directory = Path(scratch)
+        opened(directory).close()
+        processes = [load.start(directory, f"writer {place}", turns=turns) for place in range(WRITERS)]
+        for process in processes:
+            acknowledged, said = process.communicate()
+            if process.returncode:
+                failures.append(f"a writer ended with {process.returncode}: {said[-200:]!r}")
+            lines = acknowledged.count(b"\n")
+            if lines != turns:
+                failures.append(f"a writer acknowledged {lines} turns")
+        failures += _missing(directory, turns)
+        refused = _impatient(directory / "control.db")
+    return Outcome(
+        name="writers",
+        tried=f"{WRITERS} processes committed {turns} turns each to one store",
+        failures=failures,
+        control=f"the same on sqlite3 that does not wait, {refused} times locked out",
+        control_failed=refused > 0,
+        seed=seed,
+    )
+
+
+def _missing(directory: Path, turns: int) -> list[str]:
+    failures = []
+    try:
+        with opened(directory) as runtime:
+            for place in range(WRITERS):
+                present = turns_of(runtime, f"writer {place}.0")
+                if present != [f"turn-{number}" for number in range(1, turns + 1)]:
+                    failures.append(f"{turns - len(present)} turns are gone, or their order")
+            runtime.evidence.audit()
+    except MunimentError as error:
+        failures.append(str(error))
+    return failures
+
+
+def _impatient(path: Path) -> int:
+    """Return how often processes that do not wait are locked out of a database."""
+    sqlite3.connect(path).execute("CREATE TABLE turns (id INTEGER PRIMARY KEY, turn TEXT)").connection.close()
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(WRITERS) as pool:
+        return sum(pool.map(_insert, [path] * WRITERS, chunksize=1))
+
+
+def _insert(path: Path) -> int:
+    refused = 0
+    database = sqlite3.connect(path, isolation_level=None, timeout=0)
+    for _ in range(IMPATIENT_ROWS):
+        try:
+            database.execute("INSERT INTO turns (turn) VALUES ('x')")
+        except sqlite3.OperationalError:
+            refused += 1
+    database.close()
+    return refused
