@@ -3,7 +3,8 @@
 Opening a log believes nothing that it has not accounted for:
 
 1. as many event rows as the tree has leaves, and as the stream heads (each with its MAC) have events: no row is
-missing;
+missing; and as many lookups as there are conversations, aliases and turns, so that none of them is there and cannot
+be found (where a lookup leads is proved when it is followed, by the names in the event);
 2. the last checkpoint in the store carries the signature of the log, and the tree still has its root at that size;
 3. every event behind that checkpoint has a bundle that only a holder of the space key can have made, and the tree over
    these events is the head;
@@ -30,7 +31,7 @@ from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.log.headers import unpack
-from muniment.log.ledger import Ledger, Writer
+from muniment.log.ledger import SPACE_STREAM, Ledger, Writer
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader
 
 AUDIT_PROGRESS_EVENTS = 1000
@@ -87,9 +88,12 @@ class Notary:
         `pinned` was read before the reader's snapshot was taken: another process may append and pin at any time.
         """
         head = reader.frontier()
-        rows, headed = reader.count(), reader.stream_totals().events
-        if not rows == headed == head.size:
-            raise Corrupt(at="events", problem="rows_missing", limit=head.size, found=min(rows, headed))
+        rows, totals = reader.count(), reader.stream_totals()
+        if not rows == totals.events == head.size:
+            raise Corrupt(at="events", problem="rows_missing", limit=head.size, found=min(rows, totals.events))
+        named = totals.events - totals.changes - _events_of_the_space(ledger, reader)
+        if reader.lookup_count() != named:
+            raise Corrupt(at="lookups", problem="lookup_missing", limit=named, found=reader.lookup_count())
         kept = reader.latest_checkpoint()
         base = Frontier()
         if kept is not None:
@@ -119,6 +123,12 @@ class Notary:
             return open_checkpoint(note, self.key)
         except Refused as refused:
             raise Corrupt(at=at, problem=refused.code) from None
+
+
+def _events_of_the_space(ledger: Ledger, reader: Reader) -> int:
+    """Return how many events the space's own stream has; of all others, those that change nothing have a name."""
+    own = ledger.head(reader, SPACE_STREAM)
+    return 0 if own is None else own.seq
 
 
 def _replayed(ledger: Ledger, reader: Reader, base: Frontier, head: Frontier) -> Frontier:

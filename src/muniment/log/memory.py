@@ -105,11 +105,19 @@ class MemoryReader:
     def stream_totals(self) -> StreamTotals:
         """Return the sums over all stream heads."""
         heads = self._state.heads
-        return StreamTotals(streams=len(heads), events=sum(head.seq for head in heads.values()))
+        return StreamTotals(
+            streams=len(heads),
+            events=sum(head.seq for head in heads.values()),
+            changes=sum(head.changes for head in heads.values()),
+        )
 
     def lookup(self, digest: bytes) -> Lookup | None:
         """Return where a digest leads."""
         return self._state.lookups.get(digest)
+
+    def lookup_count(self) -> int:
+        """Return how many digests lead somewhere."""
+        return len(self._state.lookups)
 
     def sealed(self, position: int) -> SealedRow | None:
         """Return the event at a position."""

@@ -146,7 +146,10 @@ def check_streams(reader: Reader, model: Model, first: int, last: int) -> None:
         changes = [row for row in rows if row.target_seq is not None]
         for after in (first, *(row.seq for row in changes[:2])):
             assert reader.changes(stream, after) == [row for row in changes if row.seq > after]
-    totals = StreamTotals(streams=len(model.heads), events=sum(head.seq for head in model.heads.values()))
+    heads = model.heads.values()
+    totals = StreamTotals(
+        streams=len(heads), events=sum(head.seq for head in heads), changes=sum(head.changes for head in heads)
+    )
     assert reader.stream_totals() == totals
 
 
@@ -164,6 +167,7 @@ def check_named(reader: Reader, model: Model) -> None:
     """Hold what has a name to the model."""
     for digest in [*model.lookups, b"\xff" * 32]:
         assert reader.lookup(digest) == model.lookups.get(digest)
+    assert reader.lookup_count() == len(model.lookups)
     for name in [*model.meta, "nobody"]:
         assert reader.meta(name) == model.meta.get(name)
     checkpoints = [CheckpointRow(size=size, note=note) for size, note in sorted(model.checkpoints.items())]

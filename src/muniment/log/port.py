@@ -83,10 +83,11 @@ class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
 
 
 class StreamTotals(NamedTuple):
-    """How many streams there are, and how many events all their heads account for."""
+    """How many streams there are, how many events all their heads account for, and how many of these are changes."""
 
     streams: int
     events: int
+    changes: int
 
 
 class Lookup(Struct, frozen=True, kw_only=True, array_like=True):
@@ -127,6 +128,10 @@ class Reader(Hashes, Protocol):
 
     def lookup(self, digest: bytes) -> Lookup | None:
         """Return where a digest leads, or None when nobody claimed it."""
+        ...
+
+    def lookup_count(self) -> int:
+        """Return how many digests lead somewhere, by counting them."""
         ...
 
     def sealed(self, position: int) -> SealedRow | None:

@@ -34,8 +34,9 @@ Bindings = tuple[int | str | bytes | None, ...]
 
 FRONTIER = "SELECT range FROM frontier"
 STREAM_HEAD = "SELECT stream, seq, turns, messages, changes, leaf, tag FROM streams WHERE stream = ?"
-STREAM_TOTALS = "SELECT count(*), coalesce(sum(seq), 0) FROM streams"
+STREAM_TOTALS = "SELECT count(*), coalesce(sum(seq), 0), coalesce(sum(changes), 0) FROM streams"
 LOOKUP = "SELECT stream, position FROM lookups WHERE digest = ?"
+LOOKUP_COUNT = "SELECT count(*) FROM lookups"
 EVENTS = """
 SELECT position, stream, seq, kind, turn_seq, target_seq, time, leaf, header
 FROM events WHERE position BETWEEN ? AND ? ORDER BY position"""
@@ -127,6 +128,10 @@ class SqliteReader:
     def lookup(self, digest: bytes) -> Lookup | None:
         """Return where a digest leads."""
         return first_of(self._rows(list[Lookup], LOOKUP, (digest,)))
+
+    def lookup_count(self) -> int:
+        """Return how many digests lead somewhere."""
+        return self._number(LOOKUP_COUNT)
 
     def sealed(self, position: int) -> SealedRow | None:
         """Return the event at a position."""

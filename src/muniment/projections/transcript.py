@@ -4,6 +4,9 @@ The state of a turn is `fold(commit event, later events that target it)`. A page
 that were taken on a conversation are few, are read once, and are kept by stream (decision 0008). Before anything of a
 stream is believed its head is proved; the number of turns and of changes in it tells when a row is missing, so that
 the deletion of a mask shows as corruption and never as an unmasked turn.
+
+Conversations, aliases and turns are found through lookups, which nothing protects at rest. Where one leads is believed
+once the event there names the thing that was looked for, so that no edit makes one thing be taken for another.
 """
 
 from __future__ import annotations
@@ -14,15 +17,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from muniment.errors import Corrupt
-from muniment.events.identity import ConversationKey
-from muniment.events.records import ConversationOpened, EventKind, Transition, TurnMeta
+from muniment.events.identity import ConversationKey, TurnId
+from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, Transition, TurnMeta
 from muniment.governance.lifecycle import Phase, Step, phase_of
 from muniment.governance.slices import TurnRecord
 from muniment.log.ledger import Ledger, Opened
-from muniment.log.port import Reader, SealedRow, StreamHead
+from muniment.log.port import Lookup, Reader, SealedRow, StreamHead
 
 STREAMS_KEPT_MAX = 10_000
+NAMES_KEPT_MAX = 10_000
 NAMES_BATCH = 500
+TURNS_BATCH = 500
 
 
 class Steps(NamedTuple):
@@ -47,7 +52,9 @@ class Transcript:
         self._ledger = ledger
         self._steps: OrderedDict[int, Steps] = OrderedDict()
         self._lock = threading.Lock()
+        self._names: OrderedDict[int, ConversationOpened | AliasRecorded] = OrderedDict()
         self._names_checked = False
+        self._turns_checked: dict[int, int] = {}
 
     # --- finding ------------------------------------------------------------------------------------------------------
 
@@ -59,12 +66,72 @@ class Transcript:
         """Return the stream of a conversation, or None when the space has no such conversation.
 
         The first "no" since opening is believed only after every conversation of the space was found under its names.
+        What a writer has appended must be flushed before it is looked for.
         """
         found = reader.lookup(self.conversation_digest(key.channel, key.conversation))
         if found is None and not self._names_checked:
             self._check_names(reader)
             self._names_checked = True
-        return None if found is None else found.stream
+        if found is None:
+            return None
+        self._prove(reader, found, ConversationOpened(channel=key.channel, conversation=key.conversation))
+        return found.stream
+
+    def stream_of_alias(self, reader: Reader, subject: str, channel: str, chat: str) -> int | None:
+        """Return the stream of the conversation that a chat id stands for, or None for one that stands for none."""
+        found = reader.lookup(self.alias_digest(subject, channel, chat))
+        if found is None:
+            return None
+        self._prove(reader, found, AliasRecorded(subject=subject, channel=channel, chat=chat))
+        return found.stream
+
+    def turn(self, reader: Reader, head: StreamHead, key: ConversationKey, turn: TurnId) -> Opened | None:
+        """Return the commit of a turn of a conversation by its id, or None when the conversation has no such turn.
+
+        A "no" is believed only after every turn of the conversation was found under its id; what was checked before is
+        not checked again.
+        """
+        found = reader.lookup(self.turn_digest(key, turn))
+        if found is None:
+            self._check_turns(reader, head, key)
+            return None
+        row = reader.sealed(found.position)
+        if row is not None and row.stream == head.stream:
+            opened = self._ledger.open(row)
+            if isinstance(opened.meta, TurnMeta) and opened.meta.delivery.turn == turn:
+                return opened
+        raise Corrupt(at=f"position {found.position}", problem="lookup")
+
+    def alias_digest(self, subject: str, channel: str, chat: str) -> bytes:
+        """Return the digest under which the conversation is found that a chat id stands for."""
+        return self._ledger.name_digest("alias", subject, channel, chat)
+
+    def turn_digest(self, key: ConversationKey, turn: str) -> bytes:
+        """Return the digest under which a turn is found by its id."""
+        return self._ledger.name_digest("turn", key.channel, key.conversation, turn)
+
+    def _prove(self, reader: Reader, found: Lookup, wanted: ConversationOpened | AliasRecorded) -> None:
+        """Hold a lookup against the names in the event that it leads to."""
+        with self._lock:
+            if self._names.get(found.position) == wanted:
+                self._names.move_to_end(found.position)
+                return
+        row = reader.sealed(found.position)
+        if row is None or row.stream != found.stream or self._ledger.open(row).meta != wanted:
+            raise Corrupt(at=f"position {found.position}", problem="lookup")
+        with self._lock:
+            self._names[found.position] = wanted
+            if len(self._names) > NAMES_KEPT_MAX:
+                self._names.popitem(last=False)
+
+    def _check_turns(self, reader: Reader, head: StreamHead, key: ConversationKey) -> None:
+        for first in range(self._turns_checked.get(head.stream, 0) + 1, head.turns + 1, TURNS_BATCH):
+            last = min(head.turns, first + TURNS_BATCH - 1)
+            for read in self.page(reader, head, first, last, _no_words):
+                found = reader.lookup(self.turn_digest(key, read.record.meta.delivery.turn))
+                if found is None or found.position != read.record.position:
+                    raise Corrupt(at=f"position {read.record.position}", problem="lookup_missing")
+            self._turns_checked[head.stream] = last
 
     def _check_names(self, reader: Reader) -> None:
         for row in self.conversations(reader, -1, None):
@@ -175,3 +242,8 @@ class Transcript:
             position=row.position, sequence=sequence, time_ms=row.time, phase=phase, meta=meta, content=content
         )
         return ReadTurn(record, opened, seed)
+
+
+def _no_words(_phase: Phase, _meta: TurnMeta) -> bool:
+    """Want no words of a turn."""
+    return False

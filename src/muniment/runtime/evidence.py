@@ -118,13 +118,18 @@ class Evidence(Group):
         self._desk.access.require_view(view)
         self._desk.check_key(conversation)
         check_name(turn, at="turn")
-        digest = space.ledger.name_digest("turn", conversation.channel, conversation.conversation, turn)
-        signed = space.checkpoint()
         with space.ledger.reader() as reader:
-            found = reader.lookup(digest)
-            row = None if found is None else reader.sealed(found.position)
-            if row is None:
-                raise EvidenceMissing(at="turn")
+            stream = space.transcript.stream_of(reader, conversation)
+            if stream is None:
+                raise EvidenceMissing(at="conversation")
+            opened = space.transcript.turn(reader, space.transcript.head(reader, stream), conversation, turn)
+        if opened is None:
+            raise EvidenceMissing(at="turn")
+        row, signed = (
+            opened.row,
+            space.checkpoint(),
+        )  # signed when the turn was there, so that it is among what is signed
+        with space.ledger.reader() as reader:
             line = next(_lines(space, reader, row.stream, row.seq, row.seq, view))
             proof = inclusion_proof(reader, row.position, signed.checkpoint.size)
         text = receipt(line, row.position, proof, signed.note)
@@ -164,13 +169,14 @@ class Evidence(Group):
             if certified
             else None
         )
-        signed = space.checkpoint()
         with space.ledger.reader() as reader:
             stream = space.transcript.stream_of(reader, conversation)
             if stream is None:
                 raise EvidenceMissing(at="conversation")
             head = space.transcript.head(reader, stream)
             through = _through(space, reader, issued) if issued is not None else head.seq
+        signed = space.checkpoint()  # after `through` was read, so that all of it is among what is signed
+        with space.ledger.reader() as reader:
             text, events = self._bundled(reader, stream, through, view, issued, signed)
         return Document(
             media_type=BUNDLE_TYPE,

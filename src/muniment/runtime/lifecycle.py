@@ -167,6 +167,8 @@ class Lifecycle(Group):
             space.transcript.steps(reader, head)  # proves that none is missing
             entries = []
             for row in reader.changes(stream, 0):
+                if row.position >= signed.checkpoint.size:
+                    break  # came meanwhile
                 opened = space.ledger.open(row)
                 (header, exact), meta = space.ledger.header(row), opened.meta
                 assert isinstance(meta, TurnLifecycle), "changes of this release are lifecycle events"
@@ -232,10 +234,8 @@ class Asking:
         head = transcript.head(reader, stream)
         if turn is None:
             return Target(head, None) if head.turns else None
-        key = self._conversation
-        found = reader.lookup(self._space.ledger.name_digest("turn", key.channel, key.conversation, turn))
-        row = None if found is None else reader.sealed(found.position)
-        return None if row is None or row.turn_seq is None else Target(head, row.turn_seq)
+        opened = transcript.turn(reader, head, self._conversation, turn)
+        return None if opened is None else Target(head, opened.row.turn_seq)
 
     def _affected(self, reader: Reader, target: Target | None) -> list[Run]:
         """Return the runs of turns that the transition changes."""

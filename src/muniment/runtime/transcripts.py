@@ -192,8 +192,7 @@ class Committing:
         conversation = turn.conversation if turn.conversation is not None else ConversationId(turn.chat or "")
         self.key = ConversationKey(conversation=conversation, channel=turn.channel, space=turn.space)
         desk.check_key(self.key)
-        ledger = self._space.ledger
-        self._turn_digest = ledger.name_digest("turn", self.key.channel, self.key.conversation, turn.turn)
+        self._turn_digest = self._space.transcript.turn_digest(self.key, turn.turn)
         if isinstance(self._kept, Kept):
             self._mounted = self._kept.meta.actor.mounted_subject or turn.subject
             self._digest = self._digest_of_words()
@@ -219,18 +218,19 @@ class Committing:
         tx, transcript = writer.tx, self._space.transcript
         stream = transcript.stream_of(tx, self.key)
         alias = self._alias_claim(writer, stream)
-        found = tx.lookup(self._turn_digest)
-        if found is not None:
-            return self._repeated(writer, found.position, alias_is_new=alias is not None)
+        if tx.lookup(self._turn_digest) is not None:
+            return self._repeated(writer, stream, alias_is_new=alias is not None)
         if stream is None:
             names = ConversationOpened(channel=self.key.channel, conversation=self.key.conversation)
             opened = writer.append(self._small(EventKind.CONVERSATION_OPENED, names), stream=None)
             stream = opened.stream
             tx.claim(transcript.conversation_digest(self.key.channel, self.key.conversation), stream, opened.position)
+            writer.flush()  # names are read before they are believed, by the plans behind this one too
         if alias is not None:
             record = AliasRecorded(subject=self._mounted, channel=self.key.channel, chat=self._turn.chat or "")
             recorded = writer.append(self._small(EventKind.ALIAS_RECORDED, record), stream=stream)
             tx.claim(alias, stream, recorded.position)
+            writer.flush()
         head = writer.head(stream)
         before = 0 if head is None else head.messages
         count = len(self._kept.parts)
@@ -244,19 +244,21 @@ class Committing:
         """Return the digest to claim for a chat id that is new; None when it is known or absent (SC-06, SC-07)."""
         if self._turn.chat is None:
             return None
-        digest = self._space.ledger.name_digest("alias", self._mounted, self.key.channel, self._turn.chat)
-        found = writer.tx.lookup(digest)
-        if found is not None and found.stream != stream:
+        named = (self._mounted, self.key.channel, self._turn.chat)
+        known = self._space.transcript.stream_of_alias(writer.tx, *named)
+        if known is not None and known != stream:
             raise AliasConflict(at="chat")
-        return digest if found is None else None
+        return self._space.transcript.alias_digest(*named) if known is None else None
 
-    def _repeated(self, writer: Writer, position: int, *, alias_is_new: bool) -> Commit:
+    def _repeated(self, writer: Writer, stream: int | None, *, alias_is_new: bool) -> Commit:
         """Hold a turn whose id is known against the one that was committed under it (TR-16, TR-17, SC-08)."""
-        row = writer.tx.sealed(position)
-        if row is None or row.turn_seq is None:
-            raise Corrupt(at=f"position {position}", problem="lookup")
-        ledger = self._space.ledger
-        opened = ledger.open(row)
+        if stream is None:
+            raise Corrupt(at="conversation", problem="lookup_missing")
+        ledger, transcript = self._space.ledger, self._space.transcript
+        head = transcript.head(writer.tx, stream)
+        opened = transcript.turn(writer.tx, head, self.key, self._turn.turn)
+        assert opened is not None, "its digest was just found"
+        row = opened.row
         erased = CONTENT not in opened.keys
         if not erased:
             _, content = ledger.content(opened)
@@ -264,12 +266,11 @@ class Committing:
                 raise TurnConflict(at="turn")
             if alias_is_new:
                 raise Corrupt(at="chat", problem="alias_missing")
-        head = self._space.transcript.head(writer.tx, row.stream)
         return self._report(
             head.messages,
             head.messages,
             sequence=row.turn_seq,
-            position=position,
+            position=row.position,
             leaf=row.leaf.hex(),
             reason=ALREADY_ERASED if erased else ALREADY_COMMITTED,
         )

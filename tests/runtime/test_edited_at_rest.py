@@ -1,0 +1,294 @@
+"""Somebody edits the database between two openings, without any key: what they get is an error, never silence.
+
+Each edit is SQL that an attacker with the file could run. Afterwards everything that a caller may ask is asked: if
+nothing at all is refused, every answer must be the one from before the edit.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, StoreNewer
+from muniment.events.identity import ConversationKey, TurnId
+from muniment.events.records import Transition
+from muniment.governance.lifecycle import Phase
+from muniment.governance.views import View
+from tests.turns import rich_turn
+from tests.worlds import FileWorld, key_of
+
+REFUSALS = (Corrupt, KeyMissing, RolledBack, StoreNewer)
+
+
+def furnished(world: FileWorld) -> FileWorld:
+    """Fill a world with two conversations, a mask, an erasure, an alias and a checkpoint in the middle."""
+    world.with_turns(4).with_turns(2, "other").with_turn(rich_turn()).masked(2).erased(3)
+    world.runtime.evidence.checkpoint()
+    return world.with_turns(2).masked(1, "other")
+
+
+def questions(world: FileWorld) -> dict[str, Callable[[], Any]]:
+    """Return everything that is asked about such a world, by name."""
+    runtime = world.runtime
+    asked: dict[str, Callable[[], Any]] = {
+        "conversations": runtime.transcripts.conversations,
+        "usage": runtime.spaces.usage,
+    }
+    for name in ("talk", "other"):
+        key = key_of(name)
+        for view in View:
+            asked[f"replay {name} {view}"] = partial(runtime.transcripts.replay, key, view)
+            asked[f"export {name} {view}"] = partial(_exported, world, key, view)
+        asked[f"receipts {name}"] = partial(_receipts, world, key)
+        for turn in ("turn-1", "turn-2", "turn-3", "rich", "turn-6"):
+            asked[f"prove {name} {turn}"] = partial(_proved, world, key, turn)
+    asked["repeat"] = partial(world.commit, rich_turn())
+    return asked
+
+
+def _exported(world: FileWorld, key: ConversationKey, view: View) -> list[str]:
+    text = world.runtime.evidence.export(key, view, certified=False).text
+    return text.splitlines()[1:-2]  # head, proof and checkpoint grow with the log
+
+
+def _receipts(world: FileWorld, key: ConversationKey) -> list[tuple[int, str, str]]:
+    entries = world.runtime.lifecycle.receipts(key).entries
+    return [(entry.position, entry.transition, entry.reason) for entry in entries]
+
+
+def _proved(world: FileWorld, key: ConversationKey, turn: str) -> tuple[object, object]:
+    summary = world.runtime.evidence.prove(key, TurnId(turn)).summary
+    return summary["position"], summary["disclosed"]
+
+
+def answers(world: FileWorld) -> dict[str, Any]:
+    """Ask everything; an error stands for itself."""
+    found: dict[str, Any] = {}
+    for name, question in questions(world).items():
+        try:
+            found[name] = question()
+        except MunimentError as refused:
+            found[name] = refused
+    return found
+
+
+def settled(told: dict[str, Any]) -> dict[str, Any]:
+    """Return answers with errors as their codes, which can be compared."""
+    return {name: answer.code if isinstance(answer, MunimentError) else answer for name, answer in told.items()}
+
+
+def place(raw: sqlite3.Connection, turn: int, stream: int = 0) -> int:
+    """Return the position of a turn of the first or second conversation."""
+    streams = [
+        row[0] for row in raw.execute("SELECT DISTINCT stream FROM events WHERE turn_seq IS NOT NULL ORDER BY 1")
+    ]
+    (position,) = raw.execute(
+        "SELECT position FROM events WHERE stream = ? AND turn_seq = ?", (streams[stream], turn)
+    ).fetchone()
+    return int(position)
+
+
+def swapped(raw: sqlite3.Connection, table: str, column: str, key: str, one: int, two: int) -> None:
+    """Swap a column between two rows."""
+    query = f"SELECT {column} FROM {table} WHERE {key} = ?"  # noqa: S608 - words of this file
+    ((left,), (right,)) = (raw.execute(query, (each,)).fetchone() for each in (one, two))
+    for each, value in ((one, right), (two, left)):
+        raw.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (value, each))  # noqa: S608 - as above
+
+
+def edit(text: str) -> Callable[[sqlite3.Connection], None]:
+    """Return an edit that is one statement; `{turn}` is a turn, `{mask}` a mask, `{last}` the newest event."""
+
+    def run(raw: sqlite3.Connection) -> None:
+        (mask,) = raw.execute("SELECT min(position) FROM events WHERE target_seq IS NOT NULL").fetchone()
+        (last,) = raw.execute("SELECT max(position) FROM events").fetchone()
+        done = raw.execute(text.format(turn=place(raw, 1), mask=mask, last=last))
+        assert done.rowcount, "an edit that changes nothing shows nothing"
+
+    return run
+
+
+def _swap_cells(raw: sqlite3.Connection) -> None:
+    swapped(raw, "cells", "ciphertext", "id", place(raw, 1) * 2 + 1, place(raw, 4) * 2 + 1)
+
+
+def _swap_cells_of_one_turn(raw: sqlite3.Connection) -> None:
+    swapped(raw, "cells", "ciphertext", "id", place(raw, 1) * 2, place(raw, 1) * 2 + 1)
+
+
+def _swap_headers(raw: sqlite3.Connection) -> None:
+    for column in ("header", "leaf"):
+        swapped(raw, "events", column, "position", place(raw, 1), place(raw, 4))
+
+
+def _swap_everything(raw: sqlite3.Connection) -> None:
+    one, two = place(raw, 1), place(raw, 4)
+    _swap_headers(raw)
+    swapped(raw, "keyring", "bundle", "position", one, two)
+    for cls in (0, 1):
+        swapped(raw, "cells", "ciphertext", "id", one * 2 + cls, two * 2 + cls)
+
+
+def _swap_bundles(raw: sqlite3.Connection) -> None:
+    swapped(raw, "keyring", "bundle", "position", place(raw, 1), place(raw, 4))
+
+
+def _swap_lookups(one: int, two: int, stream_of_two: int) -> Callable[[sqlite3.Connection], None]:
+    def run(raw: sqlite3.Connection) -> None:
+        left, right = place(raw, one), place(raw, two, stream_of_two)
+        digests = [
+            raw.execute("SELECT digest FROM lookups WHERE position = ?", (each,)).fetchone()[0]
+            for each in (left, right)
+        ]
+        targets = [
+            raw.execute("SELECT stream, position FROM lookups WHERE digest = ?", (each,)).fetchone() for each in digests
+        ]
+        for digest, (stream, position) in zip(digests, reversed(targets), strict=True):
+            raw.execute("UPDATE lookups SET stream = ?, position = ? WHERE digest = ?", (stream, position, digest))
+
+    return run
+
+
+def _swap_conversations(raw: sqlite3.Connection) -> None:
+    rows = raw.execute("SELECT digest, stream, position FROM lookups WHERE stream = position").fetchall()
+    assert len(rows) == 2
+    for (digest, _, _), (_, stream, position) in zip(rows, reversed(rows), strict=True):
+        raw.execute("UPDATE lookups SET stream = ?, position = ? WHERE digest = ?", (stream, position, digest))
+
+
+def _append_a_copy(raw: sqlite3.Connection) -> None:
+    """Insert a copy of a turn behind all others, with every table made to agree as far as SQL can."""
+    turn, (last,) = place(raw, 1), raw.execute("SELECT max(position) FROM events").fetchone()
+    raw.execute(
+        "INSERT INTO events (position, stream, seq, kind, turn_seq, target_seq, time, header, leaf)"
+        " SELECT ?, e.stream, s.seq + 1, e.kind, s.turns + 1, e.target_seq, e.time, e.header, e.leaf"
+        " FROM events e JOIN streams s ON s.stream = e.stream WHERE e.position = ?",
+        (last + 1, turn),
+    )
+    raw.execute("INSERT INTO keyring SELECT ?, bundle FROM keyring WHERE position = ?", (last + 1, turn))
+    for cls in (0, 1):
+        raw.execute(
+            "INSERT INTO cells SELECT ?, ciphertext FROM cells WHERE id = ?", ((last + 1) * 2 + cls, turn * 2 + cls)
+        )
+    raw.execute(
+        "UPDATE streams SET seq = seq + 1, turns = turns + 1"
+        " WHERE stream = (SELECT stream FROM events WHERE position = ?)",
+        (turn,),
+    )
+
+
+def _drop_the_newest(raw: sqlite3.Connection) -> None:
+    """Cut the newest event off, with its keys and cells, and set its stream back."""
+    position, stream = raw.execute("SELECT position, stream FROM events ORDER BY position DESC LIMIT 1").fetchone()
+    for statement in (
+        "DELETE FROM events WHERE position = ?",
+        "DELETE FROM keyring WHERE position = ?",
+        "DELETE FROM cells WHERE id / 2 = ?",
+        "DELETE FROM lookups WHERE position = ?",
+        "DELETE FROM checkpoints WHERE size > ?",
+    ):
+        raw.execute(statement, (position,))
+    raw.execute("UPDATE streams SET seq = seq - 1, changes = changes - 1 WHERE stream = ?", (stream,))
+
+
+EDITS: dict[str, Callable[[sqlite3.Connection], None]] = {
+    f"column {change}": edit(f"UPDATE events SET {change} WHERE position = {{turn}}")  # noqa: S608 - words of this file
+    for change in (
+        "stream = 900", "seq = 900", "turn_seq = 900", "turn_seq = NULL", "target_seq = 1", "time = time + 1",
+        "header = x'7b7d'", "leaf = zeroblob(32)", "position = 900",
+    )
+}  # fmt: skip
+EDITS |= {
+    "kind of a turn": edit(
+        "UPDATE events SET kind = (SELECT kind FROM events WHERE position = 0) WHERE position = {turn}"
+    ),
+    "column header cut": edit(
+        "UPDATE events SET header = substr(header, 1, length(header) - 1) WHERE position = {turn}"
+    ),
+    "a turn deleted": edit("DELETE FROM events WHERE position = {turn}"),
+    "a mask deleted": edit("DELETE FROM events WHERE position = {mask}"),
+    "a mask moved to another turn": edit("UPDATE events SET target_seq = 4 WHERE position = {mask}"),
+    "a mask that masks nothing": edit("UPDATE events SET target_seq = NULL WHERE position = {mask}"),
+    "the newest event deleted": edit("DELETE FROM events WHERE position = {last}"),
+    "a bundle deleted": edit("DELETE FROM keyring WHERE position = {turn}"),
+    "a bundle of a mask deleted": edit("DELETE FROM keyring WHERE position = {mask}"),
+    "a bundle edited": edit("UPDATE keyring SET bundle = zeroblob(length(bundle)) WHERE position = {turn}"),
+    "a bundle cut": edit("UPDATE keyring SET bundle = substr(bundle, 1, 5) WHERE position = {turn}"),
+    "words deleted": edit("DELETE FROM cells WHERE id = {turn} * 2 + 1"),
+    "meta deleted": edit("DELETE FROM cells WHERE id = {turn} * 2"),
+    "words edited": edit("UPDATE cells SET ciphertext = zeroblob(length(ciphertext)) WHERE id = {turn} * 2 + 1"),
+    "words cut": edit("UPDATE cells SET ciphertext = substr(ciphertext, 1, 6) WHERE id = {turn} * 2 + 1"),
+    "a stream head deleted": edit(
+        "DELETE FROM streams WHERE stream = (SELECT stream FROM events WHERE position = {turn})"
+    ),
+    "a stream head with fewer turns": edit("UPDATE streams SET turns = turns - 1 WHERE turns > 2"),
+    "a stream head with fewer changes": edit("UPDATE streams SET changes = changes - 1 WHERE changes = 2"),
+    "a stream head with more messages": edit("UPDATE streams SET messages = messages + 1 WHERE messages > 0"),
+    "a stream head with another leaf": edit("UPDATE streams SET leaf = zeroblob(32) WHERE turns > 2"),
+    "the frontier": edit("UPDATE frontier SET range = zeroblob(length(range))"),
+    "checkpoints forged": edit("UPDATE checkpoints SET note = replace(note, 'muniment', 'munimint')"),
+    "checkpoints deleted and a turn edited": edit("UPDATE events SET time = time + 1 WHERE position = {last}"),
+    "lookup of a turn deleted": edit("DELETE FROM lookups WHERE position = {turn}"),
+    "lookups of conversations deleted": edit("DELETE FROM lookups WHERE stream = position"),
+    "all lookups deleted": edit("DELETE FROM lookups"),
+    "lookups of two turns swapped": _swap_lookups(1, 4, 0),
+    "lookups of turns of two conversations swapped": _swap_lookups(1, 2, 1),
+    "lookups of the conversations swapped": _swap_conversations,
+    "words of two turns swapped": _swap_cells,
+    "cells of one turn swapped": _swap_cells_of_one_turn,
+    "headers of two turns swapped": _swap_headers,
+    "bundles of two turns swapped": _swap_bundles,
+    "two turns swapped with all that is sealed": _swap_everything,
+    "a turn appended that was copied": _append_a_copy,
+    "the newest event cut off": _drop_the_newest,
+    "the schema of the future": edit("PRAGMA user_version = 1000"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_at_rest_is_refused_or_changes_no_answer(lasting: FileWorld, name: str) -> None:
+    """DESIGN §1, promise 2: nothing is changed, removed, inserted, reordered or rolled back unnoticed."""
+    before = settled(answers(furnished(lasting)))
+    assert {code for code in before.values() if isinstance(code, str)} == {"evidence.missing"}
+    try:
+        with lasting.edited() as raw:
+            EDITS[name](raw)
+    except REFUSALS:
+        return
+    after = answers(lasting)
+    refused = [answer for answer in after.values() if isinstance(answer, REFUSALS)]
+    different = [name for name, answer in settled(after).items() if answer != before[name]]
+    assert refused, f"nothing was refused; these answers differ: {different}"
+    for question in different:
+        assert isinstance(after[question], REFUSALS), f"{question} was answered differently and nobody was told"
+
+
+def test_without_an_edit_coming_back_changes_no_answer(lasting: FileWorld) -> None:
+    """The control: the questions themselves find nothing in a store that nobody touched."""
+    before = settled(answers(furnished(lasting)))
+    with lasting.edited():
+        pass
+    assert settled(answers(lasting)) == before
+
+
+def test_an_erasure_is_never_carried_out_on_another_turn(lasting: FileWorld) -> None:
+    """A lookup that was turned to another turn leads to an error, not to the wrong words destroyed."""
+    furnished(lasting)
+    with lasting.edited() as raw:
+        _swap_lookups(1, 4, 0)(raw)
+    with pytest.raises(Corrupt):
+        lasting.request(Transition.DELETE_RAW, 1)
+    assert [turn.phase for turn in lasting.replay().turns].count(Phase.RAW_DELETED) == 1
+
+
+def test_a_lookup_that_was_deleted_is_no_reason_to_leave_words_unerased(lasting: FileWorld) -> None:
+    """LC-05 is for turns that are not there; one that is there and cannot be found is corruption."""
+    furnished(lasting)
+    with lasting.edited() as raw:
+        edit("DELETE FROM lookups WHERE position = {turn}")(raw)
+    with pytest.raises(Corrupt):
+        lasting.request(Transition.DELETE_RAW, 1)
