@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import binascii
 from itertools import product
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from muniment.errors import Corrupt
 from muniment.evidence.header import Header, encode
@@ -44,7 +45,7 @@ _STANDARD = bytes.maketrans(b"-_", b"+/")
 
 
 class _Rest(Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
-    labels: int | str
+    labels: Annotated[int, Meta(ge=0)] | str
     digests: bytes
     prev: bytes | None
     reason: str | None
@@ -83,7 +84,7 @@ def unpack(row: EventRow, log: str) -> tuple[Header, bytes]:
 
 
 def _restored(row: EventRow, rest: _Rest, log: str) -> Header:
-    labels = _SPLIT[rest.labels] if isinstance(rest.labels, int) else rest.labels.split(" ")
+    labels = _SPLIT[rest.labels] if isinstance(rest.labels, int) else _split(rest.labels)
     digests = [b64url(rest.digests[at : at + DIGEST_BYTES]) for at in range(0, len(rest.digests), DIGEST_BYTES)]
     return Header(
         fields=dict(zip(labels, digests, strict=True)),
@@ -97,6 +98,10 @@ def _restored(row: EventRow, rest: _Rest, log: str) -> Header:
         stream=row.stream,
         t=row.time,
     )
+
+
+def _split(joined: str) -> list[str]:
+    return joined.split(" ") if joined else []
 
 
 def _raw(digest: str) -> bytes:
