@@ -1,0 +1,212 @@
+"""A log by hand: how events are placed, headed, sealed and chained, once more and without the code under test.
+
+Only the standard library, and AES-GCM from `cryptography`. The keys are those of the vectors of `keys.json`
+(tests/crypto/make_vectors.py). Vectors are made from it (tests/log/make_vectors.py).
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from tests.by_hand import Vector, b64, disclosed, leaf_of, made, msgpack, plain
+from tests.evidence.by_hand import jcs, mth
+
+LOG, INDEX_KEY = b64(made("log", 16)), made("index key", 32)
+SPACE_KEY, SPACE_KEY_VERSION = made("newer space key", 32), 12
+TIME_MS = 1_700_000_000_000
+NONE = 2**64 - 1
+Said = tuple[Vector, dict[str, str]]  # a body, and the canonical JSON of its fields
+
+
+def usual_labels(messages: int, *, source: bool) -> list[str]:
+    """Return the labels of a turn of so many messages of one part each, in their order."""
+    labels = ["actor", "delivery"] + ["source"] * source
+    for place in range(messages):
+        labels += [f"message/{place}", f"message/{place}/content/0"]
+    return sorted(labels)
+
+
+LABEL_SETS = [" ".join(usual_labels(n, source=False)) for n in range(1, 17)] + [
+    " ".join(usual_labels(n, source=True)) for n in range(1, 17)
+]
+
+
+def place(row: Vector) -> bytes:
+    """Return the columns of a row as the associated data of its bundle."""
+    numbers = [row["position"], row["stream"], row["seq"], row["turn_seq"], row["target_seq"], row["time"]]
+    packed = b"".join((NONE if number is None else number).to_bytes(8, "big") for number in numbers)
+    return packed + str(row["kind"]).encode()
+
+
+class Chance:
+    """What one draft draws: for each class a seed, then for each a key id and a key, then a nonce each and one more."""
+
+    def __init__(self, word: str, classes: int) -> None:
+        self.drawn = made(word, classes * 68 + (classes + 1) * 12)
+        self.seeds = [self.drawn[32 * cls : 32 * cls + 32] for cls in range(classes)]
+        keys = self.drawn[32 * classes : 68 * classes]
+        self.key_ids = [keys[36 * cls : 36 * cls + 4] for cls in range(classes)]
+        self.keys = [keys[36 * cls + 4 : 36 * cls + 36] for cls in range(classes)]
+        nonces = self.drawn[68 * classes :]
+        self.nonces = [nonces[at : at + 12] for at in range(0, len(nonces), 12)]
+
+    def cell(self, cls: int, body: Vector, leaf: bytes) -> bytes:
+        """Seal the cell of a class, too short to be compressed."""
+        plaintext = msgpack([1, self.seeds[cls], body])
+        assert len(plaintext) < 512, "short enough to lie as it is"
+        head = b"\x01\x00" + self.key_ids[cls]
+        context = b"muniment/cell" + head + leaf + bytes((cls,))
+        return head + self.nonces[cls] + AESGCM(self.keys[cls]).encrypt(self.nonces[cls], plaintext, context)
+
+    def bundle(self, classes: range, leaf: bytes, where: bytes) -> bytes:
+        """Wrap the keys of classes."""
+        entries = b"".join(bytes((cls,)) + self.key_ids[cls] + self.keys[cls] for cls in classes)
+        head = b"\x01" + SPACE_KEY_VERSION.to_bytes(4, "big")
+        context = b"muniment/bundle" + head + leaf + where
+        return head + self.nonces[-1] + AESGCM(SPACE_KEY).encrypt(self.nonces[-1], entries, context)
+
+
+def head_tag(head: Vector, leaf: bytes, key: bytes = INDEX_KEY) -> bytes:
+    """Return the MAC of a stream head."""
+    numbers = [head[name] for name in ("stream", "seq", "turns", "messages", "changes")]
+    packed = b"".join(number.to_bytes(8, "big") for number in numbers)
+    return hmac.digest(key, b"muniment/head" + packed + leaf, "sha256")[:16]
+
+
+def said(words: str) -> Said:
+    """Return the content of a turn of one message, and its field."""
+    content = {"parts": [[{"type": "text", "content": words}]], "digest": made(words, 32)}
+    return content, {"message/0/content/0": f'{{"content":"{words}","type":"text"}}'}
+
+
+def turn_of(number: int) -> Said:
+    """Return the meta body of a turn of one message, and its fields."""
+    name = f"turn-{number}"
+    meta = {
+        "actor": {"subject": "ada"},
+        "delivery": {"turn": name, "status": "user_only"},
+        "messages": [{"role": "user"}],
+    }
+    delivery = f'{{"status":"user_only","turn":"{name}"}}'
+    return meta, {"actor": '{"subject":"ada"}', "delivery": delivery, "message/0": '{"role":"user"}'}
+
+
+def asked_for(time_ms: int) -> Said:
+    """Return the body of a lifecycle event, and its field."""
+    request = {"reason": "asked", "requester": "operator", "requested_ms": time_ms}
+    return {"request": request}, {"request": jcs(request).decode()}
+
+
+NAMES: Vector = {"channel": "mail", "conversation": "talk"}
+GRANT: Vector = {"view": "export", "recipient": "court"}
+
+
+class Step:
+    """What is asked for: an event, and the stream it goes into (None: a new one)."""
+
+    def __init__(self, kind: str, into: int | None, meta: Said, content: Said | None = None, **facts: object) -> None:
+        self.kind, self.into, self.meta, self.content = kind, into, meta, content
+        self.facts: Vector = {"messages": None, "target": None, "refs": None, "reason": None} | facts
+
+
+STEPS = [
+    Step("space.opened", None, ({"name": "größe"}, {"name": '"größe"'})),
+    Step("conversation.opened", None, (NAMES, {"channel": '"mail"', "conversation": '"talk"'})),
+    Step("turn.committed", 1, turn_of(1), said("Hello."), messages=1),
+    Step("turn.committed", 1, turn_of(2), said("Anybody?"), messages=1),
+    Step("turn.lifecycle", 1, asked_for(1), target=2, refs={"turn": 2}, reason="mask"),
+    Step("key.rotated", 0, ({"version": 12}, {"version": "12"}), reason="requested"),
+    Step("turn.lifecycle", 1, asked_for(2), target=0, refs={"through": 2}, reason="archive"),
+    Step("export.issued", 0, ({"export": GRANT}, {"export": jcs(GRANT).decode()}), refs={"stream": 1, "through": 5}),
+]
+
+
+class Log:
+    """The log that follows from `STEPS`: every row, and the head of its stream behind it."""
+
+    def __init__(self) -> None:
+        self.heads: dict[int, Vector] = {}
+        self.events: list[Vector] = []
+        for step in STEPS:
+            self.append(step)
+
+    def append(self, step: Step) -> None:
+        """Append one event."""
+        position = len(self.events)
+        stream = position if step.into is None else step.into
+        before = self.heads.get(stream)
+        head = self._longer(stream, before, step)
+        chance = Chance(f"chance of {position}", 1 if step.content is None else 2)
+        commitments = _commitments(chance, step)
+        prev = None if before is None else bytes.fromhex(before["leaf"])
+        is_turn = step.facts["messages"] is not None
+        refs = {"turn": head["turns"]} if is_turn else step.facts["refs"] or {}
+        exact = jcs(
+            {
+                "fields": commitments, "kind": step.kind, "log": LOG, "pos": position,
+                "prev": None if prev is None else b64(prev), "reason": step.facts["reason"], "refs": refs,
+                "seq": head["seq"], "stream": stream, "t": TIME_MS + position, "v": 1,
+            }
+        )  # fmt: skip
+        leaf = leaf_of(exact)
+        labels = " ".join(sorted(commitments))
+        digests = b"".join(base64.urlsafe_b64decode(commitments[label] + "=") for label in sorted(commitments))
+        row: Vector = {
+            "position": position,
+            "stream": stream,
+            "seq": head["seq"],
+            "kind": step.kind,
+            "turn_seq": head["turns"] if is_turn else None,
+            "target_seq": step.facts["target"],
+            "time": TIME_MS + position,
+            "leaf": leaf.hex(),
+            "header": msgpack(
+                [
+                    LABEL_SETS.index(labels) if labels in LABEL_SETS else labels,
+                    digests,
+                    prev,
+                    step.facts["reason"],
+                    refs,
+                ]
+            ).hex(),
+        }
+        row["bundle"] = chance.bundle(range(len(chance.keys)), leaf, place(row)).hex()
+        row["meta"] = chance.cell(0, step.meta[0], leaf).hex()
+        row["content"] = None if step.content is None else chance.cell(1, step.content[0], leaf).hex()
+        self.heads[stream] = head | {"leaf": leaf.hex(), "tag": head_tag(head, leaf).hex()}
+        self.events.append(
+            {
+                "draws": chance.drawn.hex(), "kind": step.kind, "into": step.into, "meta": plain(step.meta[0]),
+                "content": None if step.content is None else plain(step.content[0]), **step.facts,
+                "row": row, "exact": exact.decode(), "place": place(row).hex(), "head": self.heads[stream],
+            }
+        )  # fmt: skip
+
+    def vector(self) -> Vector:
+        """Return the vector of the whole log."""
+        leaves = [bytes.fromhex(event["row"]["leaf"]) for event in self.events]
+        frontier = len(leaves).to_bytes(8, "big") + mth(leaves)  # eight leaves are one complete tree
+        return {"what": "log", "events": self.events, "frontier": frontier.hex(), "fault": None, "error": None}
+
+    @staticmethod
+    def _longer(stream: int, head: Vector | None, step: Step) -> Vector:
+        old = head or {"seq": 0, "turns": 0, "messages": 0, "changes": 0}
+        return {
+            "stream": stream,
+            "seq": old["seq"] + 1,
+            "turns": old["turns"] + (step.facts["messages"] is not None),
+            "messages": old["messages"] + (step.facts["messages"] or 0),
+            "changes": old["changes"] + (step.facts["target"] is not None),
+        }
+
+
+def _commitments(chance: Chance, step: Step) -> dict[str, str]:
+    bodies = [step.meta] if step.content is None else [step.meta, step.content]
+    return {
+        label: disclosed(seed, label, text)["commitment"]
+        for seed, (_, texts) in zip(chance.seeds, bodies, strict=True)
+        for label, text in texts.items()
+    }
