@@ -164,6 +164,16 @@ def test_after_a_failed_fsync_everything_is_flushed_before_it_is_trusted(
     assert not store._suspect
 
 
+def test_a_connection_that_is_given_up_takes_nothing_along_into_the_database(store: SqliteStore, disk: Disk) -> None:
+    store.transact(a_turn())
+    flushed = disk.syncs[".db"]
+    disk.broken["xWrite", "-wal"] = apsw.IOError
+    with pytest.raises(StoreFault):
+        store.transact(a_turn())
+    assert store._writer is None
+    assert disk.syncs[".db"] == flushed
+
+
 def test_a_fault_while_reading_is_told_and_the_next_reader_starts_afresh(store: SqliteStore, disk: Disk) -> None:
     for _ in range(10):
         store.transact(a_turn(content=bytes(5000)))

@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from muniment.errors import Conflict, StoreBusy, StoreFault
+from muniment.evidence.tree import extend
 from muniment.log.group import Group, Ticket
 from muniment.log.port import Transaction
 from muniment.log.sqlite import SqliteStore
@@ -92,6 +93,17 @@ def test_a_plan_that_raises_undoes_no_earlier_one_when_one_between_only_read(sto
     assert check_whole(store) == 2
 
 
+def test_a_plan_that_left_a_head_behind_is_not_held_against_the_next(store: SqliteStore) -> None:
+    def headless(tx: Transaction) -> None:
+        row = turn_row(tx, 0, b"never")
+        frontier, nodes = extend(tx.frontier(), [row.leaf])
+        tx.append([row], nodes, frontier)
+
+    futures = Crowd(store).calls(a_turn(), headless, a_turn())
+    assert [futures[0].result(), futures[2].result()] == [0, 1]
+    assert isinstance(futures[1].exception(), Conflict)
+
+
 def test_a_plan_that_swallows_its_conflict_is_undone_all_the_same(store: SqliteStore) -> None:
     def plan(tx: Transaction) -> str:
         add(tx, turn_row(tx, 0, b"never"))
@@ -167,6 +179,26 @@ def test_a_caller_that_is_interrupted_while_it_waits_stops_nobody(store: SqliteS
         gate.set()
         assert leader.result()
     assert store.transact(a_turn()) == 0
+
+
+@pytest.mark.parametrize(("coming", "here", "pauses"), [(9, 3, 2), (1, 2, 2), (0, 1, 1)])
+def test_a_leader_waits_for_as_many_as_came_before_while_they_keep_coming(
+    monkeypatch: pytest.MonkeyPatch, coming: int, here: int, pauses: int
+) -> None:
+    group = Group(lambda _: None, lambda: None)
+    arrivals = [Ticket(lambda _: None, alone=False) for _ in range(coming)]
+    slept = []
+
+    def pause(seconds: float) -> None:
+        slept.append(seconds)
+        group._waiting.extend(arrivals[:1])
+        del arrivals[:1]
+
+    monkeypatch.setattr("muniment.log.group.time.sleep", pause)
+    group._size_before = 3
+    group._waiting.append(Ticket(lambda _: None, alone=False))
+    group._gather()
+    assert (len(group._waiting), len(slept)) == (here, pauses)
 
 
 def test_work_that_asks_to_be_alone_gets_its_turn_in_the_queue() -> None:

@@ -76,6 +76,19 @@ def test_a_log_that_a_reader_keeps_from_starting_over_starts_over_when_it_ends(
     assert check_whole(store) == 61
 
 
+def test_a_reader_that_stays_costs_no_checkpoint_for_each_commit(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "CHECKPOINT_PAGES", 50)
+    tries: list[None] = []
+    checkpoint = store._checkpoint
+    monkeypatch.setattr(store, "_checkpoint", lambda connection, mode: tries.append(checkpoint(connection, mode)))
+    with store.reader():
+        for _ in range(60):
+            store.transact(a_turn())
+    assert 3 <= len(tries) <= 12
+
+
 def test_writers_of_other_processes_cannot_keep_the_log_from_starting_over(
     store: SqliteStore, disk: Disk, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
