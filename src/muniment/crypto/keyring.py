@@ -274,7 +274,7 @@ def root_of(directory: Path) -> str:
 def parse_format(contents: bytes, at: str, newest: int) -> None:
     """Refuse a file that a newer release wrote before anything else in it is looked at."""
     try:
-        written = msgspec.json.decode(contents, type=_Format).format
+        written = _format.decode(contents).format
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Corrupt(at=at, problem="malformed") from None
     if written > newest:
@@ -285,10 +285,13 @@ class _Format(Struct, frozen=True, kw_only=True):
     format: int
 
 
+_format, _key_file = msgspec.json.Decoder(_Format), msgspec.json.Decoder(KeyFile)
+
+
 def _parse(contents: bytes) -> KeyFile:
     parse_format(contents, FILE, FORMAT)
     try:
-        file = msgspec.json.decode(contents, type=KeyFile)
+        file = _key_file.decode(contents)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise Corrupt(at=FILE, problem="malformed") from None
     if encode_plain(file) != contents:

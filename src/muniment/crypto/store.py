@@ -62,6 +62,9 @@ class StoreFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mac: str = ""
 
 
+_store_file = msgspec.json.Decoder(StoreFile)
+
+
 class StoreKeys(Secret):
     """The keys of an open store."""
 
@@ -253,7 +256,7 @@ def _read(directory: Path) -> StoreFile:
     contents, _ = files.read(directory / FILE)
     parse_format(contents, FILE, FORMAT)
     try:
-        file = msgspec.json.decode(contents, type=StoreFile)
+        file = _store_file.decode(contents)
     except (msgspec.DecodeError, UnicodeDecodeError, KeyInvalid):
         raise Corrupt(at=FILE, problem="malformed") from None
     if encode_plain(file) != contents:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,6 +20,7 @@ from muniment.errors import InvalidInput, LimitExceeded
 REQUEST_BYTES_MAX = 16 * 2**20
 
 Value = TypeVar("Value")
+Made = TypeVar("Made")
 
 # how a message of msgspec begins -> our word for it
 PROBLEMS: dict[str, str] = {
@@ -36,7 +38,12 @@ PROBLEMS: dict[str, str] = {
 _PATH = re.compile(r"\$(?:\.\w+|\[\d+\])+")
 
 _encoder = msgspec.msgpack.Encoder(order="deterministic")
-_decoders: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
+
+# msgspec learns a type when its first decoder is made, and is not safe while it learns: two threads that learn types
+# which share a struct end the process. So decoders are made one at a time, and kept.
+_learning = threading.Lock()
+_packed: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
+_json: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
 def parse_json(data: bytes | str, into: type[Value]) -> Value:
@@ -44,13 +51,14 @@ def parse_json(data: bytes | str, into: type[Value]) -> Value:
     if len(data) > REQUEST_BYTES_MAX:
         raise LimitExceeded(problem="request_too_large", limit=REQUEST_BYTES_MAX, found=len(data))
     try:
-        return msgspec.json.decode(data, type=into)
+        parsed: Value = (_json.get(into) or _learned(_json, into, msgspec.json.Decoder)).decode(data)
     except msgspec.ValidationError as error:
         raise _refusal(error, into) from None
     except (msgspec.DecodeError, UnicodeError):
         raise InvalidInput(problem="not_json") from None
     except RecursionError:
         raise InvalidInput(problem="too_deep") from None
+    return parsed
 
 
 def bind(value: object, into: type[Value]) -> Value:
@@ -67,11 +75,8 @@ def bind(value: object, into: type[Value]) -> Value:
         raise InvalidInput(problem="too_deep") from None
     if len(raw) > REQUEST_BYTES_MAX:
         raise LimitExceeded(problem="request_too_large", limit=REQUEST_BYTES_MAX, found=len(raw))
-    decoder = _decoders.get(into)
-    if decoder is None:
-        decoder = _decoders[into] = msgspec.msgpack.Decoder(into)
     try:
-        bound: Value = decoder.decode(raw)
+        bound: Value = (_packed.get(into) or _learned(_packed, into, msgspec.msgpack.Decoder)).decode(raw)
     except msgspec.ValidationError as error:
         raise _refusal(error, into) from None
     except (msgspec.DecodeError, UnicodeError):
@@ -79,6 +84,14 @@ def bind(value: object, into: type[Value]) -> Value:
     except RecursionError:
         raise InvalidInput(problem="too_deep") from None
     return bound
+
+
+def _learned(known: dict[Any, Made], into: Any, make: Callable[[Any], Made]) -> Made:
+    with _learning:
+        decoder = known.get(into)
+        if decoder is None:
+            decoder = known[into] = make(into)
+        return decoder
 
 
 def deterministic(value: object) -> bytes:
