@@ -1,7 +1,7 @@
 """The tree of commands: groups and verbs from the catalogue, grown only where a call goes.
 
-`ALIASES` gives a verb a name at the top; `demo` stands beside the catalogue, because it shows the product and is no
-operation of it.
+`ALIASES` gives a verb a name at the top; `BESIDE` lists what stands beside the catalogue, because it shows the product
+and is no operation of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ from muniment.version import __version__
 
 # name at the top -> group and verb
 ALIASES: dict[str, tuple[str, str]] = {"import": ("spaces", "import")}
-DEMO = "demo"
+# name at the top -> the module and the function that makes the command
+BESIDE: dict[str, tuple[str, str]] = {
+    "demo": ("muniment.transports.cli.demo.command", "demo_command"),
+    "guide": ("muniment.transports.cli.guide", "guide_command"),
+}
 
 
 def _exit_codes() -> str:
@@ -45,19 +49,20 @@ class NounGroup(click.Group):
 
 
 class Tree(click.Group):
-    """All noun groups, the aliases and the demo."""
+    """All noun groups, the aliases, and what stands beside them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the groups in the order of the catalogue, then what stands beside them."""
         del ctx
-        return [*_groups(), *ALIASES, DEMO]
+        return [*_groups(), *ALIASES, *BESIDE]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a group or a command, loading nothing of the others."""
         del ctx
-        if cmd_name == DEMO:
-            demo: click.Command = import_module("muniment.transports.cli.demo.command").demo_command()
-            return demo
+        if cmd_name in BESIDE:
+            module, maker = BESIDE[cmd_name]
+            beside: click.Command = getattr(import_module(module), maker)()
+            return beside
         if cmd_name in ALIASES:
             return _verb(*ALIASES[cmd_name], cmd_name)
         if cmd_name not in _groups():

@@ -5,7 +5,7 @@
 | a scalar | a line `name  value`, aligned with its neighbours |
 | a struct | its members under its name |
 | a list of structs | a table |
-| a list of scalars, a dictionary | its members, one a line |
+| a list of scalars, a dictionary | its members beside its name |
 | what is absent | nothing |
 
 Times (`..._ms`) are told in UTC. A text of several lines inside a table is only counted; `--json` has all of it.
@@ -41,19 +41,28 @@ def tell(report: Struct, page: Page) -> None:
 
 def _tell_struct(report: Struct, page: Page) -> None:
     members = [(name, getattr(report, name)) for name in report.__struct_fields__]
-    page.facts([(label(name), said(name, value)) for name, value in members if _is_scalar(value) and _is_there(value)])
+    page.facts([(label(name), _fact(name, value)) for name, value in members if _is_fact(value)])
     for name, value in members:
-        if isinstance(value, list) and value and isinstance(value[0], Struct):
-            _tell_table(name, value, page)
-        elif isinstance(value, list) and value:
-            page.facts([(label(name), Said("\n".join(said(name, one).text for one in value)))])
-        elif isinstance(value, list):
-            page.facts([(label(name), Said("none", Mood.FAINT))])
-        elif isinstance(value, Mapping):
-            page.facts([(label(name), Said(_members(value) or "none"))])
-        elif isinstance(value, Struct):
+        if isinstance(value, Struct):
             page.heading(label(name))
             _tell_struct(value, page)
+        elif isinstance(value, list) and not _is_fact(value):
+            _tell_table(name, value, page)
+
+
+def _is_fact(value: object) -> bool:
+    """Tell whether a member has room beside its name."""
+    if isinstance(value, list):
+        return not any(isinstance(one, Struct) for one in value)
+    return _is_there(value) and not isinstance(value, Struct)
+
+
+def _fact(name: str, value: Any) -> Said:
+    if isinstance(value, list | Mapping) and not value:
+        return Said("none", Mood.FAINT)
+    if isinstance(value, list):
+        return Said("\n".join(said(name, one).text for one in value))
+    return Said(_members(value)) if isinstance(value, Mapping) else said(name, value)
 
 
 def _tell_table(name: str, rows: list[Struct], page: Page) -> None:
@@ -68,24 +77,19 @@ def _tell_table(name: str, rows: list[Struct], page: Page) -> None:
 
 def _cell(name: str, value: Any) -> Said:
     if isinstance(value, Struct):
-        inside = {each: getattr(value, each) for each in value.__struct_fields__}
-        return Said(_members({each: one for each, one in inside.items() if _is_there(one)}))
+        return Said(_members({each: getattr(value, each) for each in value.__struct_fields__}))
     if isinstance(value, list):
-        return (
-            Said(str(len(value))) if any(isinstance(one, Struct) for one in value) else Said(", ".join(map(str, value)))
-        )
+        inside = any(isinstance(one, Struct) for one in value)
+        return Said(str(len(value)) if inside else " ".join(said(name, one).text for one in value))
     told = said(name, value)
     if "\n" in told.text:
-        return Said(f"({told.text.count(chr(10))} lines)", Mood.FAINT)
+        return Said(f"({len(told.text.splitlines())} lines)", Mood.FAINT)
     return told
 
 
 def _members(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {said(name, value).text}" for name, value in values.items())
-
-
-def _is_scalar(value: object) -> bool:
-    return not isinstance(value, list | Mapping | Struct)
+    known = {name: _cell(name, value).text for name, value in values.items() if _is_there(value) and value != []}
+    return ", ".join(f"{label(name)} {text}" for name, text in known.items())
 
 
 def _is_there(value: object) -> bool:

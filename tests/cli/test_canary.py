@@ -1,0 +1,101 @@
+"""The canary property: what was typed, read from a file or stored never comes back in the text of an error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.shell import Shell
+from tests.cli.test_commands import VALID
+
+CANARY = "canary7f3a"
+FORMS = [
+    CANARY,
+    f" {CANARY}",
+    f"{CANARY}\x07",
+    f"-{CANARY}",
+    f"--{CANARY}",
+    f"--{CANARY}=x",
+    f"--limit={CANARY}",
+    f"{CANARY}\udcff",
+    CANARY * 60,
+    f"file:/{CANARY}",
+    f"mc1.{CANARY}",
+]
+
+
+def _bundle(shell: Shell) -> None:
+    """Write the files that the valid calls name."""
+    ran = shell.must("evidence", "export", "order-LF-20418", "--channel", "web-chat")
+    (shell.directory / "bundle.jsonl").write_text(ran.out)
+    (shell.directory / "chat.jsonl").write_text(json.dumps({"messages": [{"role": "user", "content": "Hello"}]}))
+
+
+@pytest.mark.parametrize("path", list(VALID))
+def test_no_argument_of_a_failed_call_comes_back_in_its_error(path: str, filled: Shell) -> None:
+    _bundle(filled)
+    words = [*path.split("."), *VALID[path]]
+    failed = 0
+    for place in range(len(words)):
+        for form in FORMS:
+            ran = filled.run(*words[:place], form, *words[place + 1 :], "--yes")
+            if ran.code:
+                failed += 1
+                assert CANARY not in ran.said, (place, form)
+            for more in ([form], [form, "--json"]):
+                ran = filled.run(*words[:place], *more, *words[place:])
+                assert ran.code == 0 or CANARY not in ran.said, (place, form)
+    assert failed
+
+
+def _mutants(value: Any, canary: Any) -> Iterator[Any]:
+    """Yield the value with one leaf replaced, and with one name of a member replaced."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            for mutant in _mutants(member, canary):
+                yield value | {name: mutant}
+            yield {(CANARY if each == name else each): member for each, member in value.items()}
+    elif isinstance(value, list):
+        for place, member in enumerate(value):
+            for mutant in _mutants(member, canary):
+                yield [*value[:place], mutant, *value[place + 1 :]]
+    yield canary
+
+
+LEAVES = [CANARY, {CANARY: CANARY}, [CANARY], f"{CANARY}\x00", f" {CANARY}"]
+
+
+def test_no_leaf_of_a_refused_turn_comes_back_in_its_error(shell: Shell) -> None:
+    turn = json.loads((shell.directory / "turns/2.json").read_text())
+    refused = 0
+    for canary in LEAVES:
+        for mutant in _mutants(turn, canary):
+            ran = shell.run("transcripts", "commit", "-", typed=json.dumps(mutant))
+            refused += bool(ran.code)
+            assert not ran.code or CANARY not in ran.said
+    assert refused > 100
+
+
+def test_no_line_of_a_bundle_comes_back_when_it_is_refused(filled: Shell) -> None:
+    _bundle(filled)
+    lines = (filled.directory / "bundle.jsonl").read_text().splitlines()
+    vkey = json.loads(filled.must("evidence", "checkpoint", "--json").out)["vkey"]
+    for place, line in enumerate(lines):
+        for mutant in _mutants(json.loads(line), CANARY):
+            edited = [*lines[:place], json.dumps(mutant, separators=(",", ":")), *lines[place + 1 :]]
+            ran = filled.run("evidence", "verify", "-", "--vkey", vkey, typed="\n".join(edited) + "\n")
+            assert ran.code == 6
+            assert CANARY not in ran.said
+
+
+def test_refused_lines_are_told_by_number_and_never_by_what_they_say(shell: Shell, tmp_path: Path) -> None:
+    line = {"conversation_id": "c", "role": "user", "parts": [{"type": "text", "content": "Hello"}], "ts": 1}
+    mutants = [mutant for leaf in LEAVES for mutant in _mutants(line, leaf)]
+    (tmp_path / "file.jsonl").write_text("\n".join(json.dumps(one) for one in mutants) + f'\n{{"{CANARY}')
+    told = json.loads(shell.must("import", "file.jsonl", "--format", "otel", "--json").out)
+    assert told["lines_refused"] > len(mutants) // 2
+    assert CANARY not in json.dumps(told["refused_lines"])

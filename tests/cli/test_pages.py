@@ -1,0 +1,210 @@
+"""Pages: plain ones for pipes, rich ones for terminals, and neither lets a stranger's words command a terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from muniment.events.message import (
+    BlobPart,
+    FilePart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolCallResponsePart,
+    UriPart,
+)
+from muniment.transports.cli.page import Mood, PlainPage, Said, on_one_line, printable
+from muniment.transports.cli.report import part_words, tell
+from muniment.transports.cli.rich_page import RichPage
+from tests.cli.shell import Shell
+from tests.cli.test_commands import CONVERSATION
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+BOXES = re.compile("[\u2500-\u257f]")
+
+
+@given(st.text(), st.booleans())
+def test_printed_text_cannot_command_a_terminal(text: str, rich: bool) -> None:
+    """No control character and no change of direction comes out that went in."""
+    out = io.StringIO()
+    page = RichPage(out) if rich else PlainPage(out)
+    page.line(Said(text))
+    page.facts([("name", Said(text))])
+    page.table(["one"], [[Said(text)]])
+    page.prose(text)
+    page.heading(text)
+    for char in out.getvalue().replace("\n", ""):
+        assert unicodedata.category(char) not in {"Cc", "Cs", "Zl", "Zp"} or char == "\t"
+        assert char not in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"
+
+
+@given(st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=126)))
+def test_ordinary_text_is_printed_as_it_is(text: str) -> None:
+    assert printable(text) == text == on_one_line(text)
+
+
+def test_what_is_spelt_out_says_what_it_was() -> None:
+    assert printable("a\x1b[2Jb\r\nc\td\u202ee") == "a\\x1b[2Jb\nc\td\\u202ee"
+    assert on_one_line("a\nb\tc") == "a\\nb\\tc"
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A row."""
+
+    name: str
+    text: str
+    at_ms: int
+    tags: list[str] = []
+    inner: Row | None = None
+    rows: list[Row] = []
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """A report with every shape in it."""
+
+    count: int
+    held: bool
+    absent: str | None
+    counts: dict[str, int]
+    nothing: dict[str, int]
+    words: list[str]
+    none: list[str]
+    rows: list[Row]
+    inner: Row
+
+
+def _told(page_of: type[PlainPage | RichPage] = PlainPage) -> str:
+    row = Row(name="a", text="one", at_ms=0, tags=["x", "y"])
+    wide = Row(name="b", text="two\nlines", at_ms=1_700_000_000_000, inner=row, rows=[row, row])
+    report = Report(
+        count=1234567,
+        held=True,
+        absent=None,
+        counts={"a": 1, "b": 2},
+        nothing={},
+        words=["v", "w"],
+        none=[],
+        rows=[row, wide],
+        inner=row,
+    )
+    out = io.StringIO()
+    tell(report, page_of(out))
+    return out.getvalue()
+
+
+def test_a_report_is_told_by_its_shape() -> None:
+    assert (
+        _told()
+        == """\
+count    1,234,567
+held     yes
+counts   a 1, b 2
+nothing  none
+words    v
+         w
+none     none
+rows:
+name  text       at                    tags  inner                                                rows
+a     one        1970-01-01 00:00:00Z  x y
+b     (2 lines)  2023-11-14 22:13:20Z        name a, text one, at 1970-01-01 00:00:00Z, tags x y  2
+
+inner
+-----
+name  a
+text  one
+at    1970-01-01 00:00:00Z
+tags  x
+      y
+rows  none
+"""
+    )
+
+
+def test_a_terminal_gets_the_same_words_in_a_table() -> None:
+    told = _told(RichPage)
+    for words in ("1,234,567", "2023-11-14 22:13:20Z", "╭", "inner"):
+        assert words in told
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        (TextPart(content="Hello"), "Hello"),
+        (ReasoningPart(content="Hm"), "(thinks) Hm"),
+        (ToolCallPart(name="look", arguments={"a": 1}), 'calls look {"a":1}'),
+        (ToolCallResponsePart(response="found"), "returned found"),
+        (BlobPart(content=b"12345", mime_type="image/png"), "image/png, 5 bytes"),
+        (BlobPart(content=b"12345"), "data, 5 bytes"),
+        (FilePart(file_id="f-1"), "file f-1"),
+        (UriPart(uri="https://example.org/x"), "at https://example.org/x"),
+    ],
+)
+def test_every_kind_of_part_has_words(part: Part, words: str) -> None:
+    assert part_words(part).text == words
+
+
+def test_wide_tables_are_folded_and_those_with_many_columns_become_facts() -> None:
+    out = io.StringIO()
+    page = PlainPage(out)
+    page.table(["number", "words"], [[Said("1"), Said("word " * 60)]])
+    folded = out.getvalue().splitlines()
+    assert max(map(len, folded)) <= 140
+    assert len(folded) > 3
+    page.table(list("abcdef"), [[Said("word " * 10)] * 6])
+    assert "\nf  word word" in out.getvalue()
+    page.table(["empty"], [])
+    assert out.getvalue().endswith("\nempty\n")
+
+
+def test_a_pipe_gets_no_colours_and_no_boxes_and_a_terminal_gets_both(filled: Shell) -> None:
+    words = ["transcripts", "conversations"]
+    piped, shown = filled.must(*words).out, filled.run(*words, terminal=True).out
+    assert not ESCAPE.search(piped)
+    assert not BOXES.search(piped)
+    assert ESCAPE.search(shown)
+    assert BOXES.search(shown)
+    assert "order-LF-20418" in ESCAPE.sub("", shown)
+
+
+def test_json_is_one_line_in_a_pipe_and_indented_at_a_terminal(filled: Shell) -> None:
+    piped = filled.must("spaces", "usage", "--json").out
+    shown = filled.run("spaces", "usage", "--json", terminal=True).out
+    assert piped.count("\n") == 1
+    assert shown.count("\n") > 5
+    assert json.loads(piped) == json.loads(shown)
+
+
+def test_a_page_of_a_conversation_names_everything_withheld(filled: Shell) -> None:
+    told = filled.must("transcripts", "replay", *CONVERSATION, "--view", "operator_audit", "--limit", "2").out
+    assert "[words withheld: view_policy]" in told
+    assert "[label of reference 0 withheld: host_ref_label]" in told
+    assert "[reference 1 withheld: host_ref_visibility]" in told
+    assert "observed  lookup_order call-1 found one order, delivered today" in told
+    assert "next cursor" in told
+
+
+def test_a_part_that_is_withheld_is_marked_in_its_place(filled: Shell) -> None:
+    told = filled.must("transcripts", "replay", *CONVERSATION, "--view", "model_context", "--limit", "1").out
+    assert "  [part withheld: view_policy]\n  calls lookup_order" in told
+
+
+@pytest.mark.parametrize("mood", list(Mood))
+def test_every_mood_has_a_style(mood: Mood) -> None:
+    out = io.StringIO()
+    RichPage(out).line(Said("words", mood))
+    assert "words" in out.getvalue()
+
+
+def test_progress_is_a_bar_on_a_terminal_and_silence_in_a_pipe(filled: Shell) -> None:
+    words = ["evidence", "export", *CONVERSATION, "--json"]
+    assert filled.must(*words).err == ""
+    assert "export" in filled.run(*words, terminal=True).err
