@@ -56,6 +56,10 @@ CHECKPOINTS = "SELECT size, note FROM checkpoints ORDER BY size"
 COUNT = "SELECT count(*) FROM events"
 SIZE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
+# msgspec learns a type when it meets it first, and two threads that both learn would crash: these are learned here.
+for _met in (EventRow, BundleRow, SealedRow, StreamHead, StreamTotals, Lookup, CheckpointRow):
+    msgspec.convert([], list[_met])  # type: ignore[valid-type]  # the types of a loop
+
 
 def batches(first: int, last: int, size: int) -> Iterator[tuple[int, int]]:
     """Yield the parts of a range, each of at most `size`."""
