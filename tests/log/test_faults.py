@@ -208,10 +208,26 @@ def test_a_disk_that_does_not_open_the_file_is_told(log: Path, disk: Disk) -> No
         SqliteStore(log, vfs=disk.name)
 
 
-def test_a_scrub_that_the_disk_refuses_is_told(store: SqliteStore, disk: Disk) -> None:
+def test_a_fault_while_a_snapshot_is_taken_is_told(store: SqliteStore, disk: Disk, log: Path) -> None:
+    with store.reader() as reader:
+        assert reader.count() == 0
+    other = SqliteStore(log)
+    other.transact(a_turn())
+    disk.broken["xRead", "-wal"] = apsw.IOError
+    with pytest.raises(StoreFault), store.reader():
+        pass
+    disk.broken.clear()
+    assert check_whole(store) == 1
+    other.close()
+
+
+@pytest.mark.parametrize(("error", "expected"), [(apsw.IOError, StoreFault), (apsw.FullError, StoreFull)])
+def test_a_scrub_that_the_disk_refuses_is_told(
+    store: SqliteStore, disk: Disk, error: type[apsw.Error], expected: type[MunimentError]
+) -> None:
     store.transact(a_turn())
-    disk.broken["xSync", ".db"] = apsw.IOError
-    with pytest.raises(StoreFault):
+    disk.broken["xWrite", ".db"] = error
+    with pytest.raises(expected):
         store.scrub()
     disk.broken.clear()
     assert store.scrub().wal_bytes == 0
@@ -378,6 +394,25 @@ def test_an_edited_file_gives_only_errors_of_ours(
         patch = data.draw(st.binary(min_size=1, max_size=16))
         bad[at : at + len(patch)] = patch
     damage(tmp_path_factory.mktemp("edited") / "space", bytes(bad[: len(good_log)]))
+
+
+def test_patience_outlasts_others_who_are_quick(log: Path) -> None:
+    """An attempt is repeated while others are in the way, as long as the patience lasts."""
+    others = [apsw.BusyError(), apsw.LockedError()]
+
+    def attempt() -> str:
+        if others:
+            raise others.pop()
+        return "done"
+
+    assert Place(log, Mode.WRITE, 5.0, None).patiently(attempt) == "done"
+
+
+def test_a_log_without_write_ahead_log_has_nothing_to_flush(log: Path) -> None:
+    SqliteStore(log).close()
+    place = Place(log, Mode.WRITE, 0.0, None)
+    assert not place.flush_wal()
+    assert place.wal_bytes() == 0
 
 
 def test_a_file_that_went_missing_is_not_made_anew(log: Path) -> None:

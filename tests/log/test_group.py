@@ -181,7 +181,7 @@ def test_a_caller_that_is_interrupted_while_it_waits_stops_nobody(store: SqliteS
     assert store.transact(a_turn()) == 0
 
 
-@pytest.mark.parametrize(("coming", "here", "pauses"), [(9, 3, 2), (1, 2, 2), (0, 1, 1)])
+@pytest.mark.parametrize(("coming", "here", "pauses"), [(9, 5, 4), (2, 3, 3), (0, 1, 1)])
 def test_a_leader_waits_for_as_many_as_came_before_while_they_keep_coming(
     monkeypatch: pytest.MonkeyPatch, coming: int, here: int, pauses: int
 ) -> None:
@@ -195,10 +195,17 @@ def test_a_leader_waits_for_as_many_as_came_before_while_they_keep_coming(
         del arrivals[:1]
 
     monkeypatch.setattr("muniment.log.group.time.sleep", pause)
-    group._size_before = 3
+    group._size_before = 6
     group._waiting.append(Ticket(lambda _: None, alone=False))
     group._gather()
     assert (len(group._waiting), len(slept)) == (here, pauses)
+
+
+def test_a_caller_that_leaves_after_its_plan_was_taken_disturbs_nobody() -> None:
+    """The leader has the ticket: the plan is carried through, only nobody waits for its result."""
+    group = Group(lambda tickets: tickets[0].run(None), lambda: None)
+    group._leave(Ticket(lambda _: None, alone=False))
+    assert group.submit(lambda _: 7) == 7
 
 
 def test_work_that_asks_to_be_alone_gets_its_turn_in_the_queue() -> None:

@@ -178,14 +178,9 @@ class SqliteStore:
 
     def _begin(self, reader: SqliteReader, connection: apsw.Connection) -> None:
         """Begin to read; the snapshot is of now, not of the first question."""
-
-        def begin() -> None:
-            if not connection.in_transaction:
-                connection.execute("BEGIN")
-            connection.execute("SELECT 1 FROM frontier").fetchall()
-
         try:
-            self._place.patiently(begin)
+            connection.execute("BEGIN")
+            self._place.patiently(lambda: connection.execute("SELECT 1 FROM frontier").fetchall())
         except STORE_ERRORS as error:
             raise reader.fault(error) from None
 
@@ -205,7 +200,7 @@ class SqliteStore:
             give_up(connection)
             self._group.submit(lambda _: self._poison(), alone=True)
             return
-        if connection.in_transaction:
+        with contextlib.suppress(apsw.SQLError):  # an interrupt came before there was anything to end
             connection.execute("ROLLBACK")
         with self._pool:
             keep = era == self._era and not self._closed and len(self._idle) < READERS_IDLE_MAX
