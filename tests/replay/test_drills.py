@@ -1,0 +1,50 @@
+"""Small drills; the large ones run by name (`python -m replay drill`)."""
+
+from __future__ import annotations
+
+from replay.drills.canary import canary
+from replay.drills.kill9 import kill9
+from replay.drills.outcome import Outcome
+from replay.drills.search import Needles, spelled
+from replay.drills.writers import writers
+
+
+def test_no_acknowledged_turn_is_lost_when_writers_are_killed() -> None:
+    """Ten writers under load are killed without warning; what they acknowledged is there, and the log is sound."""
+    outcome = kill9(10, 7)
+    assert outcome.passed, outcome.line()
+
+
+def test_no_canary_is_found_where_it_must_not_be() -> None:
+    """Five hundred canaries, in files, exports and what can be decrypted after an erasure."""
+    outcome = canary(500, 7)
+    assert outcome.passed, outcome.line()
+
+
+def test_eight_processes_write_to_one_store_and_nobody_is_turned_away() -> None:
+    outcome = writers(10, 7)
+    assert outcome.passed, outcome.line()
+
+
+def test_a_drill_whose_control_finds_nothing_has_failed() -> None:
+    blind = Outcome(name="blind", tried="nothing", failures=[], control="the same", control_failed=False, seed=1)
+    assert not blind.passed
+    assert "proves nothing" in blind.line()
+
+
+def test_the_search_finds_a_text_at_any_place_in_any_encoding() -> None:
+    """Wherever a text begins, and also when only one end of it is there."""
+    text = "a text of some length"
+    needles = Needles(spelled([text]))
+    for shift in range(9):
+        for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
+            whole = b"." * shift + text.encode(encoding)
+            assert needles.found(whole + b"...") >= 2
+            assert needles.found(whole[:-2]) >= 1
+            assert needles.found(whole[shift + 2 :]) >= 1
+    assert needles.found(b"") == 0
+    assert needles.found(b"another text of some width") == 0
+
+
+def test_a_search_for_nothing_finds_nothing() -> None:
+    assert Needles([]).found(b"anything that is there") == 0
