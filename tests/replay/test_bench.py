@@ -10,7 +10,7 @@ import pytest
 from replay.bench import run as runs
 from replay.bench.append import flushes
 from replay.bench.figures import Figure
-from replay.bench.profile import hottest
+from replay.bench.profile import Hot, hottest
 from replay.bench.report import markdown
 from replay.bench.run import NAMES, Order, Result
 from replay.bench.scene import Scene
@@ -62,7 +62,7 @@ def test_every_benchmark_has_a_name_of_its_own() -> None:
     assert len(set(NAMES)) == len(NAMES)
 
 
-def _result(*, figures: list[Figure], profiles: dict[str, list[runs.Hot]]) -> Result:
+def _result(*, figures: list[Figure], profiles: dict[str, list[Hot]]) -> Result:
     return Result(
         machine={"processor": "one"},
         at="then",
