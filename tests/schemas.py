@@ -1,4 +1,4 @@
-"""The published contracts: every file under `schemas/` and the function that makes it.
+"""The published contracts: every file under `schemas/`, the generated parts of the documents, and what makes them.
 
 `python -m tests.schemas --write` makes them anew; `tests/test_schemas.py` compares them byte for byte, so that a change
 of what the public relies on is seen as a diff and never slips through.
@@ -17,9 +17,11 @@ import msgspec
 from muniment.events.schemas import DIALECT, event_schemas
 from muniment.log.migrations import store_sql
 from muniment.runtime.catalogue import catalogue
+from tests import guide
 from tests.api import api_text
 
-SCHEMAS = Path(__file__).parents[1] / "schemas"
+ROOT = Path(__file__).parents[1]
+SCHEMAS = "schemas"
 COMMAND = "python -m tests.schemas --write"
 
 
@@ -39,15 +41,15 @@ def _settled(value: Any) -> Any:
 
 
 def _events() -> dict[str, str]:
-    return {f"events/{name}.json": json_text(schema) for name, schema in event_schemas().items()}
+    return {f"{SCHEMAS}/events/{name}.json": json_text(schema) for name, schema in event_schemas().items()}
 
 
 def _api() -> dict[str, str]:
-    return {"api.txt": api_text()}
+    return {f"{SCHEMAS}/api.txt": api_text()}
 
 
 def _store() -> dict[str, str]:
-    return {"store.sql": store_sql()}
+    return {f"{SCHEMAS}/store.sql": store_sql()}
 
 
 def _operations() -> dict[str, str]:
@@ -67,34 +69,43 @@ def _operations() -> dict[str, str]:
         }
         for one, request, report in zip(listed, shapes[::2], shapes[1::2], strict=True)
     ]
-    return {"operations.json": json_text({"$schema": DIALECT, "operations": operations, "$defs": components})}
+    shown = json_text({"$schema": DIALECT, "operations": operations, "$defs": components})
+    return {f"{SCHEMAS}/operations.json": shown}
 
 
-# Each makes a family of contracts: {path under schemas/: text}.
-GENERATORS: list[Callable[[], dict[str, str]]] = [_api, _events, _store, _operations]
+def _documents() -> dict[str, str]:
+    return {
+        path.relative_to(guide.ROOT).as_posix(): guide.renewed(path.read_text(encoding="utf-8"))
+        for path in guide.documents()
+    }
+
+
+# Each makes a family of contracts: {path from the root of the repository: text}.
+GENERATORS: list[Callable[[], dict[str, str]]] = [_api, _events, _store, _operations, _documents]
 
 
 def generated() -> dict[str, str]:
-    """Return every contract: path under `schemas/` and text."""
+    """Return every contract: path from the root of the repository and text."""
     return {path: text for make in GENERATORS for path, text in make().items()}
 
 
 def committed() -> dict[str, str]:
-    """Return what lies under `schemas/`."""
-    files = (path for path in SCHEMAS.rglob("*") if path.is_file())
-    return {path.relative_to(SCHEMAS).as_posix(): path.read_text(encoding="utf-8") for path in files}
+    """Return what lies under `schemas/` and in the documents."""
+    files = [path for path in (ROOT / SCHEMAS).rglob("*") if path.is_file()]
+    files += [path for name in _documents() if (path := ROOT / name).is_file()]
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
 def write() -> list[str]:
-    """Bring `schemas/` up to date and return the paths that changed."""
+    """Bring the contracts up to date and return the paths that changed."""
     wanted, present = generated(), committed()
     changed = [path for path in sorted(wanted.keys() | present.keys()) if wanted.get(path) != present.get(path)]
     for path in changed:
         if path in wanted:
-            (SCHEMAS / path).parent.mkdir(parents=True, exist_ok=True)
-            (SCHEMAS / path).write_text(wanted[path], encoding="utf-8", newline="\n")
+            (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / path).write_text(wanted[path], encoding="utf-8", newline="\n")
         else:
-            (SCHEMAS / path).unlink()
+            (ROOT / path).unlink()
     return changed
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests import schemas
 
 
-def test_every_contract_under_schemas_is_what_the_code_generates() -> None:
+def test_every_contract_is_what_the_code_generates() -> None:
     """Two truths never differ; whoever changes a contract on purpose sees it as a diff."""
     wanted, present = schemas.generated(), schemas.committed()
     differing = sorted(path for path in wanted.keys() | present.keys() if wanted.get(path) != present.get(path))
@@ -17,11 +17,12 @@ def test_every_contract_under_schemas_is_what_the_code_generates() -> None:
 
 
 def test_writing_repairs_changed_missing_and_left_over_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schemas, "SCHEMAS", tmp_path)
+    monkeypatch.setattr(schemas, "ROOT", tmp_path)
     wanted = schemas.generated()
     assert sorted(schemas.write()) == sorted(wanted)
-    (tmp_path / "api.txt").write_text("else")
-    (tmp_path / "old.json").write_text("{}")
-    assert schemas.write() == ["api.txt", "old.json"]
+    (tmp_path / "README.md").write_text("else")
+    (tmp_path / "schemas/api.txt").write_text("else")
+    (tmp_path / "schemas/old.json").write_text("{}")
+    assert schemas.write() == ["README.md", "schemas/api.txt", "schemas/old.json"]
     assert schemas.committed() == wanted
     assert schemas.write() == []

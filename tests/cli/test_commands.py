@@ -15,7 +15,7 @@ from muniment.errors import InvalidInput
 from muniment.governance.access import Effect
 from muniment.runtime.catalogue import GROUPS, catalogue
 from muniment.runtime.operation import Document, Operation
-from muniment.transports.cli.app import ALIASES, tree
+from muniment.transports.cli.app import ALIASES, BESIDE, tree
 from muniment.transports.cli.command import command_of
 from muniment.transports.cli.door import OPTIONS, SHARED
 from muniment.transports.cli.fields import fields_of, parameters_of, request_of
@@ -27,7 +27,7 @@ NAMES = [each.path for each in catalogue()]
 def test_every_operation_has_its_command_and_nothing_else_has() -> None:
     root = tree()
     ctx = click.Context(root)
-    assert root.list_commands(ctx) == [*GROUPS, *ALIASES, "demo"]
+    assert root.list_commands(ctx) == [*GROUPS, *ALIASES, *BESIDE]
     found = []
     for group in GROUPS:
         noun = root.get_command(ctx, group)

@@ -1,0 +1,96 @@
+"""`muniment guide`: the pages of the guide, which lie in the package as Markdown.
+
+A pipe gets a page as it is written, a terminal gets it rendered. The marks between which tables are generated are left
+out. `TOPICS` is the order in which the pages are meant to be read.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+import click
+from msgspec import Struct
+
+from muniment.transports.cli.command import page_on, write_json
+from muniment.transports.cli.door import Door, door_options
+from muniment.transports.cli.fields import Word
+from muniment.transports.cli.page import Mood, Said
+
+TOPICS = ("start", "concepts", "lifecycle", "views", "erasure", "evidence", "keys", "limits", "errors")
+MARK = "<!-- "
+
+
+class Topic(Struct, frozen=True, kw_only=True):
+    """A page of the guide and its title."""
+
+    topic: str
+    title: str
+
+
+class Topics(Struct, frozen=True, kw_only=True):
+    """The pages of the guide."""
+
+    topics: list[Topic]
+
+
+class Chapter(Struct, frozen=True, kw_only=True):
+    """One page of the guide."""
+
+    topic: str
+    title: str
+    text: str
+
+
+def guide_command() -> click.Command:
+    """Return the command `guide`."""
+    topic = click.Argument(["topic"], required=False, type=Word(list(TOPICS)), metavar="[TOPIC]")
+    return click.Command(
+        "guide",
+        callback=_run,
+        params=[topic, *(option for option in door_options() if option.name == "json")],
+        help=f"Print a page of the guide, or list the pages.\n\nPages: {', '.join(TOPICS)}.",
+        short_help="Print a page of the guide, or list the pages.",
+    )
+
+
+def pages() -> Traversable:
+    """Return the directory of the guide, wherever the package is installed."""
+    return files("muniment").joinpath("guide")
+
+
+def chapter(topic: str) -> Chapter:
+    """Return a page of the guide."""
+    lines = pages().joinpath(f"{topic}.md").read_text(encoding="utf-8").splitlines()
+    told = [line for line in lines if not line.startswith(MARK)]
+    return Chapter(topic=topic, title=told[0].removeprefix("# "), text="\n".join(told) + "\n")
+
+
+@click.pass_context
+def _run(ctx: click.Context, topic: str | None) -> None:
+    door = ctx.ensure_object(Door)
+    if topic is not None:
+        _tell_chapter(chapter(topic), door)
+        return
+    topics = [Topic(topic=each, title=chapter(each).title) for each in TOPICS]
+    if door.as_json:
+        write_json(Topics(topics=topics))
+    else:
+        page = page_on(sys.stdout)
+        page.facts([(each.topic, Said(each.title)) for each in topics])
+        page.line()
+        page.line(Said("`muniment guide TOPIC` prints a page.", Mood.FAINT))
+
+
+def _tell_chapter(told: Chapter, door: Door) -> None:
+    if door.as_json:
+        write_json(told)
+    elif sys.stdout.isatty():
+        from rich.console import Console  # noqa: PLC0415 - nothing in a pipe pays for colours
+        from rich.markdown import Markdown  # noqa: PLC0415 - the same
+
+        Console(file=sys.stdout).print(Markdown(told.text))
+    else:
+        sys.stdout.buffer.write(told.text.encode())
+        sys.stdout.buffer.flush()

@@ -1,0 +1,260 @@
+"""The parts of the documents that are generated from the tables of the product.
+
+A part stands between the lines `<!-- generated: NAME -->` and `<!-- end -->`. Each has a function here that makes it
+anew; `tests/schemas.py` lists the documents among the published contracts, compares and rewrites them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from msgspec.structs import fields
+
+from muniment import errors
+from muniment.errors import MunimentError
+from muniment.events.records import Transition
+from muniment.events.turn import Visibility
+from muniment.governance.admission import KEPT
+from muniment.governance.lifecycle import NEXT
+from muniment.governance.limits import Limits
+from muniment.governance.views import (
+    PRIVATE,
+    SHOWS,
+    SHOWS_LABELS,
+    SHOWS_ORIGIN,
+    SHOWS_REFERENCES,
+    Place,
+    Reason,
+    View,
+    withheld_by_phase,
+)
+from muniment.transports.cli.failure import EXIT_CODES
+from muniment.transports.cli.guide import TOPICS, chapter
+
+ROOT = Path(__file__).parents[1]
+GUIDE = ROOT / "src/muniment/guide"
+
+_PART = re.compile(r"(?ms)^<!-- generated: ([a-z ]+) -->\n(.*?)^<!-- end -->$")
+YES, NO = "yes", "-"
+
+
+def documents() -> list[Path]:
+    """Return the documents that may have generated parts."""
+    return [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
+
+
+def renewed(text: str) -> str:
+    """Return a document with every generated part made anew."""
+    return _PART.sub(lambda part: f"<!-- generated: {part[1]} -->\n{PARTS[part[1]]()}<!-- end -->", text)
+
+
+def parts_of(text: str) -> list[str]:
+    """Return the names of the generated parts of a document."""
+    return [part[1] for part in _PART.finditer(text)]
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table whose source can be read, too."""
+    cells = [list(head), *map(list, rows)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
+    head_line, *lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in cells]
+    return "\n".join([head_line, "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines]) + "\n"
+
+
+# --- the life of a turn -----------------------------------------------------------------------------------------------
+
+
+def _transitions() -> str:
+    rows = [[f"**{phase}**", *(str(after.get(each, NO)) for each in Transition)] for phase, after in NEXT.items()]
+    return table(["", *Transition], rows)
+
+
+def _phases() -> str:
+    rows = [[phase, _reason(withheld_by_phase(phase), "as the view says")] for phase in NEXT]
+    return table(["phase", "the words"], rows)
+
+
+def _reason(reason: Reason | None, otherwise: str) -> str:
+    return otherwise if reason is None else f"withheld: `{reason}`"
+
+
+# --- who sees what ----------------------------------------------------------------------------------------------------
+
+PLACES: dict[Place, str] = {
+    Place.USER_WORDS: "words of the user",
+    Place.ANSWER: "the answer: the last words of the assistant",
+    Place.TOOL_STEP: "calls of tools and what they returned",
+    Place.SYSTEM_STEP: "system text",
+    Place.ASSISTANT_STEP: "what the assistant said on the way",
+    Place.REASONING: "reasoning",
+}
+
+REASONS: dict[Reason, str] = {
+    Reason.RAW_DELETED: "the words were erased",
+    Reason.LIFECYCLE_MASKED: "the turn is masked",
+    Reason.PRIVATE_AUTHORITY: "the message belongs to a private plane of the agent; the raw owner alone sees it",
+    Reason.OPERATOR_ONLY: "the message is a diagnosis of the system; the raw owner alone sees it here",
+    Reason.VIEW_POLICY: "the view does not show what stands in this place",
+    Reason.HOST_REF_VISIBILITY: "the host recorded the reference for other views",
+    Reason.HOST_REF_LABEL: "the reference is shown, what somebody called it is not",
+}
+
+
+def _by_view(head: str, rows: Mapping[str, Callable[[View], bool]]) -> str:
+    told = [[name, *(YES if shows(view) else NO for view in View)] for name, shows in rows.items()]
+    return table([head, *View], told)
+
+
+def _places() -> str:
+    def shown(place: Place) -> Callable[[View], bool]:
+        return lambda view: place in SHOWS[view]
+
+    return _by_view("place", {PLACES[place]: shown(place) for place in Place})
+
+
+def _origin() -> str:
+    return _by_view("", {"source, tool observations, use of external content": lambda view: view in SHOWS_ORIGIN})
+
+
+def _by_visibility(shows: Mapping[View, frozenset[Visibility]]) -> str:
+    def shown(visibility: Visibility) -> Callable[[View], bool]:
+        return lambda view: visibility in shows[view]
+
+    return _by_view("recorded for", {visibility: shown(visibility) for visibility in Visibility})
+
+
+def _references() -> str:
+    return _by_visibility(SHOWS_REFERENCES)
+
+
+def _labels() -> str:
+    return _by_visibility(SHOWS_LABELS)
+
+
+def _authorities() -> str:
+    return table(["authority", "in every view but raw_owner"], [[each, _reason(PRIVATE[each], "")] for each in PRIVATE])
+
+
+def _reasons() -> str:
+    return table(["reason", "means"], [[f"`{reason}`", REASONS[reason]] for reason in Reason])
+
+
+def _admission() -> str:
+    rows = []
+    for delivery, (roles, skip) in KEPT.items():
+        kept = "every message that says something" if len(roles) > 1 else "the user's messages that say something"
+        rows.append([delivery, kept if roles else "nothing", f"`{skip}`"])
+    return table(["delivery", "what is kept", "reason, when nothing is left"], rows)
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+LIMITS: dict[str, str] = {
+    "message_bytes_max": "one message: its parts as canonical JSON",
+    "message_parts_max": "parts in one message",
+    "turn_bytes_max": "all messages of a turn together",
+    "turn_messages_max": "messages in a turn",
+    "turn_host_refs_max": "host references in a turn",
+    "turn_tools_max": "tool observations in a turn",
+    "turn_candidates_max": "ids of memory candidates in a turn",
+    "page_turns_max": "turns (or conversations) in a page",
+    "page_turns_default": "the same when nobody says",
+    "report_items_max": "turns, messages and references that a lifecycle report lists; its counts are always whole",
+}
+
+# module and name of a limit that is the same for every store -> what it limits
+FIXED: dict[tuple[str, str], str] = {
+    ("events.binding", "REQUEST_BYTES_MAX"): "one request, and a file that stands for one on the command line",
+    ("events.identity", "NAME_BYTES_MAX"): "a name: space, channel, conversation, chat, turn, subject, requester",
+    ("runtime.lifecycle", "REASON_BYTES_MAX"): "the reason given for a transition",
+    ("kernel.canonical", "DEPTH_MAX"): "levels in a JSON value: arguments and results of tools",
+    ("kernel.canonical", "NODES_MAX"): "members and elements in such a value",
+    ("kernel.cursor", "CURSOR_CHARS_MAX"): "a cursor",
+    ("runtime.evidence", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
+    ("evidence.verifier", "LINE_BYTES_MAX"): "one line of a bundle, for the verifier",
+    ("runtime.importing.lines", "LINE_BYTES_MAX"): "one line of a file that is imported",
+    ("runtime.importing.grouping", "CONVERSATIONS_MAX"): "conversations in one file that is imported",
+    ("runtime.importing.grouping", "OPEN_CONVERSATIONS_MAX"): "conversations that may be interleaved there",
+    ("runtime.importing.grouping", "OPEN_BYTES_MAX"): "messages of theirs that wait for the next line",
+    ("runtime.importing.job", "REPORTED_MAX"): "refused lines and refused turns that an import lists",
+    ("crypto.sources", "PASSPHRASE_BYTES_MAX"): "a passphrase",
+    (
+        "crypto.keyring",
+        "VERSIONS_MAX",
+    ): "versions of a space key alive at once, when rotations were begun and not ended",
+    ("log.connection", "PATIENCE_S"): "how long a writer waits for writers of other processes before `store.busy`",
+    ("log.ledger", "CHECKPOINT_EVENTS"): "events after which a log is signed at the latest",
+}
+
+
+def _limits() -> str:
+    return table(
+        ["limit", "default", "of what"],
+        [[f"`{each.name}`", _amount(each.name, each.default), LIMITS[each.name]] for each in fields(Limits)],
+    )
+
+
+def _fixed() -> str:
+    return table(["limit", "of what"], [[amount, told] for amount, told in _fixed_amounts()])
+
+
+def _fixed_amounts() -> Iterator[tuple[str, str]]:
+    for (module, name), told in FIXED.items():
+        yield _amount(name.lower(), getattr(import_module(f"muniment.{module}"), name)), told
+
+
+UNITS = {"s": "seconds", "chars": "characters", "events": "events", "bytes": "bytes"}
+
+
+def _amount(name: str, value: float) -> str:
+    """Return a number with the unit that its name ends with."""
+    unit = UNITS.get(name.removesuffix("_max").removesuffix("_default").rpartition("_")[2], "")
+    for size, larger in ((2**20, "MiB"), (2**10, "KiB")):
+        if unit == "bytes" and value >= size and value % size == 0:
+            return f"{value // size:,.0f} {larger}"
+    return f"{value:,.0f} {unit}".rstrip()
+
+
+# --- errors, topics ---------------------------------------------------------------------------------------------------
+
+
+def _errors() -> str:
+    known = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, MunimentError)]
+    return table(
+        ["code", "kind", "exit", "says"],
+        [
+            [f"`{each.code}`", each.kind, str(EXIT_CODES[each.kind]), (each.__doc__ or "").partition("\n")[0]]
+            for each in known
+            if each is not MunimentError
+        ],
+    )
+
+
+def _kinds() -> str:
+    return table(["kind", "exit"], [[kind, str(code)] for kind, code in EXIT_CODES.items()])
+
+
+def _topics() -> str:
+    return table(["page", "is about"], [[f"`muniment guide {each}`", chapter(each).title] for each in TOPICS])
+
+
+# name of a part -> what makes it
+PARTS: dict[str, Callable[[], str]] = {
+    "topics": _topics,
+    "transitions": _transitions,
+    "phases": _phases,
+    "places": _places,
+    "origin": _origin,
+    "references": _references,
+    "labels": _labels,
+    "authorities": _authorities,
+    "reasons": _reasons,
+    "admission": _admission,
+    "limits": _limits,
+    "fixed limits": _fixed,
+    "kinds": _kinds,
+    "errors": _errors,
+}
