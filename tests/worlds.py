@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -133,13 +135,33 @@ class FileWorld(World):
         return found
 
     @contextmanager
-    def edited(self) -> Iterator[sqlite3.Connection]:
-        """Close the store, hand out its database for editing, and open the store again."""
+    def broken_into(self) -> Iterator[sqlite3.Connection]:
+        """Close the store and hand out its database for editing."""
         self.runtime.close()
         with closing(sqlite3.connect(self.database)) as raw:
             yield raw
             raw.commit()
+
+    @contextmanager
+    def edited(self) -> Iterator[sqlite3.Connection]:
+        """Close the store, hand out its database for editing, and open the store again."""
+        with self.broken_into() as raw:
+            yield raw
         self.reopened()
+
+    def edited_while_open(self, statement: str) -> Self:
+        """Let another process edit the database of the open store."""
+        script = "import sqlite3, sys; raw = sqlite3.connect(sys.argv[1]); raw.execute(sys.argv[2]); raw.commit()"
+        subprocess.run([sys.executable, "-c", script, str(self.database), statement], check=True)
+        return self
+
+    def crashed(self) -> Self:
+        """Leave the store as a process leaves it that is killed: nothing closed, nothing signed; not opened again."""
+        shutil.copytree(self.store, self.home / "crashed")
+        self.runtime.close()
+        shutil.rmtree(self.store)
+        (self.home / "crashed").rename(self.store)
+        return self
 
     def copy(self, name: str) -> Path:
         """Copy the closed store, without its pins, as somebody with access to its files would."""

@@ -1,49 +1,41 @@
-"""Opening, closing, coming back: keys, pins, faults of the disk, other processes."""
+"""Opening, closing, coming back: keys, pins, other processes, places."""
 
 from __future__ import annotations
 
-import functools
 import logging
 import multiprocessing
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from msgspec.structs import replace
 
 import muniment
-from muniment.crypto.store import open_keys
 from muniment.errors import (
+    CursorInvalid,
     InvalidInput,
     KeyUnavailable,
     KeyWrong,
-    MunimentError,
     RolledBack,
     StoreClosed,
-    StoreFault,
-    StoreFull,
     StoreMissing,
     StoreNewer,
-    StoreReadOnly,
 )
 from muniment.events.identity import TurnId
 from muniment.events.records import Transition
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
-from muniment.kernel.sources import seeded_sources
-from muniment.log.sqlite import SqliteStore
+from muniment.log import ledger
+from muniment.projections import transcript
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.desk import Desk
-from muniment.runtime.home import Home
 from muniment.runtime.open import inspect
 from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import settings
-from tests.log.worlds import Disk
 from tests.turns import plain_turn, rich_turn
 from tests.worlds import PINS, STORE, FileWorld, World, key_of, open_store, root_key, sqlite_world
 
@@ -252,66 +244,6 @@ def test_recovery_finds_nothing_to_do_in_a_sound_store(world: World) -> None:
     assert (report.sound, report.contents_destroyed_again, report.rotation_completed) == (True, 0, False)
 
 
-# --- faults of the disk -----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def failing(tmp_path: Path) -> Iterator[tuple[Runtime, Disk]]:
-    """Return a store on a disk that breaks when told to."""
-    disk = Disk(f"failing-{tmp_path.name}")
-    directory = tmp_path / STORE
-    options = Options(sources=seeded_sources("failing"), pin=FilePin(tmp_path / PINS))
-    keys = open_keys(directory, root_key(), options.sources, create=True)
-    home = Home(directory, keys, functools.partial(SqliteStore, vfs=disk.name), options)
-    runtime = Runtime(Desk(home=home, opened=home.space("default", create=True), access=Access()))
-    yield runtime, disk
-    disk.broken.clear()
-    runtime.close()
-    disk.unregister()
-
-
-@pytest.mark.parametrize(
-    ("fault", "error"),
-    [(apsw.FullError, StoreFull), (apsw.ReadOnlyError, StoreReadOnly), (apsw.IOError, StoreFault)],
-    ids=["full", "read only", "broken"],
-)
-@pytest.mark.parametrize("ending", ["-wal", "log.db-wal"])
-def test_a_disk_that_takes_no_more_loses_nothing(
-    failing: tuple[Runtime, Disk], fault: type[apsw.Error], error: type[MunimentError], ending: str
-) -> None:
-    """Typed, nothing of the write kept, nothing lost; when there is room again the same turn is committed."""
-    runtime, disk = failing
-    runtime.transcripts.commit(plain_turn(1))
-    disk.broken["xWrite", ending] = fault
-    for attempt in (
-        lambda: runtime.transcripts.commit(plain_turn(2)),
-        lambda: runtime.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", "who"),
-        runtime.spaces.rotate,
-    ):
-        with pytest.raises(error) as refused:
-            attempt()
-        assert "turn-2" not in str(refused.value)
-    assert [turn.turn for turn in runtime.transcripts.replay(key_of()).turns] == ["turn-1"]
-    disk.broken.clear()
-    assert runtime.transcripts.commit(plain_turn(2)).sequence == 2
-    assert runtime.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", "who").changed
-    assert runtime.system.recover().sound
-    assert runtime.evidence.audit().spaces[0].turns == 2
-
-
-def test_a_flush_that_fails_leaves_a_store_that_recovers(failing: tuple[Runtime, Disk]) -> None:
-    """DESIGN §4: after an I/O error the connection is poisoned; what was acknowledged is there."""
-    runtime, disk = failing
-    runtime.transcripts.commit(plain_turn(1))
-    disk.broken["xSync", "-wal"] = apsw.IOError
-    with pytest.raises(StoreFault):
-        runtime.transcripts.commit(plain_turn(2))
-    disk.broken.clear()
-    repeated = runtime.transcripts.commit(plain_turn(2))
-    assert repeated.sequence == 2
-    assert [turn.turn for turn in runtime.transcripts.replay(key_of()).turns] == ["turn-1", "turn-2"]
-
-
 def test_a_store_of_a_newer_release_is_not_touched(lasting: FileWorld) -> None:
     lasting.with_turns(1)
     with pytest.raises(StoreNewer), lasting.edited() as raw:
@@ -431,3 +363,54 @@ def test_capabilities_list_what_the_access_allows(world: World) -> None:
     assert all(each.allowed for each in world.runtime.system.capabilities().operations)
     assert reading.access.effects == frozenset({Effect.READ})
     assert told.version == muniment.__version__
+
+
+def test_a_pin_that_cannot_be_believed_is_a_fault(lasting: FileWorld) -> None:
+    lasting.with_turns(1).close()
+    (pin,) = [path for path in (lasting.home / PINS).rglob("*") if path.is_file() and path.suffix != ".lock"]
+    pin.write_text("nobody signed this\n")
+    health = lasting.reopened().runtime.system.health()
+    assert (health.sound, health.fault, health.pinned_size) == (False, "store.corrupt", None)
+
+
+def test_a_cursor_beyond_the_end_is_refused(lasting: FileWorld) -> None:
+    """PG-03: after a rollback that no pin saw, a page mark leads nowhere and does not start from the beginning."""
+    empty = lasting.copy("empty")
+    older = lasting.with_turns(1).copy("older")
+    cursor = lasting.with_turns(3).runtime.transcripts.replay(key_of(), limit=3).next_cursor
+    for copy in (older, empty):
+        lasting.close()
+        shutil.rmtree(lasting.home / PINS, ignore_errors=True)
+        lasting.put_back(copy)
+        with pytest.raises(CursorInvalid):
+            lasting.runtime.transcripts.replay(key_of(), limit=3, cursor=cursor)
+
+
+def test_a_head_is_signed_and_pinned_by_the_way(lasting: FileWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DESIGN §4: checkpoints every so many events, so that opening after a crash replays few of them."""
+    monkeypatch.setattr(ledger, "CHECKPOINT_EVENTS", 8)
+    health = lasting.with_turns(9).runtime.system.health()
+    assert (health.events, health.checkpoint_size, health.pinned_size) == (11, 8, 8)
+
+
+def test_what_is_kept_of_many_conversations_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache has a limit, and forgetting changes no answer."""
+    monkeypatch.setattr(transcript, "NAMES_KEPT_MAX", 1)
+    monkeypatch.setattr(transcript, "STREAMS_KEPT_MAX", 1)
+    for name in "abc":
+        world.with_turns(1, name).masked(1, name)
+    for name in "abcab":
+        assert [turn.phase for turn in world.replay(View.RAW_OWNER, name).turns] == ["masked"]
+
+
+def test_a_reader_of_an_older_state_sees_that_state(world: World) -> None:
+    """A snapshot that is older than what another reader has folded is folded by itself."""
+    space = world.with_turns(2).masked(1).runtime._desk.space
+    with space.ledger.reader() as older:
+        stream = space.transcript.stream_of(older, key_of())
+        assert stream is not None
+        head = space.transcript.head(older, stream)
+        world.masked(2).archived(1)
+        assert [turn.phase for turn in world.replay().turns] == ["masked_archived", "masked"]
+        assert len(space.transcript.steps(older, head)) == 1
+    assert [turn.phase for turn in world.replay().turns] == ["masked_archived", "masked"]

@@ -18,7 +18,7 @@ from muniment.events.identity import ConversationKey, TurnId
 from muniment.events.records import Transition
 from muniment.governance.lifecycle import Phase
 from muniment.governance.views import View
-from tests.turns import rich_turn
+from tests.turns import plain_turn, rich_turn
 from tests.worlds import FileWorld, key_of
 
 REFUSALS = (Corrupt, KeyMissing, RolledBack, StoreNewer)
@@ -232,6 +232,9 @@ EDITS |= {
     "the frontier": edit("UPDATE frontier SET range = zeroblob(length(range))"),
     "checkpoints forged": edit("UPDATE checkpoints SET note = replace(note, 'muniment', 'munimint')"),
     "checkpoints deleted and a turn edited": edit("UPDATE events SET time = time + 1 WHERE position = {last}"),
+    "the newest leaf": edit("UPDATE events SET leaf = zeroblob(32) WHERE position = {last}"),
+    "the nodes of the tree": edit("UPDATE nodes SET hash = zeroblob(32)"),
+    "checkpoints renumbered": edit("UPDATE checkpoints SET size = size + 1"),
     "lookup of a turn deleted": edit("DELETE FROM lookups WHERE position = {turn}"),
     "lookups of conversations deleted": edit("DELETE FROM lookups WHERE stream = position"),
     "all lookups deleted": edit("DELETE FROM lookups"),
@@ -292,3 +295,104 @@ def test_a_lookup_that_was_deleted_is_no_reason_to_leave_words_unerased(lasting:
         edit("DELETE FROM lookups WHERE position = {turn}")(raw)
     with pytest.raises(Corrupt):
         lasting.request(Transition.DELETE_RAW, 1)
+
+
+# --- names that lead nowhere, or elsewhere ----------------------------------------------------------------------------
+
+JUNK = "UPDATE lookups SET digest = randomblob(32) WHERE {which}"
+
+
+def test_a_conversation_whose_name_leads_nowhere_is_not_taken_for_absent(lasting: FileWorld) -> None:
+    """RP-13 is for conversations that are not there."""
+    furnished(lasting)
+    with lasting.edited() as raw:
+        raw.execute(JUNK.format(which="stream = position AND stream = (SELECT min(stream) FROM lookups)"))
+    for attempt in (lasting.replay, lambda: lasting.commit(plain_turn(1)), lambda: lasting.with_turns(1, "new")):
+        with pytest.raises(Corrupt) as refused:
+            attempt()
+        assert refused.value.problem == "lookup_missing"
+
+
+def test_a_turn_whose_name_leads_nowhere_is_not_taken_for_absent(lasting: FileWorld) -> None:
+    """LC-05 is for turns that are not there; those that were checked are not checked again."""
+    furnished(lasting)
+    for _ in range(2):
+        assert not lasting.request(Transition.MASK, 77).changed
+    with lasting.edited() as raw:
+        raw.execute(JUNK.format(which=f"position = {place(raw, 4)}"))
+    for attempt in (
+        lambda: lasting.request(Transition.DELETE_RAW, 4),
+        lambda: lasting.runtime.evidence.prove(key_of(), TurnId("turn-4")),
+    ):
+        with pytest.raises(Corrupt) as refused:
+            attempt()
+        assert refused.value.problem == "lookup_missing"
+
+
+def test_an_alias_that_leads_nowhere_is_missed_by_the_turn_that_brought_it(lasting: FileWorld) -> None:
+    """SC-08: already there only when the alias is too; otherwise in need of repair."""
+    furnished(lasting)
+    with lasting.edited() as raw:
+        (alias,) = raw.execute("SELECT position FROM events WHERE position = ?", (place(raw, 5) - 1,)).fetchone()
+        raw.execute(JUNK.format(which=f"position = {alias}"))
+    with pytest.raises(Corrupt) as refused:
+        lasting.commit(rich_turn())
+    assert refused.value.problem == "alias_missing"
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("DELETE FROM streams WHERE turns > 2", "head_missing"),
+        ("DELETE FROM lookups WHERE stream = position", "lookup_missing"),
+        ("UPDATE lookups SET position = 1000 WHERE stream <> position", "lookup"),
+    ],
+)
+def test_an_edit_of_the_open_store_is_met_when_it_is_read(lasting: FileWorld, statement: str, problem: str) -> None:
+    """What was attested at opening is still proved at every use."""
+    furnished(lasting)
+    assert lasting.replay(View.RAW_OWNER, "nowhere").turns == []
+    lasting.edited_while_open(statement)
+    with pytest.raises(Corrupt) as refused:
+        lasting.commit(plain_turn(1))
+    assert refused.value.problem == problem
+
+
+# --- what no checkpoint covers yet ------------------------------------------------------------------------------------
+
+
+UNSIGNED: dict[str, str] = {
+    "a turn moved": "UPDATE events SET position = 900 WHERE position = {last}",
+    "the time of a turn": "UPDATE events SET time = time + 1 WHERE position = {last}",
+    "the words of a bundle": "UPDATE keyring SET bundle = zeroblob(length(bundle)) WHERE position = {last}",
+    "the root of the tree": "UPDATE frontier SET range = CAST(substr(range, 1, length(range) - 1) || x'00' AS BLOB)",
+    "the leaf of a turn": "UPDATE events SET leaf = zeroblob(32) WHERE position = {last}",
+}
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_what_was_never_signed_is_held_against_its_keys_at_opening(lasting: FileWorld, name: str) -> None:
+    """A process that is killed leaves events behind the last checkpoint; an edit of them does not open as sound."""
+    furnished(lasting).crashed()
+    with lasting.edited() as raw:
+        edit(UNSIGNED[name])(raw)
+    assert lasting.runtime.system.health().fault == "store.corrupt"
+    with pytest.raises(Corrupt):
+        lasting.replay()
+
+
+def test_a_process_that_was_killed_leaves_everything_that_it_acknowledged(lasting: FileWorld) -> None:
+    """The control."""
+    before = settled(answers(furnished(lasting)))
+    lasting.crashed().reopened()
+    assert settled(answers(lasting)) == before
+
+
+def test_a_bundle_that_was_edited_stops_a_rotation_and_nothing_is_lost(lasting: FileWorld) -> None:
+    furnished(lasting)
+    with lasting.edited() as raw:
+        EDITS["a bundle edited"](raw)
+    with pytest.raises(Corrupt) as refused:
+        lasting.runtime.spaces.rotate()
+    assert (refused.value.at or "").startswith("position")
+    assert len(lasting.replay(View.RAW_OWNER, "other").turns) == 2

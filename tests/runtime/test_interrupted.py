@@ -1,0 +1,147 @@
+"""Disks that are full, read-only or broken, what was interrupted by them, and what others did meanwhile."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from muniment.crypto.store import open_keys
+from muniment.errors import (
+    MunimentError,
+    StoreFault,
+    StoreFull,
+    StoreReadOnly,
+)
+from muniment.events.records import LifecycleRequest, Transition
+from muniment.evidence.pin import FilePin
+from muniment.governance.access import Access
+from muniment.kernel.sources import seeded_sources
+from muniment.log.ledger import Writer
+from muniment.log.sqlite import SqliteStore
+from muniment.runtime.desk import Desk
+from muniment.runtime.home import Home
+from muniment.runtime.lifecycle import Asking, Target
+from muniment.runtime.options import Options
+from muniment.runtime.runtime import Runtime
+from tests.log.worlds import Disk
+from tests.turns import plain_turn
+from tests.worlds import PINS, STORE, World, key_of, root_key
+
+# --- faults of the disk -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> Iterator[tuple[Runtime, Disk]]:
+    """Return a store on a disk that breaks when told to."""
+    disk = Disk(f"failing-{tmp_path.name}")
+    directory = tmp_path / STORE
+    options = Options(sources=seeded_sources("failing"), pin=FilePin(tmp_path / PINS))
+    keys = open_keys(directory, root_key(), options.sources, create=True)
+    home = Home(directory, keys, functools.partial(SqliteStore, vfs=disk.name), options)
+    runtime = Runtime(Desk(home=home, opened=home.space("default", create=True), access=Access()))
+    yield runtime, disk
+    disk.broken.clear()
+    runtime.close()
+    disk.unregister()
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [(apsw.FullError, StoreFull), (apsw.ReadOnlyError, StoreReadOnly), (apsw.IOError, StoreFault)],
+    ids=["full", "read only", "broken"],
+)
+@pytest.mark.parametrize("ending", ["-wal", "log.db-wal"])
+def test_a_disk_that_takes_no_more_loses_nothing(
+    failing: tuple[Runtime, Disk], fault: type[apsw.Error], error: type[MunimentError], ending: str
+) -> None:
+    """Typed, nothing of the write kept, nothing lost; when there is room again the same turn is committed."""
+    runtime, disk = failing
+    runtime.transcripts.commit(plain_turn(1))
+    disk.broken["xWrite", ending] = fault
+    for attempt in (
+        lambda: runtime.transcripts.commit(plain_turn(2)),
+        lambda: runtime.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", "who"),
+        runtime.spaces.rotate,
+    ):
+        with pytest.raises(error) as refused:
+            attempt()
+        assert "turn-2" not in str(refused.value)
+    assert [turn.turn for turn in runtime.transcripts.replay(key_of()).turns] == ["turn-1"]
+    disk.broken.clear()
+    assert runtime.transcripts.commit(plain_turn(2)).sequence == 2
+    assert runtime.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", "who").changed
+    assert runtime.system.recover().sound
+    assert runtime.evidence.audit().spaces[0].turns == 2
+
+
+def test_a_flush_that_fails_leaves_a_store_that_recovers(failing: tuple[Runtime, Disk]) -> None:
+    """DESIGN §4: after an I/O error the connection is poisoned; what was acknowledged is there."""
+    runtime, disk = failing
+    runtime.transcripts.commit(plain_turn(1))
+    disk.broken["xSync", "-wal"] = apsw.IOError
+    with pytest.raises(StoreFault):
+        runtime.transcripts.commit(plain_turn(2))
+    disk.broken.clear()
+    repeated = runtime.transcripts.commit(plain_turn(2))
+    assert repeated.sequence == 2
+    assert [turn.turn for turn in runtime.transcripts.replay(key_of()).turns] == ["turn-1", "turn-2"]
+
+
+# --- what was interrupted ---------------------------------------------------------------------------------------------
+
+
+def test_an_erasure_that_was_kept_from_finishing_is_finished_when_asked_again(failing: tuple[Runtime, Disk]) -> None:
+    """The words are gone with the transaction; the old key goes when the disk lets it."""
+    runtime, disk = failing
+    runtime.transcripts.commit(plain_turn(1))
+    disk.broken["xWrite", "log.db"] = apsw.IOError
+    with pytest.raises(StoreFault):
+        runtime.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", "who")
+    disk.broken.clear()
+    assert runtime.system.health().key_versions == 2
+    again = runtime.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", "who")
+    assert (again.changed, again.affected_turns) == (False, 0)
+    assert runtime.system.health().key_versions == 1
+    assert runtime.transcripts.replay(key_of()).turns[0].phase == "raw_deleted"
+
+
+def test_a_rotation_that_was_interrupted_is_completed_by_recovery(failing: tuple[Runtime, Disk]) -> None:
+    runtime, disk = failing
+    runtime.transcripts.commit(plain_turn(1))
+    disk.broken["xWrite", "log.db"] = apsw.IOError
+    with pytest.raises(StoreFault):
+        runtime.spaces.rotate()
+    disk.broken.clear()
+    report = runtime.system.recover()
+    assert (report.sound, report.rotation_completed) == (True, True)
+    assert runtime.system.health().key_versions == 1
+    assert not runtime.system.recover().rotation_completed
+
+
+# --- what others did meanwhile ----------------------------------------------------------------------------------------
+
+
+def test_a_request_that_somebody_else_fulfilled_meanwhile_changes_nothing(world: World) -> None:
+    """The plan decides inside the transaction (decision 0005): what was decided before is only a proposal."""
+    world.with_turns(1)
+    for transition in (Transition.MASK, Transition.DELETE_RAW):
+        desk = world.runtime._desk
+        asked = LifecycleRequest(reason="why", requester="who", requested_ms=1)
+        asking = Asking(desk, key_of(), transition, asked)
+        with desk.space.ledger.reader() as reader:
+            target = asking._target(reader, None)
+            assert target is not None
+            report = asking._report(reader, target, asking._affected(reader, target))
+        assert report.affected_turns == 1
+        world.request(transition)
+        assert desk.space.ledger.transact(functools.partial(_late, asking, target)) is None
+        if transition is Transition.DELETE_RAW:
+            assert not asking._erase(target, report).changed
+
+
+def _late(asking: Asking, target: Target, writer: Writer) -> int | None:
+    return asking._append(writer, target)
