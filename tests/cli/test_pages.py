@@ -68,6 +68,13 @@ class Row(Struct, frozen=True, kw_only=True):
     rows: list[Row] = []
 
 
+class Small(Struct, frozen=True, kw_only=True):
+    """A struct with room beside its name."""
+
+    at_ms: int
+    held: bool = True
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """A report with every shape in it."""
 
@@ -80,6 +87,7 @@ class Report(Struct, frozen=True, kw_only=True):
     none: list[str]
     rows: list[Row]
     inner: Row
+    small: Small
 
 
 def _told(page_of: type[PlainPage | RichPage] = PlainPage) -> str:
@@ -95,6 +103,7 @@ def _told(page_of: type[PlainPage | RichPage] = PlainPage) -> str:
         none=[],
         rows=[row, wide],
         inner=row,
+        small=Small(at_ms=1000),
     )
     out = io.StringIO()
     tell(report, page_of(out))
@@ -112,6 +121,7 @@ nothing  none
 words    v
          w
 none     none
+small    at 1970-01-01 00:00:01Z, held yes
 rows:
 name  text       at                    tags  inner                                                rows
 a     one        1970-01-01 00:00:00Z  x y

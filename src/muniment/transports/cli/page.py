@@ -100,7 +100,7 @@ class PlainPage:
 
     def line(self, *words: Said, indent: int = 0) -> None:
         """Say words on a line of their own; text with line breaks keeps its indent."""
-        text = GAP.join(printable(said.text) for said in words)
+        text = GAP.join(printable(said.text) for said in words if said.text)
         self._write(textwrap.indent(text, " " * indent))
 
     def facts(self, pairs: Sequence[tuple[str, Said]]) -> None:
@@ -123,9 +123,10 @@ class PlainPage:
         ]
         if sum(widths) + len(GAP) * len(widths) > TABLE_CHARS_MAX:
             if len(columns) > FOLDED_COLUMNS_MAX:
-                for row in rows:
+                for number, row in enumerate(rows):
+                    if number:
+                        self._write("")
                     self.facts(list(zip(columns, row, strict=True)))
-                    self._write("")
                 return
             widths = _shared_out(widths)
             texts = [[_folded(cell, width) for cell, width in zip(row, widths, strict=True)] for row in texts]

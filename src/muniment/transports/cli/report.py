@@ -3,9 +3,9 @@
 | in a report | on the page |
 |---|---|
 | a scalar | a line `name  value`, aligned with its neighbours |
-| a struct | its members under its name |
+| a small struct of scalars, a dictionary, a list of scalars | its members beside its name |
+| another struct | its members under its name |
 | a list of structs | a table |
-| a list of scalars, a dictionary | its members beside its name |
 | what is absent | nothing |
 
 Times (`..._ms`) are told in UTC. A text of several lines inside a table is only counted; `--json` has all of it.
@@ -28,6 +28,7 @@ from muniment.runtime.transcripts import Slice
 from muniment.transports.cli.page import Mood, Page, Said, on_one_line
 
 MS = "_ms"
+SMALL_MEMBERS = 4
 
 
 def tell(report: Struct, page: Page) -> None:
@@ -43,18 +44,21 @@ def _tell_struct(report: Struct, page: Page) -> None:
     members = [(name, getattr(report, name)) for name in report.__struct_fields__]
     page.facts([(label(name), _fact(name, value)) for name, value in members if _is_fact(value)])
     for name, value in members:
-        if isinstance(value, Struct):
+        if isinstance(value, list) and not _is_fact(value):
+            _tell_table(name, value, page)
+        elif isinstance(value, Struct) and not _is_fact(value):
             page.heading(label(name))
             _tell_struct(value, page)
-        elif isinstance(value, list) and not _is_fact(value):
-            _tell_table(name, value, page)
 
 
 def _is_fact(value: object) -> bool:
     """Tell whether a member has room beside its name."""
     if isinstance(value, list):
         return not any(isinstance(one, Struct) for one in value)
-    return _is_there(value) and not isinstance(value, Struct)
+    if isinstance(value, Struct):
+        members = [getattr(value, name) for name in value.__struct_fields__]
+        return len(members) <= SMALL_MEMBERS and not any(isinstance(one, list | Mapping | Struct) for one in members)
+    return _is_there(value)
 
 
 def _fact(name: str, value: Any) -> Said:
@@ -62,7 +66,7 @@ def _fact(name: str, value: Any) -> Said:
         return Said("none", Mood.FAINT)
     if isinstance(value, list):
         return Said("\n".join(said(name, one).text for one in value))
-    return Said(_members(value)) if isinstance(value, Mapping) else said(name, value)
+    return Said(_members(value)) if isinstance(value, Mapping) else _cell(name, value, folded=False)
 
 
 def _tell_table(name: str, rows: list[Struct], page: Page) -> None:
@@ -75,14 +79,14 @@ def _tell_table(name: str, rows: list[Struct], page: Page) -> None:
     page.table([label(column) for column in columns], cells, label(name))
 
 
-def _cell(name: str, value: Any) -> Said:
+def _cell(name: str, value: Any, *, folded: bool = True) -> Said:
     if isinstance(value, Struct):
         return Said(_members({each: getattr(value, each) for each in value.__struct_fields__}))
     if isinstance(value, list):
         inside = any(isinstance(one, Struct) for one in value)
         return Said(str(len(value)) if inside else " ".join(said(name, one).text for one in value))
     told = said(name, value)
-    if "\n" in told.text:
+    if folded and "\n" in told.text:
         return Said(f"({len(told.text.splitlines())} lines)", Mood.FAINT)
     return told
 
@@ -126,8 +130,8 @@ def _tell_slice(page_of_turns: Slice, page: Page) -> None:
     counts = page_of_turns.audit
     page.line(
         Said(f"view {counts.view}"),
-        Said(f"{counts.turns_returned} turns"),
-        Said(f"{counts.messages_redacted} messages and {counts.host_refs_redacted} references withheld"),
+        Said(f"turns {counts.turns_returned}"),
+        Said(f"withheld: messages {counts.messages_redacted}, references {counts.host_refs_redacted}"),
         Said(", ".join(counts.reasons), Mood.FAINT),
     )
     if page_of_turns.next_cursor is not None:
