@@ -66,8 +66,9 @@ def test_the_exit_codes_are_in_the_help(shell: Shell) -> None:
         assert words in told
 
 
-def test_without_a_command_the_help_is_shown_as_a_misuse(shell: Shell) -> None:
-    ran = shell.run()
+@pytest.mark.parametrize("words", [(), ("spaces",), ("--json",), ("evidence", "--store", "x")])
+def test_without_a_command_the_help_is_shown_as_a_misuse(words: tuple[str, ...], shell: Shell) -> None:
+    ran = shell.run(*words)
     assert ran.code == 2
     assert "Usage: muniment" in ran.err
 

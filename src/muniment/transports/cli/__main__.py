@@ -45,9 +45,6 @@ def _run(given: list[str], door: Door) -> int:
         return wanted.exit_code
     except MunimentError as error:
         return tell_failure(error, as_json=door.as_json)
-    except click.exceptions.NoArgsIsHelpError as help_wanted:
-        sys.stderr.write(help_wanted.format_message() + "\n")
-        return help_wanted.exit_code
     except click.UsageError as usage:
         misused, hint = misuse(usage)
         return tell_failure(misused, as_json=door.as_json or "--json" in given, hint=hint)

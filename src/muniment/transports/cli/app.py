@@ -6,6 +6,7 @@ and is no operation of it.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,9 @@ import click
 if TYPE_CHECKING:
     from muniment.runtime.operation import Operation
 
+from muniment.errors import Kind
 from muniment.transports.cli.door import door_options
+from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.failure import __doc__ as endings
 from muniment.version import __version__
 
@@ -68,7 +71,22 @@ class Tree(click.Group):
         if cmd_name not in _groups():
             return None
         told = import_module("muniment.runtime.catalogue").group_class(cmd_name).__doc__
-        return NounGroup(cmd_name, help=told, params=door_options())
+        return NounGroup(
+            cmd_name,
+            help=told,
+            params=door_options(),
+            callback=_alone,
+            invoke_without_command=True,
+            no_args_is_help=False,
+        )
+
+
+@click.pass_context
+def _alone(ctx: click.Context) -> None:
+    """Show the help of a group that was called without a command, as the misuse that it is."""
+    if ctx.invoked_subcommand is None:
+        sys.stderr.write(ctx.get_help() + "\n")
+        ctx.exit(EXIT_CODES[Kind.INVALID])
 
 
 def _groups() -> list[str]:
@@ -101,6 +119,9 @@ def tree() -> Tree:
                 help="Show the version and exit.",
             ),
         ],
+        callback=_alone,
+        invoke_without_command=True,
+        no_args_is_help=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )  # fmt: skip
 
