@@ -8,6 +8,7 @@ here and not by governance, so that single rows can be looked at.
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Self
 
@@ -50,6 +51,11 @@ def space_keys(directory: Path, seed: str = "ledger") -> SpaceKeys:
     return SpaceKeys.create(directory, "home", root, seeded_sources(seed))
 
 
+def turn_id(words: str) -> str:
+    """Return the id of the turn that says this."""
+    return f"turn of {words}"
+
+
 class Book:
     """A ledger with the event that opened its space."""
 
@@ -59,6 +65,7 @@ class Book:
         self.keys = keys
         self.notary = Notary(keys, pin)
         self.ledger = Ledger(store, keys, self.sources.entropy, self.notary)
+        self._names: dict[int, tuple[str, str]] = {}
         with self.ledger.reader() as reader:
             is_new = reader.frontier().size == 0
         if is_new:
@@ -74,7 +81,7 @@ class Book:
         """Return a turn of one message."""
         meta = TurnMeta(
             actor=Attribution(subject="ada"),
-            delivery=DeliveryRecord(turn=f"turn of {words}", status=Delivery.DELIVERED),
+            delivery=DeliveryRecord(turn=turn_id(words), status=Delivery.DELIVERED),
             messages=[MessageHead(role=Role.USER)],
         )
         return self.turn(meta, TurnContent(parts=[[TextPart(content=words)]], digest=bytes(32)))
@@ -101,11 +108,19 @@ class Book:
             writer.tx.claim(digest, placed.stream, placed.position)
             return placed.stream
 
-        return self.ledger.transact(plan)
+        stream = self.ledger.transact(plan)
+        self._names[stream] = (channel, name)
+        return stream
 
     def say(self, stream: int, *words: str) -> list[Placed]:
-        """Append turns, one for each text."""
-        return [self.append(self.said(text), stream, messages=1) for text in words]
+        """Append turns that are found by their ids, one for each text."""
+        return [self.ledger.transact(functools.partial(self._say, stream, text)) for text in words]
+
+    def _say(self, stream: int, words: str, writer: Writer) -> Placed:
+        placed = writer.append(self.said(words), stream=stream, messages=1)
+        names = self._names.get(stream, ("", ""))
+        writer.tx.claim(self.ledger.name_digest("turn", *names, turn_id(words)), stream, placed.position)
+        return placed
 
     def change(self, stream: int, transition: Transition, turn: int | None = None, through: int = 0) -> Placed:
         """Append a transition of a turn, or of all turns up to one."""

@@ -42,16 +42,21 @@ def place(row: Vector) -> bytes:
 
 
 class Chance:
-    """What one draft draws: for each class a seed, then for each a key id and a key, then a nonce each and one more."""
+    """What is drawn for one event: a seed, a key id, a key and a nonce for each class, and a nonce for the bundle."""
 
     def __init__(self, word: str, classes: int) -> None:
-        self.drawn = made(word, classes * 68 + (classes + 1) * 12)
-        self.seeds = [self.drawn[32 * cls : 32 * cls + 32] for cls in range(classes)]
-        keys = self.drawn[32 * classes : 68 * classes]
-        self.key_ids = [keys[36 * cls : 36 * cls + 4] for cls in range(classes)]
-        self.keys = [keys[36 * cls + 4 : 36 * cls + 36] for cls in range(classes)]
-        nonces = self.drawn[68 * classes :]
-        self.nonces = [nonces[at : at + 12] for at in range(0, len(nonces), 12)]
+        self.seeds = [made(f"{word}: seed {cls}", 32) for cls in range(classes)]
+        self.key_ids = [made(f"{word}: key id {cls}", 4) for cls in range(classes)]
+        self.keys = [made(f"{word}: key {cls}", 32) for cls in range(classes)]
+        self.nonces = [made(f"{word}: nonce {place}", 12) for place in range(classes + 1)]
+
+    def told(self) -> Vector:
+        """Return all of it as hexadecimal text; in which order it is drawn is nobody's business."""
+        return {
+            "seeds": [seed.hex() for seed in self.seeds],
+            "keys": [key_id.hex() + key.hex() for key_id, key in zip(self.key_ids, self.keys, strict=True)],
+            "nonces": [nonce.hex() for nonce in self.nonces],
+        }
 
     def cell(self, cls: int, body: Vector, leaf: bytes) -> bytes:
         """Seal the cell of a class, too short to be compressed."""
@@ -179,7 +184,7 @@ class Log:
         self.heads[stream] = head | {"leaf": leaf.hex(), "tag": head_tag(head, leaf).hex()}
         self.events.append(
             {
-                "draws": chance.drawn.hex(), "kind": step.kind, "into": step.into, "meta": plain(step.meta[0]),
+                "chance": chance.told(), "kind": step.kind, "into": step.into, "meta": plain(step.meta[0]),
                 "content": None if step.content is None else plain(step.content[0]), **step.facts,
                 "row": row, "exact": exact.decode(), "place": place(row).hex(), "head": self.heads[stream],
             }

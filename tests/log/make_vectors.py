@@ -188,7 +188,7 @@ def rows() -> dict[str, Vector]:
             "what": "row",
             "row": event["row"],
             "place": event["place"],
-            "seed": event["draws"][:64],
+            "seed": event["chance"]["seeds"][0],
             "meta": event["meta"],
             "content": event["content"],
             "fault": None,

@@ -38,10 +38,13 @@ BLOBS = {"leaf", "header", "bundle", "meta", "content", "tag"}
 
 
 class Drawn:
-    """Gives what a vector says was drawn, draw by draw."""
+    """Gives what a vector says was drawn, in one draw for each event: seeds, keys, nonces."""
 
     def __init__(self) -> None:
         self.draws: deque[bytes] = deque()
+
+    def load(self, chance: Vector) -> None:
+        self.draws.append(bytes.fromhex("".join(chance["seeds"] + chance["keys"] + chance["nonces"])))
 
     def take(self, size: int) -> bytes:
         drawn = self.draws.popleft()
@@ -128,7 +131,7 @@ def the_cursor(vector: Vector, _: Desk) -> None:
 
 def the_log(vector: Vector, desk: Desk) -> None:
     for event in vector["events"]:
-        desk.drawn.draws.append(bytes.fromhex(event["draws"]))
+        desk.drawn.load(event["chance"])
         desk.ledger.transact(functools.partial(append, desk, event))
     with desk.ledger.reader() as reader:
         rows = [hexed(row) for row in reader.sealed_events(0, 100)]
