@@ -54,6 +54,7 @@ LABEL = r"[a-z0-9_]{1,40}(?:/[a-z0-9_]{1,40}){0,7}"
 KIND = r"[a-z_]{1,40}\.[a-z_]{1,40}"
 WORD = r"[a-z_]{1,40}"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+_CONTROL = re.compile("[\\x00-\\x09\\x0b-\\x1f]")  # all but the newline
 _LOG_ID, _DIGEST, _LABEL, _KIND, _WORD = (re.compile(pattern) for pattern in (LOG_ID, DIGEST, LABEL, KIND, WORD))
 _HEADER_KEYS = frozenset({"fields", "kind", "log", "pos", "prev", "reason", "refs", "seq", "stream", "t", "v"})
 _HEAD_KEYS = frozenset({"bundle", "log", "origin", "size", "streams", "view"})
@@ -416,7 +417,7 @@ def parse_note(note: str) -> Note:
         size = len(note.encode())
     except UnicodeEncodeError:
         raise Refused("note_malformed") from None
-    if size > NOTE_BYTES_MAX or any(character < " " and character != "\n" for character in note):
+    if size > NOTE_BYTES_MAX or _CONTROL.search(note):
         raise Refused("note_malformed")
     text, blank, tail = note.rpartition("\n\n")
     lines = tail.split("\n")
