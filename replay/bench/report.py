@@ -15,6 +15,7 @@ Written by `python -m replay bench`; never edited by hand. What is measured and 
 
 CAVEATS = (
     "CPU time is that of the whole process, user and system; wall time is as the machine was that day.",
+    "On a machine that is busy with more than this, CPU time grows, too: caches, cores and the disk are shared.",
     "A median stands before the lowest and the highest round (in parentheses).",
     "Contestants take turns round by round, in one process and on one file system.",
     "All of them are durable before they answer: SQLite, WAL, synchronous=FULL.",
