@@ -117,7 +117,11 @@ def place_of(row: EventRow) -> bytes:
     """Return the columns of a row as the associated data of its bundle."""
     turn = ABSENT if row.turn_seq is None else row.turn_seq
     target = ABSENT if row.target_seq is None else row.target_seq
-    return _PLACE.pack(row.position, row.stream, row.seq, turn, target, row.time) + row.kind.encode()
+    try:
+        numbers = _PLACE.pack(row.position, row.stream, row.seq, turn, target, row.time)
+    except struct.error:  # below zero, as no ledger writes it
+        raise Corrupt(at=f"position {row.position}", problem="columns") from None
+    return numbers + row.kind.encode()
 
 
 class Witness(Protocol):
@@ -331,10 +335,11 @@ class Ledger:
         return replace(head, tag=self._tag(head))
 
     def _tag(self, head: StreamHead) -> bytes:
-        packed = (
-            b"muniment/head" + _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes) + head.leaf
-        )
-        return self._keyed.of(packed)[:HEAD_TAG_BYTES]
+        try:
+            numbers = _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes)
+        except struct.error:  # below zero, as no ledger writes it
+            raise Corrupt(at=f"stream {head.stream}", problem="head") from None
+        return self._keyed.of(b"muniment/head" + numbers + head.leaf)[:HEAD_TAG_BYTES]
 
     # --- names --------------------------------------------------------------------------------------------------------
 
