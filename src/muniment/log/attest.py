@@ -161,7 +161,7 @@ def audit(
         _check_nodes(reader, run.take(exact, row.leaf))
         note = checkpoints.pop(run.frontier.size, None)
         if note is not None:
-            run.checkpoint(_signed(note, key))
+            run.checkpoint(_signed(note, key, run.frontier.size))
         if progress is not None and row.position % AUDIT_PROGRESS_EVENTS == 0:
             progress(row.position, head.size)
     if checkpoints:
@@ -179,11 +179,14 @@ def _says(header: Header, row: EventRow) -> bool:
     return row.target_seq == turn
 
 
-def _signed(note: str, key: VerifierKey) -> Checkpoint:
+def _signed(note: str, key: VerifierKey, size: int) -> Checkpoint:
     try:
-        return open_checkpoint(note, key)
+        checkpoint = open_checkpoint(note, key)
     except Refused as refused:
         raise Corrupt(at="checkpoint", problem=refused.code) from None
+    if checkpoint.size != size:
+        raise Corrupt(at="checkpoint", problem="size", limit=size, found=checkpoint.size)
+    return checkpoint
 
 
 def _check_nodes(reader: Reader, nodes: list[Node]) -> None:
