@@ -42,7 +42,8 @@ def tell(report: Struct, page: Page) -> None:
 
 def _tell_struct(report: Struct, page: Page) -> None:
     members = [(name, getattr(report, name)) for name in report.__struct_fields__]
-    page.facts([(label(name), _fact(name, value)) for name, value in members if _is_fact(value)])
+    facts = sorted((one for one in members if _is_fact(one[1])), key=lambda one: isinstance(one[1], Struct))
+    page.facts([(label(name), _fact(name, value)) for name, value in facts])
     for name, value in members:
         if isinstance(value, list) and not _is_fact(value):
             _tell_table(name, value, page)
