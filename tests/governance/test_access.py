@@ -40,6 +40,15 @@ def test_narrowed_rights_allow_what_both_allow_and_nothing_else(
     assert allowed(one.narrowed(other), effect, view, claim) == (both and not clash)
 
 
+def test_two_different_subjects_leave_no_right_at_all() -> None:
+    """Nobody gets through a door that two people must open as one."""
+    for effect in Effect:
+        with pytest.raises(AccessDenied):
+            Access(subject="ada").narrowed(Access(subject="bob")).require(effect)
+        Access(subject="ada").narrowed(Access(subject="ada")).require(effect)
+        Access().narrowed(Access(subject="ada")).require(effect)
+
+
 @given(accesses, accesses, accesses)
 def test_the_order_of_narrowing_gives_and_takes_nothing(one: Access, two: Access, three: Access) -> None:
     """(a ∩ b) ∩ c allows the effects and views of a ∩ (b ∩ c); narrowing by oneself changes nothing."""

@@ -204,7 +204,8 @@ def test_a_log_that_was_taken_away_does_not_begin_anew(lasting: FileWorld) -> No
     for path in lasting.database.parent.glob("log.db*"):
         path.unlink()
     lasting.reopened()
-    assert lasting.runtime.system.health().fault == "store.rolled_back"
+    health = lasting.runtime.system.health()
+    assert (health.fault, health.events) == ("store.rolled_back", 0)
     with pytest.raises(RolledBack):
         lasting.with_turns(1)
 

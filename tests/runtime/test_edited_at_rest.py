@@ -101,12 +101,12 @@ def swapped(raw: sqlite3.Connection, table: str, column: str, key: str, one: int
 
 
 def edit(text: str) -> Callable[[sqlite3.Connection], None]:
-    """Return an edit that is one statement; `{turn}` is a turn, `{mask}` a mask, `{last}` the newest event."""
+    """Return an edit of one statement; `{turn}` and `{rich}` are turns, `{mask}` a mask, `{last}` the newest event."""
 
     def run(raw: sqlite3.Connection) -> None:
         (mask,) = raw.execute("SELECT min(position) FROM events WHERE target_seq IS NOT NULL").fetchone()
         (last,) = raw.execute("SELECT max(position) FROM events").fetchone()
-        done = raw.execute(text.format(turn=place(raw, 1), mask=mask, last=last))
+        done = raw.execute(text.format(turn=place(raw, 1), rich=place(raw, 5), mask=mask, last=last))
         assert done.rowcount, "an edit that changes nothing shows nothing"
 
     return run
@@ -236,6 +236,7 @@ EDITS |= {
     "the nodes of the tree": edit("UPDATE nodes SET hash = zeroblob(32)"),
     "checkpoints renumbered": edit("UPDATE checkpoints SET size = size + 1"),
     "lookup of a turn deleted": edit("DELETE FROM lookups WHERE position = {turn}"),
+    "lookup of a turn deleted that is repeated": edit("DELETE FROM lookups WHERE position = {rich}"),
     "lookups of conversations deleted": edit("DELETE FROM lookups WHERE stream = position"),
     "all lookups deleted": edit("DELETE FROM lookups"),
     "lookups of two turns swapped": _swap_lookups(1, 4, 0),
@@ -268,6 +269,25 @@ def test_an_edit_at_rest_is_refused_or_changes_no_answer(lasting: FileWorld, nam
     assert refused, f"nothing was refused; these answers differ: {different}"
     for question in different:
         assert isinstance(after[question], REFUSALS), f"{question} was answered differently and nobody was told"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a turn deleted", "a mask deleted", "the newest event deleted", "the newest leaf", "a stream head deleted",
+        "checkpoints forged", "checkpoints renumbered", "lookup of a turn deleted", "the newest event cut off",
+        "a turn appended that was copied",
+    ],
+)  # fmt: skip
+def test_what_counting_shows_is_seen_at_opening(lasting: FileWorld, name: str) -> None:
+    """Before anybody asks for what is missing: the store opens for inspection only."""
+    furnished(lasting)
+    with lasting.edited() as raw:
+        EDITS[name](raw)
+    health = lasting.runtime.system.health()
+    assert not health.sound
+    assert health.fault in {"store.corrupt", "store.rolled_back"}
+    assert "talk" not in (health.fault_message or "")
 
 
 def test_without_an_edit_coming_back_changes_no_answer(lasting: FileWorld) -> None:
@@ -341,20 +361,25 @@ def test_an_alias_that_leads_nowhere_is_missed_by_the_turn_that_brought_it(lasti
 
 
 @pytest.mark.parametrize(
-    ("statement", "problem"),
+    ("asked", "statement", "problem"),
     [
-        ("DELETE FROM streams WHERE turns > 2", "head_missing"),
-        ("DELETE FROM lookups WHERE stream = position", "lookup_missing"),
-        ("UPDATE lookups SET position = 1000 WHERE stream <> position", "lookup"),
+        ("commit", "DELETE FROM streams WHERE turns > 2", "head_missing"),
+        ("commit", "DELETE FROM lookups WHERE stream = position", "lookup_missing"),
+        ("commit", "UPDATE lookups SET position = 1000 WHERE stream <> position", "lookup"),
+        ("replay", "DELETE FROM events WHERE turn_seq = 7", "turns_missing"),
+        ("replay", "DELETE FROM events WHERE turn_seq = 1", "turns_missing"),
+        ("replay", "DELETE FROM events WHERE target_seq IS NOT NULL", "changes_missing"),
     ],
 )
-def test_an_edit_of_the_open_store_is_met_when_it_is_read(lasting: FileWorld, statement: str, problem: str) -> None:
+def test_an_edit_of_the_open_store_is_met_when_it_is_read(
+    lasting: FileWorld, asked: str, statement: str, problem: str
+) -> None:
     """What was attested at opening is still proved at every use."""
-    furnished(lasting)
+    furnished(lasting).reopened()
     assert lasting.replay(View.RAW_OWNER, "nowhere").turns == []
     lasting.edited_while_open(statement)
     with pytest.raises(Corrupt) as refused:
-        lasting.commit(plain_turn(1))
+        _ = lasting.commit(plain_turn(1)) if asked == "commit" else lasting.replay()
     assert refused.value.problem == problem
 
 
