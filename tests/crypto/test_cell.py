@@ -11,7 +11,6 @@ from muniment.crypto.cell import (
     CellKey,
     SpaceKey,
     bundle_version,
-    draw_keys,
     open_cell,
     rewrap_bundle,
     seal_cell,
@@ -20,7 +19,7 @@ from muniment.crypto.cell import (
 )
 from muniment.errors import Corrupt, KeyMissing, LimitExceeded
 from muniment.kernel.sources import SeededEntropy, SystemEntropy
-from tests.crypto.worlds import Versions, flipped, neighbours
+from tests.crypto.worlds import Versions, draw_keys, flipped, neighbours
 
 NONCE, LEAF, PLACE = bytes(12), bytes(range(32)), b"a row"
 KEY = CellKey(b"kkkk", bytes(range(32)))

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from muniment.crypto import files
-from muniment.crypto.cell import draw_keys, rewrap_bundle, unwrap_bundle, wrap_bundle
+from muniment.crypto.cell import rewrap_bundle, unwrap_bundle, wrap_bundle
 from muniment.crypto.keyring import VERSIONS_MAX, SpaceKeys, root_of
 from muniment.errors import (
     Conflict,
@@ -34,7 +34,7 @@ from muniment.errors import (
     StoreNewer,
 )
 from muniment.kernel.sources import SystemEntropy
-from tests.crypto.worlds import Crash, Disk, everything_under, flipped, new_root, new_space, opened_space
+from tests.crypto.worlds import Crash, Disk, draw_keys, everything_under, flipped, new_root, new_space, opened_space
 
 LEAF = bytes(32)
 

@@ -14,7 +14,7 @@ import pytest
 from rich.pretty import pretty_repr
 from rich.traceback import Traceback
 
-from muniment.crypto.cell import CellKey, SpaceKey, draw_keys, open_cell, seal_cell, unwrap_bundle, wrap_bundle
+from muniment.crypto.cell import CellKey, SpaceKey, open_cell, seal_cell, unwrap_bundle, wrap_bundle
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
 from muniment.crypto.secret import Secret
@@ -23,7 +23,7 @@ from muniment.crypto.store import StoreKeys
 from muniment.errors import MunimentError
 from muniment.kernel.digest import b64url
 from muniment.kernel.sources import Sources, SystemClock, SystemEntropy, system_sources
-from tests.crypto.worlds import FROM_FILE, Versions, flipped
+from tests.crypto.worlds import FROM_FILE, Versions, draw_keys, flipped
 
 CANARY = b"canary:tweet:canary:tweet:canary"
 SPELLINGS = (b"tweet", CANARY.hex().encode(), b64url(CANARY).encode(), repr(list(CANARY))[1:-1].encode())

@@ -26,7 +26,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from muniment.crypto.secret import KEY_BYTES, Secret
 from muniment.errors import Corrupt, LimitExceeded
-from muniment.kernel.sources import Entropy
 
 PLAINTEXT_BYTES_MAX = 64 * 1024 * 1024
 
@@ -34,6 +33,8 @@ PLAINTEXT_BYTES_MAX = 64 * 1024 * 1024
 #   334 bytes become 263 in 7 µs, 703 become 422 in 8.5 µs, 4,042 become 1,423 in 19 µs; inflating takes 3 to 5 µs.
 #   Levels 3 and 6 cost the same below 1 KB and save 2 %; above, they cost up to twice as much and save 8 %.
 #   Below 512 bytes the saving (some 70 bytes) is not worth a third of the time that sealing a whole turn takes.
+#   Small cells are written with the fixed Huffman code: on 3,000 stretches of real dialogue, 894 bytes become 578
+#   instead of 501, and are inflated in 5.1 µs instead of 9.3, which is a fifth of what a page of turns costs.
 #   The window of a small cell is small: zlib's defaults (window 15, memory 8) ask the allocator for 270 KB each time,
 #   which may be given back and faulted in again, and then the same 703 bytes cost 36 µs.
 DEFLATE_FROM_BYTES = 512
@@ -53,7 +54,10 @@ CELL_BODY_AT = CELL_NONCE_AT + NONCE_BYTES
 BUNDLE_VERSION = b"\x01"
 BUNDLE_NONCE_AT = 1 + 4
 BUNDLE_BODY_AT = BUNDLE_NONCE_AT + NONCE_BYTES
-ENTRY_BYTES = 1 + KEY_ID_BYTES + KEY_BYTES
+KEY_CHANCE_BYTES = KEY_ID_BYTES + KEY_BYTES
+ENTRY_BYTES = 1 + KEY_CHANCE_BYTES
+
+Squeezed = tuple[bytes, bytes]  # the first two bytes of the cell, and its body in clear
 
 _CLASS = tuple(bytes((cls,)) for cls in range(256))
 
@@ -94,12 +98,12 @@ class SpaceKeyring(Protocol):
         ...
 
 
-def draw_keys(entropy: Entropy, classes: Sequence[int]) -> dict[int, CellKey]:
-    """Return a new key for each class, from one draw of entropy."""
-    chance = entropy.take((KEY_ID_BYTES + KEY_BYTES) * len(classes))
+def keys_from(chance: bytes, classes: Sequence[int]) -> dict[int, CellKey]:
+    """Return a new key for each class, made of `KEY_CHANCE_BYTES` of entropy each."""
+    assert len(chance) == KEY_CHANCE_BYTES * len(classes)
     keys = {}
     for place, cls in enumerate(classes):
-        start = place * (KEY_ID_BYTES + KEY_BYTES)
+        start = place * KEY_CHANCE_BYTES
         middle = start + KEY_ID_BYTES
         keys[cls] = CellKey(chance[start:middle], chance[middle : middle + KEY_BYTES])
     return keys
@@ -110,15 +114,25 @@ def draw_keys(entropy: Entropy, classes: Sequence[int]) -> dict[int, CellKey]:
 
 def seal_cell(key: CellKey, nonce: bytes, plaintext: bytes, leaf: bytes, cls: int) -> bytes:
     """Return the plaintext as a cell of the event with this leaf; the key must not have sealed anything before."""
-    assert len(nonce) == NONCE_BYTES
-    assert len(leaf) == LEAF_BYTES
-    codec = RAW
+    return seal_squeezed(key, nonce, squeeze(plaintext), leaf, cls)
+
+
+def squeeze(plaintext: bytes) -> Squeezed:
+    """Return the plaintext in the codec that its cell will name; needs no key and no place, so it can be done early."""
     if len(plaintext) >= DEFLATE_FROM_BYTES:
         packed = _deflate(plaintext)
         if len(packed) < len(plaintext):
-            codec, plaintext = ZLIB, packed
+            return ZLIB, packed
+    return RAW, plaintext
+
+
+def seal_squeezed(key: CellKey, nonce: bytes, squeezed: Squeezed, leaf: bytes, cls: int) -> bytes:
+    """Return what was squeezed as a cell; as `seal_cell`."""
+    assert len(nonce) == NONCE_BYTES
+    assert len(leaf) == LEAF_BYTES
+    codec, body = squeezed
     head = codec + key.key_id
-    return head + nonce + AESGCM(key.secret).encrypt(nonce, plaintext, CELL_CONTEXT + head + leaf + _CLASS[cls])
+    return head + nonce + AESGCM(key.secret).encrypt(nonce, body, CELL_CONTEXT + head + leaf + _CLASS[cls])
 
 
 def open_cell(key: CellKey, sealed: bytes, leaf: bytes, cls: int) -> bytes:
@@ -142,7 +156,7 @@ def open_cell(key: CellKey, sealed: bytes, leaf: bytes, cls: int) -> bytes:
 def _deflate(plaintext: bytes) -> bytes:
     size = len(plaintext)
     if size <= SMALL_BYTES_MAX:
-        deflater = zlib.compressobj(DEFLATE_LEVEL, zlib.DEFLATED, SMALL_WINDOW_BITS, SMALL_MEMORY)
+        deflater = zlib.compressobj(DEFLATE_LEVEL, zlib.DEFLATED, SMALL_WINDOW_BITS, SMALL_MEMORY, zlib.Z_FIXED)
     elif size <= PLAINTEXT_BYTES_MAX:
         deflater = zlib.compressobj(DEFLATE_LEVEL, zlib.DEFLATED, LARGE_WINDOW_BITS, LARGE_MEMORY)
     else:

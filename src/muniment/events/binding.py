@@ -18,6 +18,7 @@ import msgspec
 from muniment.errors import InvalidInput, LimitExceeded
 
 REQUEST_BYTES_MAX = 16 * 2**20
+UPLOAD_BYTES_MAX = 2**30  # of a request that brings a document along
 
 Value = TypeVar("Value")
 Made = TypeVar("Made")
@@ -61,7 +62,7 @@ def parse_json(data: bytes | str, into: type[Value]) -> Value:
     return parsed
 
 
-def bind(value: object, into: type[Value]) -> Value:
+def bind(value: object, into: type[Value], bytes_max: int = REQUEST_BYTES_MAX) -> Value:
     """Return the value as the type says it must be: from a struct of that type or from plain data."""
     try:
         raw = _encoder.encode(value)
@@ -73,8 +74,8 @@ def bind(value: object, into: type[Value]) -> Value:
         raise InvalidInput(problem="lone_surrogate") from None
     except RecursionError:
         raise InvalidInput(problem="too_deep") from None
-    if len(raw) > REQUEST_BYTES_MAX:
-        raise LimitExceeded(problem="request_too_large", limit=REQUEST_BYTES_MAX, found=len(raw))
+    if len(raw) > bytes_max:
+        raise LimitExceeded(problem="request_too_large", limit=bytes_max, found=len(raw))
     try:
         bound: Value = (_packed.get(into) or _learned(_packed, into, msgspec.msgpack.Decoder)).decode(raw)
     except msgspec.ValidationError as error:

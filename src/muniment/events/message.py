@@ -134,4 +134,4 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
 def is_blank(part: Part) -> bool:
     """Tell whether a part says nothing: words that are all blanks. A call, a result or a file always says something."""
-    return isinstance(part, TextPart | ReasoningPart) and not part.content.strip()
+    return isinstance(part, TextPart | ReasoningPart) and (not part.content or part.content.isspace())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -135,9 +136,11 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     candidates: list[str] = []
 
 
+ATTRIBUTIONS_CACHED_MAX = 1024
 SUBJECT_SPEAKS = "subject"  # the kind of speaker when nobody else is named
 
 
+@lru_cache(maxsize=ATTRIBUTIONS_CACHED_MAX)
 def attributed(actor: Attribution) -> Attribution:
     """Fill the absent values of an attribution: identities with the subject, the kind with "subject" (AC-02)."""
     subject = actor.subject

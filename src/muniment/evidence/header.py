@@ -80,8 +80,6 @@ def parse(data: bytes) -> Header:
 
 # --- commitments ------------------------------------------------------------------------------------------------------
 
-_URL = bytes.maketrans(b"+/", b"-_")
-
 
 def salt(seed: bytes, label: str) -> str:
     """Return the salt of a field: unpadded base64url of HMAC-SHA-256(seed, label)."""
@@ -124,4 +122,5 @@ def _label(label: str) -> bytes:
 
 
 def _url64(data: bytes) -> bytes:
-    return binascii.b2a_base64(data, newline=False).translate(_URL).rstrip(b"=")
+    # Most texts have neither sign, and looking for one is a tenth of the work of translating every byte.
+    return binascii.b2a_base64(data, newline=False).replace(b"+", b"-").replace(b"/", b"_").rstrip(b"=")

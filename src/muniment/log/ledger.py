@@ -22,9 +22,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from muniment.crypto.cell import BUNDLE_BODY_AT, CellKey, SpaceKey, open_cell, seal_cell, unwrap_bundle, wrap_bundle
+from muniment.crypto.cell import (
+    BUNDLE_BODY_AT,
+    KEY_CHANCE_BYTES,
+    NONCE_BYTES,
+    CellKey,
+    SpaceKey,
+    Squeezed,
+    keys_from,
+    open_cell,
+    seal_squeezed,
+    squeeze,
+    unwrap_bundle,
+    wrap_bundle,
+)
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.cells import SEED_BYTES, unpack_content, unpack_meta
@@ -45,7 +59,6 @@ HEAD_TAG_BYTES = 16
 NAME_DIGEST_BYTES = 16
 CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
 
-KEY_ID_BYTES, KEY_BYTES, NONCE_BYTES = 4, 32, 12
 ABSENT = 2**64 - 1  # what a column without a value packs to
 
 _PLACE = struct.Struct(">QQQQQQ")
@@ -61,9 +74,9 @@ class Draft(NamedTuple):
     time_ms: int
     reason: str | None
     fields: dict[str, str]
-    cells: tuple[bytes, ...]  # packed, by class
-    keys: tuple[CellKey, ...]  # fresh, by class
-    nonces: tuple[bytes, ...]  # one for each cell and one for the bundle
+    cells: list[Squeezed]  # packed, by class
+    keys: dict[int, CellKey]  # fresh, by class
+    nonces: list[bytes]  # one for each cell and one for the bundle
 
 
 class Placed(NamedTuple):
@@ -76,7 +89,7 @@ class Placed(NamedTuple):
     leaf: bytes
 
 
-class Opened(NamedTuple):
+class Opened(Struct, frozen=True, kw_only=True, gc=False):
     """A row that was opened: its columns, proved, the keys of its cells and its meta body."""
 
     row: SealedRow
@@ -96,21 +109,17 @@ def draft(
 ) -> Draft:
     """Return an event without a place. `content` comes with its fields, which the caller has already encoded."""
     classes = 1 if content is None else 2
-    seeds_at, keys_at = classes * SEED_BYTES, classes * (SEED_BYTES + KEY_ID_BYTES + KEY_BYTES)
-    chance = entropy.take(keys_at + (classes + 1) * NONCE_BYTES)
-    seeds = [chance[at : at + SEED_BYTES] for at in range(0, seeds_at, SEED_BYTES)]
-    keys = tuple(
-        CellKey(chance[at : at + KEY_ID_BYTES], chance[at + KEY_ID_BYTES : at + KEY_ID_BYTES + KEY_BYTES])
-        for at in range(seeds_at, keys_at, KEY_ID_BYTES + KEY_BYTES)
-    )
-    nonces = tuple(chance[at : at + NONCE_BYTES] for at in range(keys_at, len(chance), NONCE_BYTES))
+    keys_at, nonces_at = classes * SEED_BYTES, classes * (SEED_BYTES + KEY_CHANCE_BYTES)
+    chance = entropy.take(nonces_at + (classes + 1) * NONCE_BYTES)  # one draw: seeds, keys, nonces
+    seeds = [chance[at : at + SEED_BYTES] for at in range(0, keys_at, SEED_BYTES)]
+    nonces = [chance[at : at + NONCE_BYTES] for at in range(nonces_at, len(chance), NONCE_BYTES)]
     fields = commit_fields(seeds[META], meta_fields(meta))
-    cells = [pack_cell(seeds[META], meta)]
+    cells = [squeeze(pack_cell(seeds[META], meta))]
     if content is not None:
         body, encoded = content
         fields.update(commit_fields(seeds[CONTENT], encoded))
-        cells.append(pack_cell(seeds[CONTENT], body))
-    return Draft(kind, time_ms, reason, fields, tuple(cells), keys, nonces)
+        cells.append(squeeze(pack_cell(seeds[CONTENT], body)))
+    return Draft(kind, time_ms, reason, fields, cells, keys_from(chance[keys_at:nonces_at], range(classes)), nonces)
 
 
 def place_of(row: EventRow) -> bytes:
@@ -200,8 +209,10 @@ class Writer:
             leaf=leaf,
             header=pack(header),
         )
-        cells = [seal_cell(event.keys[cls], event.nonces[cls], cell, leaf, cls) for cls, cell in enumerate(event.cells)]
-        bundle = wrap_bundle(self.space_key, event.nonces[-1], dict(enumerate(event.keys)), leaf, place_of(bare))
+        cells = [
+            seal_squeezed(event.keys[cls], event.nonces[cls], cell, leaf, cls) for cls, cell in enumerate(event.cells)
+        ]
+        bundle = wrap_bundle(self.space_key, event.nonces[-1], event.keys, leaf, place_of(bare))
         content = cells[CONTENT] if len(cells) > 1 else None
         self._rows.append(SealedRow(**asdict(bare), bundle=bundle, meta=cells[META], content=content))
         self._heads[stream] = self._ledger.sealed_head(
@@ -298,7 +309,7 @@ class Ledger:
             seed, meta = unpack_meta(row.kind, open_cell(key, row.meta, row.leaf, META))
         except Corrupt as corrupt:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
-        return Opened(row, keys, seed, meta)
+        return Opened(row=row, keys=keys, meta_seed=seed, meta=meta)
 
     def content(self, opened: Opened) -> tuple[bytes, TurnContent]:
         """Return seed and content of a turn whose content the log does not call erased."""

@@ -16,6 +16,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from muniment.errors import Corrupt
 from muniment.events.identity import ConversationKey, TurnId
 from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, Transition, TurnMeta
@@ -37,7 +39,7 @@ class Steps(NamedTuple):
     taken: tuple[Step, ...]
 
 
-class ReadTurn(NamedTuple):
+class ReadTurn(Struct, frozen=True, kw_only=True, gc=False):
     """A turn read back: the folded record, the row it came from, and the seed of its content when that was read."""
 
     record: TurnRecord
@@ -241,7 +243,7 @@ class Transcript:
         record = TurnRecord(
             position=row.position, sequence=sequence, time_ms=row.time, phase=phase, meta=meta, content=content
         )
-        return ReadTurn(record, opened, seed)
+        return ReadTurn(record=record, opened=opened, content_seed=seed)
 
 
 def _no_words(_phase: Phase, _meta: TurnMeta) -> bool:

@@ -17,13 +17,14 @@ from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.sources import Occasion, describe, open_root
 from muniment.crypto.store import SPACES, StoreKeys
 from muniment.errors import StoreMissing
+from muniment.log.attest import Notary
 from muniment.log.port import Store
 from muniment.runtime.options import Options
 from muniment.runtime.space import Space
 
 LOG = "log.db"
 
-MakeStore = Callable[[Path], Store]
+MakeStore = Callable[[Path, bool], Store]  # where, and whether to make one that is not there
 
 
 class Home:
@@ -63,7 +64,10 @@ class Home:
 
     def _open(self, name: str, keys: SpaceKeys) -> Space:
         assert self.keys is not None, "spaces are opened with keys"
-        store = self._make_store(self.keys.space_directory(name) / LOG)
+        path = self.keys.space_directory(name) / LOG
+        # Keys without a log: a space whose making was cut short, unless a pin remembers that there was a log.
+        is_new = not path.exists() and Notary(keys, self._options.pin).pinned() is None
+        store = self._make_store(path, is_new)
         space = Space(store, keys, self._options)
         try:
             space.begin()
@@ -94,7 +98,7 @@ class Home:
         if not paths:
             raise StoreMissing(at=SPACES)
         for path in paths:
-            store = self._make_store(path)
+            store = self._make_store(path, False)
             try:
                 yield store
             finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import tempfile
 from pathlib import Path
@@ -57,7 +56,7 @@ def open(  # noqa: A001 - muniment.open() is what a newcomer types
     if is_new:
         _log.warning("a root key was made: %s. Back it up: without it the store cannot be read.", uri)
     options = replace(options, pin=options.pin or FilePin(found.pins))
-    return _entered(Home(directory, opened, SqliteStore, options), name, options)
+    return _entered(Home(directory, opened, _sqlite_store, options), name, options)
 
 
 def inspect(store: str | Path | None = None, *, options: Options = DEFAULTS) -> Runtime:
@@ -66,7 +65,7 @@ def inspect(store: str | Path | None = None, *, options: Options = DEFAULTS) -> 
     Nothing of the store is touched before an operation needs it; verification needs none at all.
     """
     directory = Path(store) if store is not None else settings().store
-    home = Home(directory, None, functools.partial(SqliteStore, mode=Mode.READ), options)
+    home = Home(directory, None, _read_store, options)
     return Runtime(Desk(home=home, opened=None, access=Access(), progress=options.progress))
 
 
@@ -86,7 +85,15 @@ def _in_memory(keys: str | RootKey | None, space: str | None, options: Options) 
     return runtime
 
 
-def _memory_store(_path: Path) -> MemoryStore:
+def _sqlite_store(path: Path, is_new: bool) -> SqliteStore:
+    return SqliteStore(path, mode=Mode.CREATE if is_new else Mode.WRITE)
+
+
+def _read_store(path: Path, _is_new: bool) -> SqliteStore:
+    return SqliteStore(path, mode=Mode.READ)
+
+
+def _memory_store(_path: Path, _is_new: bool) -> MemoryStore:
     return MemoryStore()
 
 

@@ -19,7 +19,7 @@ from typing import Any, NewType, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from muniment.events.binding import bind
+from muniment.events.binding import REQUEST_BYTES_MAX, UPLOAD_BYTES_MAX, bind
 from muniment.governance.access import Effect
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -85,7 +85,7 @@ def operation(effect: Effect, *, keyless: bool = False) -> Callable[[Method], Me
         def run(self: Group, *args: Any, **kwargs: Any) -> Any:
             self._gate.pass_through(effect, keyless=keyless)
             given = dict(zip(names, args, strict=False)) | kwargs
-            request = bind(given, _request(run))
+            request = bind(given, _request(run), _bytes_max(run))
             return method(self, **{name: getattr(request, name) for name in names})
 
         run.__operation__ = (effect, keyless)  # type: ignore[attr-defined]  # read by the catalogue alone
@@ -111,6 +111,13 @@ def _request(method: Callable[..., Any]) -> type[Struct]:
         kw_only=True,
         forbid_unknown_fields=True,
     )
+
+
+@functools.cache
+def _bytes_max(method: Callable[..., Any]) -> int:
+    """Return how large a request of an operation may be: one that brings a document along has room for it."""
+    brings = Upload in typing.get_type_hints(method).values()
+    return UPLOAD_BYTES_MAX if brings else REQUEST_BYTES_MAX
 
 
 def operations_of(group: type[Group]) -> Iterator[Operation]:

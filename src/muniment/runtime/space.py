@@ -13,12 +13,12 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from muniment.crypto.cell import SpaceKey, rewrap_bundle
+from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundle
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, MunimentError, RolledBack
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, Transition
 from muniment.log.attest import Notary, Signed
-from muniment.log.ledger import NONCE_BYTES, SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
+from muniment.log.ledger import SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
 from muniment.log.port import BundleRow, Reader, ScrubReport, Store
 from muniment.projections.transcript import Transcript
 from muniment.runtime.options import Options

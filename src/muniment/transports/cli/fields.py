@@ -29,7 +29,7 @@ from click.shell_completion import CompletionItem
 from msgspec import NODEFAULT, Struct
 
 from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded
-from muniment.events.binding import REQUEST_BYTES_MAX, bind, parse_json
+from muniment.events.binding import REQUEST_BYTES_MAX, UPLOAD_BYTES_MAX, bind, parse_json
 from muniment.runtime.operation import Upload
 from muniment.transports.cli.failure import Misfit
 
@@ -221,28 +221,28 @@ def _typed(field: Field, typed: Mapping[str, Any]) -> Any:
 
 def _json_of(kind: Any) -> Callable[[str], Any]:
     def read(path: str) -> Any:
-        return parse_json(_bytes_of(path), kind)
+        return parse_json(_bytes_of(path, REQUEST_BYTES_MAX), kind)
 
     return read
 
 
 def _text_of(path: str) -> str:
     try:
-        return _bytes_of(path).decode()
+        return _bytes_of(path, UPLOAD_BYTES_MAX).decode()
     except UnicodeDecodeError:
         raise InvalidInput(at="file", problem="not_text") from None
 
 
-def _bytes_of(path: str) -> bytes:
-    """Return what a file holds, or what comes in; never more than a request may hold."""
+def _bytes_of(path: str, bytes_max: int) -> bytes:
+    """Return what a file holds, or what comes in; never more than is allowed."""
     try:
         if path == STANDARD_INPUT:
-            data = sys.stdin.buffer.read(REQUEST_BYTES_MAX + 1)
+            data = sys.stdin.buffer.read(bytes_max + 1)
         else:
             with Path(path).open("rb") as file:
-                data = file.read(REQUEST_BYTES_MAX + 1)
+                data = file.read(bytes_max + 1)
     except (OSError, ValueError) as fault:
         raise FileUnavailable.because(fault, at="file") from None
-    if len(data) > REQUEST_BYTES_MAX:
-        raise LimitExceeded(at="file", problem="request_too_large", limit=REQUEST_BYTES_MAX)
+    if len(data) > bytes_max:
+        raise LimitExceeded(at="file", problem="request_too_large", limit=bytes_max)
     return data
