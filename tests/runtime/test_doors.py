@@ -27,6 +27,7 @@ from muniment.errors import (
 from muniment.events.identity import TurnId
 from muniment.events.records import Transition
 from muniment.evidence.pin import FilePin
+from muniment.evidence.tree import Frontier
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.log import ledger
@@ -199,11 +200,22 @@ def test_an_older_copy_put_back_opens_for_inspection_only(lasting: FileWorld) ->
 
 
 def test_a_log_that_was_taken_away_does_not_begin_anew(lasting: FileWorld) -> None:
-    """An empty database beside a pin is a rollback too, not a new space."""
+    """Keys and a pin without a log are no new space: somebody took the log, or it must be restored."""
     lasting.with_turns(1).close()
     for path in lasting.database.parent.glob("log.db*"):
         path.unlink()
-    lasting.reopened()
+    with pytest.raises(StoreMissing):
+        lasting.reopened()
+    assert not list(lasting.store.glob("spaces/*/log.db"))
+
+
+def test_a_log_that_was_emptied_does_not_begin_anew(lasting: FileWorld) -> None:
+    """An empty database beside a pin is a rollback to nothing."""
+    lasting.with_turns(1)
+    with lasting.edited() as raw:
+        for table in ("cells", "keyring", "nodes", "lookups", "checkpoints", "streams", "meta", "events"):
+            raw.execute(f"DELETE FROM {table}")  # noqa: S608 - words of this file
+        raw.execute("UPDATE frontier SET range = ?", (Frontier().to_bytes(),))
     health = lasting.runtime.system.health()
     assert (health.fault, health.events) == ("store.rolled_back", 0)
     with pytest.raises(RolledBack):

@@ -20,6 +20,7 @@ from muniment.events.records import LifecycleRequest, Transition
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access
 from muniment.kernel.sources import seeded_sources
+from muniment.log.connection import Mode
 from muniment.log.ledger import Writer
 from muniment.log.sqlite import SqliteStore
 from muniment.runtime.desk import Desk
@@ -34,6 +35,10 @@ from tests.worlds import PINS, STORE, World, key_of, root_key
 # --- faults of the disk -----------------------------------------------------------------------------------------------
 
 
+def _store_on(disk: Disk, path: Path, is_new: bool) -> SqliteStore:
+    return SqliteStore(path, mode=Mode.CREATE if is_new else Mode.WRITE, vfs=disk.name)
+
+
 @pytest.fixture
 def failing(tmp_path: Path) -> Iterator[tuple[Runtime, Disk]]:
     """Return a store on a disk that breaks when told to."""
@@ -41,7 +46,7 @@ def failing(tmp_path: Path) -> Iterator[tuple[Runtime, Disk]]:
     directory = tmp_path / STORE
     options = Options(sources=seeded_sources("failing"), pin=FilePin(tmp_path / PINS))
     keys = open_keys(directory, root_key(), options.sources, create=True)
-    home = Home(directory, keys, functools.partial(SqliteStore, vfs=disk.name), options)
+    home = Home(directory, keys, functools.partial(_store_on, disk), options)
     runtime = Runtime(Desk(home=home, opened=home.space("default", create=True), access=Access()))
     yield runtime, disk
     disk.broken.clear()
