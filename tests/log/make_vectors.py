@@ -31,21 +31,19 @@ def header_vector(
     labels: list[str],
     *,
     number: int | None = None,
-    kind: str = "turn.committed",
     columns: Vector | None = None,
     prev: bytes | None = None,
     reason: str | None = None,
     refs: dict[str, int] | None = None,
 ) -> Vector:
     """Describe a header: the columns of its row, what is stored beside them, and the exact bytes they stand for."""
-    row = {"position": 9, "stream": 4, "seq": 5, "turn_seq": None, "target_seq": None, "time": TIME_MS} | (
-        columns or {}
-    )
+    usual = {"position": 9, "stream": 4, "seq": 5, "turn_seq": None, "target_seq": None, "time": TIME_MS}
+    row = usual | {"kind": "turn.committed"} | (columns or {})
     digests = [digest_of(label) for label in labels]
     exact = jcs(
         {
             "fields": {label: b64(digest) for label, digest in zip(labels, digests, strict=True)},
-            "kind": kind,
+            "kind": row["kind"],
             "log": LOG,
             "pos": row["position"],
             "prev": None if prev is None else b64(prev),
@@ -61,7 +59,7 @@ def header_vector(
     return {
         "what": "header",
         "log": LOG,
-        "row": row | {"kind": kind, "leaf": leaf_of(exact).hex()},
+        "row": row | {"leaf": leaf_of(exact).hex()},
         "packed": msgpack([spelled, b"".join(digests), prev, reason, refs or {}]).hex(),
         "exact": exact.decode(),
         "fault": None,
@@ -70,7 +68,7 @@ def header_vector(
 
 
 PREV = made("previous leaf", 32)
-FIRST = {"position": 4, "stream": 4, "seq": 1}
+FIRST: Vector = {"position": 4, "stream": 4, "seq": 1}
 TURN = {"turn_seq": 3}
 
 
@@ -85,10 +83,10 @@ def header_vectors() -> dict[str, Vector]:
     tools = sorted([*usual_labels(2, source=True), "tools", "tools/0/summary", "host_ref/0", "host_ref/0/label"])
     return {
         "header_space_opened": header_vector(
-            ["name"], kind="space.opened", columns={"position": 0, "stream": 0, "seq": 1}
+            ["name"], columns={"kind": "space.opened", "position": 0, "stream": 0, "seq": 1}
         ),
         "header_conversation_opened": header_vector(
-            ["channel", "conversation"], kind="conversation.opened", columns=FIRST
+            ["channel", "conversation"], columns=FIRST | {"kind": "conversation.opened"}
         ),
         "header_turn_1": turn_header(1, source=False, number=0),
         "header_turn_2": turn_header(2, source=False, number=1),
@@ -98,21 +96,24 @@ def header_vectors() -> dict[str, Vector]:
         "header_turn_17": turn_header(17, source=False, number=None),
         "header_turn_tools": header_vector(tools, columns=TURN, prev=PREV, refs={"turn": 3}),
         "header_lifecycle_turn": header_vector(
-            ["request"], kind="turn.lifecycle", columns={"target_seq": 2}, prev=PREV, reason="mask", refs={"turn": 2}
+            ["request"], columns={"kind": "turn.lifecycle", "target_seq": 2}, prev=PREV, reason="mask", refs={"turn": 2}
         ),
         "header_lifecycle_through": header_vector(
             ["request"],
-            kind="turn.lifecycle",
-            columns={"target_seq": 0},
+            columns={"kind": "turn.lifecycle", "target_seq": 0},
             prev=PREV,
             reason="delete_raw",
             refs={"through": 300},
         ),
-        "header_key_rotated": header_vector(["version"], kind="key.rotated", prev=PREV, reason="requested"),
-        "header_export_issued": header_vector(
-            ["export"], kind="export.issued", prev=PREV, refs={"stream": 1, "through": 70_000}
+        "header_key_rotated": header_vector(
+            ["version"], columns={"kind": "key.rotated"}, prev=PREV, reason="requested"
         ),
-        "header_no_fields": header_vector([], kind="export.issued", prev=PREV, refs={"stream": 1, "through": 2}),
+        "header_export_issued": header_vector(
+            ["export"], columns={"kind": "export.issued"}, prev=PREV, refs={"stream": 1, "through": 70_000}
+        ),
+        "header_no_fields": header_vector(
+            [], columns={"kind": "export.issued"}, prev=PREV, refs={"stream": 1, "through": 2}
+        ),
     }
 
 
