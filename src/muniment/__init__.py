@@ -9,20 +9,73 @@ from importlib import import_module
 TYPE_CHECKING = False  # spelt like typing's, which would cost more than all the rest of this module
 if TYPE_CHECKING:
     from muniment.errors import Kind, MunimentError
+    from muniment.events.identity import ConversationKey
+    from muniment.events.message import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolCallResponsePart
+    from muniment.events.records import Transition
+    from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn
+    from muniment.evidence.pin import FilePin
+    from muniment.governance.access import Access, Effect
+    from muniment.governance.limits import Limits
+    from muniment.governance.views import View
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
+    from muniment.runtime.options import Options
     from muniment.runtime.runtime import Runtime
     from muniment.version import __version__
 
 # Public name -> the module that defines it. schemas/api.txt is generated from this table.
 _HOMES = {
+    "Access": "muniment.governance.access",
+    "Attribution": "muniment.events.turn",
+    "ConversationKey": "muniment.events.identity",
+    "Effect": "muniment.governance.access",
+    "FilePin": "muniment.evidence.pin",
+    "HostReference": "muniment.events.turn",
     "Kind": "muniment.errors",
+    "Limits": "muniment.governance.limits",
+    "Message": "muniment.events.message",
     "MunimentError": "muniment.errors",
+    "Options": "muniment.runtime.options",
+    "ReasoningPart": "muniment.events.message",
+    "Role": "muniment.events.message",
     "Runtime": "muniment.runtime.runtime",
+    "Source": "muniment.events.turn",
+    "TextPart": "muniment.events.message",
+    "ToolCallPart": "muniment.events.message",
+    "ToolCallResponsePart": "muniment.events.message",
+    "ToolObservation": "muniment.events.turn",
+    "Transition": "muniment.events.records",
+    "Turn": "muniment.events.turn",
+    "View": "muniment.governance.views",
     "__version__": "muniment.version",
     "open": "muniment.runtime.open",
 }
 
-__all__ = ["Kind", "MunimentError", "Runtime", "__version__", "open"]
+__all__ = [
+    "Access",
+    "Attribution",
+    "ConversationKey",
+    "Effect",
+    "FilePin",
+    "HostReference",
+    "Kind",
+    "Limits",
+    "Message",
+    "MunimentError",
+    "Options",
+    "ReasoningPart",
+    "Role",
+    "Runtime",
+    "Source",
+    "TextPart",
+    "ToolCallPart",
+    "ToolCallResponsePart",
+    "ToolObservation",
+    "Transition",
+    "Turn",
+    "View",
+    "__version__",
+    "open",
+]
 
 
 def __getattr__(name: str) -> object:
