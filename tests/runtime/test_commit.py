@@ -327,6 +327,12 @@ BAD: dict[str, tuple[Turn, type[Exception]]] = {
         replace(plain_turn(1), host_refs=[HostReference(host="h", type="t", id="i")] * 65),
         LimitExceeded,
     ),
+    "a name too large": (replace(plain_turn(1), candidates=["x" * 5 * 2**20]), LimitExceeded),
+    "a summary too large": (
+        replace(plain_turn(1), tools=[ToolObservation(id="o", tool="t", summary="x" * 5 * 2**20)]),
+        LimitExceeded,
+    ),
+    "a speaker too large": (replace(plain_turn(1), actor=Attribution(agent_id="x" * 5 * 2**20)), LimitExceeded),
     "no conversation": (replace(plain_turn(1), conversation=None), InvalidInput),
 }
 

@@ -217,6 +217,17 @@ def test_who_received_an_export_and_what_for_is_kept_in_the_log(world: World) ->
     assert "the court" not in exported(world)
 
 
+@pytest.mark.parametrize("text", ["", " a", "a\nb", "x" * 513])
+def test_who_received_an_export_is_named_in_canonical_text(world: World, text: str) -> None:
+    world.with_turns(1)
+    events = world.runtime.spaces.usage().events
+    for recipient, purpose, at in ((text, None, "recipient"), (None, text, "purpose")):
+        with pytest.raises(InvalidInput) as refused:
+            world.runtime.evidence.export(key_of(), View.EXPORT, certified=True, recipient=recipient, purpose=purpose)
+        assert refused.value.at == at
+    assert world.runtime.spaces.usage().events == events
+
+
 def test_errors_of_evidence_never_hold_a_name(world: World) -> None:
     for attempt in (
         lambda: world.runtime.evidence.export(key_of("canary")),

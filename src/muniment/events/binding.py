@@ -89,10 +89,7 @@ def bind(value: object, into: type[Value], bytes_max: int = REQUEST_BYTES_MAX) -
 
 def _learned(known: dict[Any, Made], into: Any, make: Callable[[Any], Made]) -> Made:
     with _learning:
-        decoder = known.get(into)
-        if decoder is None:
-            decoder = known[into] = make(into)
-        return decoder
+        return known.get(into) or known.setdefault(into, make(into))
 
 
 def deterministic(value: object) -> bytes:

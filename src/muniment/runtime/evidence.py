@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, InvalidInput, LimitExceeded
+from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, LimitExceeded
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind, ExportGrant, ExportIssued, TurnMeta
 from muniment.evidence import verifier
@@ -164,6 +164,9 @@ class Evidence(Group):
         space = self._desk.space
         self._desk.access.require_view(view)
         self._desk.check_key(conversation)
+        for at, text in (("recipient", recipient), ("purpose", purpose)):
+            if text is not None:
+                check_name(text, at=at)
         issued = (
             self._certify(conversation, ExportGrant(view=view, recipient=recipient, purpose=purpose))
             if certified
@@ -200,8 +203,6 @@ class Evidence(Group):
             report = verifier.verify_bundle(verifier.read_lines(io.BytesIO(bundle.encode())), vkey)
         except Refused as refused:
             raise EvidenceRefused(at=refused.at or None, problem=refused.code) from None
-        except UnicodeEncodeError:
-            raise InvalidInput(at="bundle", problem="lone_surrogate") from None
         return Verified(
             origin=report.origin,
             size=report.size,

@@ -286,7 +286,10 @@ class Committing:
             turn.turn, turn.subject, self.key.channel, self.key.conversation, turn.chat, turn.delivery, turn.source,
             turn.actor, turn.tools, turn.host_refs, turn.external, turn.candidates,
         )  # fmt: skip
-        return self._space.ledger.words_digest(deterministic((frame, messages)))
+        words, most = deterministic((frame, messages)), self._space.limits.turn_bytes_max
+        if len(words) > most:  # parts have limits of their own; this bounds whatever else a turn holds
+            raise LimitExceeded(at="turn", problem="too_large", limit=most, found=len(words))
+        return self._space.ledger.words_digest(words)
 
     def _drafted(self, kept: Kept) -> Draft:
         content = TurnContent(parts=kept.parts, digest=self._digest, summaries=kept.summaries, labels=kept.labels)
