@@ -45,10 +45,17 @@ from muniment.log.sqlite import SqliteStore
 LOG_FILE = "log.db"
 
 
-def space_keys(directory: Path, seed: str = "ledger") -> SpaceKeys:
-    """Make the keys of a space; the same seed gives the same keys."""
-    root = LocalRoot(b"root".ljust(32, b"."), SystemEntropy())
-    return SpaceKeys.create(directory, "home", root, seeded_sources(seed))
+ROOT = LocalRoot(b"root".ljust(32, b"."), SystemEntropy())
+
+
+def space_keys(directory: Path) -> SpaceKeys:
+    """Make the keys of a space, the same every time."""
+    return SpaceKeys.create(directory, "home", ROOT, seeded_sources("ledger"))
+
+
+def keys_again(directory: Path) -> SpaceKeys:
+    """Load the keys of a book that lies in this directory, as another process does."""
+    return SpaceKeys(directory / "space", ROOT, SystemEntropy())
 
 
 def turn_id(words: str) -> str:

@@ -27,7 +27,7 @@ from muniment.evidence.verifier import open_checkpoint
 from muniment.log.ledger import CHECKPOINT_EVENTS, CONTENT, META, SPACE_STREAM, Writer, is_rewrapped
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, SealedRow
 from muniment.log.sqlite import SqliteStore
-from tests.log.ledgers import BOOKS, Book, FileBook, memory_book, space_keys, sqlite_book
+from tests.log.ledgers import BOOKS, Book, FileBook, keys_again, memory_book, space_keys, sqlite_book
 from tests.log.worlds import Disk
 
 # --- plans ------------------------------------------------------------------------------------------------------------
@@ -114,11 +114,11 @@ def test_a_stream_that_is_not_open_is_not_appended_to(book: Book) -> None:
         assert book.ledger.head(reader, 7) is None
 
 
-def test_a_plan_wraps_by_the_newest_key_of_the_space(book: Book) -> None:
-    """Another process may have turned the key over since this one looked."""
+def test_a_plan_wraps_by_the_newest_key_of_the_space(book: Book, tmp_path: Path) -> None:
+    """Another process has turned the key over since this one looked."""
     book.with_turns(1)
     other = book.row(2)
-    new = book.keys.begin_rotation()
+    new = keys_again(tmp_path).begin_rotation()
     placed = book.say(1, "words")[0]
     bundles = [book.row(placed.position).bundle, other.bundle]
     assert [bundle is not None and is_rewrapped(bundle, new) for bundle in bundles] == [True, False]

@@ -170,6 +170,18 @@ def test_a_snapshot_sees_the_steps_of_its_own_time(book: Book) -> None:
             assert len(transcript.opened) == before
 
 
+def test_steps_end_at_the_head_that_was_asked_for(book: Book) -> None:
+    """A head may be older than the snapshot that it is used with."""
+    transcript = Transcript(book.ledger)
+    book.change(1, Transition.MASK, turn=1)
+    with book.ledger.reader() as reader:
+        older = transcript.head(reader, 1)
+    book.change(1, Transition.UNMASK, turn=1)
+    with book.ledger.reader() as reader:
+        assert transcript.steps(reader, older) == (Step(Transition.MASK, 1, 1),)
+        assert len(steps_of(transcript, reader)) == 2
+
+
 def test_an_older_snapshot_with_as_many_steps_reads_nothing_again(book: Book) -> None:
     transcript = Counting(book.ledger)
     book.change(1, Transition.MASK, turn=1)
@@ -400,6 +412,28 @@ def test_a_turn_that_leads_elsewhere_is_not_followed(file_book: FileBook, elsewh
         f"position {elsewhere}",
         "lookup",
     )
+
+
+def test_a_turn_of_another_conversation_is_not_taken_for_one_of_the_same_id(file_book: FileBook) -> None:
+    placed = file_book.say(5, "words 1 of talk")[0]
+    file_book.edited("UPDATE lookups SET position = ? WHERE position = 2", placed.position)
+    at = f"position {placed.position}"
+    assert refusal(file_book, lambda anew, reader: found_turn(anew, reader, "words 1 of talk")) == (at, "lookup")
+
+
+def test_turns_that_were_checked_are_not_checked_again(file_book: FileBook) -> None:
+    """A "no" costs a conversation once; what came since is checked by the next one."""
+    transcript = Transcript(file_book.ledger)
+    with file_book.ledger.reader() as reader:
+        assert found_turn(transcript, reader, "nothing like it") is None
+    file_book.edited("DELETE FROM lookups WHERE position = 2")
+    with file_book.ledger.reader() as reader:
+        assert found_turn(transcript, reader, "nothing like it") is None
+    placed = file_book.say(1, "more")[0]
+    file_book.edited("DELETE FROM lookups WHERE position = ?", placed.position)
+    with file_book.ledger.reader() as reader, pytest.raises(Corrupt) as refused:
+        found_turn(transcript, reader, "nothing like it")
+    assert refused.value.at == f"position {placed.position}"
 
 
 # --- listing ----------------------------------------------------------------------------------------------------------
