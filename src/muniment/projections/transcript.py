@@ -56,7 +56,7 @@ class Transcript:
         self._lock = threading.Lock()
         self._names: OrderedDict[int, ConversationOpened | AliasRecorded] = OrderedDict()
         self._names_checked = False
-        self._turns_checked: dict[int, int] = {}
+        self._turns_checked: OrderedDict[int, int] = OrderedDict()
 
     # --- finding ------------------------------------------------------------------------------------------------------
 
@@ -127,13 +127,18 @@ class Transcript:
                 self._names.popitem(last=False)
 
     def _check_turns(self, reader: Reader, head: StreamHead, key: ConversationKey) -> None:
-        for first in range(self._turns_checked.get(head.stream, 0) + 1, head.turns + 1, TURNS_BATCH):
+        with self._lock:
+            checked = self._turns_checked.get(head.stream, 0)
+        for first in range(checked + 1, head.turns + 1, TURNS_BATCH):
             last = min(head.turns, first + TURNS_BATCH - 1)
             for read in self.page(reader, head, first, last, _no_words):
                 found = reader.lookup(self.turn_digest(key, read.record.meta.delivery.turn))
                 if found is None or found.position != read.record.position:
                     raise Corrupt(at=f"position {read.record.position}", problem="lookup_missing")
-            self._turns_checked[head.stream] = last
+            with self._lock:
+                self._turns_checked[head.stream] = max(last, self._turns_checked.pop(head.stream, 0))
+                if len(self._turns_checked) > STREAMS_KEPT_MAX:
+                    self._turns_checked.popitem(last=False)
 
     def _check_names(self, reader: Reader) -> None:
         for row in self.conversations(reader, -1, None):
