@@ -124,26 +124,29 @@ def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
 def judge(view: View, phase: Phase, meta: TurnMeta, content: TurnContent | None) -> Judgement:
     """Decide what a view shows of a turn. Where the words are not at hand nothing of them is shown."""
     gone = withheld_by_phase(phase)
-    readable = gone is None and content is not None
+    words = content.parts if gone is None and content is not None else None
+    readable = words is not None
     whole: list[Reason | None] = []
     parts: list[list[Reason | None]] = []
-    answer = _answer(meta, content) if readable and content is not None else None
+    answer = _answer(meta, words) if words is not None else None
     for place, head in enumerate(meta.messages):
         reason = gone or withheld_by_authority(view, authority_of(head))
         inside: list[Reason | None] = []
-        if reason is None and readable and content is not None:
+        if reason is None and words is not None:
             policy = withheld_by_policy(view, head.role, place == answer)
-            inside = [policy[type(part)] for part in content.parts[place]]
+            inside = [policy[type(part)] for part in words[place]]
             reason = None if None in inside else Reason.VIEW_POLICY
         elif reason is None:
             reason = Reason.VIEW_POLICY
         whole.append(reason)
         parts.append(inside)
+    origin = view in SHOWS_ORIGIN
+    if not meta.host_refs:  # as most turns are
+        return Judgement(whole, parts, [], [], origin, origin and readable)
     references = [
         None if ref.visibility in SHOWS_REFERENCES[view] else Reason.HOST_REF_VISIBILITY for ref in meta.host_refs
     ]
     labels = [readable and ref.visibility in SHOWS_LABELS[view] for ref in meta.host_refs]
-    origin = view in SHOWS_ORIGIN
     return Judgement(whole, parts, references, labels, origin, origin and readable)
 
 
@@ -152,12 +155,12 @@ def authority_of(head: MessageHead) -> Authority:
     return head.authority or DEFAULT_AUTHORITY[head.role]
 
 
-def _answer(meta: TurnMeta, content: TurnContent) -> int | None:
+def _answer(meta: TurnMeta, words: list[list[Part]]) -> int | None:
     for place in range(len(meta.messages) - 1, -1, -1):
-        if meta.messages[place].role is Role.ASSISTANT and any(
-            not isinstance(part, ToolCallPart) and not is_blank(part) for part in content.parts[place]
-        ):
-            return place
+        if meta.messages[place].role is Role.ASSISTANT:
+            for part in words[place]:
+                if not isinstance(part, ToolCallPart) and not is_blank(part):
+                    return place
     return None
 
 
