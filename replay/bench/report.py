@@ -19,6 +19,7 @@ CAVEATS = (
     "A median stands before the lowest and the highest round (in parentheses).",
     "Contestants take turns round by round, in one process and on one file system.",
     "All of them are durable before they answer: SQLite, WAL, synchronous=FULL.",
+    "The studies of one growing conversation run with the modules of the peers frozen out of garbage collection.",
     "The floor and most peers neither encrypt nor keep evidence; those that encrypt use one key for everything.",
     "Rows that say `simulated` ran on a disk whose flushes were made slow; they show the group commit, not this disk.",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -93,6 +94,8 @@ def _measured(scene: Scene, order: Order) -> Iterator[Measured]:
     studies = [study for name in order.names for study in STUDIES.get(name, ())]
     if not studies:
         return
+    gc.collect()
+    gc.freeze()  # what the peers keep in memory is not walked again and again while ours is studied
     grown = Grown(scene)
     sizes = SIZES_QUICK if order.quick else (*SIZES, SIZE_LARGEST) if order.million else SIZES
     for size in sizes:
@@ -100,3 +103,4 @@ def _measured(scene: Scene, order: Order) -> Iterator[Measured]:
         for study in studies:
             yield from study(grown)
     grown.close()
+    gc.unfreeze()
