@@ -68,11 +68,11 @@ REFUSALS: list[tuple[Any, str | None, str]] = [
     ({**minimal(), "canary` - at `$.subject": 1}, "subject", "unknown_field"),  # words of our own tell nothing
     ({**minimal(), "delivery": CANARY}, "delivery", "unknown_word"),
     ({**minimal(), "delivery": "canary' - at `$.canary"}, "delivery", "unknown_word"),
-    ({"turn": "t", "messages": []}, None, "missing_field"),
+    ({"turn": "t", "messages": []}, "subject", "missing_field"),
     ({**minimal(), "turn": 5}, "turn", "wrong_type"),
     ({**minimal(), "source": {"canary": 1}}, "source", "unknown_field"),
     (with_message({"role": CANARY, "content": ""}), "messages[0].role", "unknown_word"),
-    (with_message({"role": "user"}), "messages[0]", "missing_field"),
+    (with_message({"role": "user"}), "messages[0].content", "missing_field"),
     (with_message({"role": "user", "content": 5}), "messages[0].content", "wrong_type"),
     (with_message({"role": "user", "content": [{"type": CANARY}]}), "messages[0].content[0].type", "unknown_word"),
     (

@@ -36,6 +36,7 @@ PROBLEMS: dict[str, str] = {
     "Integer value out of range": "integer_too_large",
 }
 
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
 _PATH = re.compile(r"\$(?:\.\w+|\[\d+\])+")
 
 _encoder = msgspec.msgpack.Encoder(order="deterministic")
@@ -104,7 +105,11 @@ def _refusal(error: msgspec.ValidationError, into: Any) -> InvalidInput:
     said = str(error)
     problem = next((word for begin, word in PROBLEMS.items() if said.startswith(begin)), "malformed")
     # What is quoted before the path may itself look like one, so only names of our own are believed to be one.
-    path = said.rpartition(" - at `")[2].removesuffix("`")
+    _, told, place = said.rpartition(" - at `")
+    path = place.removesuffix("`") if told else "$"
+    missing = _MISSING.match(said)
+    if missing is not None:
+        path = f"{path}.{missing[1]}"
     known = _PATH.fullmatch(path) and _field_names(into).issuperset(re.findall(r"\.(\w+)", path))
     return InvalidInput(at=path.removeprefix("$").removeprefix(".") if known else None, problem=problem)
 
