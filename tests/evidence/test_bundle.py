@@ -219,8 +219,16 @@ def test_the_command_does_not_call_an_uncertified_bundle_complete(
 def test_the_command_reports_what_a_receipt_proves(receipt_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify-receipt", str(receipt_file), "--key", LOG.signer.vkey]) == 0
     assert capsys.readouterr().out.startswith(f"VERIFIED  event {FIRST + 1} (turn.committed)")
-    assert main(["verify-receipt", str(receipt_file), "--key", LOG.signer.vkey, "--json"]) == 0
+    assert main(["verify-receipt", str(receipt_file), "--vkey", LOG.signer.vkey, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["disclosed"]["actor"] == "agent"
+
+
+def test_the_command_reads_a_bundle_from_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"".join(BUNDLE))))
+    assert main(["verify", "-", "--key", LOG.signer.vkey]) == 0
+    assert capsys.readouterr().out.startswith("VERIFIED")
 
 
 def test_the_command_refuses_a_forged_bundle(bundle_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,10 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from muniment.evidence.verifier import (
     LINE_BYTES_MAX,
@@ -29,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Check the file that the command line names and print what it proves."""
     asked = _parser().parse_args(arguments)
     try:
-        with Path(asked.file).open("rb") as file:
+        with _opened(asked.file) as file:
             if asked.command == "verify":
                 proved: BundleReport | ReceiptReport = verify_bundle(read_lines(file), asked.key)
             else:
@@ -46,13 +47,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _opened(file: str) -> AbstractContextManager[BinaryIO]:
+    return nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m muniment.evidence", description="Check evidence offline.")
     commands = parser.add_subparsers(dest="command", required=True)
     for name, told in (("verify", "check an export bundle"), ("verify-receipt", "check the receipt of one event")):
         command = commands.add_parser(name, help=told, description=told)
-        command.add_argument("file", help="the file to check")
-        command.add_argument("--key", required=True, help="the public key of the log: name+hash+base64")
+        command.add_argument("file", help="the file to check, or - for standard input")
+        command.add_argument(
+            "--key", "--vkey", required=True, metavar="VKEY", help="the public key of the log: name+hash+base64"
+        )
         command.add_argument("--json", action="store_true", help="report in JSON")
     return parser
 
