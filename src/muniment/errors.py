@@ -105,7 +105,7 @@ class AccessDenied(MunimentError):
 
 
 class NotConfirmed(MunimentError):
-    """The operation destroys content and was not confirmed; nothing was changed."""
+    """The operation may destroy content and was not confirmed; nothing was changed."""
 
     code = "request.not_confirmed"
     kind = Kind.DENIED

@@ -219,6 +219,14 @@ def test_a_document_that_cannot_be_written_is_a_missing_file(filled: Shell) -> N
     assert (ran.code, "file.unavailable" in ran.err, "at out" in ran.err) == (4, True, True)
 
 
+@pytest.mark.parametrize("place", ["no/such/place", "turns", "no\0path"])
+def test_an_export_that_has_nowhere_to_go_is_not_on_record(place: str, filled: Shell) -> None:
+    """The log says who received what, so it must not say it of a file that was never written."""
+    events = filled.must("spaces", "usage").out
+    assert filled.run("evidence", "export", *CONVERSATION, "--out", place).code == 4
+    assert filled.must("spaces", "usage").out == events
+
+
 def test_verification_needs_no_store(filled: Shell, tmp_path: Path) -> None:
     ran = filled.must("evidence", "export", *CONVERSATION)
     vkey = ran.err.split("vkey")[1].split()[0]

@@ -161,6 +161,39 @@ def test_a_page_that_nobody_reads_ends_quietly(filled: Shell) -> None:
     assert (process.returncode, said) == (141, b"")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is full is a file of Linux")
+@pytest.mark.parametrize(
+    "words", [("transcripts", "replay", *CONVERSATION), ("spaces", "usage", "--json"), ("guide", "errors"), ("--help",)]
+)
+def test_output_that_finds_no_room_is_a_refusal(words: tuple[str, ...], filled: Shell) -> None:
+    environment = os.environ | {"PYTHONPATH": SOURCE, "HOME": str(filled.directory), "MUNIMENT_STORE": "store"}
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "muniment", *words],
+            cwd=filled.directory,
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (done.returncode, b"file.unavailable" in done.stderr, b"at output" in done.stderr) == (4, True, True)
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 2), (">&-", 2), ("2>&-", 2), (">&- 2>&- <&-", 2)])
+def test_closed_streams_are_no_traceback(closed: str, code: int, shell: Shell) -> None:
+    environment = os.environ | {"PYTHONPATH": SOURCE, "HOME": str(shell.directory), "MUNIMENT_STORE": "store"}
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"$0" -m muniment transcripts commit - {closed}', sys.executable],
+        cwd=shell.directory,
+        env=environment,
+        input=b"",
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, b"Traceback" in done.stderr) == (code, False)
+
+
 def test_a_shell_can_learn_the_commands(shell: Shell) -> None:
     environment = os.environ | {"PYTHONPATH": SOURCE, "_MUNIMENT_COMPLETE": "bash_complete", "COMP_CWORD": "1"}
     done = subprocess.run(

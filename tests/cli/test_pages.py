@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
+from rich.console import Console
 
 from muniment.events.message import (
     BlobPart,
@@ -22,9 +23,10 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
+from muniment.transports.cli.guide import TOPICS, chapter
 from muniment.transports.cli.page import Mood, PlainPage, Said, on_one_line, printable
 from muniment.transports.cli.report import part_words, tell
-from muniment.transports.cli.rich_page import RichPage
+from muniment.transports.cli.rich_page import Leaf, RichPage
 from tests.cli.shell import Shell
 from tests.cli.test_commands import CONVERSATION
 
@@ -139,7 +141,8 @@ rows  none
     )
 
 
-def test_a_terminal_gets_the_same_words_in_a_table() -> None:
+def test_a_terminal_gets_the_same_words_in_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     told = _told(RichPage)
     for words in ("1,234,567", "2023-11-14 22:13:20Z", "╭", "inner"):
         assert words in told
@@ -173,6 +176,25 @@ def test_wide_tables_are_folded_and_those_with_many_columns_become_facts() -> No
     assert "\nf  word word" in out.getvalue()
     page.table(["empty"], [])
     assert out.getvalue().endswith("\nempty\n")
+
+
+def test_many_columns_that_a_window_has_no_room_for_become_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    out = io.StringIO()
+    page = RichPage(out)
+    page.table(list("abcdef"), [[Said("0123456789abcdef")] * 6] * 2, "rows")
+    assert "╭" not in out.getvalue()
+    assert out.getvalue().count("0123456789abcdef") == 12
+    page.table(list("abcdef"), [[Said("x")] * 6])
+    assert "╭" in out.getvalue()
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_page_of_the_guide_cuts_nothing_off_in_a_small_window(topic: str) -> None:
+    """A reader who sees half of the path of the root key looks in the wrong place."""
+    out = io.StringIO()
+    Console(file=out, width=60).print(Leaf(chapter(topic).text))
+    assert out.getvalue().count("…") == chapter(topic).text.count("…")
 
 
 def test_a_pipe_gets_no_colours_and_no_boxes_and_a_terminal_gets_both(filled: Shell) -> None:

@@ -138,9 +138,9 @@ class Lifecycle(Group):
         """Ask for a transition of one turn, or of all turns that a conversation has now.
 
         Appends one `turn.lifecycle` event with reason and requester when it changes anything. A repeat, and a request
-        that no turn matches, completes with `changed` false and appends nothing (BEHAVIOUR LC-05). `delete_raw`
-        destroys the words for ever and answers with a receipt; everything else of the turn stays (LC-07). Nothing is
-        refused because something was derived from the turn (LC-08).
+        that no turn matches, completes with `changed` false and appends nothing. `delete_raw` destroys the
+        words for ever and answers with a receipt; everything else of the turn stays. Nothing is refused because
+        something was derived from the turn.
         """
         self._desk.check_key(conversation)
         _check_text(reason, "reason")

@@ -14,11 +14,12 @@ from muniment.version import __version__
 
 
 class Capability(Struct, frozen=True, kw_only=True):
-    """An operation, what it may do, and whether the access in force allows it."""
+    """An operation, what it may do, whether the access in force allows it, and whether it needs the root key."""
 
     operation: str
     effect: Effect
     allowed: bool
+    needs_key: bool
     summary: str
 
 
@@ -69,7 +70,10 @@ class System(Group):
 
     @operation(Effect.READ, keyless=True)
     def capabilities(self) -> Capabilities:
-        """List every operation with its effect and whether the access in force allows it."""
+        """List every operation with its effect and whether the access in force allows it.
+
+        What needs the root key raises `key.unavailable` where a store was opened without it, allowed or not.
+        """
         access = self._desk.access
         return Capabilities(
             version=__version__,
@@ -77,7 +81,8 @@ class System(Group):
                 Capability(
                     operation=each.path,
                     effect=each.effect,
-                    allowed=each.effect in access.effects and (each.keyless or self._desk.opened is not None),
+                    allowed=each.effect in access.effects,
+                    needs_key=not each.keyless,
                     summary=each.summary,
                 )
                 for each in catalogue()

@@ -81,9 +81,9 @@ class Transcripts(Group):
 
         Appends `turn.committed`, and before it `conversation.opened` or `alias.recorded` when the conversation or its
         chat id is new, in one atomic step. Repeating a turn returns its first sequence with `committed` false; the same
-        turn id with any difference raises `transcript.turn_conflict` (BEHAVIOUR TR-16, TR-17). What is kept of a turn
-        follows from its delivery status; nothing left is a reason, not an error (TR-09 to TR-13). Raises
-        `request.limit_exceeded` for what is too large, `transcript.alias_conflict`, `access.denied` (AC-05).
+        turn id with any difference raises `transcript.turn_conflict`. What is kept of a turn follows from its delivery
+        status; nothing left is a reason, not an error. Raises `request.limit_exceeded` for what is too large,
+        `transcript.alias_conflict`, `access.denied`.
         """
         return Committing(self._desk, turn).run()
 
@@ -99,7 +99,7 @@ class Transcripts(Group):
 
         `limit` counts turns (0 counts as 1). What the view withholds is absent and reported as an item with its reason.
         A conversation that does not exist is an empty page. The cursor of a page leads to the next one as long as
-        conversation, view and access stay the same; any other use raises `cursor.invalid` (BEHAVIOUR PG-01 to PG-03).
+        conversation, view and access stay the same; any other use raises `cursor.invalid`.
         """
         space, limits = self._desk.space, self._desk.space.limits
         self._desk.access.require_view(view)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 from click.shell_completion import shell_complete
 
-from muniment.errors import MunimentError
+from muniment.errors import FileUnavailable, MunimentError
 from muniment.transports.cli.app import tree
 from muniment.transports.cli.door import Door
-from muniment.transports.cli.failure import INTERRUPTED, PIPE_CLOSED, misuse, tell_failure
+from muniment.transports.cli.failure import HINTS, INTERRUPTED, PIPE_CLOSED, misuse, tell_failure
 
 NAME = "muniment"
+OUTPUT_LOST = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+)  # told nobody, or only a part
 COMPLETION = "_MUNIMENT_COMPLETE"  # `eval "$(_MUNIMENT_COMPLETE=bash_source muniment)"` teaches a shell the commands
 
 
@@ -22,6 +27,7 @@ def main(arguments: Sequence[str] | None = None, door: Door | None = None) -> in
     """Run the command line and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     door = door or Door()
+    _open_what_was_closed()
     try:
         code = _run(given, door)
         sys.stdout.flush()
@@ -29,7 +35,20 @@ def main(arguments: Sequence[str] | None = None, door: Door | None = None) -> in
         # Nobody reads any more; what is still in the buffer goes nowhere, quietly.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+    except OSError as fault:
+        if fault.errno not in OUTPUT_LOST:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return tell_failure(FileUnavailable(at="output", problem="not_accessible"), as_json=False)
     return code
+
+
+def _open_what_was_closed() -> None:
+    """Give standard streams that the caller closed somewhere to lead, before a file of the store gets their number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - as long as the process lives
+            setattr(sys, name, stream)
 
 
 def _run(given: list[str], door: Door) -> int:
@@ -44,7 +63,7 @@ def _run(given: list[str], door: Door) -> int:
     except click.exceptions.Exit as wanted:
         return wanted.exit_code
     except MunimentError as error:
-        return tell_failure(error, as_json=door.as_json)
+        return tell_failure(error, as_json=door.as_json, hint=HINTS.get(error.problem or error.code, ""))
     except click.UsageError as usage:
         misused, hint = misuse(usage)
         return tell_failure(misused, as_json=door.as_json or "--json" in given, hint=hint)

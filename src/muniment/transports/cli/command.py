@@ -68,6 +68,8 @@ class Running:
         request = request_of(self._operation.request, self._fields, typed)
         if self._operation.effect is Effect.ERASE and not typed["yes"]:
             self._ask()
+        if typed.get("out") is not None:
+            _require_writable(Path(typed["out"]))
         with opened(self._door, self._operation) as runtime:
             report = perform(getattr(runtime, self._operation.group), self._operation, request)
         if isinstance(report, Document):
@@ -122,6 +124,20 @@ def _tell(report: Struct, page: Page) -> None:
     from muniment.transports.cli.report import tell  # noqa: PLC0415 - a machine needs no words
 
     tell(report, page)
+
+
+def _require_writable(path: Path) -> None:
+    """Raise for a place where no file can be written, before the log records that it was."""
+    try:
+        there = os.access(path, os.F_OK)
+        if path.is_dir():
+            raise IsADirectoryError
+        if not there and not path.parent.is_dir():
+            raise FileNotFoundError
+        if not os.access(path if there else path.parent, os.W_OK):
+            raise PermissionError
+    except (OSError, ValueError) as fault:
+        raise FileUnavailable.because(fault, at="out") from None
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -35,6 +35,11 @@ EXIT_CODES: dict[Kind, int] = {
     Kind.EXHAUSTED: 8,
 }
 INTERRUPTED, PIPE_CLOSED = 130, 141
+# problem of an error, or its code when it names none -> what a person may do about it on the command line
+HINTS: dict[str, str] = {
+    "nobody_to_ask": "--yes answers the question.",
+    "store.missing": "--store and --space say which one is meant. The first commit or import makes it.",
+}
 
 
 class Misfit(click.BadParameter):

@@ -88,9 +88,10 @@ def _tell_chapter(told: Chapter, door: Door) -> None:
         write_json(told)
     elif sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415 - nothing in a pipe pays for colours
-        from rich.markdown import Markdown  # noqa: PLC0415 - the same
 
-        Console(file=sys.stdout).print(Markdown(told.text))
+        from muniment.transports.cli.rich_page import Leaf  # noqa: PLC0415 - the same
+
+        Console(file=sys.stdout).print(Leaf(told.text))
     else:
         sys.stdout.buffer.write(told.text.encode())
         sys.stdout.buffer.flush()

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import IO
+from typing import IO, ClassVar
 
 from rich.box import ROUNDED
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Markdown, MarkdownElement, TableElement
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from muniment.transports.cli.page import Mood, Said, printable
+from muniment.transports.cli.page import FOLDED_COLUMNS_MAX, Mood, Said, printable
+
+BORDER_CHARS = 3  # of a column: its border, and a space on either side
 
 STYLES: dict[Mood, str] = {
     Mood.PLAIN: "",
@@ -52,7 +56,15 @@ class RichPage:
         self._console.print(grid)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Said]], title: str = "") -> None:
-        """Say rows of cells under the names of columns."""
+        """Say rows of cells under the names of columns; many columns that do not fit are told as facts."""
+        if len(columns) > FOLDED_COLUMNS_MAX and self._too_wide(columns, rows):
+            if title:
+                self._console.print(Text(title, style="italic"))
+            for number, row in enumerate(rows):
+                if number:
+                    self._console.print()
+                self.facts(list(zip(columns, row, strict=True)))
+            return
         table = Table(
             title=title or None, title_justify="left", header_style="bold cyan", border_style="dim", box=ROUNDED
         )
@@ -64,6 +76,31 @@ class RichPage:
             "\n" in said.text or len(said.text) > self._console.width // 3 for r in rows for said in r
         )
         self._console.print(table)
+
+    def _too_wide(self, columns: Sequence[str], rows: Sequence[Sequence[Said]]) -> bool:
+        """Tell whether a table would have to fold its cells."""
+        widths = [
+            max(cell_len(line) for text in (name, *(row[place].text for row in rows)) for line in text.split("\n"))
+            for place, name in enumerate(columns)
+        ]
+        return sum(widths) + BORDER_CHARS * len(widths) + 1 > self._console.width
+
+
+class Leaf(Markdown):
+    """A page of Markdown whose tables fold what is long, such as a path, and cut nothing."""
+
+    class Folding(TableElement):
+        """A table that cuts nothing."""
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            """Render the table with columns that fold."""
+            for table in super().__rich_console__(console, options):
+                if isinstance(table, Table):
+                    for column in table.columns:
+                        column.overflow = "fold"
+                yield table
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "table_open": Folding}
 
 
 def _text(said: Said) -> Text:
