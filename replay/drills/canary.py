@@ -207,7 +207,9 @@ def _disclosed(bundle: str) -> Iterator[bytes]:
     yield bundle.encode()
     for line in bundle.splitlines():
         for text in _texts(msgspec.json.decode(line)):
-            with contextlib.suppress(ValueError):  # most texts are no base64url, or decode to no JSON
+            with contextlib.suppress(
+                ValueError, msgspec.DecodeError
+            ):  # most texts are no base64url, or decode to no JSON
                 disclosure = unb64url(text)
                 yield disclosure
                 for inner in _texts(msgspec.json.decode(disclosure)):
