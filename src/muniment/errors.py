@@ -238,7 +238,7 @@ class StoreFull(MunimentError):
 
 
 class StoreReadOnly(MunimentError):
-    """The store can be read but not written."""
+    """The store cannot be written, and what was asked for needs that."""
 
     code = "store.read_only"
     kind = Kind.UNAVAILABLE

@@ -18,7 +18,7 @@ from muniment.runtime.operation import Document, Operation
 from muniment.transports.cli.app import ALIASES, BESIDE, tree
 from muniment.transports.cli.command import command_of
 from muniment.transports.cli.door import OPTIONS, SHARED
-from muniment.transports.cli.fields import fields_of, parameters_of, request_of
+from muniment.transports.cli.fields import WORDS, fields_of, parameters_of, request_of
 from tests.cli.shell import Shell
 
 NAMES = [each.path for each in catalogue()]
@@ -46,6 +46,11 @@ def test_the_help_of_a_command_is_the_docstring_and_names_every_field(operation:
         assert f"--{option}" in told
     assert ("--yes" in told) is (operation.effect is Effect.ERASE)
     assert ("--out" in told) is (operation.report is Document)
+
+
+def test_what_to_type_is_told_of_fields_that_there_are() -> None:
+    fields = {(each.name, each.required) for one in catalogue() for each in fields_of(one.request, SHARED)}
+    assert set(WORDS) <= fields
 
 
 @pytest.mark.parametrize("operation", catalogue(), ids=NAMES)

@@ -9,11 +9,14 @@ Which stores there are for a log (`sqlite`, `memory`) is decided in `runtime.ope
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from muniment.crypto.keyring import SpaceKeys
+from muniment.crypto.root import RootKey
 from muniment.crypto.sources import Occasion, describe, open_root
 from muniment.crypto.store import SPACES, StoreKeys
 from muniment.errors import StoreMissing
@@ -25,6 +28,19 @@ from muniment.runtime.space import Space
 LOG = "log.db"
 
 MakeStore = Callable[[Path, bool], Store]  # where, and whether to make one that is not there
+
+
+_log = logging.getLogger("muniment")
+
+
+@contextmanager
+def telling_of_new_key(keys: str | RootKey) -> Iterator[None]:
+    """Say that a key file was made, when what runs inside makes it; nobody else can keep it safe."""
+    path = Path(keys.removeprefix("file:")) if isinstance(keys, str) and keys.startswith("file:") else None
+    is_new = path is not None and not path.exists()
+    yield
+    if is_new:
+        _log.warning("a root key was made: %s. Back it up: without it the store cannot be read.", keys)
 
 
 class Home:
@@ -80,7 +96,8 @@ class Home:
         """Turn the root key of the store over to the one that a URI names; return how many spaces were wrapped anew."""
         assert self.keys is not None, "keys are turned over with keys"
         descriptor = describe(uri, self.sources.entropy)
-        new = open_root(uri, Occasion(entropy=self.sources.entropy, descriptor=descriptor, create=True))
+        with telling_of_new_key(uri):
+            new = open_root(uri, Occasion(entropy=self.sources.entropy, descriptor=descriptor, create=True))
         with self._lock:
             changed = self.keys.rotate_root(new, descriptor, self.sources.entropy)
             for space in self._spaces.values():

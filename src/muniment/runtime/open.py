@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import tempfile
 from pathlib import Path
 
@@ -19,14 +18,12 @@ from muniment.log.connection import Mode
 from muniment.log.memory import MemoryStore
 from muniment.log.sqlite import SqliteStore
 from muniment.runtime.desk import Desk
-from muniment.runtime.home import Home
+from muniment.runtime.home import Home, telling_of_new_key
 from muniment.runtime.options import DEFAULTS, Options
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import settings
 
 MEMORY = "memory:"
-
-_log = logging.getLogger("muniment")
 
 
 def open(  # noqa: A001 - muniment.open() is what a newcomer types
@@ -51,10 +48,8 @@ def open(  # noqa: A001 - muniment.open() is what a newcomer types
     name = SpaceName(space) if space is not None else found.space
     check_name(name, at="space")
     uri = keys if keys is not None else found.keys
-    is_new = isinstance(uri, str) and uri.startswith("file:") and not Path(uri.removeprefix("file:")).exists()
-    opened = open_keys(directory, uri, options.sources, create=options.create)
-    if is_new:
-        _log.warning("a root key was made: %s. Back it up: without it the store cannot be read.", uri)
+    with telling_of_new_key(uri):
+        opened = open_keys(directory, uri, options.sources, create=options.create)
     options = replace(options, pin=options.pin or FilePin(found.pins))
     return _entered(Home(directory, opened, _sqlite_store, options), name, options)
 

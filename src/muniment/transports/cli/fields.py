@@ -40,6 +40,23 @@ else:
 
 STANDARD_INPUT = "-"
 BY_PLACE = "_by_place"  # ends the name of the argument that stands for an option
+# name of a field, and whether it is required -> what to type, where the name alone does not say
+WORDS: dict[tuple[str, bool], str] = {
+    ("conversation", True): "Id of the conversation.",
+    ("turn", True): "Id of the turn.",
+    ("turn", False): "Id of the turn. Without it: all turns that the conversation has now.",
+    ("reason", True): "Why; goes on record.",
+    ("requester", True): "Who asks; goes on record.",
+    ("recipient", False): "Who receives it; goes on record.",
+    ("purpose", False): "What it is for; goes on record.",
+    ("limit", False): "How many on a page.",
+    ("cursor", False): "The next cursor of the page before.",
+    ("file", True): "Path of the file.",
+    ("subject", False): "Whose turns these are.",
+    ("root", False): "Where the new root key is, as in --keys.",
+    ("vkey", True): "Public key of the log, as checkpoint and export tell it.",
+    ("vkey", False): "Public key of the only log to audit.",
+}
 
 
 class Field(NamedTuple):
@@ -168,6 +185,8 @@ def _option(field: Field, *, by_place: bool) -> click.Option:
     words = "May be given by place." if by_place else "Required." if field.required else ""
     if field.read is not None:
         words = f"A file, or - for standard input. {words}".strip()
+    else:
+        words = f"{WORDS.get((field.name, field.required), '')} {words}".strip()
     if told is not None:
         words = f"{words} Default: {told}.".strip()
     return click.Option([flag, field.name], type=_type_of(field), metavar=_metavar(field), help=words or None)
