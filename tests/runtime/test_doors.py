@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 import muniment
 from muniment.errors import (
+    AccessDenied,
     CursorInvalid,
     InvalidInput,
     KeyUnavailable,
@@ -428,3 +429,19 @@ def test_a_reader_of_an_older_state_sees_that_state(world: World) -> None:
         assert [turn.phase for turn in world.replay().turns] == ["masked_archived", "masked"]
         assert len(space.transcript.steps(older, head)) == 1
     assert [turn.phase for turn in world.replay().turns] == ["masked_archived", "masked"]
+
+
+def test_a_restricted_runtime_neither_closes_the_store_nor_reads_files_of_the_machine(
+    world: World, tmp_path: Path
+) -> None:
+    """Who was handed fewer rights can end nothing for the others, and import takes the right to administer."""
+    runtime = world.with_turns(1).runtime
+    with runtime.restricted(Access(effects=frozenset({Effect.READ, Effect.APPEND}))) as window:
+        with pytest.raises(AccessDenied):
+            window.system.close()
+        with pytest.raises(AccessDenied):
+            window.spaces.import_(str(tmp_path / "absent.jsonl"))
+    assert runtime.system.health().sound
+    runtime.close()
+    with pytest.raises(StoreClosed):
+        window.system.health()

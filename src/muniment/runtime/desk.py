@@ -19,6 +19,7 @@ class Desk(Struct, frozen=True, kw_only=True):
     opened: Space | None
     access: Access
     progress: Progress = no_progress
+    window: bool = False  # made by narrowing another one, which keeps the store
 
     @property
     def inspected(self) -> Space:

@@ -37,11 +37,15 @@ class Runtime:
 
         Rights only shrink: no chain of restrictions gives back what one of them took.
         """
-        return Runtime(replace(self._desk, access=self._desk.access.narrowed(access)))
+        return Runtime(replace(self._desk, access=self._desk.access.narrowed(access), window=True))
 
     def close(self) -> None:
-        """Sign and pin the head, then close the store. A second call does nothing."""
-        self._desk.home.close()
+        """Sign and pin the head, then close the store. A second call does nothing.
+
+        The store is closed by the runtime that opened it. Closing one that `restricted` made leaves it open.
+        """
+        if not self._desk.window:
+            self._desk.home.close()
 
     def __enter__(self) -> Self:
         return self

@@ -72,8 +72,9 @@ class Spaces(Group):
         place in their conversation, so that a repeat adds nothing, also after an interruption, and a file that grew
         adds what is new. A line that is not understood is refused by its number and the others are kept; a turn whose
         earlier import said something else is reported and left as it was. `file` is a path on the machine that holds
-        the store. Raises `file.unavailable`.
+        the store, so that importing takes the right to administer as well. Raises `file.unavailable`.
         """
+        self._desk.access.require(Effect.ADMIN)
         check_name(channel, at="channel")
         check_name(subject, at="subject")
         return Importing(self._desk, Path(file), format, channel, subject).run()

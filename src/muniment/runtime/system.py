@@ -133,8 +133,8 @@ class System(Group):
             rotation_completed=rotating and space.fault is None,
         )
 
-    @operation(Effect.READ, keyless=True)
+    @operation(Effect.ADMIN, keyless=True)
     def close(self) -> Closed:
-        """Sign and pin the head, then close the store; every later operation raises `store.closed`."""
+        """Sign and pin the head, then close the store for everybody; every later operation raises `store.closed`."""
         self._desk.home.close()
         return Closed(closed=True)

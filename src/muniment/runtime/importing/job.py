@@ -105,7 +105,11 @@ class Importing:
         """Understand a line and queue the turns that are complete because of it, or refuse it."""
         try:
             spoken = self._parsed(line)
-            name = spoken.conversation if spoken.conversation is not None else f"{self._path.name}#{number}"
+            name = (
+                spoken.conversation
+                if spoken.conversation is not None
+                else f"{self._path.name.removesuffix('.gz')}#{number}"
+            )
             check_name(name, at="conversation_id")
             if spoken.whole:
                 turns = turns_of(name, spoken.messages, number, len(line), self._desk.space.limits)
