@@ -77,7 +77,7 @@ def _profiles(result: Result) -> Iterator[str]:
     yield "## What the profile shows"
     yield ""
     yield "Of each path whose figure is missed, the functions with the most time of their own. The profiler makes calls"
-    yield "dearer than they are; shares matter, not times. Waiting counts: what an append waits for the disk is in `execute`."
+    yield "dearer than they are; shares matter, not times. Waiting counts: the disk of an append is in `execute`."
     for what in missed:
         yield ""
         yield f"### {what}"
