@@ -144,6 +144,13 @@ class CursorInvalid(MunimentError):
     kind = Kind.INVALID
 
 
+class CursorStale(MunimentError):
+    """What the cursor leads through has changed, or the cursor has expired; begin again without it."""
+
+    code = "cursor.stale"
+    kind = Kind.CONFLICT
+
+
 # --- transcripts ----------------------------------------------------------------------------------------------------
 
 
@@ -159,6 +166,20 @@ class AliasConflict(MunimentError):
 
     code = "transcript.alias_conflict"
     kind = Kind.CONFLICT
+
+
+class UnknownConversation(MunimentError):
+    """The space has no conversation of this name."""
+
+    code = "transcript.unknown_conversation"
+    kind = Kind.MISSING
+
+
+class UnknownPlace(MunimentError):
+    """The conversation has no such turn."""
+
+    code = "transcript.unknown_place"
+    kind = Kind.MISSING
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------

@@ -165,7 +165,9 @@ CONVERSATION = ("order-LF-20418", "--channel", "web-chat")
 VALID: dict[str, tuple[str, ...]] = {
     "transcripts.commit": ("turns/1.json",),
     "transcripts.replay": (*CONVERSATION, "--view", "host_ui", "--limit", "2"),
-    "transcripts.conversations": ("--channel", "web-chat", "--limit", "5"),
+    "transcripts.timeline": (*CONVERSATION, "--at", "around", "--turn", "turn-3", "--view", "host_ui", "--limit", "2"),
+    "transcripts.activity": ("ranges.json", "--channel", "web-chat"),
+    "transcripts.conversations": ("--channel", "web-chat", "--lifecycle", "active_and_archived", "--limit", "5"),
     "lifecycle.request": (*CONVERSATION, "--transition", "mask", "--reason", "why", "--requester", "who"),
     "lifecycle.receipts": CONVERSATION,
     "evidence.checkpoint": (),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -222,31 +220,6 @@ def test_a_view_that_was_not_granted_is_denied(world: World) -> None:
         again.transcripts.replay(key_of(), View.RAW_OWNER)
     with pytest.raises(AccessDenied):
         again.transcripts.commit(plain_turn(2))
-
-
-# --- conversations ----------------------------------------------------------------------------------------------------
-
-
-def test_conversations_are_listed_page_by_page_in_the_order_of_their_opening(world: World) -> None:
-    """Counts of turns and messages stand beside the names."""
-    for number, name in enumerate("edcba", start=1):
-        world.with_turns(number, name)
-    world.runtime.transcripts.commit(replace(plain_turn(1), channel=Channel("mail")))
-    listing = world.runtime.transcripts.conversations
-    found = [listing(limit=2)]
-    while found[-1].next_cursor is not None:
-        found.append(listing(limit=2, cursor=found[-1].next_cursor))
-    entries = [entry for page in found for entry in page.conversations]
-    assert [(entry.conversation, entry.turns, entry.messages) for entry in entries[:5]] == [
-        ("e", 1, 2), ("d", 2, 4), ("c", 3, 6), ("b", 4, 8), ("a", 5, 10),
-    ]  # fmt: skip
-    assert all(left.opened_ms < right.opened_ms for left, right in pairwise(entries))
-    assert [page.has_more for page in found] == [True, True, False]
-    assert [entry.conversation for entry in listing(channel=Channel("mail")).conversations] == ["talk"]
-
-
-def test_a_space_without_conversations_lists_none(world: World) -> None:
-    assert world.runtime.transcripts.conversations().conversations == []
 
 
 # --- twins ------------------------------------------------------------------------------------------------------------

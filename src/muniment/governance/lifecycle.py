@@ -7,8 +7,10 @@ no-op, and so is every request about a turn whose content is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from heapq import merge
 from itertools import pairwise
 
 from msgspec import Struct
@@ -87,12 +89,21 @@ def runs(turns: int, steps: Iterable[Step]) -> list[Run]:
     """Fold steps over all turns 1..`turns` at once: the phases as runs, in order.
 
     Works on the borders that the steps draw, so that a conversation of a million turns with ten steps costs ten steps.
+    Steps of one turn, of which there may be many, are looked at for that turn alone.
     """
-    steps = list(steps)
-    borders = {1, turns + 1}
-    for step in steps:
-        borders.update(border for border in (step.first, step.last + 1) if 1 <= border <= turns)
-    edges = sorted(borders)
     if turns < 1:
         return []
-    return [Run(first=first, last=beyond - 1, phase=phase_of(first, steps)) for first, beyond in pairwise(edges)]
+    borders = {1, turns + 1}
+    wide: list[tuple[int, Step]] = []
+    narrow: defaultdict[int, list[tuple[int, Step]]] = defaultdict(list)
+    for place, step in enumerate(steps):
+        borders.update(border for border in (step.first, step.last + 1) if 1 <= border <= turns)
+        (narrow[step.first] if step.first == step.last else wide).append((place, step))
+    return [
+        Run(first=first, last=beyond - 1, phase=phase_of(first, _in_order(wide, narrow.get(first, []))))
+        for first, beyond in pairwise(sorted(borders))
+    ]
+
+
+def _in_order(*parts: list[tuple[int, Step]]) -> Iterator[Step]:
+    return (step for _, step in merge(*parts))

@@ -20,3 +20,4 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     page_turns_max: int = 500
     page_turns_default: int = 50
     report_items_max: int = 1000
+    activity_ranges_max: int = 1000

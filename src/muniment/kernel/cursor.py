@@ -1,44 +1,73 @@
-"""Cursors: opaque page marks that only their issuer can write.
+"""Cursors: opaque page marks that only their issuer can write, or read.
 
-Layout: `mc1.` and the unpadded base64url of `tag (16 bytes) ‖ canonical JSON`. The tag is HMAC-SHA-256, cut to 16
-bytes, under a key of the space, over the purpose, the binding and the payload. The binding is whatever the page
-depends on (conversation, view, access); it is not in the cursor, the caller brings it again, and a cursor made for
-anything else fails. The tag is checked before a single byte of the payload is parsed (BEHAVIOUR PG-03, PG-09).
+Layout: `mc1.` and the unpadded base64url of what the cipher makes of the mark: canonical JSON, filled up with zeros
+to a multiple of 32, so that its length tells little either. The cipher authenticates as well as it hides, and it works
+under a key of the space. What a page depends on (conversation, view, access, limit) is the binding: it is not in the
+cursor, the caller brings it again, and a cursor that was made for anything else does not open. Nothing of a cursor is
+believed, or even parsed, before it has opened (BEHAVIOUR PG-03, PG-04, PG-09; decision 0020).
+
+The cipher is handed over by the layer that owns ciphers.
 """
 
 from __future__ import annotations
 
-import hmac
+from typing import Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from muniment.errors import CursorInvalid
-from muniment.kernel.canonical import decode_plain, encode_plain
-from muniment.kernel.digest import b64url, keyed_digest, unb64url
+from muniment.kernel.canonical import encode_plain
+from muniment.kernel.digest import b64url, framed, unb64url
 
 PREFIX = "mc1."
 CURSOR_CHARS_MAX = 4096
-TAG_BYTES = 16
+FILL_BYTES = 32
+
+Mark = TypeVar("Mark", bound=Struct)
 
 
-def issue(key: bytes, purpose: str, binding: tuple[str, ...], payload: dict[str, int | str]) -> str:
-    """Return a cursor over the payload, bound to purpose and binding."""
-    body = encode_plain(payload)
-    return PREFIX + b64url(_tag(key, purpose, binding, body) + body)
+class Cipher(Protocol):
+    """Seals short texts, each in a context, the same text always to the same bytes."""
+
+    def seal(self, plaintext: bytes, context: bytes) -> bytes:
+        """Return the plaintext, hidden and bound to its context."""
+        ...
+
+    def open(self, sealed: bytes, context: bytes) -> bytes | None:
+        """Return the plaintext, or None for what was not sealed by this cipher in this context."""
+        ...
 
 
-def accept(key: bytes, purpose: str, binding: tuple[str, ...], cursor: str) -> dict[str, int | str]:
-    """Return the payload of a cursor that was issued for exactly this, or raise `CursorInvalid`."""
-    if len(cursor) > CURSOR_CHARS_MAX or not cursor.isascii() or not cursor.startswith(PREFIX):
-        raise CursorInvalid
-    try:
-        sealed = unb64url(cursor.removeprefix(PREFIX))
-    except ValueError:
-        raise CursorInvalid from None
-    tag, body = sealed[:TAG_BYTES], sealed[TAG_BYTES:]
-    if not hmac.compare_digest(tag, _tag(key, purpose, binding, body)):
-        raise CursorInvalid
-    payload: dict[str, int | str] = decode_plain(body)
-    return payload
+class Cursors:
+    """The cursors of one space."""
+
+    def __init__(self, cipher: Cipher) -> None:
+        self._cipher = cipher
+
+    def issue(self, purpose: str, binding: tuple[str, ...], mark: Struct) -> str:
+        """Return a cursor that carries a mark, bound to purpose and binding."""
+        body = encode_plain(mark)
+        body += bytes(-len(body) % FILL_BYTES)
+        cursor = PREFIX + b64url(self._cipher.seal(body, _context(purpose, binding)))
+        assert len(cursor) <= CURSOR_CHARS_MAX, "marks are small"
+        return cursor
+
+    def accept(self, purpose: str, binding: tuple[str, ...], cursor: str, mark: type[Mark]) -> Mark:
+        """Return the mark of a cursor that was issued for exactly this, or raise `CursorInvalid`."""
+        if len(cursor) > CURSOR_CHARS_MAX or not cursor.isascii() or not cursor.startswith(PREFIX):
+            raise CursorInvalid
+        try:
+            body = self._cipher.open(unb64url(cursor.removeprefix(PREFIX)), _context(purpose, binding))
+        except ValueError:
+            raise CursorInvalid from None
+        if body is None:
+            raise CursorInvalid
+        try:
+            return msgspec.json.decode(body.rstrip(b"\0"), type=mark)
+        except msgspec.DecodeError:
+            raise CursorInvalid from None  # of another release
 
 
-def _tag(key: bytes, purpose: str, binding: tuple[str, ...], body: bytes) -> bytes:
-    return keyed_digest(key, "cursor", purpose, str(len(binding)), *binding, body)[:TAG_BYTES]
+def _context(purpose: str, binding: tuple[str, ...]) -> bytes:
+    return framed("cursor", purpose, *binding)

@@ -14,12 +14,15 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundle
+from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, MunimentError, RolledBack
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, Transition
+from muniment.kernel.cursor import Cursors
 from muniment.log.attest import Notary, Signed
 from muniment.log.ledger import SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
 from muniment.log.port import BundleRow, Reader, ScrubReport, Store
+from muniment.projections.catalogue import Catalogue
 from muniment.projections.transcript import Transcript
 from muniment.runtime.options import Options
 
@@ -28,6 +31,7 @@ ErasePlan = Callable[[Writer], object]  # what is done in the transaction that t
 REWRAP_BATCH = 1000
 HEAL_BATCH = 500
 VKEY = "vkey"
+INCARNATION = "incarnation"  # a log that was never restored has none
 
 
 class Rotation(Struct, frozen=True, kw_only=True):
@@ -50,6 +54,8 @@ class Space:
         self.notary = Notary(keys, options.pin)
         self.ledger = Ledger(store, keys, options.sources.entropy, self.notary)
         self.transcript = Transcript(self.ledger)
+        self.catalogue = Catalogue(self.ledger, self.transcript)
+        self.cursors = Cursors(CursorKey(keys.index_key))
         self.fault: MunimentError | None = None
         self._rotating = threading.Lock()
 
@@ -73,6 +79,7 @@ class Space:
     def recover(self) -> int:
         """Attest the log, complete what was interrupted, destroy again what is erased; return how much came back."""
         self.fault = None
+        self.catalogue.drop()
         try:
             pinned = self.notary.pinned()
             with self.ledger.reader() as reader:
@@ -83,6 +90,14 @@ class Space:
         if len(self.keys.versions) > 1:
             self.rotate(RotationCause.REQUESTED)
         return self._heal()
+
+    def incarnation(self, reader: Reader) -> str:
+        """Return which life of the log this is; cursors are bound to it (BEHAVIOUR PG-08, decision 0021)."""
+        return (reader.meta(INCARNATION) or b"").decode()
+
+    def reincarnate(self, writer: Writer) -> None:
+        """Begin another life of the log: it was restored, and every cursor from before ends."""
+        writer.tx.put_meta(INCARNATION, self.sources.ids.new_id().encode())
 
     def require_sound(self) -> None:
         """Raise the fault that this space was opened with, if there is one."""
@@ -166,6 +181,7 @@ class Space:
         if returned:
 
             def plan(writer: Writer) -> None:
+                self.reincarnate(writer)
                 for position in returned:
                     row = writer.tx.sealed(position)
                     if row is not None:

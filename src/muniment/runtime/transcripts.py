@@ -1,10 +1,10 @@
-"""The noun group `transcripts`: commit what was delivered, replay it under a view, list conversations."""
+"""The noun group `transcripts`: commit what was delivered, replay it under a view, find one's way in it."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from muniment.errors import AliasConflict, Corrupt, CursorInvalid, InvalidInput, LimitExceeded, TurnConflict
+from muniment.errors import AliasConflict, Corrupt, CursorInvalid, TurnConflict
 from muniment.events.binding import deterministic
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.labels import content_fields
@@ -13,12 +13,16 @@ from muniment.events.turn import Turn
 from muniment.governance import admission
 from muniment.governance.access import Effect
 from muniment.governance.admission import Kept, Skip
+from muniment.governance.listing import LifecycleFilter
 from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut, needs_content
 from muniment.governance.views import View
-from muniment.kernel import cursor as cursors
 from muniment.log.ledger import CONTENT, Draft, Writer, draft
+from muniment.runtime.activity import Activity, Counting, Range
 from muniment.runtime.desk import Desk
+from muniment.runtime.listing import Conversations, Listing
 from muniment.runtime.operation import Group, operation
+from muniment.runtime.paging import binding, limit_of_replay
+from muniment.runtime.timeline import LATEST, Anchor, Request, Timeline, Walking
 
 ALREADY_COMMITTED = "turn_already_committed"
 ALREADY_ERASED = "turn_already_committed_and_erased"
@@ -48,26 +52,14 @@ class Slice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     next_cursor: str | None = None
 
 
-class ConversationEntry(Struct, frozen=True, kw_only=True):
-    """A conversation of the space, by its names."""
+class ReplayMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
+    """Where a page of a replay ended."""
 
-    channel: Channel
-    conversation: ConversationId
-    turns: int
-    messages: int
-    opened_ms: int
-
-
-class Conversations(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A page of conversations in the order in which they were opened."""
-
-    conversations: list[ConversationEntry]
-    has_more: bool
-    next_cursor: str | None = None
+    after: int
 
 
 class Transcripts(Group):
-    """Commit what was delivered, replay it under a view, list conversations."""
+    """Commit what was delivered, replay it under a view, list conversations, walk through them in time."""
 
     name = "transcripts"
 
@@ -101,19 +93,15 @@ class Transcripts(Group):
         A conversation that does not exist is an empty page. The cursor of a page leads to the next one as long as
         conversation, view and access stay the same; any other use raises `cursor.invalid`.
         """
-        space, limits = self._desk.space, self._desk.space.limits
+        space = self._desk.space
         self._desk.access.require_view(view)
         self._desk.check_key(conversation)
-        limit = _page(limit, limits.page_turns_max)
-        binding = (space.ledger.log, conversation.channel, conversation.conversation, view, self._desk.access.spelled())
-        after = 0
-        if cursor is not None:
-            after = int(cursors.accept(space.keys.index_key, "replay", binding, cursor)["after"])
+        limit = limit_of_replay(limit, space.limits.page_turns_max)
         with space.ledger.reader() as reader:
+            bound = binding(self._desk, reader, conversation.channel, conversation.conversation, view)
+            after = 0 if cursor is None else space.cursors.accept("replay", bound, cursor, ReplayMark).after
             stream = space.transcript.stream_of(reader, conversation)
             if stream is None:
-                if cursor is not None:
-                    raise CursorInvalid
                 return Slice(turns=[], items=[], audit=audit(view, [], []), has_more=False)
             head = space.transcript.head(reader, stream)
             if after > head.turns:
@@ -134,46 +122,63 @@ class Transcripts(Group):
             items=items,
             audit=audit(view, turns, items),
             has_more=more,
-            next_cursor=cursors.issue(space.keys.index_key, "replay", binding, {"after": last}) if more else None,
+            next_cursor=space.cursors.issue("replay", bound, ReplayMark(after=last)) if more else None,
         )
 
     @operation(Effect.READ)
-    def conversations(
-        self, channel: Channel | None = None, limit: int = 50, cursor: str | None = None
-    ) -> Conversations:
-        """List the conversations of the space in the order in which they were opened.
+    def timeline(
+        self,
+        conversation: ConversationKey,
+        anchor: Anchor = LATEST,
+        view: View = View.HOST_UI,
+        limit: int = 50,
+        lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE,
+        cursor: str | None = None,
+    ) -> Timeline:
+        """Show a conversation around a place in it: the latest turns, or those before, after or around one.
 
-        With `channel` only those of it; a page then may hold fewer than `limit` though more follow.
+        Turns come in the order of their sequence. Masked and erased ones are skipped, archived ones too unless
+        `lifecycle` asks for them. `limit` counts turns and is above 0. To go on, repeat the request with the cursor of
+        either direction: the run shows each turn of its first moment once, appends stay outside, a lifecycle change
+        raises `cursor.stale`. Raises `transcript.unknown_conversation`, `transcript.unknown_place`, and
+        `cursor.invalid` when anything in the request was changed (BEHAVIOUR CT-04 to CT-08, PG-05 to PG-07).
         """
-        space = self._desk.space
-        limit = _page(limit, space.limits.page_turns_max)
-        binding = (space.ledger.log, channel or "", self._desk.access.spelled())
-        after = -1
-        if cursor is not None:
-            after = int(cursors.accept(space.keys.index_key, "conversations", binding, cursor)["after"])
-        entries: list[ConversationEntry] = []
-        with space.ledger.reader() as reader:
-            rows = space.transcript.conversations(reader, after, limit + 1)
-            more = len(rows) > limit
-            for row in rows[:limit]:
-                names = space.transcript.names(row)
-                if channel in (None, names.channel):
-                    head = space.transcript.head(reader, row.stream)
-                    entries.append(
-                        ConversationEntry(
-                            channel=Channel(names.channel),
-                            conversation=ConversationId(names.conversation),
-                            turns=head.turns,
-                            messages=head.messages,
-                            opened_ms=row.time,
-                        )
-                    )
-        payload: dict[str, int | str] = {"after": rows[limit - 1].position} if more else {}
-        return Conversations(
-            conversations=entries,
-            has_more=more,
-            next_cursor=cursors.issue(space.keys.index_key, "conversations", binding, payload) if more else None,
-        )
+        request = Request(conversation=conversation, anchor=anchor, view=view, limit=limit, lifecycle=lifecycle)
+        return Walking(self._desk, request).run(cursor)
+
+    @operation(Effect.READ)
+    def activity(
+        self,
+        ranges: list[Range],
+        channel: Channel | None = None,
+        conversation: ConversationId | None = None,
+        lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE,
+    ) -> Activity:
+        """Count the turns that were observed in ranges of time, and name the first and the last of each.
+
+        `ranges` are half-open, in UTC milliseconds, sorted, and do not overlap; days and time zones are the host's
+        task. Without `channel` all of the space is counted; with `conversation` that one alone, of `channel` or the
+        default one. The observed time of a turn is that of its latest message. Masked and erased turns are not counted,
+        archived ones when `lifecycle` asks for them (BEHAVIOUR CT-15). Raises `transcript.unknown_conversation`.
+        """
+        return Counting(self._desk, channel, conversation, lifecycle).run(ranges)
+
+    @operation(Effect.READ)
+    def conversations(
+        self,
+        channel: Channel | None = None,
+        lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Conversations:
+        """List the conversations of the space, the most recently observed first.
+
+        Counts what `lifecycle` lists of each: active turns, or archived ones too; never masked or erased ones, and a
+        conversation of which nothing is left is not listed. `limit` counts conversations and is above 0. To go on,
+        repeat the request with the cursor; a change of what is listed raises `cursor.stale`, so that a run shows each
+        conversation once (BEHAVIOUR CT-01 to CT-03, PG-05 to PG-07).
+        """
+        return Listing(self._desk, channel, lifecycle, limit).run(cursor)
 
 
 class Committing:
@@ -324,11 +329,3 @@ class Committing:
             leaf=leaf,
             reason=reason,
         )
-
-
-def _page(limit: int, most: int) -> int:
-    if limit < 0:
-        raise InvalidInput(at="limit", problem="negative", found=limit)
-    if limit > most:
-        raise LimitExceeded(at="limit", problem="too_many", limit=most, found=limit)
-    return max(limit, 1)

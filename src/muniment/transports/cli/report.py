@@ -1,4 +1,4 @@
-"""Reports in words, by the shape of their structs; the pages of a conversation alone are told by hand.
+"""Reports in words, by the shape of their structs; what leads through conversations is told by hand.
 
 | in a report | on the page |
 |---|---|
@@ -24,6 +24,10 @@ from msgspec import UNSET, Struct
 from muniment.events.message import BlobPart, FilePart, Part, ReasoningPart, TextPart, ToolCallPart, UriPart
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason
+from muniment.runtime.activity import Activity
+from muniment.runtime.listing import ConversationEntry, Conversations
+from muniment.runtime.place import Place
+from muniment.runtime.timeline import Timeline
 from muniment.runtime.transcripts import Slice
 from muniment.transports.cli.page import Mood, Page, Said, on_one_line
 
@@ -126,17 +130,32 @@ def moment(ms: int) -> str:
 
 
 def _tell_slice(page_of_turns: Slice, page: Page) -> None:
-    for turn in page_of_turns.turns:
-        _tell_turn(turn, [item for item in page_of_turns.items if item.turn == turn.turn], page)
-    counts = page_of_turns.audit
+    _tell_turns(page_of_turns, page)
+    _tell_cursors([("next cursor", page_of_turns.next_cursor)], page)
+
+
+def _tell_timeline(timeline: Timeline, page: Page) -> None:
+    _tell_turns(timeline, page)
+    if timeline.anchor is not None:
+        place = timeline.anchor
+        page.line(Said(f"laid against {place.sequence}"), Said(on_one_line(place.message or place.turn)))
+    _tell_cursors([("older cursor", timeline.older_cursor), ("newer cursor", timeline.newer_cursor)], page)
+
+
+def _tell_turns(shown: Slice | Timeline, page: Page) -> None:
+    for turn in shown.turns:
+        _tell_turn(turn, [item for item in shown.items if item.turn == turn.turn], page)
+    counts = shown.audit
     page.line(
         Said(f"view {counts.view}"),
         Said(f"turns {counts.turns_returned}"),
         Said(f"withheld: messages {counts.messages_redacted}, references {counts.host_refs_redacted}"),
         Said(", ".join(counts.reasons), Mood.FAINT),
     )
-    if page_of_turns.next_cursor is not None:
-        page.facts([("next cursor", Said(page_of_turns.next_cursor))])
+
+
+def _tell_cursors(cursors: list[tuple[str, str | None]], page: Page) -> None:
+    page.facts([(name, Said(cursor)) for name, cursor in cursors if cursor is not None])
 
 
 def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: Page) -> None:
@@ -203,4 +222,45 @@ def _json(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-BY_HAND: dict[type[Struct], Callable[[Any, Page], None]] = {Slice: _tell_slice}
+# --- finding one's way ------------------------------------------------------------------------------------------------
+
+
+def _tell_conversations(listing: Conversations, page: Page) -> None:
+    """Say what is there in one table; digests are for machines."""
+    names = [name for name in ConversationEntry.__struct_fields__ if name != "digest"]
+    rows = [[_on_one_line(said(name, getattr(one, name))) for name in names] for one in listing.conversations]
+    if rows:
+        page.table([label(name) for name in names], rows, "conversations")
+    else:
+        page.line(Said("no conversations", Mood.FAINT))
+    _tell_cursors([("next cursor", listing.next_cursor)], page)
+
+
+def _tell_activity(activity: Activity, page: Page) -> None:
+    rows = [
+        [
+            Said(moment(each.from_ms)),
+            Said(moment(each.until_ms)),
+            Said(f"{each.turns:,}"),
+            *[Said("" if place is None else place_words(place)) for place in (each.first, each.last)],
+        ]
+        for each in activity.ranges
+    ]
+    page.table(["from", "until", "turns", "first", "last"], rows, "activity")
+
+
+def place_words(place: Place) -> str:
+    """Return a place as words: conversation, sequence, time."""
+    return f"{on_one_line(place.conversation.conversation)} {place.sequence} {moment(place.observed_ms)}"
+
+
+def _on_one_line(words: Said) -> Said:
+    return Said(on_one_line(words.text), words.mood)
+
+
+BY_HAND: dict[type[Struct], Callable[[Any, Page], None]] = {
+    Activity: _tell_activity,
+    Conversations: _tell_conversations,
+    Slice: _tell_slice,
+    Timeline: _tell_timeline,
+}

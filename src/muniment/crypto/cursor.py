@@ -1,0 +1,40 @@
+"""The cipher of cursors: AES-256-SIV (RFC 5297) under a key that is derived from the index key of the space.
+
+A cursor goes to the host and comes back. SIV needs no nonce: a page that is read twice gives the same cursor, and
+reading draws nothing from the source of chance that later writes draw from (decision 0020). Whoever does not hold the
+key learns of two cursors whether they are the same, and nothing else.
+"""
+
+from __future__ import annotations
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+from muniment.crypto.root import derive
+from muniment.crypto.secret import Secret
+
+SIV_KEY_BYTES = 64
+PURPOSE = b"muniment/v1/cursor"
+
+
+class CursorKey(Secret):
+    """Hides cursors and knows its own again."""
+
+    __slots__ = ("_aead",)
+
+    def __init__(self, index_key: bytes) -> None:
+        self._aead = AESSIV(derive(index_key, PURPOSE, SIV_KEY_BYTES))
+
+    def _label(self) -> str:
+        return "of a space"
+
+    def seal(self, plaintext: bytes, context: bytes) -> bytes:
+        """Return the plaintext, hidden and bound to its context; never empty, neither of them."""
+        return self._aead.encrypt(plaintext, [context])
+
+    def open(self, sealed: bytes, context: bytes) -> bytes | None:
+        """Return the plaintext, or None for what this key did not seal in this context."""
+        try:
+            return self._aead.decrypt(sealed, [context])
+        except InvalidTag:
+            return None

@@ -1,0 +1,315 @@
+"""A conversation around a place in it, page by page in both directions (BEHAVIOUR CT-04 to CT-08).
+
+| anchor | the page |
+|---|---|
+| latest | the last turns |
+| before, after | the turns that stand next to the place, without it |
+| around | half of the limit (rounded down) before the place, then the place itself and what follows |
+| first_in_range | from the first turn that was observed in a half-open range of time, on |
+
+Only listed turns count (`governance.listing`), and they always come in the order of their sequence. A place is named by
+turn, message, sequence or position; when it is named by several, they must be the same place. A place whose turn is not
+listed is a gap between turns and as good as any other place.
+
+A page has a cursor for each direction in which there is more. It is bound to the whole request, so that the request
+that follows is the same one with the cursor. The turns of a run are those of its first page: what is committed
+meanwhile is not in it; a lifecycle change makes its cursors stale.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta, Struct
+
+from muniment.errors import CursorInvalid, InvalidInput, UnknownConversation, UnknownPlace
+from muniment.events.identity import ConversationKey, Sequence, TurnId, message_id
+from muniment.events.records import TurnMeta
+from muniment.governance.lifecycle import Phase, Run, runs
+from muniment.governance.listing import LifecycleFilter, before, listed, onward
+from muniment.governance.paging import Term, check_term, check_unchanged, term
+from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut, needs_content
+from muniment.governance.views import View
+from muniment.kernel.canonical import encode_plain
+from muniment.log.port import Reader, StreamHead
+from muniment.projections.listing import Listing
+from muniment.runtime.desk import Desk
+from muniment.runtime.paging import binding, limit_of_query, short_leaf
+from muniment.runtime.place import Moment, Place, place_of, turn_at
+
+
+class At(StrEnum):
+    """What a page of a timeline is laid against."""
+
+    LATEST = "latest"
+    BEFORE = "before"
+    AFTER = "after"
+    AROUND = "around"
+    FIRST_IN_RANGE = "first_in_range"
+
+
+class Anchor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a page is laid against: a place by any of its names, or a half-open range of UTC milliseconds."""
+
+    at: At = At.LATEST
+    turn: TurnId | None = None
+    message: str | None = None
+    sequence: Sequence | None = None
+    position: Annotated[int, Meta(ge=0)] | None = None
+    from_ms: Moment | None = None
+    until_ms: Moment | None = None
+
+    def check(self) -> None:
+        """Refuse an anchor that lacks what its kind takes, or has what it does not take."""
+        given = {name for name in PLACE_NAMES + RANGE_NAMES if getattr(self, name) is not None}
+        taken = TAKES[self.at]
+        for name in sorted(given - set(taken)):
+            raise InvalidInput(at=f"anchor.{name}", problem="not_taken")
+        if taken == PLACE_NAMES and not given:
+            raise InvalidInput(at="anchor", problem="missing_place")
+        if taken == RANGE_NAMES:
+            for name in sorted(set(taken) - given):
+                raise InvalidInput(at=f"anchor.{name}", problem="missing_field")
+            if (self.until_ms or 0) < (self.from_ms or 0):
+                raise InvalidInput(at="anchor.until_ms", problem="reversed")
+
+
+PLACE_NAMES = ("turn", "message", "sequence", "position")
+RANGE_NAMES = ("from_ms", "until_ms")
+
+TAKES: dict[At, tuple[str, ...]] = {
+    At.LATEST: (),
+    At.BEFORE: PLACE_NAMES,
+    At.AFTER: PLACE_NAMES,
+    At.AROUND: PLACE_NAMES,
+    At.FIRST_IN_RANGE: RANGE_NAMES,
+}
+
+LATEST = Anchor()
+
+
+class Timeline(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A page of a timeline: listed turns as a view shows them, in the order of their sequence.
+
+    `anchor` is the place that the page was laid against. `revision` counts the events of the conversation, `digest` is
+    the leaf of the newest one, in hexadecimal.
+    """
+
+    conversation: ConversationKey
+    turns: list[SliceTurn]
+    items: list[RedactionItem]
+    audit: SliceAudit
+    has_older: bool
+    has_newer: bool
+    revision: int
+    digest: str
+    older_cursor: str | None = None
+    newer_cursor: str | None = None
+    anchor: Place | None = None
+
+
+class Snapshot(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
+    """The conversation that a run leads through: its turns, the changes made to it, and its head at the first page."""
+
+    turns: int
+    changes: int
+    revision: int
+    leaf: str
+
+
+class TimelineMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
+    """Where a run goes on: to the turns before `edge`, or (newer) to those from it on."""
+
+    newer: bool
+    edge: int
+    snapshot: Snapshot
+    term: Term
+
+
+class Laid(NamedTuple):
+    """Where a page lies: its turns, the gap where it would be had it any, and the place it was laid against."""
+
+    spans: list[Run]
+    gap: int
+    place: Place | None = None
+
+    @property
+    def low(self) -> int:
+        """Where the page begins."""
+        return self.spans[0].first if self.spans else self.gap
+
+    @property
+    def high(self) -> int:
+        """Where what follows the page begins."""
+        return self.spans[-1].last + 1 if self.spans else self.gap
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What was asked for, but the cursor."""
+
+    conversation: ConversationKey
+    anchor: Anchor
+    view: View
+    limit: int
+    lifecycle: LifecycleFilter
+
+    def spelled(self) -> str:
+        """Return the request as text that is equal for equal requests alone; cursors are bound to it."""
+        key = (self.conversation.channel, self.conversation.conversation)
+        return encode_plain((key, self.anchor, self.view, self.limit, self.lifecycle)).decode()
+
+
+class Walking:
+    """One page of a timeline on its way."""
+
+    def __init__(self, desk: Desk, request: Request) -> None:
+        desk.access.require_view(request.view)
+        desk.check_key(request.conversation)
+        limit_of_query(request.limit, desk.space.limits.page_turns_max)
+        request.anchor.check()
+        self._desk = desk
+        self._space = desk.space
+        self._request = request
+        self._now_ms = self._space.sources.clock.now_ms()
+
+    def run(self, cursor: str | None) -> Timeline:
+        """Return the page."""
+        if cursor is None and self._request.anchor.at is At.FIRST_IN_RANGE:
+            with self._space.catalogue.caught_up(self._desk.progress) as caught:
+                return self._first_page(caught.reader, caught.listing)
+        with self._space.ledger.reader() as reader:
+            return self._first_page(reader, None) if cursor is None else self._next_page(reader, cursor)
+
+    def _first_page(self, reader: Reader, listing: Listing | None) -> Timeline:
+        head = self._head(reader)
+        snapshot = Snapshot(turns=head.turns, changes=head.changes, revision=head.seq, leaf=short_leaf(head.leaf))
+        shown = self._shown(reader, head, snapshot)
+        if listing is None:
+            return self._page(reader, head, snapshot, shown, self._laid(reader, head, shown))
+        found = self._first_in_range(listing, head.stream)
+        if found is None:
+            return self._page(reader, head, snapshot, [], Laid([], gap=1))
+        place = place_of(self._request.conversation, head, turn_at(self._space.transcript, reader, head, found))
+        laid = Laid(onward(shown, found, self._request.limit), found, place)
+        return self._page(reader, head, snapshot, shown, laid)
+
+    def _next_page(self, reader: Reader, cursor: str) -> Timeline:
+        bound = self._bound(reader)
+        mark = self._space.cursors.accept("timeline", bound, cursor, TimelineMark)
+        check_term(mark.term, self._now_ms)
+        head, snapshot = self._head(reader), mark.snapshot
+        known = [short_leaf(row.leaf) for row in reader.in_stream(head.stream, snapshot.revision, snapshot.revision)]
+        if known != [snapshot.leaf]:
+            raise CursorInvalid
+        check_unchanged(snapshot.changes, head.changes)
+        shown = self._shown(reader, head, snapshot)
+        walk = onward if mark.newer else before
+        laid = Laid(walk(shown, mark.edge, self._request.limit), mark.edge)
+        return self._page(reader, head, snapshot, shown, laid)
+
+    def _head(self, reader: Reader) -> StreamHead:
+        stream = self._space.transcript.stream_of(reader, self._request.conversation)
+        if stream is None:
+            raise UnknownConversation(at="conversation")
+        return self._space.transcript.head(reader, stream)
+
+    def _shown(self, reader: Reader, head: StreamHead, snapshot: Snapshot) -> list[Run]:
+        phases = runs(snapshot.turns, self._space.transcript.steps(reader, head))
+        return listed(phases, self._request.lifecycle)
+
+    def _bound(self, reader: Reader) -> tuple[str, ...]:
+        return binding(self._desk, reader, self._request.spelled())
+
+    # --- laying a page ------------------------------------------------------------------------------------------------
+
+    def _laid(self, reader: Reader, head: StreamHead, shown: list[Run]) -> Laid:
+        at, limit = self._request.anchor.at, self._request.limit
+        if at is At.LATEST:
+            return Laid(before(shown, head.turns + 1, limit), head.turns + 1)
+        place = self._place(reader, head)
+        centre = place.sequence
+        if at is At.BEFORE:
+            return Laid(before(shown, centre, limit), centre, place)
+        if at is At.AFTER:
+            return Laid(onward(shown, centre + 1, limit), centre + 1, place)
+        older = limit // 2
+        return Laid(before(shown, centre, older) + onward(shown, centre, limit - older), centre, place)
+
+    def _first_in_range(self, listing: Listing, stream: int) -> int | None:
+        anchor = self._request.anchor
+        assert anchor.from_ms is not None, "was checked"
+        assert anchor.until_ms is not None, "was checked"
+        return listing.conversation(stream).first_between(self._request.lifecycle, anchor.from_ms, anchor.until_ms)
+
+    def _place(self, reader: Reader, head: StreamHead) -> Place:
+        """Return the one place that all given names lead to."""
+        anchor = self._request.anchor
+        found: dict[str, int | None] = {}
+        if anchor.turn is not None:
+            found["turn"] = self._sequence_of(reader, head, anchor.turn)
+        if anchor.message is not None:
+            turn, _, _ = anchor.message.rpartition("#")
+            found["message"] = self._sequence_of(reader, head, TurnId(turn))
+        if anchor.sequence is not None:
+            found["sequence"] = anchor.sequence if anchor.sequence <= head.turns else None
+        if anchor.position is not None:
+            row = reader.sealed(anchor.position)
+            found["position"] = row.turn_seq if row is not None and row.stream == head.stream else None
+        centre = next(iter(found.values()))
+        for name, sequence in found.items():
+            if sequence is None or sequence != centre:
+                raise UnknownPlace(at=f"anchor.{name}")
+        assert centre is not None, "it was just looked at"
+        read = turn_at(self._space.transcript, reader, head, centre)
+        message = None if anchor.message is None else _index_of(anchor.message, read.record.meta)
+        return place_of(self._request.conversation, head, read, message)
+
+    def _sequence_of(self, reader: Reader, head: StreamHead, turn: TurnId) -> int | None:
+        opened = self._space.transcript.turn(reader, head, self._request.conversation, turn)
+        return None if opened is None else opened.row.turn_seq
+
+    # --- showing it ---------------------------------------------------------------------------------------------------
+
+    def _page(self, reader: Reader, head: StreamHead, snapshot: Snapshot, shown: list[Run], laid: Laid) -> Timeline:
+        turns: list[SliceTurn] = []
+        items: list[RedactionItem] = []
+        for span in laid.spans:
+            for read in self._space.transcript.page(reader, head, span.first, span.last, self._needed):
+                turn, withheld = cut(read.record, self._request.view)
+                turns.append(turn)
+                items += withheld
+        marks = {
+            newer: TimelineMark(newer=newer, edge=edge, snapshot=snapshot, term=term(self._now_ms))
+            for newer, edge, more in [
+                (False, laid.low, before(shown, laid.low, 1)),
+                (True, laid.high, onward(shown, laid.high, 1)),
+            ]
+            if more
+        }
+        bound = self._bound(reader)
+        cursors = {newer: self._space.cursors.issue("timeline", bound, mark) for newer, mark in marks.items()}
+        return Timeline(
+            conversation=self._request.conversation,
+            turns=turns,
+            items=items,
+            audit=audit(self._request.view, turns, items),
+            has_older=False in cursors,
+            has_newer=True in cursors,
+            revision=head.seq,
+            digest=head.leaf.hex(),
+            older_cursor=cursors.get(False),
+            newer_cursor=cursors.get(True),
+            anchor=laid.place,
+        )
+
+    def _needed(self, phase: Phase, meta: TurnMeta) -> bool:
+        return needs_content(self._request.view, phase, meta)
+
+
+def _index_of(message: str, meta: TurnMeta) -> int:
+    """Return the place of a message in its turn by its id."""
+    for index in range(len(meta.messages)):
+        if message_id(TurnId(meta.delivery.turn), index) == message:
+            return index
+    raise UnknownPlace(at="anchor.message")
