@@ -15,7 +15,11 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CTR
+from cryptography.hazmat.primitives.cmac import CMAC
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
@@ -188,6 +192,65 @@ def store_file(change: Vector | None = None, after: Vector | None = None) -> Vec
     }
 
 
+# --- cursors ----------------------------------------------------------------------------------------------------------
+
+
+def aes_siv(key: bytes, associated: bytes, plaintext: bytes) -> bytes:
+    """Seal a plaintext with one piece of associated data, as RFC 5297 says in its sections 2.3, 2.4 and 2.6."""
+
+    def cmac(data: bytes) -> bytes:
+        mac = CMAC(AES(key[: len(key) // 2]))
+        mac.update(data)
+        return mac.finalize()
+
+    def doubled(block: bytes) -> bytes:
+        value = int.from_bytes(block, "big") << 1
+        return (value & (2**128 - 1) ^ (0x87 if value >> 128 else 0)).to_bytes(16, "big")
+
+    def xor(one: bytes, other: bytes) -> bytes:
+        return bytes(left ^ right for left, right in zip(one, other, strict=True))
+
+    mixed = xor(doubled(cmac(bytes(16))), cmac(associated))
+    if len(plaintext) >= 16:
+        last = plaintext[:-16] + xor(plaintext[-16:], mixed)
+    else:
+        last = xor(doubled(mixed), plaintext + b"\x80" + bytes(15 - len(plaintext)))
+    vector = cmac(last)
+    start = (int.from_bytes(vector, "big") & ~(1 << 63 | 1 << 31)).to_bytes(16, "big")
+    encryptor = Cipher(AES(key[len(key) // 2 :]), CTR(start)).encryptor()
+    return vector + encryptor.update(plaintext) + encryptor.finalize()
+
+
+def cursor_vector(purpose: str = "page", fill: int = 32, mark: Vector | None = None, prefix: str = "mc1.") -> Vector:
+    """Describe a cursor."""
+    index_key, binding = made("index key", 32), ["log", "", "größe"]
+    body = canonical(mark or {"after": 7, "name": "a näme"})
+    parts = [part.encode() for part in ("cursor", purpose, *binding)]
+    context = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    sealed = aes_siv(hkdf(index_key, "muniment/v1/cursor", 64), context, body + bytes(-len(body) % fill))
+    return {
+        "what": "cursor",
+        "index_key": index_key.hex(),
+        "purpose": "page",
+        "binding": binding,
+        "mark": {"after": 7, "name": "a näme"},
+        "cursor": prefix + b64(sealed),
+    }
+
+
+def cursor_vectors() -> dict[str, Vector]:
+    """Return the vectors of cursors."""
+    invalid = "cursor.invalid"
+    cut = cursor_vector() | {"cursor": cursor_vector()["cursor"][:-4]}
+    return {
+        "cursor": accepted(cursor_vector()),
+        "cursor_cut": refused(cut, "the last three bytes are missing", invalid),
+        "cursor_of_other_purpose": refused(cursor_vector("pages"), "issued for something else", invalid),
+        "cursor_of_other_mark": refused(cursor_vector(mark={"behind": 7}), "the mark is of another kind", invalid),
+        "cursor_prefix_unknown": refused(cursor_vector(prefix="mc0."), "the prefix is another", invalid),
+    }
+
+
 def refused(vector: Vector, fault: str, error: str = "store.corrupt") -> Vector:
     """Say why a vector must be refused."""
     return vector | {"fault": fault, "error": error}
@@ -216,7 +279,7 @@ def renamed() -> list[Vector]:
 
 def vectors() -> dict[str, Vector]:
     """Return every vector by the name of its file."""
-    return cell_vectors() | bundle_vectors() | key_vectors()
+    return cell_vectors() | bundle_vectors() | key_vectors() | cursor_vectors()
 
 
 def cell_vectors() -> dict[str, Vector]:

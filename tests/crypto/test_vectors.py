@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+from msgspec import Struct
 
 from muniment.crypto.cell import CellKey, SpaceKey, open_cell, seal_cell, unwrap_bundle, wrap_bundle
+from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
 from muniment.crypto.store import StoreKeys
 from muniment.errors import MunimentError
+from muniment.kernel.cursor import Cursors
 from muniment.kernel.sources import SystemEntropy
 from tests.crypto import make_vectors
 from tests.crypto.worlds import OneEntropy, Versions
@@ -64,12 +68,28 @@ def the_store_file(vector: Vector, folder: Path) -> None:
     assert keys.space_directory(vector["name"]).relative_to(folder / "spaces") == Path(vector["directory"])
 
 
+class Mark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the cursors of the vectors carry."""
+
+    after: int
+    name: str
+
+
+def the_cursor(vector: Vector, _: Path) -> None:
+    cursors = Cursors(CursorKey(bytes.fromhex(vector["index_key"])))
+    request = vector["purpose"], tuple(vector["binding"])
+    mark = cursors.accept(*request, vector["cursor"], Mark)
+    assert mark == Mark(**vector["mark"])
+    assert cursors.issue(*request, mark) == vector["cursor"]
+
+
 OPENINGS = {
     "cell": the_cell,
     "bundle": the_bundle,
     "root": the_root,
     "keys.json": the_keys_file,
     "store.json": the_store_file,
+    "cursor": the_cursor,
 }
 FILES = sorted(make_vectors.FOLDER.glob("*.json"))
 
@@ -93,3 +113,13 @@ def test_the_files_are_what_the_script_writes() -> None:
     assert stored.keys() == made.keys()
     for name in (name for name in stored if "zlib" not in name):
         assert stored[name] == made[name], name
+
+
+def test_the_cipher_of_cursors_worked_out_by_hand_is_that_of_its_specification() -> None:
+    """RFC 5297, A.1: the example with one piece of associated data, by hand and by the library."""
+    key = bytes.fromhex("fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff")
+    associated = bytes(range(0x10, 0x28))
+    plaintext = bytes.fromhex("112233445566778899aabbccddee")
+    sealed = "85632d07c6e8f37f950acd320a2ecc9340c02b9690c4dc04daef7f6afe5c"
+    assert make_vectors.aes_siv(key, associated, plaintext).hex() == sealed
+    assert AESSIV(key).encrypt(plaintext, [associated]).hex() == sealed
