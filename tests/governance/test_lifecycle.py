@@ -102,6 +102,19 @@ def test_the_runs_of_a_conversation_are_the_phases_of_its_turns(turns: int, step
     assert [run.first for run in found[:1]] == ([1] if turns else [])
 
 
+def test_steps_of_one_turn_and_of_many_are_folded_in_the_order_in_which_they_were_taken() -> None:
+    """Mask one, unmask all, archive all, mask one again: what came later counts, however many turns it was about."""
+    steps = [
+        Step(Transition.MASK, 2, 2),
+        Step(Transition.UNMASK, 1, 3),
+        Step(Transition.ARCHIVE, 1, 3),
+        Step(Transition.MASK, 3, 3),
+    ]
+    assert [(run.first, run.phase) for run in runs(4, steps)] == [
+        (1, Phase.ARCHIVED), (2, Phase.ARCHIVED), (3, Phase.MASKED_ARCHIVED), (4, Phase.ACTIVE),
+    ]  # fmt: skip
+
+
 def test_the_runs_of_a_million_turns_cost_as_many_steps_as_were_taken() -> None:
     steps = [Step(Transition.MASK, n * 1000, n * 1000 + 9) for n in range(1, 11)]
     found = runs(1_000_000, steps)
