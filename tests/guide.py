@@ -163,6 +163,7 @@ LIMITS: dict[str, str] = {
     "page_turns_max": "turns (or conversations) in a page",
     "page_turns_default": "the same when nobody says",
     "report_items_max": "turns, messages and references that a lifecycle report lists; its counts are always whole",
+    "activity_ranges_max": "ranges of time whose activity is counted at once",
 }
 
 # module and name of a limit that is the same for every store -> what it limits

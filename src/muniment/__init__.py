@@ -16,25 +16,32 @@ if TYPE_CHECKING:
     from muniment.evidence.pin import FilePin
     from muniment.governance.access import Access, Effect
     from muniment.governance.limits import Limits
+    from muniment.governance.listing import LifecycleFilter
     from muniment.governance.views import View
+    from muniment.runtime.activity import Range
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
     from muniment.runtime.options import Options
     from muniment.runtime.runtime import Runtime
+    from muniment.runtime.timeline import Anchor, At
     from muniment.version import __version__
 
 # Public name -> the module that defines it. schemas/api.txt is generated from this table.
 _HOMES = {
     "Access": "muniment.governance.access",
+    "Anchor": "muniment.runtime.timeline",
+    "At": "muniment.runtime.timeline",
     "Attribution": "muniment.events.turn",
     "ConversationKey": "muniment.events.identity",
     "Effect": "muniment.governance.access",
     "FilePin": "muniment.evidence.pin",
     "HostReference": "muniment.events.turn",
     "Kind": "muniment.errors",
+    "LifecycleFilter": "muniment.governance.listing",
     "Limits": "muniment.governance.limits",
     "Message": "muniment.events.message",
     "MunimentError": "muniment.errors",
     "Options": "muniment.runtime.options",
+    "Range": "muniment.runtime.activity",
     "ReasoningPart": "muniment.events.message",
     "Role": "muniment.events.message",
     "Runtime": "muniment.runtime.runtime",
@@ -52,16 +59,20 @@ _HOMES = {
 
 __all__ = [
     "Access",
+    "Anchor",
+    "At",
     "Attribution",
     "ConversationKey",
     "Effect",
     "FilePin",
     "HostReference",
     "Kind",
+    "LifecycleFilter",
     "Limits",
     "Message",
     "MunimentError",
     "Options",
+    "Range",
     "ReasoningPart",
     "Role",
     "Runtime",
