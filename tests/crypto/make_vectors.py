@@ -221,34 +221,51 @@ def aes_siv(key: bytes, associated: bytes, plaintext: bytes) -> bytes:
     return vector + encryptor.update(plaintext) + encryptor.finalize()
 
 
-def cursor_vector(purpose: str = "page", fill: int = 32, mark: Vector | None = None, prefix: str = "mc1.") -> Vector:
-    """Describe a cursor."""
-    index_key, binding = made("index key", 32), ["log", "", "größe"]
-    body = canonical(mark or {"after": 7, "name": "a näme"})
+BINDING = ["log", "", "mail", "größe"]
+CURSOR_MARK: Vector = {"after": 7, "name": "a näme"}
+
+
+def cursor(purpose: str = "page", binding: list[str] = BINDING, mark: Vector = CURSOR_MARK) -> str:
+    """Return a cursor that carries a mark."""
+    body = canonical(mark)
     parts = [part.encode() for part in ("cursor", purpose, *binding)]
     context = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
-    sealed = aes_siv(hkdf(index_key, "muniment/v1/cursor", 64), context, body + bytes(-len(body) % fill))
-    return {
-        "what": "cursor",
-        "index_key": index_key.hex(),
-        "purpose": "page",
-        "binding": binding,
-        "mark": {"after": 7, "name": "a näme"},
-        "cursor": prefix + b64(sealed),
-    }
+    key = hkdf(made("index key", 32), "muniment/v1/cursor", 64)
+    return "mc1." + b64(aes_siv(key, context, body + bytes(-len(body) % 32)))
 
 
 def cursor_vectors() -> dict[str, Vector]:
     """Return the vectors of cursors."""
-    invalid = "cursor.invalid"
-    cut = cursor_vector() | {"cursor": cursor_vector()["cursor"][:-4]}
-    return {
-        "cursor": accepted(cursor_vector()),
-        "cursor_cut": refused(cut, "the last three bytes are missing", invalid),
-        "cursor_of_other_purpose": refused(cursor_vector("pages"), "issued for something else", invalid),
-        "cursor_of_other_mark": refused(cursor_vector(mark={"behind": 7}), "the mark is of another kind", invalid),
-        "cursor_prefix_unknown": refused(cursor_vector(prefix="mc0."), "the prefix is another", invalid),
+    text = cursor()
+    good = {
+        "what": "cursor",
+        "index_key": made("index key", 32).hex(),
+        "purpose": "page",
+        "binding": BINDING,
+        "mark": CURSOR_MARK,
+        "cursor": text,
     }
+    faults = {
+        "purpose": ("issued for something else", cursor("pages")),
+        "binding": ("issued for another channel", cursor(binding=["log", "", "chat", "größe"])),
+        "binding_split": ("its binding is split elsewhere", cursor(binding=["log", "", "mailg", "röße"])),
+        "binding_joined": ("its binding has a part less", cursor(binding=["log", "mail", "größe"])),
+        "mark": ("the mark is of another kind", cursor(mark={"behind": 7})),
+        "tag": ("its tag is another", "mc1." + ("B" if text[4] == "A" else "A") + text[5:]),
+        "tag_alone": ("it carries nothing", text[:26]),
+        "cut": ("its last three bytes are missing", text[:-4]),
+        "prefix": ("its prefix is another", "mc2." + text[4:]),
+        "no_prefix": ("it has no prefix", text[4:]),
+        "padded": ("it is padded", text + "="),
+        "blank": ("a blank follows", text + " "),
+        "not_ascii": ("it ends with a letter that is not ASCII", text + "ü"),
+        "empty": ("there is nothing", ""),
+    }
+    full = {"after": 2**53 - 1, "name": "x" * 30}
+    found = {"cursor": accepted(good), "cursor_full": accepted(good | {"mark": full, "cursor": cursor(mark=full)})}
+    for name, (fault, spoiled) in faults.items():
+        found[f"cursor_{name}"] = refused(good | {"cursor": spoiled}, fault, "cursor.invalid")
+    return found
 
 
 def refused(vector: Vector, fault: str, error: str = "store.corrupt") -> Vector:

@@ -1,6 +1,6 @@
 """Write `fixtures/vectors/log`: how events lie at rest in a log, worked out by hand.
 
-Nothing of muniment is imported: headers in parts, places, sealed rows, heads, digests of names and words, cursors, all
+Nothing of muniment is imported: headers in parts, places, sealed rows, heads, digests of names and words, all
 spelled a second time from the primitives. The keys are those of `fixtures/vectors/crypto/keys_file.json`. One vector a
 file; a vector that must be refused has exactly one fault, and says which. Like the events, what a release has stored
 stays readable for ever: these files are only ever added to. Run `python -m tests.log.make_vectors` after that.
@@ -263,7 +263,7 @@ def head_vectors() -> dict[str, Vector]:
     return found
 
 
-# --- names, words, cursors --------------------------------------------------------------------------------------------
+# --- names, words -----------------------------------------------------------------------------------------------------
 
 
 def names_vector(purpose: str, *parts: str) -> Vector:
@@ -328,46 +328,6 @@ def digest_vectors() -> dict[str, Vector]:
     }
 
 
-def cursor(purpose: str, binding: list[str], payload: Vector, shown: Vector | None = None) -> str:
-    """Return a cursor over a payload; one that is spoiled shows another."""
-    body = jcs(payload)
-    tag = keyed(INDEX_KEY, "cursor", purpose, str(len(binding)), *binding, body)[:16]
-    return "mc1." + b64(tag + (body if shown is None else jcs(shown)))
-
-
-def cursor_vectors() -> dict[str, Vector]:
-    """Return cursors."""
-    binding, payload = [LOG, "mail", "talk", "host_ui"], {"after": 50}
-    good = {
-        "what": "cursor", "purpose": "replay", "binding": binding, "payload": payload,
-        "cursor": cursor("replay", binding, payload), "fault": None, "error": None,
-    }  # fmt: skip
-    text = good["cursor"]
-    assert isinstance(text, str), "a cursor is text"
-    faults = {
-        "purpose": ("issued for something else", cursor("conversations", binding, payload)),
-        "binding": ("issued for another view", cursor("replay", [*binding[:3], "export"], payload)),
-        "binding_split": (
-            "its binding is split elsewhere",
-            cursor("replay", [LOG, "mailt", "alk", "host_ui"], payload),
-        ),
-        "binding_joined": ("its binding has a part less", cursor("replay", [LOG, "mailtalk", "host_ui"], payload)),
-        "payload": ("its payload is another", cursor("replay", binding, payload, {"after": 51})),
-        "tag": ("its tag is another", "mc1." + ("B" if text[4] == "A" else "A") + text[5:]),
-        "tag_alone": ("it has no payload", text[:26]),
-        "prefix": ("its prefix is another", "mc2." + text[4:]),
-        "no_prefix": ("it has no prefix", text[4:]),
-        "padded": ("it is padded", text + "="),
-        "blank": ("a blank follows", text + " "),
-        "not_ascii": ("it ends with a letter that is not ASCII", text + "ü"),
-        "empty": ("there is nothing", ""),
-    }
-    found = {"cursor": good, "cursor_empty": good | {"payload": {}, "cursor": cursor("replay", binding, {})}}
-    for name, (fault, spoiled) in faults.items():
-        found[f"cursor_bad_{name}"] = good | {"cursor": spoiled, "fault": fault, "error": "cursor.invalid"}
-    return found
-
-
 def vectors() -> dict[str, Vector]:
     """Return every vector by the name of its file."""
     sets = {"what": "label_sets", "sets": LABEL_SETS, "fault": None, "error": None}
@@ -379,7 +339,6 @@ def vectors() -> dict[str, Vector]:
         **row_vectors(),
         **head_vectors(),
         **digest_vectors(),
-        **cursor_vectors(),
     }
 
 

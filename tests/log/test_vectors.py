@@ -20,7 +20,6 @@ from muniment.events.labels import content_fields
 from muniment.events.records import META_BODIES, EventKind, MetaBody, TurnContent
 from muniment.events.turn import Turn
 from muniment.evidence import header as headers
-from muniment.kernel import cursor as cursors
 from muniment.kernel.sources import SystemEntropy
 from muniment.log.attest import Notary
 from muniment.log.headers import LABEL_SETS, pack, unpack
@@ -123,12 +122,6 @@ def the_words(vector: Vector, desk: Desk) -> None:
         assert digest == keyed(space.keys.index_key, "turn-words", words)
 
 
-def the_cursor(vector: Vector, _: Desk) -> None:
-    bound = (log_by_hand.INDEX_KEY, vector["purpose"], tuple(vector["binding"]))
-    assert cursors.accept(*bound, vector["cursor"]) == vector["payload"]
-    assert cursors.issue(*bound, vector["payload"]) == vector["cursor"]
-
-
 def the_log(vector: Vector, desk: Desk) -> None:
     for event in vector["events"]:
         desk.drawn.load(event["chance"])
@@ -166,7 +159,6 @@ OPENINGS: dict[str, Callable[[Vector, Desk], None]] = {
     "head": the_head,
     "names": the_names,
     "words": the_words,
-    "cursor": the_cursor,
     "log": the_log,
 }
 

@@ -33,6 +33,7 @@ from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.log import ledger
 from muniment.projections import transcript
+from muniment.runtime.activity import Range
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.open import inspect
 from muniment.runtime.options import Options
@@ -53,6 +54,8 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     return {
         "transcripts.commit": lambda: runtime.transcripts.commit(plain_turn(1)),
         "transcripts.replay": lambda: runtime.transcripts.replay(key),
+        "transcripts.timeline": lambda: runtime.transcripts.timeline(key),
+        "transcripts.activity": lambda: runtime.transcripts.activity([Range(from_ms=0, until_ms=1)]),
         "transcripts.conversations": runtime.transcripts.conversations,
         "lifecycle.request": lambda: runtime.lifecycle.request(key, Transition.MASK, "why", "who"),
         "lifecycle.receipts": lambda: runtime.lifecycle.receipts(key),

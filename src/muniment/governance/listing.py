@@ -40,7 +40,7 @@ LISTED: dict[LifecycleFilter, tuple[Phase, ...]] = {
 LISTABLE = LISTED[LifecycleFilter.ACTIVE_AND_ARCHIVED]
 
 
-class Move(Struct, frozen=True):
+class Move(Struct, frozen=True, kw_only=True):
     """Consecutive turns that went from one phase to another: `first` to `last`, both included."""
 
     first: int

@@ -21,7 +21,7 @@ CURSOR_LIFE_MS = 7 * 24 * 60 * 60 * 1000
 CURSOR_AHEAD_MS_MAX = 300 * 1000
 
 
-class Term(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class Term(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
     """From when to when a cursor may be used, in UTC milliseconds."""
 
     issued_ms: int
@@ -30,7 +30,7 @@ class Term(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
 
 def term(now_ms: int) -> Term:
     """Return the term of a cursor that is issued now."""
-    return Term(now_ms, now_ms + CURSOR_LIFE_MS)
+    return Term(issued_ms=now_ms, expires_ms=now_ms + CURSOR_LIFE_MS)
 
 
 def check_term(given: Term, now_ms: int) -> None:

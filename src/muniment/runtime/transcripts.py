@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from muniment.errors import AliasConflict, Corrupt, CursorInvalid, TurnConflict
+from muniment.errors import AliasConflict, Corrupt, CursorInvalid, LimitExceeded, TurnConflict
 from muniment.events.binding import deterministic
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.labels import content_fields
@@ -102,6 +102,8 @@ class Transcripts(Group):
             after = 0 if cursor is None else space.cursors.accept("replay", bound, cursor, ReplayMark).after
             stream = space.transcript.stream_of(reader, conversation)
             if stream is None:
+                if cursor is not None:
+                    raise CursorInvalid
                 return Slice(turns=[], items=[], audit=audit(view, [], []), has_more=False)
             head = space.transcript.head(reader, stream)
             if after > head.turns:
