@@ -10,18 +10,23 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded, MunimentError
 from muniment.events.binding import REQUEST_BYTES_MAX
 
 LINE_BYTES_MAX = REQUEST_BYTES_MAX
+ITEM_BYTES_MAX = 64 * 2**20  # a conversation in a document
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DRAIN_BYTES = 2**20
+DAMAGES = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 class Lines:
@@ -34,10 +39,30 @@ class Lines:
             is_gzip = self._file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
         except (OSError, ValueError) as problem:
             raise FileUnavailable.because(problem, at="file") from None
-        self._text: IO[bytes] = self._file
+        self._text: io.BufferedReader = self._file
         if is_gzip:
             self._text = io.BufferedReader(gzip.GzipFile(fileobj=self._file))
         self.damaged = False
+        self._broken = False
+
+    def ahead(self, limit: int) -> bytes:
+        """Return the next line, up to a number of bytes, and leave it to be read; empty where the file is damaged."""
+        return self._looked_at(self._text.readline, limit)
+
+    def all_ahead(self, limit: int) -> bytes:
+        """Return everything to the end, up to a number of bytes, and leave it to be read; empty as in `ahead`."""
+        return self._looked_at(self._text.read, limit)
+
+    def _looked_at(self, read: Callable[[int], bytes], limit: int) -> bytes:
+        try:
+            found = read(limit)
+        except DAMAGES:
+            self._broken = True
+            return b""
+        except OSError as problem:
+            raise FileUnavailable.because(problem, at="file") from None
+        self._text = io.BufferedReader(_Rejoined(found, self._text))
+        return found
 
     @property
     def bytes_done(self) -> int:
@@ -46,19 +71,22 @@ class Lines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes | MunimentError]]:
         """Yield every line that is not blank with its number, counted from 1."""
-        number = 0
+        number = 1
         while True:
-            number += 1
+            if self._broken:
+                self.damaged = True
+                yield number, InvalidInput(at="file", problem="gzip_damaged")
+                return
             try:
                 line = self._text.readline(LINE_BYTES_MAX + 1)
                 if len(line) > LINE_BYTES_MAX and not line.endswith(b"\n"):
                     self._drain()
                     yield number, LimitExceeded(at="line", problem="too_large", limit=LINE_BYTES_MAX)
+                    number += 1
                     continue
-            except (EOFError, zlib.error, gzip.BadGzipFile):
-                self.damaged = True
-                yield number, InvalidInput(at="file", problem="gzip_damaged")
-                return
+            except DAMAGES:
+                self._broken = True
+                continue
             except OSError as problem:
                 raise FileUnavailable.because(problem, at="file") from None
             if not line:
@@ -67,6 +95,7 @@ class Lines:
                 line = line.removeprefix(BYTE_ORDER_MARK)
             if line.strip():
                 yield number, line
+            number += 1
 
     def _drain(self) -> None:
         """Read on to the end of a line without keeping it."""
@@ -80,3 +109,24 @@ class Lines:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
+
+
+class _Rejoined(io.RawIOBase):
+    """What was read ahead, and behind it the rest."""
+
+    def __init__(self, head: bytes, tail: io.BufferedReader) -> None:
+        super().__init__()
+        self._head = memoryview(head)
+        self._tail = tail
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read what is at hand."""
+        room = memoryview(buffer)
+        found = self._head[: len(room)] or self._tail.read1(len(room))
+        self._head = self._head[len(found) :]
+        room[: len(found)] = found
+        return len(found)
