@@ -13,6 +13,8 @@ time of what it adds.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from msgspec import Struct
 
@@ -21,7 +23,7 @@ from muniment.events.binding import parse_json
 from muniment.events.message import Message, Part, Role, TextPart, ToolCallResponsePart
 from muniment.runtime.importing.blocks import read_blocks
 from muniment.runtime.importing.lines import ITEM_BYTES_MAX
-from muniment.runtime.importing.spoken import Found, Notes, Spoken, aside, observed
+from muniment.runtime.importing.spoken import ABSENT, Found, Notes, Spoken, aside, is_there, time_of
 
 ERROR_RESPONSE = "error_response"
 MARKS = frozenset({"system", "request", "response", "anthropic_version", "stop_sequences", "stop_reason"})
@@ -40,13 +42,14 @@ class Item(Struct, frozen=True, kw_only=True):
     conversation_id: str | None = None
     thread_id: str | None = None
     session_id: str | None = None
-    created_at: float | str | None = None
-    timestamp: float | str | None = None
+    created_at: Any = None
+    timestamp: Any = None
     type: str | None = None
     role: str | None = None
-    messages: msgspec.Raw | None = None
-    request: msgspec.Raw | None = None
-    response: msgspec.Raw | None = None
+    messages: msgspec.Raw = ABSENT
+    request: msgspec.Raw = ABSENT
+    response: msgspec.Raw = ABSENT
+    error: msgspec.Raw = ABSENT
 
 
 class ApiMessage(Struct, frozen=True, kw_only=True):
@@ -60,23 +63,26 @@ def anthropic(item: bytes) -> Spoken:
     """Read a request, a response, both, or a message; one of its messages that is malformed is refused."""
     read = parse_json(item, Item, limit=ITEM_BYTES_MAX)
     name = read.conversation_id or read.thread_id or read.session_id
-    given, at = (read.created_at, "created_at") if read.created_at is not None else (read.timestamp, "timestamp")
-    observed_ms = observed(given, at=at)
     notes = Notes()
-    if read.request is None and read.messages is None:
-        answers = read.type == "message" or (read.role is None and read.response is not None)
+    observed_ms = time_of(read.timestamp if read.created_at is None else read.created_at, notes)
+    asked, answered = is_there(read.request), is_there(read.response)
+    if not asked and not answered and read.type == "error" and is_there(read.error):
+        notes.left_out[ERROR_RESPONSE] += 1
+        return Spoken(name, [], notes=notes)
+    if not asked and not is_there(read.messages):
+        answers = read.type == "message" or (read.role is None and answered)
         if name is None and not answers:
             raise InvalidInput(at="conversation_id", problem="missing_field")
-        raw = item if read.response is None else bytes(read.response)
+        raw = bytes(read.response) if answered else item
         return Spoken(name, _messages(raw, observed_ms, notes), notes=notes, answers=answers)
-    request = parse_json(item if read.request is None else bytes(read.request), Request, limit=ITEM_BYTES_MAX)
+    request = parse_json(bytes(read.request) if asked else item, Request, limit=ITEM_BYTES_MAX)
     messages: list[Message] = []
     for place, raw_message in enumerate(request.messages):
         try:
             messages += _messages(bytes(raw_message), observed_ms, notes)
         except (InvalidInput, LimitExceeded) as refusal:
             notes.refuse(refusal, f"messages[{place}]")
-    if read.response is not None:
+    if answered:
         messages += _response(bytes(read.response), observed_ms, notes)
     return Spoken(name, messages, whole=True, system=tuple(_system(request.system, observed_ms, notes)), notes=notes)
 

@@ -10,7 +10,7 @@ departs from, as its origin (decision 0030).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +21,7 @@ from muniment.events.message import Message
 from muniment.events.turn import HostReference, Relation, Visibility
 from muniment.runtime.importing.chatgpt_message import read_message
 from muniment.runtime.importing.lines import ITEM_BYTES_MAX
-from muniment.runtime.importing.spoken import Notes, Spoken, observed, since
+from muniment.runtime.importing.spoken import ABSENT, Notes, Spoken, is_there, since, time_of
 
 TREE_NODES_MAX = 100_000
 HOST = "chatgpt"  # whose data an origin points into
@@ -35,13 +35,13 @@ class Chat(Struct, frozen=True, kw_only=True):
     current_node: str | None = None
     conversation_id: str | None = None
     id: str | None = None
-    create_time: float | None = None
+    create_time: Any = None
 
 
 class Node(Struct, frozen=True, kw_only=True):
     """A place in the tree; a root may hold no message."""
 
-    message: msgspec.Raw | None = None
+    message: msgspec.Raw = ABSENT
     parent: str | None = None
     children: list[str] | None = None
 
@@ -84,7 +84,7 @@ class _Reading:
             raise LimitExceeded(at="mapping", problem="too_many", limit=TREE_NODES_MAX, found=len(chat.mapping))
         self._places = {name: place for place, name in enumerate(chat.mapping)}
         self.nodes = {name: self._node(name, raw) for name, raw in chat.mapping.items()}
-        self._started_ms = observed(chat.create_time, at="create_time")
+        self._started_ms = time_of(chat.create_time, notes)
         self._notes = notes
 
     def _node(self, name: str, raw: msgspec.Raw) -> Node:
@@ -98,7 +98,7 @@ class _Reading:
         said: list[Message] = []
         for name in path.nodes:
             raw = self.nodes[name].message
-            if raw is not None:
+            if is_there(raw):
                 try:
                     said += read_message(bytes(raw), self._notes)
                 except (InvalidInput, LimitExceeded) as refusal:

@@ -14,6 +14,8 @@ attached are named by their ids; citations are left out.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from msgspec import Struct
 
@@ -30,7 +32,17 @@ from muniment.events.message import (
     UriPart,
 )
 from muniment.runtime.importing.blocks import CITATION
-from muniment.runtime.importing.spoken import Found, Notes, arguments, aside, kept_as_json, observed, read_or_none
+from muniment.runtime.importing.spoken import (
+    ABSENT,
+    Found,
+    Notes,
+    arguments,
+    aside,
+    is_there,
+    kept_as_json,
+    read_or_none,
+    time_of,
+)
 
 CONTENT_TYPE = "content_type"
 CONTENT_PART = "content_part"
@@ -50,9 +62,9 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
 
     author: Author
     content: msgspec.Raw
-    create_time: float | None = None
+    create_time: Any = None
     recipient: str | None = None
-    metadata: msgspec.Raw | None = None
+    metadata: msgspec.Raw = ABSENT
 
 
 class Metadata(Struct, frozen=True, kw_only=True):
@@ -188,7 +200,7 @@ Piece = Picture | Transcription | Recording | Live
 def read_message(raw: bytes, notes: Notes) -> list[Message]:
     """Return the message, and before it what of it is kept beside."""
     read = parse_json(raw, ChatMessage)
-    observed_ms = observed(read.create_time, at="create_time")
+    observed_ms = time_of(read.create_time, notes)
     role = read.author.role
     content: Content | None = read_or_none(read.content, Content)
     if content is None:
@@ -263,9 +275,9 @@ def _returned(part: Part) -> Part:
     return ToolCallResponsePart(response=part.content) if isinstance(part, TextPart) else part
 
 
-def _attached(raw: msgspec.Raw | None, parts: list[Part], notes: Notes) -> list[Part]:
+def _attached(raw: msgspec.Raw, parts: list[Part], notes: Notes) -> list[Part]:
     """Return the files beside a message that its content does not show already."""
-    if raw is None:
+    if not is_there(raw):
         return []
     read: Metadata | None = read_or_none(raw, Metadata)
     if read is None:

@@ -1,10 +1,12 @@
 """Conversations as Claude.ai exports them: `uuid` and `chat_messages`, each with blocks, attachments and files.
 
-The blocks of a message are what it says; its `text` repeats them and counts only where no block holds words. The text
-extracted from an attachment is words, behind the name of the file that they come from.
+The blocks of a message are what it says; its `text` repeats them, and is kept only where no block holds words or one is
+of an unknown type. The text extracted from an attachment is words, behind the name of the file that they come from.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -14,7 +16,7 @@ from muniment.events.binding import parse_json
 from muniment.events.message import FilePart, Message, Role, TextPart, is_blank
 from muniment.runtime.importing.blocks import read_blocks
 from muniment.runtime.importing.lines import ITEM_BYTES_MAX
-from muniment.runtime.importing.spoken import Found, Notes, Spoken, aside, kept_as_json, observed, read_or_none, since
+from muniment.runtime.importing.spoken import Found, Notes, Spoken, aside, kept_as_json, read_or_none, since, time_of
 
 ATTACHMENT = "attachment"
 ROLES: dict[str, Role] = {"human": Role.USER, "assistant": Role.ASSISTANT}
@@ -25,7 +27,7 @@ class Chat(Struct, frozen=True, kw_only=True):
 
     uuid: str
     chat_messages: list[msgspec.Raw]
-    created_at: str | None = None
+    created_at: Any = None
 
 
 class ChatMessage(Struct, frozen=True, kw_only=True):
@@ -37,7 +39,7 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
     attachments: list[msgspec.Raw] | None = None
     files: list[msgspec.Raw] | None = None
     files_v2: list[msgspec.Raw] | None = None
-    created_at: str | None = None
+    created_at: Any = None
 
 
 class Attachment(Struct, frozen=True, kw_only=True):
@@ -65,7 +67,7 @@ def claude(item: bytes) -> Spoken:
             messages += _messages(raw, notes)
         except (InvalidInput, LimitExceeded) as refusal:
             notes.refuse(refusal, f"chat_messages[{place}]")
-    return Spoken(chat.uuid, since(observed(chat.created_at, at="created_at"), messages), whole=True, notes=notes)
+    return Spoken(chat.uuid, since(time_of(chat.created_at, notes), messages), whole=True, notes=notes)
 
 
 def _messages(raw: msgspec.Raw, notes: Notes) -> list[Message]:
@@ -73,10 +75,11 @@ def _messages(raw: msgspec.Raw, notes: Notes) -> list[Message]:
     role = ROLES.get(read.sender)
     if role is None:
         raise InvalidInput(at="sender", problem="unknown_word")
-    observed_ms = observed(read.created_at, at="created_at")
+    observed_ms = time_of(read.created_at, notes)
+    kept_before = notes.kept_as_json.total()
     said = read_blocks(read.content or [], role, notes)
     has_words = any(isinstance(part, TextPart) and not is_blank(part) for part in said.parts)
-    if read.text and not has_words:
+    if read.text and (not has_words or notes.kept_as_json.total() > kept_before):
         said.parts.append(TextPart(content=read.text))
     attached = _attached(read, role, notes)
     parts, beside = said.parts + attached.parts, said.beside + attached.beside

@@ -35,6 +35,7 @@ from muniment.runtime.importing.blocks import CONTENT_BLOCK, Block, parts_of
 from muniment.runtime.importing.lines import ITEM_BYTES_MAX
 from muniment.runtime.importing.openai import OpenaiCall, OpenaiFunction, OpenaiPart, openai_call, openai_part
 from muniment.runtime.importing.spoken import (
+    ABSENT,
     Found,
     Notes,
     Spoken,
@@ -42,10 +43,11 @@ from muniment.runtime.importing.spoken import (
     arguments,
     aside,
     from_base64,
+    is_there,
     kept_as_json,
-    observed,
     read_or_none,
     since,
+    time_of,
 )
 
 ARTIFACT = "artifact"
@@ -72,9 +74,9 @@ class Item(Struct, frozen=True, kw_only=True):
     conversation_id: str | None = None
     thread_id: str | None = None
     session_id: str | None = None
-    created_at: float | str | None = None
+    created_at: Any = None
     messages: list[msgspec.Raw] | None = None
-    message: msgspec.Raw | None = None
+    message: msgspec.Raw = ABSENT
 
 
 class Written(Struct, frozen=True, kw_only=True):
@@ -82,8 +84,8 @@ class Written(Struct, frozen=True, kw_only=True):
 
     type: str
     id: Any = None
-    data: msgspec.Raw | None = None
-    kwargs: msgspec.Raw | None = None
+    data: msgspec.Raw = ABSENT
+    kwargs: msgspec.Raw = ABSENT
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -174,10 +176,10 @@ def langchain(item: bytes) -> Spoken:
     """Read a conversation, of which a malformed message is refused and the others are kept; or a message."""
     read = parse_json(item, Item, limit=ITEM_BYTES_MAX)
     name = read.conversation_id or read.thread_id or read.session_id
-    started_ms = observed(read.created_at, at="created_at")
     notes = Notes()
+    started_ms = time_of(read.created_at, notes)
     if read.messages is None:
-        messages = _messages(item if read.message is None else bytes(read.message), notes)
+        messages = _messages(bytes(read.message) if is_there(read.message) else item, notes)
         if name is None:
             raise InvalidInput(at="conversation_id", problem="missing_field")
         return Spoken(name, since(started_ms, messages), notes=notes)
@@ -207,11 +209,11 @@ def _messages(raw: bytes, notes: Notes) -> list[Message]:
 def _unwrapped(raw: bytes) -> tuple[str, Said]:
     """Return the type of a message and its members, whoever wrote it."""
     written = parse_json(raw, Written)
-    if written.kwargs is not None:
+    if is_there(written.kwargs):
         names = written.id if isinstance(written.id, list) else []
         kind, members = str(names[-1]) if names else "", bytes(written.kwargs)
     else:
-        kind, members = written.type, raw if written.data is None else bytes(written.data)
+        kind, members = written.type, bytes(written.data) if is_there(written.data) else raw
     kind = kind.removesuffix(CHUNK).removesuffix(MESSAGE).lower()
     return kind, parse_json(members, Said)
 

@@ -32,7 +32,15 @@ from muniment.kernel.canonical import scan
 
 SECONDS_BEFORE = 10**11  # a smaller time is in seconds, a larger one in milliseconds
 JSON_TYPE = "application/json"
+TIME = "time"
 IMPORT = "import"  # who speaks in an aside
+
+
+def _null() -> msgspec.Raw:
+    return msgspec.Raw(b"null")
+
+
+ABSENT: msgspec.Raw = msgspec.field(default_factory=_null)  # the default of a member that may be absent
 
 
 class Notes:
@@ -98,6 +106,11 @@ def read_or_none(raw: bytes | msgspec.Raw, into: Any) -> Any:
         if refusal.problem in {"not_json", "too_deep"}:
             raise
         return None
+
+
+def is_there(raw: msgspec.Raw) -> bool:
+    """Tell whether a member holds anything."""
+    return bytes(raw).strip() != b"null"
 
 
 def kept_as_json(raw: bytes | msgspec.Raw, role: Role, notes: Notes, kind: str) -> Found:
@@ -172,7 +185,7 @@ def from_base64(text: str) -> bytes:
         raise InvalidInput(at="content", problem="not_base64") from None
 
 
-def milliseconds(given: float | str | None, *, at: str = "created_at") -> int:
+def milliseconds(given: float | str | None) -> int:
     """Return UTC milliseconds of a time in seconds, in milliseconds or in ISO 8601; 0 when none is given."""
     if given is None:
         return 0
@@ -180,17 +193,21 @@ def milliseconds(given: float | str | None, *, at: str = "created_at") -> int:
         try:
             moment = datetime.fromisoformat(given)
         except ValueError:
-            raise InvalidInput(at=at, problem="malformed") from None
+            raise InvalidInput(at="created_at", problem="malformed") from None
         return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
     return int(given * 1000 if abs(given) < SECONDS_BEFORE else given)
 
 
-def observed(given: float | str | None, *, at: str) -> int:
-    """Return UTC milliseconds of a time that a commit takes; one out of its range is refused."""
-    found = milliseconds(given, at=at)
-    if not 0 <= found <= OBSERVED_MS_MAX:
-        raise InvalidInput(at=at, problem="out_of_range", limit=OBSERVED_MS_MAX)
-    return found
+def time_of(given: Any, notes: Notes) -> int:
+    """Return UTC milliseconds of a time; 0 for none, and for one that cannot be read or kept, which is left out."""
+    try:
+        found = milliseconds(given) if isinstance(given, str | int | float | None) else -1
+    except InvalidInput:
+        found = -1
+    if 0 <= found <= OBSERVED_MS_MAX:
+        return found
+    notes.left_out[TIME] += 1
+    return 0
 
 
 def since(started_ms: int, messages: list[Message]) -> list[Message]:
