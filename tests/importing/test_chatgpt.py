@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -75,7 +76,7 @@ def test_every_message_is_said_once_and_the_main_path_leads_to_the_current_node(
     for branch in spoken.branches:
         nodes = words(branch)
         assert branch.conversation == f"c~{nodes[0]}"
-        assert all(tree[node] == before for before, node in zip(nodes, nodes[1:], strict=False))
+        assert all(tree[node] == before for before, node in pairwise(nodes))
         assert not [node for node, parent in tree.items() if parent == nodes[-1]]
 
 

@@ -46,11 +46,20 @@ class Lines:
         self._broken = False
 
     def ahead(self, limit: int) -> bytes:
-        """Return the next line, up to a number of bytes, and leave it to be read; empty where the file is damaged."""
-        return self._looked_at(self._text.readline, limit)
+        """Return the next line that is not blank, with the blank ones before it, and leave them to be read.
+
+        At most so many bytes; nothing where the file is damaged.
+        """
+        return self._looked_at(self._to_line, limit)
+
+    def _to_line(self, limit: int) -> bytes:
+        found = b""
+        while not found.strip() and len(found) < limit and (line := self._text.readline(limit - len(found))):
+            found += line
+        return found
 
     def all_ahead(self, limit: int) -> bytes:
-        """Return everything to the end, up to a number of bytes, and leave it to be read; empty as in `ahead`."""
+        """Return everything to the end, at most so many bytes, and leave it to be read; nothing as in `ahead`."""
         return self._looked_at(self._text.read, limit)
 
     def _looked_at(self, read: Callable[[int], bytes], limit: int) -> bytes:
