@@ -126,6 +126,15 @@ def test_a_damaged_document_is_said_to_be_damaged(keep: float, tmp_path: Path) -
         assert found.damaged
 
 
+def test_lists_before_a_damage_are_kept(tmp_path: Path) -> None:
+    noise = "".join(chr(33 + each * 7919 % 90) for each in range(40_000))
+    message = {"role": "user", "content": noise}
+    whole = gzip.compress("\n".join([json.dumps([message])] * 4).encode(), 0)
+    with Items(file_of(tmp_path, whole[: len(whole) // 2])) as found:
+        told = [one.problem if isinstance(one, MunimentError) else json.loads(one) for _, one in found]
+    assert (told[0], told[-1]) == ({"messages": [message]}, "gzip_damaged")
+
+
 # --- formats ----------------------------------------------------------------------------------------------------------
 
 HUMAN = {"type": "human", "content": "q"}

@@ -75,8 +75,8 @@ class Items:
             return None
         if first.startswith(b"{"):
             return iter([_bounded(document)]) if len(found) <= DOCUMENT_BYTES_MAX and _is_json(document) else None
-        if not found:
-            return None  # it is damaged, and the lines say so
+        if self._lines.damaged:
+            return iter([InvalidInput(at="file", problem="gzip_damaged")])
         if len(found) > DOCUMENT_BYTES_MAX:
             return iter([LimitExceeded(at="file", problem="too_large", limit=DOCUMENT_BYTES_MAX)])
         return _of_list(document)

@@ -26,6 +26,7 @@ ITEM_BYTES_MAX = 64 * 2**20  # a conversation in a document
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DRAIN_BYTES = 2**20
+CHUNK_BYTES = 2**20
 DAMAGES = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
@@ -43,35 +44,34 @@ class Lines:
         if is_gzip:
             self._text = io.BufferedReader(gzip.GzipFile(fileobj=self._file))
         self.damaged = False
-        self._broken = False
 
     def ahead(self, limit: int) -> bytes:
         """Return the next line that is not blank, with the blank ones before it, and leave them to be read.
 
-        At most so many bytes; nothing where the file is damaged.
+        At most so many bytes; what is behind a damage is never there.
         """
-        return self._looked_at(self._to_line, limit)
-
-    def _to_line(self, limit: int) -> bytes:
-        found = b""
-        while not found.strip() and len(found) < limit and (line := self._text.readline(limit - len(found))):
-            found += line
-        return found
+        return self._looked_at(self._text.readline, limit, lambda found: bool(found.strip()))
 
     def all_ahead(self, limit: int) -> bytes:
-        """Return everything to the end, at most so many bytes, and leave it to be read; nothing as in `ahead`."""
-        return self._looked_at(self._text.read, limit)
+        """Return everything to the end, at most so many bytes, and leave it to be read; `damaged` tells of its end."""
+        return self._looked_at(lambda room: self._text.read1(min(room, CHUNK_BYTES)), limit, lambda _found: False)
 
-    def _looked_at(self, read: Callable[[int], bytes], limit: int) -> bytes:
+    def _looked_at(self, read: Callable[[int], bytes], limit: int, enough: Callable[[bytes], bool]) -> bytes:
+        found: list[bytes] = []
+        size, rest = 0, self._text
         try:
-            found = read(limit)
+            while size < limit and (more := read(limit - size)):
+                found.append(more)
+                size += len(more)
+                if enough(more):
+                    break
         except DAMAGES:
-            self._broken = True
-            return b""
+            self.damaged = True
         except OSError as problem:
             raise FileUnavailable.because(problem, at="file") from None
-        self._text = io.BufferedReader(_Rejoined(found, self._text))
-        return found
+        data = b"".join(found)
+        self._text = io.BufferedReader(_Rejoined(data, None if self.damaged else rest))
+        return data
 
     @property
     def bytes_done(self) -> int:
@@ -80,22 +80,19 @@ class Lines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes | MunimentError]]:
         """Yield every line that is not blank with its number, counted from 1."""
-        number = 1
+        number = 0
         while True:
-            if self._broken:
-                self.damaged = True
-                yield number, InvalidInput(at="file", problem="gzip_damaged")
-                return
+            number += 1
             try:
                 line = self._text.readline(LINE_BYTES_MAX + 1)
                 if len(line) > LINE_BYTES_MAX and not line.endswith(b"\n"):
                     self._drain()
                     yield number, LimitExceeded(at="line", problem="too_large", limit=LINE_BYTES_MAX)
-                    number += 1
                     continue
             except DAMAGES:
-                self._broken = True
-                continue
+                self.damaged = True
+                yield number, InvalidInput(at="file", problem="gzip_damaged")
+                return
             except OSError as problem:
                 raise FileUnavailable.because(problem, at="file") from None
             if not line:
@@ -104,7 +101,6 @@ class Lines:
                 line = line.removeprefix(BYTE_ORDER_MARK)
             if line.strip():
                 yield number, line
-            number += 1
 
     def _drain(self) -> None:
         """Read on to the end of a line without keeping it."""
@@ -121,12 +117,12 @@ class Lines:
 
 
 class _Rejoined(io.RawIOBase):
-    """What was read ahead, and behind it the rest."""
+    """What was read ahead, and behind it the rest; without one, the end is missing there."""
 
-    def __init__(self, head: bytes, tail: io.BufferedReader) -> None:
+    def __init__(self, head: bytes, rest: io.BufferedReader | None) -> None:
         super().__init__()
         self._head = memoryview(head)
-        self._tail = tail
+        self._rest = rest
 
     def readable(self) -> bool:
         """Say that it can be read."""
@@ -135,7 +131,11 @@ class _Rejoined(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Read what is at hand."""
         room = memoryview(buffer)
-        found = self._head[: len(room)] or self._tail.read1(len(room))
+        found: bytes | memoryview = self._head[: len(room)]
+        if not found:
+            if self._rest is None:
+                raise EOFError
+            found = self._rest.read1(len(room))
         self._head = self._head[len(found) :]
         room[: len(found)] = found
         return len(found)
