@@ -180,6 +180,16 @@ def test_no_document_says_what_its_view_withholds(format_: ExportFormat, view: V
     assert all(reason in text for reason in reasons)
 
 
+def test_a_line_says_which_part_is_withheld_and_why(world: World) -> None:
+    """RP-06: parts are counted with those that are not there."""
+    lines = exported(world.with_turn(rich_turn()), ExportFormat.OTEL, View.MODEL_CONTEXT).splitlines()
+    told = [json.loads(line) for line in lines]
+    assert told[2]["withheld"] == [{"reason": "view_policy", "part": 0}]
+    assert [part["type"] for part in told[2]["parts"]] == ["tool_call"]
+    assert (told[5]["withheld"], told[5]["parts"]) == ([{"reason": "private_authority"}], [])
+    assert "withheld" not in told[1]
+
+
 def test_the_summary_counts_what_is_there(world: World) -> None:
     world.with_turns(3).masked(2)
     document = world.runtime.spaces.export(key_of(), ExportFormat.OTEL)
@@ -216,8 +226,9 @@ def test_only_what_a_caller_may_see_is_exported(world: World) -> None:
     assert few.spaces.export(key_of(), view=View.HOST_UI).media_type == "text/markdown"
     refused: list[tuple[type[MunimentError], ConversationKey, View]] = [
         (AccessDenied, key_of(), View.EXPORT),
+        (AccessDenied, key_of("nowhere"), View.EXPORT),
         (ConversationMissing, key_of("nowhere"), View.HOST_UI),
-        (ForeignSpace, ConversationKey(conversation=TALK, space=SpaceName("other")), View.HOST_UI),
+        (ForeignSpace, replace(key_of("nowhere"), space=SpaceName("other")), View.HOST_UI),
     ]
     for error, key, view in refused:
         with pytest.raises(error):

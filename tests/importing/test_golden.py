@@ -106,3 +106,28 @@ def test_no_word_of_a_sample_is_lost() -> None:
 
 def key(conversation: str) -> ConversationKey:
     return ConversationKey(conversation=ConversationId(conversation))
+
+
+SECRET = "swordfish"
+MALFORMED: dict[Format, list[object]] = {
+    Format.CHATGPT: [
+        {"id": SECRET, "mapping": {SECRET: SECRET}},
+        {"id": "c", "mapping": {SECRET: {"message": {"author": {"role": SECRET, SECRET: 1}, "content": SECRET}}}},
+        {"id": "d", "mapping": {SECRET: {"parent": SECRET, "message": SECRET}}},
+    ],
+    Format.CLAUDE: [{"uuid": "c", "chat_messages": [{"sender": SECRET}, {"text": 3, "sender": "human", SECRET: 1}]}],
+    Format.ANTHROPIC: [{"messages": [{"role": SECRET}, {"role": "user", "content": {SECRET: 1}}]}, {SECRET: SECRET}],
+    Format.LANGCHAIN: [{"messages": [{"type": SECRET}, {"type": "human", "content": {SECRET: SECRET}}]}],
+}
+
+
+@pytest.mark.parametrize("format_", MALFORMED)
+def test_no_report_quotes_what_it_refuses(format_: Format, tmp_path: Path) -> None:
+    """A report goes where words must not: it has places, codes and counts."""
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps(MALFORMED[format_], indent=1))
+    with opened() as runtime:
+        report = runtime.spaces.import_(str(file), format_)
+    assert report.refused_lines
+    assert report.turns_committed == 0
+    assert SECRET not in repr(report)

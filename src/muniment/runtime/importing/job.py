@@ -147,9 +147,10 @@ class Importing:
     def _finish(self, *, damaged: bool) -> None:
         """Queue what the end of the file completes; where the end is missing, a last turn may have gone on."""
         for waiting in self._continuing.finish():
-            *complete, last = self._told(waiting)
-            self._queue_all(complete)
-            self._queue_last(last, damaged=damaged)
+            turns = list(self._told(waiting))
+            self._queue_all(turns[:-1])
+            for last in turns[-1:]:
+                self._queue_last(last, damaged=damaged)
         for gathered in self._grouping.finish():
             self._queue_last(gathered, damaged=damaged)
 
