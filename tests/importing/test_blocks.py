@@ -155,7 +155,7 @@ def test_a_message_of_claude_that_is_malformed_is_refused_by_its_place() -> None
     assert only(spoken).parts() == [TextPart(content="b")]
     assert spoken.notes is not None
     assert [(one.at, one.problem) for one in spoken.notes.refused] == [
-        ("chat_messages[0]", "missing_field"),
+        ("chat_messages[0].sender", "missing_field"),
         ("chat_messages[1]", "wrong_type"),
     ]
 

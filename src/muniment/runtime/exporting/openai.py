@@ -1,7 +1,8 @@
 """A conversation as one JSON document with the messages of an OpenAI chat, which `import --format openai` reads back.
 
-`messages` can be sent to a model as they are, so what is withheld stands beside them in `withheld`: by turn, message
-and part, with its reason. What a tool returned is a message of its own there, whoever spoke it here.
+`messages` holds messages and nothing else, so that a host may hand them on; what is withheld stands beside them in
+`withheld`: by turn, message and part, with its reason. What a tool returned is a message of its own there, whoever
+spoke it here.
 """
 
 from __future__ import annotations
