@@ -177,6 +177,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "evidence.audit": (),
     "spaces.list": (),
     "spaces.import": ("chat.jsonl", "--format", "openai", "--channel", "imported", "--subject", "somebody"),
+    "spaces.export": (*CONVERSATION, "--format", "markdown", "--view", "host_ui"),
     "spaces.usage": (),
     "spaces.rotate": ("--root", "file:new.key"),
     "system.capabilities": (),

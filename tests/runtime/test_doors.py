@@ -66,6 +66,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "spaces.rotate": runtime.spaces.rotate,
         "spaces.list": runtime.spaces.list_,
         "spaces.import": lambda: runtime.spaces.import_("nowhere.jsonl"),
+        "spaces.export": lambda: runtime.spaces.export(key),
         "system.health": runtime.system.health,
         "system.recover": runtime.system.recover,
     }

@@ -48,10 +48,10 @@ _packed: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
 _json: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
-def parse_json(data: bytes | str, into: type[Value]) -> Value:
+def parse_json(data: bytes | str, into: type[Value], *, limit: int = REQUEST_BYTES_MAX) -> Value:
     """Return the value that JSON text stands for, or raise `InvalidInput` / `LimitExceeded`."""
-    if len(data) > REQUEST_BYTES_MAX:
-        raise LimitExceeded(problem="request_too_large", limit=REQUEST_BYTES_MAX, found=len(data))
+    if len(data) > limit:
+        raise LimitExceeded(problem="request_too_large", limit=limit, found=len(data))
     try:
         parsed: Value = (_json.get(into) or _learned(_json, into, msgspec.json.Decoder)).decode(data)
     except msgspec.ValidationError as error:

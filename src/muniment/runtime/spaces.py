@@ -1,4 +1,4 @@
-"""The noun group `spaces`: which there are, what comes in, how much they hold, their keys."""
+"""The noun group `spaces`: which there are, what comes in and goes out, how much they hold, their keys."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from muniment.events.identity import DEFAULT_CHANNEL, Channel, SpaceName, SubjectId, check_name
+from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationKey, SpaceName, SubjectId, check_name
 from muniment.events.records import RotationCause
 from muniment.governance.access import Effect
+from muniment.governance.views import View
 from muniment.runtime.desk import Desk
+from muniment.runtime.exporting.formats import ExportFormat
+from muniment.runtime.exporting.job import Exporting
 from muniment.runtime.importing.formats import Format
 from muniment.runtime.importing.job import Imported, Importing
-from muniment.runtime.operation import Group, operation
+from muniment.runtime.operation import Document, Group, operation
 
 IMPORTED = SubjectId("imported")  # whose turns these are when nobody says
 
@@ -66,18 +69,39 @@ class Spaces(Group):
         channel: Channel = DEFAULT_CHANNEL,
         subject: SubjectId = IMPORTED,
     ) -> Imported:
-        """Import the conversations of a file: messages as JSON Lines, plain or gzip.
+        """Import the conversations of a file: JSON Lines or a JSON document, plain or gzip.
 
-        Groups messages into turns (a turn starts at a user message) and commits them under ids that follow from their
-        place in their conversation, so that a repeat adds nothing, also after an interruption, and a file that grew
-        adds what is new. A line that is not understood is refused by its number and the others are kept; a turn whose
-        earlier import said something else is reported and left as it was. `file` is a path on the machine that holds
-        the store, so that importing takes the right to administer as well. Raises `file.unavailable`.
+        Reads messages in OpenTelemetry parts (`otel`), OpenAI chats (`openai`), the exports of ChatGPT (`chatgpt`) and
+        Claude (`claude`), logged requests to the Messages API of Anthropic (`anthropic`) and messages of LangChain
+        (`langchain`). Groups messages into turns (a turn starts at a user message) and commits them under ids that
+        follow from their place in their conversation, so that a repeat adds nothing, also after an interruption, and a
+        file that grew adds what is new. A line or message that is not understood is refused by its place and the others
+        are kept; content of unknown types is kept as JSON and what has no place here is left out, both counted by kind;
+        a turn whose earlier import said something else is reported and left as it was. `file` is a path on the machine
+        that holds the store, so that importing takes the right to administer as well. Raises `file.unavailable`.
         """
         self._desk.access.require(Effect.ADMIN)
         check_name(channel, at="channel")
         check_name(subject, at="subject")
         return Importing(self._desk, Path(file), format, channel, subject).run()
+
+    @operation(Effect.READ)
+    def export(
+        self,
+        conversation: ConversationKey,
+        format: ExportFormat = ExportFormat.MARKDOWN,  # noqa: A002 - what the option is called everywhere
+        view: View = View.EXPORT,
+    ) -> Document:
+        """Export a conversation as a view shows it: for people, for models, or to be imported again.
+
+        `markdown` is a transcript in which nothing that was said can pass for structure; `openai` the messages of a
+        chat; `otel` the lines that an import reads back. What the view withholds stands there as withheld, with its
+        reason. Nothing proves such a document: for evidence see `evidence.export`. Raises `transcript.missing`, and
+        `request.limit_exceeded` for a document of more than 64 MiB.
+        """
+        self._desk.access.require_view(view)
+        self._desk.check_key(conversation)
+        return Exporting(self._desk, conversation, format, view).run()
 
     @operation(Effect.READ)
     def usage(self) -> Usage:

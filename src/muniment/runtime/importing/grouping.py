@@ -5,6 +5,8 @@ text, a greeting) belongs to the first turn. A turn is complete when the next on
 the file ends. Turns of a conversation are numbered from 1 in the order of the file, and that is all their identity:
 the same file gives the same turns, and a file that grew gives the same turns and more.
 
+Where lines name the turn that they belong to, that name decides instead: a turn is the lines of one name.
+
 Conversations may be interleaved. So that memory stays bounded, at most `OPEN_CONVERSATIONS_MAX` conversations and
 `OPEN_BYTES_MAX` of messages wait for their next line; beyond that the one that waited longest is taken as complete.
 A message that then comes late for its turn is refused, for the turn it belongs to is already on its way.
@@ -16,10 +18,13 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.message import Message, Role
 from muniment.governance.limits import Limits
 from muniment.kernel.digest import sha256
+from muniment.runtime.importing.spoken import Named
 
 OPEN_CONVERSATIONS_MAX = 1000
 OPEN_BYTES_MAX = 32 * 2**20
@@ -37,13 +42,15 @@ class Gathered(NamedTuple):
     messages: list[Message]
     bytes: int
     refusal: LimitExceeded | None
+    named: Named | None = None
 
 
 class Gathering:
     """A turn that waits for its next message."""
 
-    def __init__(self, conversation: str, number: int, line: int) -> None:
+    def __init__(self, conversation: str, number: int, line: int, named: Named | None = None) -> None:
         self.conversation = conversation
+        self.named = named
         self.number = number
         self.line = line
         self.bytes = 0
@@ -52,8 +59,10 @@ class Gathering:
         self._last: Role | None = None
         self._refusal: LimitExceeded | None = None
 
-    def ends_before(self, message: Message) -> bool:
+    def ends_before(self, message: Message, named: Named | None = None) -> bool:
         """Tell whether a message starts the next turn."""
+        if named is not None or self.named is not None:
+            return named is None or self.named is None or named.turn != self.named.turn
         return message.role is Role.USER and self._has_user and self._last is not Role.USER
 
     def add(self, message: Message, size: int, limits: Limits) -> None:
@@ -75,7 +84,9 @@ class Gathering:
 
     def gathered(self) -> Gathered:
         """Return the turn as it is."""
-        return Gathered(self.conversation, self.number, self.line, self._messages, self.bytes, self._refusal)
+        return Gathered(
+            self.conversation, self.number, self.line, self._messages, self.bytes, self._refusal, self.named
+        )
 
 
 class Grouping:
@@ -87,11 +98,14 @@ class Grouping:
         self._bytes = 0
         self._turns: dict[bytes, int] = {}  # digest of a conversation's name -> turns so far
 
-    def add(self, conversation: str, message: Message, line: int, size: int) -> Iterator[Gathered]:
-        """Take a message; yield the turns that are complete because of it."""
+    def add(
+        self, conversation: str, message: Message, line: int, size: int, named: Named | None = None
+    ) -> Iterator[Gathered]:
+        """Take a message, which may name its turn; yield the turns that are complete because of it."""
         gathering = self._open.get(conversation)
-        if gathering is None or gathering.ends_before(message):
-            started = self._started(conversation, message, line, late=gathering is None)
+        if gathering is None or gathering.ends_before(message, named):
+            late = gathering is None and named is None and message.role is not Role.USER
+            started = self._started(conversation, line, named, late=late)
             if gathering is not None:
                 yield self._closed(conversation)
             self._open[conversation] = gathering = started
@@ -107,15 +121,15 @@ class Grouping:
         while self._open:
             yield self._closed(next(iter(self._open)))
 
-    def _started(self, conversation: str, message: Message, line: int, *, late: bool) -> Gathering:
+    def _started(self, conversation: str, line: int, named: Named | None, *, late: bool) -> Gathering:
         key = sha256(conversation.encode(errors="surrogatepass"))[:KEY_BYTES]
         turns = self._turns.get(key, 0)
-        if late and turns and message.role is not Role.USER:
+        if late and turns:
             raise InvalidInput(at="line", problem="interleaved_too_far", limit=OPEN_CONVERSATIONS_MAX)
         if not turns and len(self._turns) >= CONVERSATIONS_MAX:
             raise LimitExceeded(at="conversation_id", problem="too_many", limit=CONVERSATIONS_MAX)
         self._turns[key] = turns + 1
-        return Gathering(conversation, turns + 1, line)
+        return Gathering(conversation, turns + 1, line, named)
 
     def _closed(self, conversation: str) -> Gathered:
         gathering = self._open.pop(conversation)
@@ -124,9 +138,15 @@ class Grouping:
 
 
 def turns_of(conversation: str, messages: list[Message], line: int, size: int, limits: Limits) -> Iterator[Gathered]:
-    """Yield the turns of a whole conversation that stands on one line."""
+    """Yield the turns of a whole conversation of a size in bytes; each message has its share of it."""
     grouping = Grouping(limits)
-    share = size // max(len(messages), 1)
-    for message in messages:
-        yield from grouping.add(conversation, message, line, share)
+    sizes = [size_of(message) for message in messages]
+    total = max(sum(sizes), 1)
+    for message, own in zip(messages, sizes, strict=True):
+        yield from grouping.add(conversation, message, line, size * own // total)
     yield from grouping.finish()
+
+
+def size_of(message: Message) -> int:
+    """Return the bytes of a message as JSON."""
+    return len(msgspec.json.encode(message))

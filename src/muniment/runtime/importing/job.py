@@ -5,25 +5,32 @@ import that was interrupted goes on where it stopped, and a file that grew at it
 lines continue a turn that was committed when the file ended earlier, the turn that is kept stays as it is, and the
 longer one is reported as a conflict: the log never changes what it said, and the rest of the file is imported.
 
+A turn that the file names has that name as its id; a line of a conversation's branch is a turn of a conversation of its
+own. Requests that repeat their conversation wait until it is known how far it goes (`continuing`).
+
 Where a file was cut off (a damaged archive) the turns that are not complete by then are left out, so that they can be
 committed whole from a whole file.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
 
 from muniment.errors import InvalidInput, LimitExceeded, MunimentError, NotCanonical, TurnConflict
 from muniment.events.identity import Channel, ConversationId, SubjectId, TurnId, check_name
-from muniment.events.message import Role
-from muniment.events.turn import Delivery, Source, Turn
+from muniment.events.message import Message, Role
+from muniment.events.turn import Delivery, HostReference, Source, Turn
 from muniment.log.ledger import Writer
 from muniment.runtime.desk import Desk
-from muniment.runtime.importing.formats import PARSERS, PROTOCOLS, Format, Spoken, sniff
-from muniment.runtime.importing.grouping import Gathered, Grouping, turns_of
-from muniment.runtime.importing.lines import Lines
+from muniment.runtime.importing.continuing import Continuing, Waiting
+from muniment.runtime.importing.formats import PARSERS, PROTOCOLS, Format, sniff
+from muniment.runtime.importing.grouping import Gathered, Grouping, size_of, turns_of
+from muniment.runtime.importing.items import Items
+from muniment.runtime.importing.spoken import Notes, Spoken
 from muniment.runtime.transcripts import ALREADY_COMMITTED, ALREADY_ERASED, Commit, Committing
 
 BATCH_TURNS_MAX = 128
@@ -35,7 +42,10 @@ TURN_CONFLICT = "turn_conflict"
 
 
 class RefusedLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line that was not taken, and why; never what it said."""
+    """A line that was not taken, or a message in it, and why; never what it said. `at` leads from the line inwards.
+
+    Of a file that is no JSON Lines, the conversations are counted instead of lines.
+    """
 
     line: int
     code: str
@@ -53,7 +63,11 @@ class RefusedTurn(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Imported(Struct, frozen=True, kw_only=True):
-    """What an import did. `turns_skipped` counts by reason; `clipped`: the lists were cut, the counts were not."""
+    """What an import did. `turns_skipped` counts by reason; `clipped`: the lists were cut, the counts were not.
+
+    `refused_lines` has the messages that were refused beside the lines. `kept_as_json` counts, by kind, content of a
+    type that is not known and was kept as JSON; `left_out` what was not kept.
+    """
 
     format: Format
     conversations: int
@@ -62,6 +76,9 @@ class Imported(Struct, frozen=True, kw_only=True):
     turns_skipped: dict[str, int]
     lines_read: int
     lines_refused: int
+    messages_refused: int
+    kept_as_json: dict[str, int]
+    left_out: dict[str, int]
     refused_lines: list[RefusedLine]
     refused_turns: list[RefusedTurn]
     clipped: bool
@@ -77,13 +94,14 @@ class Importing:
         self._channel = channel
         self._subject = subject
         self._grouping = Grouping(desk.space.limits)
-        self._batch: dict[tuple[str, int], tuple[Gathered, Committing]] = {}
+        self._continuing = Continuing()
+        self._batch: dict[tuple[str, TurnId], tuple[Gathered, Committing]] = {}
         self._batch_bytes = 0
         self._report = _Counts()
 
     def run(self) -> Imported:
         """Read the file to its end, commit what is complete, and report."""
-        with Lines(self._path) as lines:
+        with Items(self._path) as lines:
             for number, line in lines:
                 self._report.lines_read += 1
                 if isinstance(line, MunimentError):
@@ -92,11 +110,7 @@ class Importing:
                     self._take(number, line)
                 if self._report.lines_read % PROGRESS_LINES == 0:
                     self._desk.progress("import", lines.bytes_done, lines.bytes_total)
-            for gathered in self._grouping.finish():
-                if lines.damaged:
-                    self._report.refuse_turn(gathered, FILE_DAMAGED)
-                else:
-                    self._queue(gathered)
+            self._finish(damaged=lines.damaged)
             self._commit()
             self._desk.progress("import", lines.bytes_total, lines.bytes_total)
         return self._report.imported(self._format)
@@ -105,20 +119,56 @@ class Importing:
         """Understand a line and queue the turns that are complete because of it, or refuse it."""
         try:
             spoken = self._parsed(line)
-            name = (
-                spoken.conversation
-                if spoken.conversation is not None
-                else f"{self._path.name.removesuffix('.gz')}#{number}"
-            )
-            check_name(name, at="conversation_id")
-            if spoken.whole:
-                turns = turns_of(name, spoken.messages, number, len(line), self._desk.space.limits)
-            else:
-                turns = self._grouping.add(name, spoken.messages[0], number, len(line))
-            for gathered in turns:
-                self._queue(gathered)
         except (InvalidInput, LimitExceeded) as refusal:
             self._report.refuse_line(number, refusal)
+            return
+        if spoken.notes is not None:
+            self._report.note(number, spoken.notes)
+        for each in (spoken, *spoken.branches):
+            try:
+                self._hear(number, each, len(line))
+            except (InvalidInput, LimitExceeded) as refusal:
+                self._report.refuse_line(number, refusal)
+
+    def _hear(self, number: int, spoken: Spoken, size: int) -> None:
+        """Queue the turns that are complete because of what was said."""
+        unnamed = f"{self._path.name.removesuffix('.gz')}#{number}"
+        name = unnamed if spoken.conversation is None else spoken.conversation
+        check_name(name, at="conversation_id")
+        if spoken.answers or (spoken.whole and self._format is Format.ANTHROPIC):
+            for waiting in self._continuing.add(spoken, unnamed, number, size):
+                self._queue_all(self._told(waiting))
+        elif spoken.whole:
+            self._queue_all(self._turns_of(name, spoken.messages, number), spoken.origin)
+        else:
+            for message in spoken.messages:
+                self._queue_all(self._grouping.add(name, message, number, size, spoken.named))
+
+    def _finish(self, *, damaged: bool) -> None:
+        """Queue what the end of the file completes; where the end is missing, a last turn may have gone on."""
+        for waiting in self._continuing.finish():
+            turns = list(self._told(waiting))
+            self._queue_all(turns[:-1])
+            for last in turns[-1:]:
+                self._queue_last(last, damaged=damaged)
+        for gathered in self._grouping.finish():
+            self._queue_last(gathered, damaged=damaged)
+
+    def _queue_last(self, gathered: Gathered, *, damaged: bool) -> None:
+        if damaged:
+            self._report.refuse_turn(gathered, FILE_DAMAGED)
+        else:
+            self._queue(gathered)
+
+    def _told(self, waiting: Waiting) -> Iterable[Gathered]:
+        return self._turns_of(waiting.conversation, waiting.messages, waiting.item)
+
+    def _turns_of(self, name: str, messages: list[Message], number: int) -> Iterable[Gathered]:
+        return turns_of(name, messages, number, sum(map(size_of, messages)), self._desk.space.limits)
+
+    def _queue_all(self, turns: Iterable[Gathered], origin: tuple[HostReference, ...] = ()) -> None:
+        for gathered in turns:
+            self._queue(gathered, origin)
 
     def _parsed(self, line: bytes) -> Spoken:
         if self._format is not Format.AUTO:
@@ -126,20 +176,21 @@ class Importing:
         self._format, spoken = sniff(line)
         return spoken
 
-    def _queue(self, gathered: Gathered) -> None:
+    def _queue(self, gathered: Gathered, origin: tuple[HostReference, ...] = ()) -> None:
         """Prepare a turn for the next batch, or report why it is none."""
         if gathered.refusal is not None:
             self._report.refuse_turn(gathered, gathered.refusal.code)
             return
         try:
-            committing = Committing(self._desk, self._turn(gathered))
+            turn = self._turn(gathered, origin)
+            committing = Committing(self._desk, turn)
         except (InvalidInput, LimitExceeded, NotCanonical) as refusal:
             self._report.refuse_turn(gathered, refusal.code)
             return
         if committing.skipped is not None:
             self._report.refuse_turn(gathered, committing.skipped)
             return
-        place = (gathered.conversation, gathered.number)
+        place = (gathered.conversation, turn.turn)
         if place in self._batch:  # a plan must see the turn it repeats
             self._commit()
         self._batch[place] = (gathered, committing)
@@ -147,16 +198,21 @@ class Importing:
         if len(self._batch) >= BATCH_TURNS_MAX or self._batch_bytes >= BATCH_BYTES_MAX:
             self._commit()
 
-    def _turn(self, gathered: Gathered) -> Turn:
+    def _turn(self, gathered: Gathered, origin: tuple[HostReference, ...]) -> Turn:
         said_by_users_alone = all(message.role is Role.USER for message in gathered.messages)
+        delivery = Delivery.USER_ONLY if said_by_users_alone else Delivery.DELIVERED
+        turn = f"import-{gathered.number}"
+        if gathered.named is not None:
+            turn, delivery = gathered.named.turn, gathered.named.delivery or delivery
         return Turn(
-            turn=TurnId(f"import-{gathered.number}"),
+            turn=TurnId(turn),
             subject=self._subject,
             conversation=ConversationId(gathered.conversation),
             channel=self._channel,
             messages=gathered.messages,
-            delivery=Delivery.USER_ONLY if said_by_users_alone else Delivery.DELIVERED,
+            delivery=delivery,
             source=Source(protocol=PROTOCOLS[self._format]),
+            host_refs=list(origin),
         )
 
     def _commit(self) -> None:
@@ -198,6 +254,9 @@ class _Counts:
         self._lines: list[RefusedLine] = []
         self._turns: list[RefusedTurn] = []
         self._turns_refused = 0
+        self._messages_refused = 0
+        self._kept_as_json: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
 
     def count(self, gathered: Gathered, outcome: Commit) -> None:
         assert outcome.committed or outcome.reason in {ALREADY_COMMITTED, ALREADY_ERASED}, "a plan keeps or finds"
@@ -205,8 +264,18 @@ class _Counts:
         self._committed += outcome.committed
         self._already += not outcome.committed
 
+    def note(self, line: int, notes: Notes) -> None:
+        self._kept_as_json += notes.kept_as_json
+        self._left_out += notes.left_out
+        self._messages_refused += len(notes.refused)
+        for error in notes.refused:
+            self._list(line, error)
+
     def refuse_line(self, line: int, error: MunimentError) -> None:
         self._lines_refused += 1
+        self._list(line, error)
+
+    def _list(self, line: int, error: MunimentError) -> None:
         if len(self._lines) < REPORTED_MAX:
             self._lines.append(RefusedLine(line=line, code=error.code, at=error.at, problem=error.problem))
 
@@ -233,7 +302,11 @@ class _Counts:
             turns_skipped=self._skipped,
             lines_read=self.lines_read,
             lines_refused=self._lines_refused,
+            messages_refused=self._messages_refused,
+            kept_as_json=dict(self._kept_as_json),
+            left_out=dict(self._left_out),
             refused_lines=self._lines,
             refused_turns=self._turns,
-            clipped=self._lines_refused > len(self._lines) or self._turns_refused > len(self._turns),
+            clipped=self._lines_refused + self._messages_refused > len(self._lines)
+            or self._turns_refused > len(self._turns),
         )

@@ -1,0 +1,34 @@
+"""The formats of documents: one table from the name of a format to what makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from muniment.runtime.exporting.markdown import markdown
+from muniment.runtime.exporting.openai import openai
+from muniment.runtime.exporting.otel import otel
+from muniment.runtime.exporting.pages import Told
+
+
+class ExportFormat(StrEnum):
+    """How a conversation is written down."""
+
+    MARKDOWN = "markdown"
+    OPENAI = "openai"
+    OTEL = "otel"
+
+
+class Writing(NamedTuple):
+    """What the document is, and what makes it piece by piece."""
+
+    media_type: str
+    write: Callable[[Told], Iterator[str]]
+
+
+WRITINGS: dict[ExportFormat, Writing] = {
+    ExportFormat.MARKDOWN: Writing("text/markdown", markdown),
+    ExportFormat.OPENAI: Writing("application/json", openai),
+    ExportFormat.OTEL: Writing("application/jsonl", otel),
+}

@@ -1,0 +1,124 @@
+"""A conversation as one JSON document with the messages of an OpenAI chat, which `import --format openai` reads back.
+
+`messages` holds messages and nothing else, so that a host may hand them on; what is withheld stands beside them in
+`withheld`: by turn, message and part, with its reason. What a tool returned is a message of its own there, whoever
+spoke it here.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import UNSET
+
+from muniment.events.message import (
+    BlobPart,
+    FilePart,
+    Part,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolCallResponsePart,
+    UriPart,
+)
+from muniment.governance.slices import RedactionItem, SliceMessage
+from muniment.runtime.exporting.pages import Told, as_json
+
+IMAGE = "image"
+AUDIO = "audio/"
+
+
+def openai(told: Told) -> Iterator[str]:
+    """Yield the pieces of the document."""
+    names = {"conversation_id": told.conversation, "channel": told.channel, "view": told.view}
+    yield as_json(names)[:-1] + ',"messages":['
+    between = "\n"
+    withheld: list[RedactionItem] = []
+    for each in told.turns:
+        withheld += each.items
+        for message in each.turn.messages:
+            for one in _messages(message):
+                yield between + as_json(one)
+                between = ",\n"
+    yield '\n],"withheld":['
+    between = "\n"
+    for item in withheld:
+        yield between + as_json(item)
+        between = ",\n"
+    yield "\n]}\n"
+
+
+def _messages(message: SliceMessage) -> Iterator[dict[str, Any]]:
+    """Yield the messages of a chat that a message stands for: cut where a tool answers, and behind its calls."""
+    if message.parts is UNSET:
+        return
+    waiting: list[Part] = []
+    for part in message.parts:
+        if isinstance(part, ToolCallResponsePart):
+            yield from _spoken(message.role, waiting)
+            waiting = []
+            yield {"role": Role.TOOL, "tool_call_id": part.id, "content": _text(part.response)}
+        else:
+            waiting.append(part)
+    yield from _spoken(message.role, waiting)
+
+
+def _spoken(role: Role, parts: list[Part]) -> Iterator[dict[str, Any]]:
+    if not parts:
+        return
+    said: dict[str, Any] = {"role": role, "content": _content([part for part in parts if _is_content(part)])}
+    thoughts = [part.content for part in parts if isinstance(part, ReasoningPart)]
+    calls = [_call(part) for part in parts if isinstance(part, ToolCallPart)]
+    if thoughts:
+        said["reasoning_content"] = "\n\n".join(thoughts)
+    if calls:
+        said["tool_calls"] = calls
+    yield said
+
+
+def _is_content(part: Part) -> bool:
+    return not isinstance(part, ReasoningPart | ToolCallPart)
+
+
+def _content(parts: list[Part]) -> str | list[dict[str, Any]] | None:
+    if not parts:
+        return None
+    if len(parts) == 1 and isinstance(parts[0], TextPart):
+        return parts[0].content
+    return [_part(part) for part in parts]
+
+
+def _part(part: Part) -> dict[str, Any]:
+    if isinstance(part, BlobPart):
+        return _blob(part)
+    if isinstance(part, FilePart):
+        return {"type": "file", "file": {"file_id": part.file_id}}
+    if isinstance(part, UriPart):
+        if part.modality == IMAGE:
+            return {"type": "image_url", "image_url": {"url": part.uri}}
+        return {"type": "file", "file": {"file_data": part.uri}}
+    assert isinstance(part, TextPart), "the others are no content"
+    return {"type": "text", "text": part.content}
+
+
+def _blob(part: BlobPart) -> dict[str, Any]:
+    data = base64.b64encode(part.content).decode()
+    mime = part.mime_type or ""
+    if mime.startswith(AUDIO):
+        return {"type": "input_audio", "input_audio": {"data": data, "format": mime.removeprefix(AUDIO)}}
+    address = f"data:{mime};base64,{data}"
+    if part.modality == IMAGE or mime.startswith(f"{IMAGE}/"):
+        return {"type": "image_url", "image_url": {"url": address}}
+    return {"type": "file", "file": {"file_data": address}}
+
+
+def _call(part: ToolCallPart) -> dict[str, Any]:
+    function = {"name": part.name, "arguments": as_json(part.arguments)}
+    return {"id": part.id, "type": "function", "function": function}
+
+
+def _text(response: Any) -> str:
+    return response if isinstance(response, str) else as_json(response)

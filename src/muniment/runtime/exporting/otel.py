@@ -1,0 +1,60 @@
+"""One message a line in OpenTelemetry parts: the lines that `import --format otel` reads back.
+
+Beside the message stand the turn it belongs to, what became of that turn, and what the view withholds of the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import UNSET, Struct
+
+from muniment.events.message import Authority, Part, Role
+from muniment.events.turn import Delivery
+from muniment.governance.views import Reason
+from muniment.runtime.exporting.pages import Told, ToldTurn, as_json
+
+
+class Withheld(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a part of a message, or the whole of it, is not there. Parts are counted from 0, withheld ones among them."""
+
+    reason: Reason
+    part: int | None = None
+
+
+class OtelLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One message."""
+
+    conversation_id: str
+    turn: str
+    delivery: Delivery
+    role: Role
+    actor: str
+    speaker_kind: str
+    authority: Authority
+    ts: int
+    parts: list[Part]
+    withheld: list[Withheld] = []
+
+
+def otel(told: Told) -> Iterator[str]:
+    """Yield the lines of a conversation."""
+    for each in told.turns:
+        for line in _lines(told.conversation, each):
+            yield as_json(line) + "\n"
+
+
+def _lines(conversation: str, told: ToldTurn) -> Iterator[OtelLine]:
+    for message in told.turn.messages:
+        yield OtelLine(
+            conversation_id=conversation,
+            turn=told.turn.turn,
+            delivery=told.turn.delivery,
+            role=message.role,
+            actor=message.speaker_id,
+            speaker_kind=message.speaker_kind,
+            authority=message.authority,
+            ts=message.observed_ms,
+            parts=[] if message.parts is UNSET else message.parts,
+            withheld=[Withheld(reason=item.reason, part=item.part) for item in told.withheld_of(message)],
+        )

@@ -1,0 +1,203 @@
+"""Content blocks as Anthropic spells them, in the Messages API and in exports of Claude; LangChain uses some of them.
+
+| block | part |
+|---|---|
+| text | text; citations are left out |
+| thinking, redacted_thinking | reasoning (what is redacted, as it stands); signatures and summaries are left out |
+| tool_use, server_tool_use, mcp_tool_use | tool call |
+| tool_result and the results of server tools | tool call response; one that is an error is wrapped to say so |
+| image, document | blob, uri or file, as their source says; text of a document is text |
+| container_upload | file |
+
+Any other block is kept as JSON (`spoken.kept_as_json`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from muniment.events.message import (
+    BlobPart,
+    FilePart,
+    Part,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolCallResponsePart,
+    UriPart,
+)
+from muniment.runtime.importing.spoken import Found, Notes, from_base64, kept_as_json, read_or_none
+
+CONTENT_BLOCK = "content_block"
+CITATION = "citation"
+SIGNATURE = "signature"
+THINKING_SUMMARY = "thinking_summary"
+TITLE = "title"
+
+Many = list[msgspec.Raw] | None
+
+
+class Text(Struct, frozen=True, kw_only=True, tag="text"):
+    """Words."""
+
+    text: str
+    citations: Many = None
+
+
+class Thinking(Struct, frozen=True, kw_only=True, tag="thinking"):
+    """What a model wrote for itself."""
+
+    thinking: str
+    signature: str | None = None
+    summaries: Many = None
+
+
+class Redacted(Struct, frozen=True, kw_only=True, tag="redacted_thinking"):
+    """The same, encrypted by the provider."""
+
+    data: str
+
+
+class Use(Struct, frozen=True, kw_only=True, tag="tool_use"):
+    """A call."""
+
+    name: str
+    input: Any = None
+    id: str | None = None
+
+
+class ServerUse(Use, frozen=True, kw_only=True, tag="server_tool_use"):
+    """A call of a tool that the provider runs."""
+
+
+class McpUse(Use, frozen=True, kw_only=True, tag="mcp_tool_use"):
+    """A call of a tool of an MCP server."""
+
+
+class Result(Struct, frozen=True, kw_only=True, tag="tool_result"):
+    """What a call returned."""
+
+    tool_use_id: str | None = None
+    content: Any = None
+    is_error: bool | None = None
+
+
+class McpResult(Result, frozen=True, kw_only=True, tag="mcp_tool_result"):
+    """What a call of a tool of an MCP server returned."""
+
+
+class WebSearchResult(Result, frozen=True, kw_only=True, tag="web_search_tool_result"):
+    """What a search returned."""
+
+
+class WebFetchResult(Result, frozen=True, kw_only=True, tag="web_fetch_tool_result"):
+    """What was fetched."""
+
+
+class CodeResult(Result, frozen=True, kw_only=True, tag="code_execution_tool_result"):
+    """What code returned."""
+
+
+class Inline(Struct, frozen=True, kw_only=True, tag="base64"):
+    """Bytes."""
+
+    data: str
+    media_type: str | None = None
+
+
+class Plain(Struct, frozen=True, kw_only=True, tag="text"):
+    """The text of a document."""
+
+    data: str
+
+
+class Address(Struct, frozen=True, kw_only=True, tag="url"):
+    """Where it is."""
+
+    url: str
+
+
+class Stored(Struct, frozen=True, kw_only=True, tag="file"):
+    """A file that the provider keeps."""
+
+    file_id: str
+
+
+Source = Inline | Plain | Address | Stored
+
+
+class Image(Struct, frozen=True, kw_only=True, tag="image"):
+    """An image."""
+
+    source: Source
+
+
+class Document(Struct, frozen=True, kw_only=True, tag="document"):
+    """A document. Its context is words."""
+
+    source: Source
+    title: str | None = None
+    context: str | None = None
+
+
+class Upload(Struct, frozen=True, kw_only=True, tag="container_upload"):
+    """A file that was put where code runs."""
+
+    file_id: str
+
+
+Uses = Use | ServerUse | McpUse
+Results = Result | McpResult | WebSearchResult | WebFetchResult | CodeResult
+Block = Text | Thinking | Redacted | Uses | Results | Image | Document | Upload
+
+
+def read_blocks(raws: Iterable[msgspec.Raw], role: Role, notes: Notes) -> Found:
+    """Return the parts that blocks stand for, and beside them what is kept as JSON."""
+    found = Found([], [])
+    for raw in raws:
+        block: Block | None = read_or_none(raw, Block)
+        if block is None:
+            found.extend(kept_as_json(raw, role, notes, CONTENT_BLOCK))
+        else:
+            found.parts.extend(parts_of(block, notes))
+    return found
+
+
+def parts_of(block: Block, notes: Notes) -> list[Part]:
+    """Return the parts that a block stands for."""
+    if isinstance(block, Text):
+        notes.left_out[CITATION] += len(block.citations or [])
+        return [TextPart(content=block.text)]
+    if isinstance(block, Thinking):
+        notes.left_out[SIGNATURE] += bool(block.signature)
+        notes.left_out[THINKING_SUMMARY] += len(block.summaries or [])
+        return [ReasoningPart(content=block.thinking)]
+    if isinstance(block, Redacted):
+        return [ReasoningPart(content=block.data)]
+    if isinstance(block, Use):
+        return [ToolCallPart(id=block.id, name=block.name, arguments=block.input)]
+    if isinstance(block, Result):
+        response = {"content": block.content, "is_error": True} if block.is_error else block.content
+        return [ToolCallResponsePart(id=block.tool_use_id, response=response)]
+    if isinstance(block, Image):
+        return [_from(block.source, "image")]
+    if isinstance(block, Upload):
+        return [FilePart(file_id=block.file_id)]
+    notes.left_out[TITLE] += bool(block.title)
+    context: list[Part] = [TextPart(content=block.context)] if block.context else []
+    return [*context, _from(block.source, "document")]
+
+
+def _from(source: Source, modality: str) -> Part:
+    if isinstance(source, Inline):
+        return BlobPart(content=from_base64(source.data), mime_type=source.media_type, modality=modality)
+    if isinstance(source, Plain):
+        return TextPart(content=source.data)
+    if isinstance(source, Address):
+        return UriPart(uri=source.url, modality=modality)
+    return FilePart(file_id=source.file_id, modality=modality)

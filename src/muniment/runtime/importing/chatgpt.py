@@ -1,0 +1,164 @@
+"""Conversations as ChatGPT exports them: a tree of messages in `mapping`, and the leaf that was shown last.
+
+The path from the root to `current_node` is the conversation. Whatever departs from it (an answer that was asked for
+again, a question that was changed) is a branch: a conversation of its own, named `<conversation>~<node>` after the
+first node of the branch. It holds only the nodes that are not in what it departs from, down to its newest leaf; older
+children on the way are branches themselves. Each of its turns refers to the conversation, and to the message that it
+departs from, as its origin (decision 0030).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from muniment.errors import InvalidInput, LimitExceeded
+from muniment.events.binding import parse_json
+from muniment.events.message import Message
+from muniment.events.turn import HostReference, Relation, Visibility
+from muniment.runtime.importing.chatgpt_message import read_message
+from muniment.runtime.importing.lines import ITEM_BYTES_MAX
+from muniment.runtime.importing.spoken import ABSENT, Notes, Spoken, is_there, since, time_of
+
+TREE_NODES_MAX = 100_000
+HOST = "chatgpt"  # whose data an origin points into
+BRANCH = "~"
+
+
+class Chat(Struct, frozen=True, kw_only=True):
+    """A conversation."""
+
+    mapping: dict[str, msgspec.Raw]
+    current_node: str | None = None
+    conversation_id: str | None = None
+    id: str | None = None
+    create_time: Any = None
+
+
+class Node(Struct, frozen=True, kw_only=True):
+    """A place in the tree; a root may hold no message."""
+
+    message: msgspec.Raw = ABSENT
+    parent: str | None = None
+    children: list[str] | None = None
+
+
+class Path(NamedTuple):
+    """Nodes from a beginning to a leaf, and the node of another path that it departs from."""
+
+    nodes: list[str]
+    departs_from: str | None
+
+
+def chatgpt(item: bytes) -> Spoken:
+    """Read a conversation and its branches; a message that is malformed is refused and the others are kept."""
+    chat = parse_json(item, Chat, limit=ITEM_BYTES_MAX)
+    name = chat.conversation_id or chat.id
+    if not name:
+        raise InvalidInput(at="conversation_id", problem="missing_field")
+    notes = Notes()
+    reading = _Reading(chat, notes)
+    main, *others = _paths(reading.nodes, chat.current_node)
+    branches = [
+        Spoken(f"{name}{BRANCH}{path.nodes[0]}", said, whole=True, origin=tuple(_origin(name, path.departs_from)))
+        for path in others
+        if (said := reading.messages(path))
+    ]
+    return Spoken(name, reading.messages(main), whole=True, branches=tuple(branches), notes=notes)
+
+
+def _origin(conversation: str, departs_from: str | None) -> Iterator[HostReference]:
+    for kind, named in (("conversation", conversation), ("message", departs_from)):
+        if named is not None:
+            yield HostReference(host=HOST, type=kind, id=named, relation=Relation.ORIGIN, visibility=Visibility.HOST_UI)
+
+
+class _Reading:
+    """The nodes of a tree; their messages are read when they are asked for."""
+
+    def __init__(self, chat: Chat, notes: Notes) -> None:
+        if len(chat.mapping) > TREE_NODES_MAX:
+            raise LimitExceeded(at="mapping", problem="too_many", limit=TREE_NODES_MAX, found=len(chat.mapping))
+        self._places = {name: place for place, name in enumerate(chat.mapping)}
+        self.nodes = {name: self._node(name, raw) for name, raw in chat.mapping.items()}
+        self._started_ms = time_of(chat.create_time, notes)
+        self._notes = notes
+
+    def _node(self, name: str, raw: msgspec.Raw) -> Node:
+        try:
+            return parse_json(bytes(raw), Node)
+        except InvalidInput as refusal:
+            raise InvalidInput(at=f"mapping[{self._places[name]}]", problem=refusal.problem) from None
+
+    def messages(self, path: Path) -> list[Message]:
+        """Return what is said on a path."""
+        said: list[Message] = []
+        for name in path.nodes:
+            raw = self.nodes[name].message
+            if is_there(raw):
+                try:
+                    said += read_message(bytes(raw), self._notes)
+                except (InvalidInput, LimitExceeded) as refusal:
+                    self._notes.refuse(refusal, f"mapping[{self._places[name]}].message")
+        return since(self._started_ms, said)
+
+
+def _paths(nodes: dict[str, Node], current: str | None) -> Iterator[Path]:
+    """Yield the main path, then every other one; each node is on exactly one of them."""
+    children, roots = _descent(nodes)
+    main = _climb(nodes, current) if current in nodes else _down(children, roots[-1]) if roots else []
+    yield Path(main, None)
+    on_main = set(main)
+    waiting = [Path(main, None)]
+    waiting += [Path(_down(children, root), None) for root in roots if root not in on_main]
+    seen = len(main)
+    for path in waiting:
+        if path.nodes is not main:
+            seen += len(path.nodes)
+            yield path
+        taken = on_main if path.nodes is main else set(path.nodes)
+        waiting += [
+            Path(_down(children, child), name) for name in path.nodes for child in children[name] if child not in taken
+        ]
+    if seen != len(nodes):
+        raise InvalidInput(at="mapping", problem="cyclic")
+
+
+def _descent(nodes: dict[str, Node]) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the children of every node, oldest first, and the nodes without a parent.
+
+    What a parent says decides the order only; whose child a node is, the node says itself.
+    """
+    children: dict[str, dict[str, None]] = {name: {} for name in nodes}
+    roots: list[str] = []
+    for name, node in nodes.items():
+        for child in node.children or []:
+            if child in nodes and nodes[child].parent == name:
+                children[name][child] = None
+    for name, node in nodes.items():
+        if node.parent in children:
+            children[node.parent][name] = None
+        else:
+            roots.append(name)
+    return {name: list(each) for name, each in children.items()}, roots
+
+
+def _climb(nodes: dict[str, Node], leaf: str | None) -> list[str]:
+    path: dict[str, None] = {}
+    while leaf in nodes and leaf not in path:
+        path[leaf] = None
+        leaf = nodes[leaf].parent
+    if leaf in path:
+        raise InvalidInput(at="mapping", problem="cyclic")
+    return list(path)[::-1]
+
+
+def _down(children: dict[str, list[str]], name: str) -> list[str]:
+    """Return the path from a node to its newest leaf. A child has one parent, so the path ends."""
+    path = [name]
+    while children[path[-1]]:
+        path.append(children[path[-1]][-1])
+    return path

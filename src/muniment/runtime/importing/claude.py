@@ -1,0 +1,106 @@
+"""Conversations as Claude.ai exports them: `uuid` and `chat_messages`, each with blocks, attachments and files.
+
+The blocks of a message are what it says; its `text` repeats them, and is kept only where no block holds words or one is
+of an unknown type. The text extracted from an attachment is words, behind the name of the file that they come from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from muniment.errors import InvalidInput, LimitExceeded
+from muniment.events.binding import parse_json
+from muniment.events.message import FilePart, Message, Role, TextPart, is_blank
+from muniment.runtime.importing.blocks import read_blocks
+from muniment.runtime.importing.lines import ITEM_BYTES_MAX
+from muniment.runtime.importing.spoken import Found, Notes, Spoken, aside, kept_as_json, read_or_none, since, time_of
+
+ATTACHMENT = "attachment"
+ROLES: dict[str, Role] = {"human": Role.USER, "assistant": Role.ASSISTANT}
+
+
+class Chat(Struct, frozen=True, kw_only=True):
+    """A conversation."""
+
+    uuid: str
+    chat_messages: list[msgspec.Raw]
+    created_at: Any = None
+
+
+class ChatMessage(Struct, frozen=True, kw_only=True):
+    """A message of it."""
+
+    sender: str
+    text: str | None = None
+    content: list[msgspec.Raw] | None = None
+    attachments: list[msgspec.Raw] | None = None
+    files: list[msgspec.Raw] | None = None
+    files_v2: list[msgspec.Raw] | None = None
+    created_at: Any = None
+
+
+class Attachment(Struct, frozen=True, kw_only=True):
+    """A text that was attached."""
+
+    extracted_content: str
+    file_name: str | None = None
+    file_type: str | None = None
+
+
+class Attached(Struct, frozen=True, kw_only=True):
+    """A file that was attached; newer exports say its id."""
+
+    file_name: str
+    file_uuid: str | None = None
+
+
+def claude(item: bytes) -> Spoken:
+    """Read a conversation; a message that is malformed is refused and the others are kept."""
+    chat = parse_json(item, Chat, limit=ITEM_BYTES_MAX)
+    notes = Notes()
+    messages: list[Message] = []
+    for place, raw in enumerate(chat.chat_messages):
+        try:
+            messages += _messages(raw, notes)
+        except (InvalidInput, LimitExceeded) as refusal:
+            notes.refuse(refusal, f"chat_messages[{place}]")
+    return Spoken(chat.uuid, since(time_of(chat.created_at, notes), messages), whole=True, notes=notes)
+
+
+def _messages(raw: msgspec.Raw, notes: Notes) -> list[Message]:
+    read = parse_json(bytes(raw), ChatMessage)
+    role = ROLES.get(read.sender)
+    if role is None:
+        raise InvalidInput(at="sender", problem="unknown_word")
+    observed_ms = time_of(read.created_at, notes)
+    kept_before = notes.kept_as_json.total()
+    said = read_blocks(read.content or [], role, notes)
+    has_words = any(isinstance(part, TextPart) and not is_blank(part) for part in said.parts)
+    if read.text and (not has_words or notes.kept_as_json.total() > kept_before):
+        said.parts.append(TextPart(content=read.text))
+    attached = _attached(read, role, notes)
+    parts, beside = said.parts + attached.parts, said.beside + attached.beside
+    message = Message(role=role, content=parts, speaker_id=role, speaker_kind=role, observed_ms=observed_ms)
+    return [*aside(beside, observed_ms), message]
+
+
+def _attached(read: ChatMessage, role: Role, notes: Notes) -> Found:
+    found = Found([], [])
+    for raw in read.attachments or []:
+        text: Attachment | None = read_or_none(raw, Attachment)
+        if text is None:
+            found.extend(kept_as_json(raw, role, notes, ATTACHMENT))
+            continue
+        if text.file_name:
+            found.parts.append(FilePart(file_id=text.file_name, mime_type=text.file_type or None))
+        found.parts.append(TextPart(content=text.extracted_content))
+    for raw in read.files or read.files_v2 or []:
+        file: Attached | None = read_or_none(raw, Attached)
+        if file is None:
+            found.extend(kept_as_json(raw, role, notes, ATTACHMENT))
+        else:
+            found.parts.append(FilePart(file_id=file.file_uuid or file.file_name))
+    return found

@@ -1,0 +1,133 @@
+"""A file as numbered items: the lines of JSON Lines, the elements of a JSON list, or a JSON document.
+
+Which of these a file is, its beginning tells:
+
+1. It begins with `{`. A first line that is a JSON value of its own is the first of many, also where it is the only one.
+   Otherwise the whole file is read ahead: it is one document (written over several lines), or lines after all.
+2. It begins with `[`. A first line that is a value of its own, with others behind it, is the first of many. Otherwise
+   the file is a list of conversations, or of the messages of one.
+3. Anything else: lines.
+
+A list of messages, as a line or as the file, is one chat and read as `{"messages": [...]}`. A document is held as the
+bytes it is made of, at most `DOCUMENT_BYTES_MAX`; each of its elements, at most `ITEM_BYTES_MAX`, is parsed alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from muniment.errors import InvalidInput, LimitExceeded, MunimentError
+from muniment.runtime.importing import lines
+from muniment.runtime.importing.lines import BYTE_ORDER_MARK, ITEM_BYTES_MAX, Lines
+
+DOCUMENT_BYTES_MAX = 512 * 2**20
+BLANKS = b" \t\r\n"
+BEGUN = "Input data was truncated"  # how msgspec says that more was expected
+
+# a message names its speaker; what is more than a message has one of the others
+SPEAKS = ("role", "lc", "data", "content")
+MORE = frozenset({"messages", "mapping", "chat_messages", "request", "conversation_id", "thread_id", "session_id"})
+
+
+class Items:
+    """The items of a file, in a `with` statement."""
+
+    def __init__(self, path: Path) -> None:
+        self._lines = Lines(path)
+        self.bytes_total = self._lines.bytes_total
+
+    @property
+    def bytes_done(self) -> int:
+        """How much of the file was read, as it lies on the disk."""
+        return self._lines.bytes_done
+
+    @property
+    def damaged(self) -> bool:
+        """Whether the end of the file was missing, after reading it."""
+        return self._lines.damaged
+
+    def __iter__(self) -> Iterator[tuple[int, bytes | MunimentError]]:
+        """Yield every item with its number, counted from 1; of lines, that of the line."""
+        elements = self._elements()
+        if elements is not None:
+            yield from enumerate(elements, start=1)
+            return
+        for number, line in self._lines:
+            whole = isinstance(line, bytes) and line.lstrip(BLANKS).startswith(b"[")
+            yield number, _chat(line) if whole and isinstance(line, bytes) else line
+
+    def _elements(self) -> Iterator[bytes | MunimentError] | None:
+        """Return the elements of a document, or None for a file of lines."""
+        first = _text(self._lines.ahead(lines.LINE_BYTES_MAX + 1))
+        if not first.startswith((b"{", b"[")):
+            return None
+        alone = _is_json(first)
+        if alone is None or (alone and first.startswith(b"{")):
+            return None
+        found = self._lines.all_ahead(DOCUMENT_BYTES_MAX + 1)
+        document = _text(found)
+        if alone and document.rstrip(BLANKS) != first.rstrip(BLANKS):
+            return None
+        if first.startswith(b"{"):
+            return iter([_bounded(document)]) if len(found) <= DOCUMENT_BYTES_MAX and _is_json(document) else None
+        if self._lines.damaged:
+            return iter([InvalidInput(at="file", problem="gzip_damaged")])
+        if len(found) > DOCUMENT_BYTES_MAX:
+            return iter([LimitExceeded(at="file", problem="too_large", limit=DOCUMENT_BYTES_MAX)])
+        return _of_list(document)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lines.__exit__(kind, error, trace)
+
+
+def _text(data: bytes) -> bytes:
+    return data.removeprefix(BYTE_ORDER_MARK).lstrip(BLANKS)
+
+
+def _is_json(text: bytes) -> bool | None:
+    """Tell whether text is a JSON value (True), may begin one (False), or does neither (None)."""
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except msgspec.DecodeError as fault:
+        return False if str(fault).startswith(BEGUN) else None
+    except RecursionError:
+        return None
+    return True
+
+
+def _of_list(document: bytes) -> Iterator[bytes | MunimentError]:
+    try:
+        elements = msgspec.json.decode(document, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError):
+        return iter([InvalidInput(at="file", problem="not_json")])
+    if elements and _is_message(elements[0]):
+        return iter([_chat(document)])
+    return (_bounded(bytes(element)) for element in elements)
+
+
+def _is_message(element: msgspec.Raw) -> bool:
+    try:
+        members = msgspec.json.decode(element, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return any(name in members for name in SPEAKS) and MORE.isdisjoint(members)
+
+
+def _chat(messages: bytes) -> bytes | MunimentError:
+    return _bounded(b'{"messages":' + messages.strip(BLANKS) + b"}")
+
+
+def _bounded(item: bytes) -> bytes | MunimentError:
+    if len(item) > ITEM_BYTES_MAX:
+        return LimitExceeded(at="conversation", problem="too_large", limit=ITEM_BYTES_MAX, found=len(item))
+    return item

@@ -1,0 +1,270 @@
+"""Files as items, whatever their shape, and what the first of them tells about the format."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import muniment
+from muniment.errors import LimitExceeded, MunimentError
+from muniment.events.identity import ConversationId, ConversationKey
+from muniment.governance.views import View
+from muniment.kernel.sources import seeded_sources
+from muniment.runtime.importing import items, lines
+from muniment.runtime.importing.formats import Format, sniff
+from muniment.runtime.importing.items import Items
+from muniment.runtime.importing.job import Imported
+from muniment.runtime.options import Options
+from muniment.runtime.runtime import Runtime
+
+
+def chat(name: str, text: str = "q") -> dict[str, Any]:
+    return {"uuid": name, "chat_messages": [{"sender": "human", "text": text}]}
+
+
+def file_of(tmp_path: Path, data: bytes) -> Path:
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    return path
+
+
+def read(path: Path) -> list[Any]:
+    """Return the items of a file: their values, or the problem in their place."""
+    with Items(path) as found:
+        return [one.problem if isinstance(one, MunimentError) else json.loads(one) for _, one in found]
+
+
+MANY = [chat("a"), chat("b")]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        json.dumps(MANY),
+        json.dumps(MANY, indent=2),
+        "\ufeff" + json.dumps(MANY, indent=1),
+        "\n \n" + json.dumps(MANY, indent=1),
+        "\n".join(json.dumps(each) for each in MANY),
+        "\ufeff" + "\r\n".join(json.dumps(each) for each in MANY) + "\r\n",
+        f"[{json.dumps(MANY[0])},\n{json.dumps(MANY[1])}\n]\n",
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_list_and_lines_have_the_same_items(data: str, packed: bool, tmp_path: Path) -> None:
+    raw = data.encode()
+    assert read(file_of(tmp_path, gzip.compress(raw) if packed else raw)) == MANY
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_one_document_is_one_item(indent: int | None, tmp_path: Path) -> None:
+    assert read(file_of(tmp_path, json.dumps(chat("a"), indent=indent).encode())) == [chat("a")]
+
+
+@pytest.mark.parametrize("element", [{"role": "user", "content": "q"}, {"type": "human", "data": {}}, {"lc": 1}])
+def test_a_list_of_messages_is_one_chat(element: dict[str, Any], tmp_path: Path) -> None:
+    wanted = {"messages": [element, element]}
+    for data in (json.dumps([element] * 2, indent=1), json.dumps([element] * 2)):
+        assert read(file_of(tmp_path, data.encode())) == [wanted]
+    lines_of_lists = "\n".join([json.dumps([element] * 2)] * 2)
+    assert read(file_of(tmp_path, lines_of_lists.encode())) == [wanted] * 2
+
+
+def test_a_list_of_messages_that_name_their_conversation_are_items(tmp_path: Path) -> None:
+    messages = [{"session_id": "s", "role": "user", "content": "q"}]
+    assert read(file_of(tmp_path, json.dumps(messages, indent=1).encode())) == messages
+    assert read(file_of(tmp_path, b"[]")) == []
+    assert read(file_of(tmp_path, b"[\n3]")) == [3]
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b'[{"a": 1},\n{"b": }]', ["not_json"]),
+        (b"[\n" + b"[" * 100_000, ["not_json"]),
+        (b"[1,\n2", ["not_json"]),
+    ],
+)
+def test_a_list_that_is_broken_is_refused_as_a_file(data: bytes, found: list[str], tmp_path: Path) -> None:
+    assert read(file_of(tmp_path, data)) == found
+
+
+@pytest.mark.parametrize("first", [b'{"a": 1', b"{", b'{"a":\n3', b"{broken"])
+def test_lines_are_lines_though_the_first_is_broken(first: bytes, tmp_path: Path) -> None:
+    with Items(file_of(tmp_path, first + b'\n{"b": 1}\n{"b": 2}')) as found:
+        good = [one for _, one in found if not isinstance(one, MunimentError)]
+    assert [json.loads(one) for one in good[-2:]] == [{"b": 1}, {"b": 2}]
+
+
+def test_a_document_is_limited_and_so_is_each_conversation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = json.dumps([chat("a", "x" * 50), chat("b", "y" * 500)], indent=1).encode()
+    monkeypatch.setattr(items, "ITEM_BYTES_MAX", 300)
+    assert read(file_of(tmp_path, many)) == [chat("a", "x" * 50), "too_large"]
+    monkeypatch.setattr(items, "DOCUMENT_BYTES_MAX", len(many) - 1)
+    with Items(file_of(tmp_path, many)) as found:
+        ((number, refusal),) = found
+    assert isinstance(refusal, LimitExceeded)
+    assert (number, refusal.at, refusal.problem, refusal.limit) == (1, "file", "too_large", len(many) - 1)
+
+
+def test_a_line_longer_than_lines_may_be_is_read_as_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LINE_BYTES_MAX", 30)
+    assert read(file_of(tmp_path, json.dumps(MANY).encode())) == MANY
+    assert read(file_of(tmp_path, json.dumps(MANY[0]).encode())) == [MANY[0]]
+
+
+@pytest.mark.parametrize("keep", [0.5, 0.02])
+def test_a_damaged_document_is_said_to_be_damaged(keep: float, tmp_path: Path) -> None:
+    noise = "".join(chr(33 + each * 7919 % 90) for each in range(40_000))
+    whole = gzip.compress(json.dumps([chat("a", noise)], indent=1).encode())
+    path = file_of(tmp_path, whole[: int(len(whole) * keep)])
+    with Items(path) as found:
+        assert [one.problem if isinstance(one, MunimentError) else "?" for _, one in found] == ["gzip_damaged"]
+        assert found.damaged
+
+
+def test_lists_before_a_damage_are_kept(tmp_path: Path) -> None:
+    noise = "".join(chr(33 + each * 7919 % 90) for each in range(40_000))
+    message = {"role": "user", "content": noise}
+    whole = gzip.compress("\n".join([json.dumps([message])] * 4).encode(), 0)
+    with Items(file_of(tmp_path, whole[: len(whole) // 2])) as found:
+        told = [one.problem if isinstance(one, MunimentError) else json.loads(one) for _, one in found]
+    assert (told[0], told[-1]) == ({"messages": [message]}, "gzip_damaged")
+
+
+# --- formats ----------------------------------------------------------------------------------------------------------
+
+HUMAN = {"type": "human", "content": "q"}
+ASKED = {"role": "user", "content": "q"}
+CALL = {"type": "tool_use", "name": "f"}
+
+
+@pytest.mark.parametrize(
+    ("item", "found"),
+    [
+        ({"id": "c", "mapping": {}}, Format.CHATGPT),
+        (chat("a"), Format.CLAUDE),
+        ({"messages": [HUMAN]}, Format.LANGCHAIN),
+        ({"session_id": "s", **HUMAN}, Format.LANGCHAIN),
+        ({"messages": [ASKED]}, Format.OPENAI),
+        ({"messages": [ASKED], "system": "s"}, Format.ANTHROPIC),
+        ({"messages": [ASKED, {"role": "assistant", "content": [CALL]}]}, Format.ANTHROPIC),
+        ({"request": {"messages": [ASKED]}}, Format.ANTHROPIC),
+        ({"session_id": "s", "type": "message", **ASKED}, Format.ANTHROPIC),
+        ({"conversation_id": "c", "role": "user", "parts": [], "system": "s"}, Format.OTEL),
+    ],
+)  # fmt: skip
+def test_the_first_item_tells_the_format(item: dict[str, Any], found: Format) -> None:
+    assert sniff(json.dumps(item).encode())[0] is found
+
+
+# --- requests that repeat their conversation --------------------------------------------------------------------------
+
+
+def imported(tmp_path: Path, log: list[dict[str, Any]]) -> tuple[Runtime, Imported]:
+    path = file_of(tmp_path, "\n".join(json.dumps(each) for each in log).encode())
+    runtime = muniment.open("memory:", options=Options(sources=seeded_sources("log")))
+    return runtime, runtime.spaces.import_(str(path), Format.ANTHROPIC)
+
+
+def told(runtime: Runtime, name: str) -> list[list[str]]:
+    key = ConversationKey(conversation=ConversationId(name))
+    turns = runtime.transcripts.replay(key, View.RAW_OWNER, 100).turns
+    return [
+        [str(getattr(part, "content", "")) for message in turn.messages for part in message.parts or []]
+        for turn in turns
+    ]
+
+
+def asks(*texts: str, **members: object) -> dict[str, Any]:
+    roles = ("user", "assistant")
+    return {"messages": [{"role": roles[place % 2], "content": text} for place, text in enumerate(texts)], **members}
+
+
+def answers(text: str, **members: object) -> dict[str, Any]:
+    return {"type": "message", "role": "assistant", "content": [{"type": "text", "text": text}], **members}
+
+
+def test_requests_that_go_on_are_one_conversation(tmp_path: Path) -> None:
+    log = [asks("1"), answers("2"), asks("1", "2", "3"), answers("4"), asks("other"), asks("other", "2", "3")]
+    with imported(tmp_path, log)[0] as runtime:
+        assert told(runtime, "file#1") == [["1", "2"], ["3", "4"]]
+        assert told(runtime, "file#5") == [["other", "2"], ["3"]]
+
+
+def test_requests_of_named_conversations_may_be_interleaved(tmp_path: Path) -> None:
+    log = [
+        asks("1", session_id="a"), asks("x", session_id="b"), answers("2", session_id="a"),
+        answers("y", session_id="b"), asks("1", "2", "3", session_id="a"), answers("4", session_id="a"),
+    ]  # fmt: skip
+    runtime, report = imported(tmp_path, log)
+    with runtime:
+        assert (told(runtime, "a"), told(runtime, "b")) == ([["1", "2"], ["3", "4"]], [["x", "y"]])
+        assert (report.turns_committed, report.lines_refused) == (3, 0)
+
+
+def test_system_text_is_kept_again_where_it_changed(tmp_path: Path) -> None:
+    log = [asks("1", system="s"), answers("2"), asks("1", "2", "3", system="s"), answers("4"),
+           asks("1", "2", "3", "4", "5", system="t")]  # fmt: skip
+    with imported(tmp_path, log)[0] as runtime:
+        assert told(runtime, "file#1") == [["s", "1", "2"], ["3", "4", "t"], ["5"]]
+
+
+def test_thoughts_that_a_host_leaves_out_later_stay(tmp_path: Path) -> None:
+    thought = {"type": "message", "role": "assistant", "content": [
+        {"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "2"}]}  # fmt: skip
+    with imported(tmp_path, [asks("1"), thought, asks("1", "2", "3")])[0] as runtime:
+        assert told(runtime, "file#1") == [["1", "hm", "2"], ["3"]]
+
+
+def test_a_history_that_was_edited_is_told_from_its_beginning(tmp_path: Path) -> None:
+    log = [asks("1", "2", "3", "4", session_id="a"), asks("1", "2", "changed", session_id="a")]
+    runtime, report = imported(tmp_path, log)
+    with runtime:
+        assert told(runtime, "a") == [["1", "2"], ["3", "4"]]
+        assert (report.turns_already_there, report.turns_skipped) == (1, {"turn_conflict": 1})
+
+
+def test_a_log_that_grew_adds_what_is_new(tmp_path: Path) -> None:
+    log = [asks("1", session_id="a"), answers("2", session_id="a")]
+    runtime, _ = imported(tmp_path, log)
+    grown = [*log, asks("1", "2", "3", session_id="a"), answers("4", session_id="a")]
+    with runtime:
+        path = file_of(tmp_path, "\n".join(json.dumps(each) for each in grown).encode())
+        report = runtime.spaces.import_(str(path), Format.ANTHROPIC)
+        assert (report.turns_committed, report.turns_already_there, report.turns_skipped) == (1, 1, {})
+
+
+def test_a_response_to_nothing_is_refused_unless_it_names_its_conversation(tmp_path: Path) -> None:
+    runtime, report = imported(tmp_path, [answers("a"), answers("b", session_id="s")])
+    with runtime:
+        assert [(one.line, one.problem) for one in report.refused_lines] == [(1, "answers_nothing")]
+        assert told(runtime, "s") == [["b"]]
+
+
+def test_what_waits_to_go_on_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from muniment.runtime.importing import continuing
+
+    log = [asks("1", session_id=name) for name in "abca"]
+    monkeypatch.setattr(continuing, "WAITING_MAX", 2)
+    runtime, report = imported(tmp_path, log)
+    runtime.close()
+    assert (report.turns_committed, report.turns_already_there) == (3, 1)
+    monkeypatch.setattr(continuing, "WAITING_MAX", 10)
+    monkeypatch.setattr(continuing, "WAITING_BYTES_MAX", 1)
+    runtime, report = imported(tmp_path, log)
+    runtime.close()
+    assert (report.turns_committed, report.turns_already_there) == (3, 1)
+
+
+def test_where_a_log_was_cut_off_its_last_turns_are_left_out(tmp_path: Path) -> None:
+    noise = "".join(chr(33 + each * 7919 % 90) for each in range(9000))
+    log = [asks("1", "2", "3", session_id="a"), *[asks(noise, session_id=str(each)) for each in range(20)]]
+    whole = gzip.compress("\n".join(json.dumps(each) for each in log).encode(), 1)
+    with muniment.open("memory:", options=Options(sources=seeded_sources("log"))) as runtime:
+        report = runtime.spaces.import_(str(file_of(tmp_path, whole[:-200])), Format.ANTHROPIC)
+        assert told(runtime, "a") == [["1", "2"]]
+        assert set(report.turns_skipped) == {"file_damaged"}
