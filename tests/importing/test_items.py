@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ def test_a_list_that_is_broken_is_refused_as_a_file(data: bytes, found: list[str
     assert read(file_of(tmp_path, data)) == found
 
 
-@pytest.mark.parametrize("first", [b'{"a": 1', b"{", b'{"a":\n3', b"{broken"])
+@pytest.mark.parametrize("first", [b'{"a": 1', b"{", b'{"a":\n3', b"{broken", b"[" * 100_000])
 def test_lines_are_lines_though_the_first_is_broken(first: bytes, tmp_path: Path) -> None:
     with Items(file_of(tmp_path, first + b'\n{"b": 1}\n{"b": 2}')) as found:
         good = [one for _, one in found if not isinstance(one, MunimentError)]
@@ -118,7 +119,7 @@ def test_a_line_longer_than_lines_may_be_is_read_as_a_document(tmp_path: Path, m
 
 @pytest.mark.parametrize("keep", [0.5, 0.02])
 def test_a_damaged_document_is_said_to_be_damaged(keep: float, tmp_path: Path) -> None:
-    noise = "".join(chr(33 + each * 7919 % 90) for each in range(40_000))
+    noise = random.Random(1).randbytes(40_000).hex()
     whole = gzip.compress(json.dumps([chat("a", noise)], indent=1).encode())
     path = file_of(tmp_path, whole[: int(len(whole) * keep)])
     with Items(path) as found:
