@@ -173,6 +173,8 @@ def test_rotations_of_many_processes_do_not_lose_each_other(tmp_path: Path) -> N
     new_space(tmp_path)
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         begun = pool.map(begin_three, [tmp_path] * 3)
+        pool.close()
+        pool.join()  # leaving the block ends the workers by a signal, which need not find them ready for it
     assert sorted(version for some in begun for version in some) == list(range(2, 11))
     assert opened_space(tmp_path).versions == tuple(range(1, 11))
 
