@@ -161,7 +161,6 @@ LIMITS: dict[str, str] = {
     "turn_tools_max": "tool observations in a turn",
     "turn_candidates_max": "ids of memory candidates in a turn",
     "page_turns_max": "turns (or conversations) in a page",
-    "page_turns_default": "the same when nobody says",
     "report_items_max": "turns, messages and references that a lifecycle report lists; its counts are always whole",
     "activity_ranges_max": "ranges of time whose activity is counted at once",
 }

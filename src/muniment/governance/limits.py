@@ -18,6 +18,5 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     turn_tools_max: int = 256
     turn_candidates_max: int = 256
     page_turns_max: int = 500
-    page_turns_default: int = 50
     report_items_max: int = 1000
     activity_ranges_max: int = 1000
