@@ -15,7 +15,7 @@ from msgspec.structs import fields
 
 from muniment import errors
 from muniment.errors import MunimentError
-from muniment.events.records import Transition
+from muniment.events.changes import Transition
 from muniment.events.turn import Visibility
 from muniment.governance.admission import KEPT
 from muniment.governance.lifecycle import NEXT

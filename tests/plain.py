@@ -11,9 +11,9 @@ from itertools import islice
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.message import Message, Role
-from muniment.events.records import Transition
 from muniment.governance.lifecycle import Phase, after
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View

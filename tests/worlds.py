@@ -20,8 +20,8 @@ from typing import Self
 
 import muniment
 from muniment.crypto.root import LocalRoot
+from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
-from muniment.events.records import Transition
 from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
 from muniment.governance.limits import Limits

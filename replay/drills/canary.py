@@ -25,8 +25,8 @@ from typing import Any
 import msgspec
 
 from muniment.crypto.cell import CELL_BODY_AT, open_cell
+from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey
-from muniment.events.records import Transition
 from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url

@@ -9,9 +9,9 @@ from importlib import import_module
 TYPE_CHECKING = False  # spelt like typing's, which would cost more than all the rest of this module
 if TYPE_CHECKING:
     from muniment.errors import Kind, MunimentError
+    from muniment.events.changes import Transition
     from muniment.events.identity import ConversationKey
     from muniment.events.message import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolCallResponsePart
-    from muniment.events.records import Transition
     from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn
     from muniment.evidence.pin import FilePin
     from muniment.governance.access import Access, Effect
@@ -50,7 +50,7 @@ _HOMES = {
     "ToolCallPart": "muniment.events.message",
     "ToolCallResponsePart": "muniment.events.message",
     "ToolObservation": "muniment.events.turn",
-    "Transition": "muniment.events.records",
+    "Transition": "muniment.events.changes",
     "Turn": "muniment.events.turn",
     "View": "muniment.governance.views",
     "__version__": "muniment.version",

@@ -123,6 +123,9 @@ USUAL_META: Vector = {
     "messages": [{"role": "user"}],
 }
 USUAL_CONTENT: Vector = {"parts": [[{"type": "text", "content": "Hello."}]], "digest": made("usual digest", 32)}
+# what is left of a turn of which the first message was erased, with the salt of each label that is left
+LEFT_CONTENT: Vector = {"parts": [[], [{"type": "text", "content": "Hello."}]], "digest": b""}
+LEFT_SALTS = {"message/1/content/0": made("salt of what is left", 32)}
 # name of the file -> kind, body, canonical JSON of its fields
 BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
     "space_opened": ("space.opened", {"name": "größe"}, {"name": '"größe"'}),
@@ -150,6 +153,37 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
         "turn.lifecycle",
         {"request": {"reason": "asked for", "requester": "operator", "requested_ms": 1_700_000_000_000}},
         {"request": '{"reason":"asked for","requested_ms":1700000000000,"requester":"operator"}'},
+    ),
+    "turn_redacted": (
+        "turn.redacted",
+        {
+            "target": {"message": 1, "part": 0, "start": 3, "end": 300},
+            "views": ["export", "host_ui"],
+            "request": {"reason": "Größe", "requester": "operator", "requested_ms": 1_700_000_000_000},
+        },
+        {
+            "request": '{"reason":"Größe","requested_ms":1700000000000,"requester":"operator"}',
+            "target": '{"end":300,"message":1,"part":0,"start":3}',
+            "views": '["export","host_ui"]',
+        },
+    ),
+    "turn_redacted_whole": (
+        "turn.redacted",
+        {"target": {}, "views": [], "request": {"reason": "r", "requester": "o", "requested_ms": 0}},
+        {"request": '{"reason":"r","requested_ms":0,"requester":"o"}', "target": "{}", "views": "[]"},
+    ),
+    "turn_redacted_field": (
+        "turn.redacted",
+        {
+            "target": {"field": "tools/0/summary"},
+            "views": ["raw_owner"],
+            "request": {"reason": "r", "requester": "o", "requested_ms": 1},
+        },
+        {
+            "request": '{"reason":"r","requested_ms":1,"requester":"o"}',
+            "target": '{"field":"tools/0/summary"}',
+            "views": '["raw_owner"]',
+        },
     ),
     "key_rotated": ("key.rotated", {"version": 300}, {"version": "300"}),
     "export_issued": (
@@ -210,6 +244,10 @@ def good_vectors() -> dict[str, Vector]:
         cell = msgpack([1, CONTENT_SEED, body])
         found[f"cell_{name}_v1"] = cell_vector(cell, "turn.committed", "content", body)
         found[f"fields_{name}_v1"] = fields_vector("turn.committed", "content", body, texts)
+    cell = msgpack([1, LEFT_SALTS, LEFT_CONTENT])
+    found["cell_turn_content_left_v1"] = cell_vector(cell, "turn.committed", "content", LEFT_CONTENT) | {
+        "seed": {label: salt.hex() for label, salt in LEFT_SALTS.items()}
+    }
     return found
 
 

@@ -22,7 +22,16 @@ from muniment.events.cells import (
     unpack_content,
     unpack_meta,
 )
-from muniment.events.records import META_BODIES, EventKind, KeyRotated, SpaceOpened, TurnContent, TurnMeta
+from muniment.events.message import TextPart
+from muniment.events.records import (
+    CONTENT_BODIES,
+    META_BODIES,
+    EventKind,
+    KeyRotated,
+    SpaceOpened,
+    TurnContent,
+    TurnMeta,
+)
 from tests.turns import committed
 
 SEED = bytes(range(SEED_BYTES))
@@ -31,7 +40,7 @@ SEED = bytes(range(SEED_BYTES))
 SPACE_OPENED_V1 = b"\x93\x01\xc4\x20" + SEED + b"\x81\xa4name\xa1s"
 
 
-def cell(version: Any, body: Any, seed: bytes = SEED) -> bytes:
+def cell(version: Any, body: Any, seed: Any = SEED) -> bytes:
     return msgspec.msgpack.encode([version, seed, body])
 
 
@@ -40,7 +49,7 @@ def test_a_cell_gives_back_what_was_packed_into_it(bodies: tuple[TurnMeta, TurnC
     """unpack(pack(seed, body)) == (seed, body), for both cells of a turn."""
     meta, content = bodies
     assert unpack_meta("turn.committed", pack(seed, meta)) == (seed, meta)
-    assert unpack_content(pack(seed, content)) == (seed, content)
+    assert unpack_content("turn.committed", pack(seed, content)) == (seed, content)
 
 
 def test_the_first_version_of_a_cell_is_read_and_written_as_it_stands() -> None:
@@ -50,7 +59,7 @@ def test_the_first_version_of_a_cell_is_read_and_written_as_it_stands() -> None:
 
 
 def test_every_body_has_a_version_and_every_older_one_a_way_up() -> None:
-    assert set(VERSIONS) == {*META_BODIES.values(), TurnContent}
+    assert set(VERSIONS) == {*META_BODIES.values(), *CONTENT_BODIES.values()}
     assert all((body, step) in UPCASTS for body, present in VERSIONS.items() for step in range(1, present))
 
 
@@ -92,7 +101,7 @@ def test_a_damaged_cell_never_ends_in_an_error_that_nobody_foresaw(
     packed = bytearray(pack(SEED, bodies[1]))
     packed[data.draw(st.integers(0, len(packed) - 1))] = data.draw(st.integers(0, 255))
     try:
-        _, content = unpack_content(bytes(packed))
+        _, content = unpack_content("turn.committed", bytes(packed))
     except MunimentError:
         return
     assert isinstance(content, TurnContent)
@@ -140,3 +149,28 @@ def test_a_cell_of_an_older_version_is_read_through_its_up_casts(monkeypatch: py
     monkeypatch.setattr(cells, "UPCASTS", ASTRAY)
     with pytest.raises(Corrupt):
         unpack_meta("key.rotated", cell(2, {"number": 6}))
+
+
+def test_the_salts_of_what_is_left_are_kept_one_by_one() -> None:
+    """After a part of a body was erased its cell has the salt of each label that is left, and no seed."""
+    content = TurnContent(parts=[[], [TextPart(content="left")]], digest=b"")
+    salts = {"message/1/content/0": SEED}
+    assert unpack_content("turn.committed", pack(salts, content)) == (salts, content)
+
+
+@pytest.mark.parametrize(
+    ("kind", "packed"),
+    [
+        ("key.rotated", cell(1, {"parts": [], "digest": b""})),
+        ("turn.committed", cell(1, {"parts": [], "digest": b""}, {"message/0/content/0": SEED[1:]})),
+    ],
+    ids=["a kind without content", "a salt that is short"],
+)
+def test_content_that_nobody_wrote_is_refused(kind: str, packed: bytes) -> None:
+    with pytest.raises(Corrupt):
+        unpack_content(kind, packed)
+
+
+def test_a_meta_body_always_has_its_seed() -> None:
+    with pytest.raises(Corrupt):
+        unpack_meta("space.opened", cell(1, {"name": "s"}, {"name": SEED}))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 
 from muniment.errors import NotCanonical
+from muniment.events.changes import LifecycleRequest, RedactionTarget, TurnLifecycle, TurnRedacted
 from muniment.events.labels import content_fields, encode_part, meta_fields, part_label
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart
 from muniment.events.records import (
@@ -20,11 +21,9 @@ from muniment.events.records import (
     ExportGrant,
     ExportIssued,
     KeyRotated,
-    LifecycleRequest,
     MetaBody,
     SpaceOpened,
     TurnContent,
-    TurnLifecycle,
     TurnMeta,
 )
 from muniment.governance.admission import Kept, admit
@@ -39,6 +38,11 @@ SMALL_BODIES: list[MetaBody] = [
     ConversationOpened(channel="mail", conversation="talk"),
     AliasRecorded(subject="ada", channel="mail", chat="7"),
     TurnLifecycle(request=LifecycleRequest(reason="asked", requester="ada", requested_ms=7)),
+    TurnRedacted(
+        target=RedactionTarget(message=1, part=0, start=2, end=4),
+        views=["export"],
+        request=LifecycleRequest(reason="asked", requester="ada", requested_ms=7),
+    ),
     KeyRotated(version=2),
     ExportIssued(export=ExportGrant(view="export", recipient="court")),
 ]

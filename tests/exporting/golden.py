@@ -10,8 +10,8 @@ from pathlib import Path
 
 import muniment
 from muniment.events.binding import parse_json
+from muniment.events.changes import Transition
 from muniment.events.identity import ConversationId, ConversationKey
-from muniment.events.records import Transition
 from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.events.records import Transition
+from muniment.events.changes import Transition
 from muniment.governance.lifecycle import MASKED_PHASES, NEXT, Phase, Step, after, phase_of, runs
 
 # The table once more, as sentences of the catalogue: phase, what is asked, the phase it leads to. All else is a no-op.

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muniment.events.changes import Transition
 from muniment.events.message import Role
-from muniment.events.records import DeliveryRecord, MessageHead, Transition, TurnMeta
+from muniment.events.records import DeliveryRecord, MessageHead, TurnMeta
 from muniment.events.turn import Attribution, Delivery
 from muniment.governance.lifecycle import Phase, Run, Step, phase_of, runs
 from muniment.governance.listing import LISTABLE, LISTED, LifecycleFilter, before, listed, moves, observed_ms, onward

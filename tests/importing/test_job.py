@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import muniment
 from muniment.errors import FileUnavailable, InvalidInput
+from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId
-from muniment.events.records import Transition
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.runtime.importing import job, lines

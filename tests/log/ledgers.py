@@ -16,6 +16,7 @@ import apsw
 
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
+from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.labels import content_fields
 from muniment.events.message import Role, TextPart
 from muniment.events.records import (
@@ -23,13 +24,10 @@ from muniment.events.records import (
     DeliveryRecord,
     EventKind,
     KeyRotated,
-    LifecycleRequest,
     MessageHead,
     MetaBody,
     SpaceOpened,
-    Transition,
     TurnContent,
-    TurnLifecycle,
     TurnMeta,
 )
 from muniment.events.turn import Attribution, Delivery
@@ -134,6 +132,12 @@ class Book:
         request = LifecycleRequest(reason="asked for", requester="operator", requested_ms=1)
         event = self.small(EventKind.TURN_LIFECYCLE, TurnLifecycle(request=request), reason=transition)
         target, refs = (WHOLE_CONVERSATION, {"through": through}) if turn is None else (turn, {"turn": turn})
+        return self.ledger.transact(lambda writer: writer.append(event, stream=stream, target=target, refs=refs))
+
+    def changed(self, stream: int, kind: EventKind, meta: MetaBody, reason: str, refs: dict[str, int]) -> Placed:
+        """Append any change of a stream."""
+        event = self.small(kind, meta, reason)
+        target = refs.get("turn", WHOLE_CONVERSATION)
         return self.ledger.transact(lambda writer: writer.append(event, stream=stream, target=target, refs=refs))
 
     def grow(self, events: int) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from muniment.crypto.cell import SpaceKey, wrap_bundle
 from muniment.errors import Corrupt, Kind, MunimentError, RolledBack
-from muniment.events.records import Transition
+from muniment.events.changes import Transition
 from muniment.evidence.audit import AuditReport
 from muniment.evidence.notes import Signer
 from muniment.evidence.pin import FilePin

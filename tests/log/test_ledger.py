@@ -13,13 +13,8 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
 from muniment.errors import Corrupt, KeyMissing, Kind, MunimentError, StoreFault, TurnConflict
-from muniment.events.records import (
-    ConversationOpened,
-    EventKind,
-    KeyRotated,
-    RotationCause,
-    Transition,
-)
+from muniment.events.changes import Transition
+from muniment.events.records import ConversationOpened, EventKind, KeyRotated, RotationCause
 from muniment.evidence.notes import origin_of
 from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import frontier_at

@@ -12,17 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.records import (
-    ConversationOpened,
-    EventKind,
-    LifecycleRequest,
-    MetaBody,
-    Transition,
-    TurnContent,
-    TurnLifecycle,
-    TurnMeta,
-)
+from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnContent, TurnMeta
 from muniment.evidence.header import commit, commit_fields, disclose
 from muniment.evidence.tree import Frontier, extend, frontier_at
 from muniment.evidence.verifier import leaf_hash
@@ -115,6 +107,7 @@ def check_row(book: Book, row: SealedRow, said: Written, prev: bytes | None) -> 
     if said.content is not None:
         content = book.ledger.content(opened)
         assert content[1] == said.content
+        assert isinstance(content[0], bytes)
         fields |= commit_fields(content[0], content_fields(content[1]))
     assert header.fields == fields
     disclosed = {

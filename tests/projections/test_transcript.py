@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.errors import Corrupt, Kind, MunimentError
+from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.message import TextPart
-from muniment.events.records import AliasRecorded, EventKind, Transition, TurnMeta
+from muniment.events.records import AliasRecorded, EventKind, TurnMeta
+from muniment.evidence.header import Header
 from muniment.governance.lifecycle import Phase, Step, phase_of
 from muniment.log.ledger import Ledger, Writer
-from muniment.log.port import Reader, SealedRow
+from muniment.log.port import EventRow, Reader
 from muniment.projections import transcript as transcripts
 from muniment.projections.transcript import ReadTurn, Transcript
 from tests.log.ledgers import BOOKS, Book, FileBook, memory_book, sqlite_book, turn_id
@@ -46,7 +48,7 @@ def file_book(tmp_path: Path) -> Iterator[FileBook]:
 
 
 def steps_of(transcript: Transcript, reader: Reader, stream: int = 1) -> tuple[Step, ...]:
-    return transcript.steps(reader, transcript.head(reader, stream))
+    return transcript.changes(reader, transcript.head(reader, stream)).steps
 
 
 def page_of(
@@ -79,7 +81,7 @@ def test_a_page_holds_the_turns_of_its_range_in_order(book: Book) -> None:
     ]
     assert words_of(read) == ["words 2 of talk", "words 3 of talk"]
     assert [one.record.meta.delivery.turn for one in read] == [turn_id("words 2 of talk"), turn_id("words 3 of talk")]
-    assert all(one.content_seed is not None and one.opened.row.time == one.record.time_ms for one in read)
+    assert all(one.content_salts is not None and one.opened.row.time == one.record.time_ms for one in read)
 
 
 def test_words_are_read_only_where_they_are_wanted(book: Book) -> None:
@@ -96,7 +98,7 @@ def test_words_are_read_only_where_they_are_wanted(book: Book) -> None:
         read = page_of(Transcript(book.ledger), reader, wanted)
     assert [one.record.phase for one in read] == [Phase.ACTIVE, Phase.MASKED, Phase.RAW_DELETED]
     assert words_of(read) == ["words 1 of talk", None, None]
-    assert [one.content_seed is None for one in read] == [False, True, True]
+    assert [one.content_salts is None for one in read] == [False, True, True]
     assert asked == [Phase.ACTIVE, Phase.MASKED]
 
 
@@ -128,16 +130,26 @@ def growing(tmp_path_factory: pytest.TempPathFactory) -> Book:
 # --- the steps that are kept ------------------------------------------------------------------------------------------
 
 
+class CountingLedger(Ledger):
+    """Counts the changes that are opened, by seq."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger.store, ledger.keys, ledger.entropy, ledger.witness)
+        self.opened: list[int] = []
+
+    def header(self, row: EventRow) -> tuple[Header, bytes]:
+        if row.target_seq is not None:
+            self.opened.append(row.seq)
+        return super().header(row)
+
+
 class Counting(Transcript):
     """Counts the steps that are opened."""
 
     def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
-        self.opened: list[int] = []
-
-    def _step(self, row: SealedRow) -> Step:
-        self.opened.append(row.seq)
-        return super()._step(row)
+        counting = CountingLedger(ledger)
+        super().__init__(counting)
+        self.opened = counting.opened
 
 
 def test_steps_are_opened_once_and_continued(book: Book) -> None:
@@ -178,7 +190,7 @@ def test_steps_end_at_the_head_that_was_asked_for(book: Book) -> None:
         older = transcript.head(reader, 1)
     book.change(1, Transition.UNMASK, turn=1)
     with book.ledger.reader() as reader:
-        assert transcript.steps(reader, older) == (Step(Transition.MASK, 1, 1),)
+        assert transcript.changes(reader, older).steps == (Step(Transition.MASK, 1, 1),)
         assert len(steps_of(transcript, reader)) == 2
 
 

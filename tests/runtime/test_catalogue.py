@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muniment.errors import Corrupt, CursorStale, InvalidInput, LimitExceeded, UnknownConversation
+from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId
-from muniment.events.records import Transition
 from muniment.governance.limits import Limits
 from muniment.governance.listing import LifecycleFilter
 from muniment.log.ledger import Ledger

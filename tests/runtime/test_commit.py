@@ -17,9 +17,9 @@ from muniment.errors import (
     NotCanonical,
     TurnConflict,
 )
+from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ChatId, ConversationId, SpaceName, SubjectId, TurnId
 from muniment.events.message import Authority, Message, Role, TextPart, ToolCallPart
-from muniment.events.records import Transition
 from muniment.events.turn import Attribution, Delivery, HostReference, Source, ToolObservation, Turn
 from muniment.governance.access import Access
 from muniment.governance.limits import Limits

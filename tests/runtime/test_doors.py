@@ -25,8 +25,8 @@ from muniment.errors import (
     StoreMissing,
     StoreNewer,
 )
+from muniment.events.changes import Transition
 from muniment.events.identity import TurnId
-from muniment.events.records import Transition
 from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import Frontier
 from muniment.governance.access import Access, Effect
@@ -431,7 +431,7 @@ def test_a_reader_of_an_older_state_sees_that_state(world: World) -> None:
         head = space.transcript.head(older, stream)
         world.masked(2).archived(1)
         assert [turn.phase for turn in world.replay().turns] == ["masked_archived", "masked"]
-        assert len(space.transcript.steps(older, head)) == 1
+        assert len(space.transcript.changes(older, head).steps) == 1
     assert [turn.phase for turn in world.replay().turns] == ["masked_archived", "masked"]
 
 

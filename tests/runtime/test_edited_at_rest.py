@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, StoreNewer
+from muniment.events.changes import Transition
 from muniment.events.identity import ConversationKey, TurnId
-from muniment.events.records import Transition
 from muniment.governance.lifecycle import Phase
 from muniment.governance.views import View
 from tests.turns import plain_turn, rich_turn

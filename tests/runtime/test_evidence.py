@@ -15,8 +15,8 @@ from muniment.errors import (
     InvalidInput,
     MunimentError,
 )
+from muniment.events.changes import Transition
 from muniment.events.identity import TurnId
-from muniment.events.records import Transition
 from muniment.evidence import verifier
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View

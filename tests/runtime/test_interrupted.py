@@ -16,7 +16,7 @@ from muniment.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from muniment.events.records import LifecycleRequest, Transition
+from muniment.events.changes import LifecycleRequest, Transition
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access
 from muniment.kernel.sources import seeded_sources

@@ -9,9 +9,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, InvalidInput
+from muniment.events.changes import Transition
 from muniment.events.identity import TurnId
 from muniment.events.message import TextPart
-from muniment.events.records import Transition
 from muniment.evidence.verifier import verify_receipt
 from muniment.governance.access import Access, Effect
 from muniment.governance.lifecycle import Phase

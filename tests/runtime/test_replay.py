@@ -10,9 +10,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, CursorInvalid, InvalidInput, LimitExceeded
+from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationKey
 from muniment.events.message import ReasoningPart, TextPart, ToolCallPart
-from muniment.events.records import Transition
 from muniment.governance.access import Access, Effect
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import Reason, View

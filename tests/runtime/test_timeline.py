@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muniment.errors import AccessDenied, CursorStale, InvalidInput, LimitExceeded, UnknownConversation, UnknownPlace
+from muniment.events.changes import Transition
 from muniment.events.identity import ConversationKey, TurnId
-from muniment.events.records import Transition
 from muniment.governance.access import Access
 from muniment.governance.lifecycle import Phase
 from muniment.governance.listing import LifecycleFilter

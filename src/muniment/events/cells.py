@@ -1,9 +1,12 @@
 """Cells in clear: how the parts of an event are packed before they are sealed, and read again for ever.
 
-A packed cell is msgpack `[version, seed, body]`: the version of the body's shape, the 32-byte seed of its salts, the
-body. Reading looks at the version first. The present version is decoded straight into its struct; an older one is
-decoded as plain data and lifted, version by version, by the functions in `UPCASTS`, each of which turns the data of
-version n into that of n + 1. A stored cell is never rewritten for it.
+A packed cell is msgpack `[version, salts, body]`: the version of the body's shape, the salts of its fields, the body.
+The salts are a seed of 32 bytes that they are derived from. Where a part of the body was erased they are a map instead,
+32 bytes for each label that is left, because the seed would give the salt of what is gone too.
+
+Reading looks at the version first. The present version is decoded straight into its struct; an older one is decoded as
+plain data and lifted, version by version, by the functions in `UPCASTS`, each of which turns the data of version n into
+that of n + 1. A stored cell is never rewritten for it.
 """
 
 from __future__ import annotations
@@ -15,22 +18,26 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from muniment.errors import Corrupt, StoreNewer
-from muniment.events.records import META_BODIES, EventKind, MetaBody, TurnContent
+from muniment.events.records import CONTENT_BODIES, META_BODIES, ContentBody, EventKind, MetaBody
+from muniment.kernel.digest import Salts
 
 SEED_BYTES = 32
 
 Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 
 # body type -> the version written today
-VERSIONS: dict[type[Struct], int] = dict.fromkeys([*META_BODIES.values(), TurnContent], 1)
+VERSIONS: dict[type[Struct], int] = dict.fromkeys([*META_BODIES.values(), *CONTENT_BODIES.values()], 1)
 
 # (body type, version) -> how data of that version becomes data of the next
 UPCASTS: dict[tuple[type[Struct], int], Upcast] = {}
 
 
+Salt = Annotated[bytes, Meta(min_length=SEED_BYTES, max_length=SEED_BYTES)]
+
+
 class _Packed(Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
     version: Annotated[int, Meta(ge=1)]
-    seed: Annotated[bytes, Meta(min_length=SEED_BYTES, max_length=SEED_BYTES)]
+    salts: Salt | dict[str, Salt]
     body: Raw
 
 
@@ -41,24 +48,29 @@ _KINDS: dict[str, EventKind] = {kind.value: kind for kind in EventKind}
 _encoder = msgspec.msgpack.Encoder()
 _envelope = msgspec.msgpack.Decoder(_Packed)
 _bodies: dict[type[Struct], msgspec.msgpack.Decoder[Any]] = {
-    body: msgspec.msgpack.Decoder(body) for body in [*META_BODIES.values(), TurnContent]
+    body: msgspec.msgpack.Decoder(body) for body in [*META_BODIES.values(), *CONTENT_BODIES.values()]
 }
 
 
-def pack(seed: bytes, body: MetaBody | TurnContent) -> bytes:
-    """Return the cell in clear for a body and the seed of its salts."""
-    return _encoder.encode((VERSIONS[type(body)], seed, body))
+def pack(salts: Salts, body: MetaBody | ContentBody) -> bytes:
+    """Return the cell in clear for a body and the salts of its fields."""
+    return _encoder.encode((VERSIONS[type(body)], salts, body))
 
 
 def unpack_meta(kind: str, cell: bytes) -> tuple[bytes, MetaBody]:
-    """Return seed and meta body of a cell of an event of this kind."""
-    seed, body = _unpack(META_BODIES[known_kind(kind)], cell)
-    return seed, body
+    """Return seed and meta body of a cell of an event of this kind; nothing of a meta body is ever erased alone."""
+    salts, body = _unpack(META_BODIES[known_kind(kind)], cell)
+    if not isinstance(salts, bytes):
+        raise Corrupt(problem="cell_malformed")
+    return salts, body
 
 
-def unpack_content(cell: bytes) -> tuple[bytes, TurnContent]:
-    """Return seed and content body of a cell of a turn."""
-    return _unpack(TurnContent, cell)
+def unpack_content(kind: str, cell: bytes) -> tuple[Salts, ContentBody]:
+    """Return salts and content body of a cell of an event of this kind."""
+    body = CONTENT_BODIES.get(known_kind(kind))
+    if body is None:
+        raise Corrupt(problem="cell_malformed")
+    return _unpack(body, cell)
 
 
 def known_kind(kind: str) -> EventKind:
@@ -69,14 +81,14 @@ def known_kind(kind: str) -> EventKind:
     return known
 
 
-def _unpack(body_type: type[Body], cell: bytes) -> tuple[bytes, Body]:
+def _unpack(body_type: type[Body], cell: bytes) -> tuple[Salts, Body]:
     try:
         packed = _envelope.decode(cell)
         if packed.version == VERSIONS[body_type]:
             body: Body = _bodies[body_type].decode(packed.body)
-            return packed.seed, body
+            return packed.salts, body
         data = lifted(body_type, packed.version, msgspec.msgpack.decode(packed.body), UPCASTS, VERSIONS[body_type])
-        return packed.seed, msgspec.convert(data, body_type)
+        return packed.salts, msgspec.convert(data, body_type)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise Corrupt(problem="cell_malformed") from None
 

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from muniment.events.changes import TurnLifecycle, TurnRedacted
 from muniment.events.message import Authority, Part, Role
 from muniment.events.turn import Attribution, Delivery, Relation, Source, Visibility
 
@@ -24,19 +25,10 @@ class EventKind(StrEnum):
     CONVERSATION_OPENED = "conversation.opened"
     ALIAS_RECORDED = "alias.recorded"
     TURN_COMMITTED = "turn.committed"
+    TURN_REDACTED = "turn.redacted"
     TURN_LIFECYCLE = "turn.lifecycle"
     KEY_ROTATED = "key.rotated"
     EXPORT_ISSUED = "export.issued"
-
-
-class Transition(StrEnum):
-    """What may be asked of a turn or conversation (BEHAVIOUR LC-02); the header of its event names it in `reason`."""
-
-    ARCHIVE = "archive"
-    RESTORE = "restore"
-    MASK = "mask"
-    UNMASK = "unmask"
-    DELETE_RAW = "delete_raw"
 
 
 class RotationCause(StrEnum):
@@ -128,20 +120,6 @@ class TurnContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     labels: list[str | None] = []
 
 
-class LifecycleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Who asked for a transition, why and when. What and which is in the header."""
-
-    reason: str
-    requester: str
-    requested_ms: int
-
-
-class TurnLifecycle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A transition of one turn (`refs.turn`) or of all turns of a conversation up to one (`refs.through`)."""
-
-    request: LifecycleRequest
-
-
 class KeyRotated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """From here on the keyring is wrapped by this version of the space key."""
 
@@ -162,14 +140,31 @@ class ExportIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     export: ExportGrant
 
 
-MetaBody = SpaceOpened | ConversationOpened | AliasRecorded | TurnMeta | TurnLifecycle | KeyRotated | ExportIssued
+MetaBody = (
+    SpaceOpened
+    | ConversationOpened
+    | AliasRecorded
+    | TurnMeta
+    | TurnRedacted
+    | TurnLifecycle
+    | KeyRotated
+    | ExportIssued
+)
+ContentBody = TurnContent
 
 META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.SPACE_OPENED: SpaceOpened,
     EventKind.CONVERSATION_OPENED: ConversationOpened,
     EventKind.ALIAS_RECORDED: AliasRecorded,
     EventKind.TURN_COMMITTED: TurnMeta,
+    EventKind.TURN_REDACTED: TurnRedacted,
     EventKind.TURN_LIFECYCLE: TurnLifecycle,
     EventKind.KEY_ROTATED: KeyRotated,
     EventKind.EXPORT_ISSUED: ExportIssued,
 }
+
+# kind -> the body of its content cell, for the kinds that have one
+CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {EventKind.TURN_COMMITTED: TurnContent}
+
+# kinds whose events target a turn, or all of them: what they say is folded into what a stream is (decision 0008)
+CHANGES = frozenset({EventKind.TURN_REDACTED, EventKind.TURN_LIFECYCLE})

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from muniment.events.cells import VERSIONS
-from muniment.events.records import META_BODIES, EventKind, TurnContent
+from muniment.events.records import CONTENT_BODIES, META_BODIES
 from muniment.events.turn import Turn
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -18,6 +18,6 @@ def event_schemas() -> dict[str, dict[str, Any]]:
     bodies: dict[str, type[msgspec.Struct]] = {
         f"{kind}.meta.v{VERSIONS[body]}": body for kind, body in META_BODIES.items()
     }
-    bodies[f"{EventKind.TURN_COMMITTED}.content.v{VERSIONS[TurnContent]}"] = TurnContent
+    bodies |= {f"{kind}.content.v{VERSIONS[body]}": body for kind, body in CONTENT_BODIES.items()}
     bodies["turn"] = Turn
     return {name: {"$schema": DIALECT, **msgspec.json.schema(body)} for name, body in bodies.items()}

@@ -6,7 +6,8 @@ Ciphertext is not in it, so that erasure, rotation and re-encryption leave the t
 
 A commitment is the RFC 9901 digest of a disclosure, and a disclosure is unpadded base64url of
 `["salt","label",value]`. The salt of a field is HMAC-SHA-256(seed, label); the seed is 32 random bytes that lie inside
-the sealed cell and die with it, after which nobody can try values against a commitment.
+the sealed cell and die with it, after which nobody can try values against a commitment. Where a field was erased and
+others of its cell were not, the salts of these are kept one by one instead of the seed.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from __future__ import annotations
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -24,7 +25,7 @@ from msgspec import Meta, Struct
 from muniment.errors import Corrupt
 from muniment.evidence import verifier
 from muniment.kernel.canonical import encode_plain
-from muniment.kernel.digest import KeyedDigest
+from muniment.kernel.digest import KeyedDigest, Salts
 
 SEED_BYTES = 32
 LABELS_CACHED_MAX = 4096
@@ -81,14 +82,20 @@ def parse(data: bytes) -> Header:
 # --- commitments ------------------------------------------------------------------------------------------------------
 
 
-def salt(seed: bytes, label: str) -> str:
-    """Return the salt of a field: unpadded base64url of HMAC-SHA-256(seed, label)."""
-    return _url64(_salts(seed).of(label.encode())).decode()
+def salt(salts: Salts, label: str) -> str:
+    """Return the salt of a field as disclosures have it: unpadded base64url."""
+    return _url64(_source(salts).of(label.encode())).decode()
 
 
-def disclose(seed: bytes, label: str, value_json: bytes) -> str:
+def salts_of(salts: Salts, labels: Iterable[str]) -> dict[str, bytes]:
+    """Return the salts of some fields: HMAC-SHA-256(seed, label), or those that are kept."""
+    source = _source(salts)
+    return {label: source.of(label.encode()) for label in labels}
+
+
+def disclose(salts: Salts, label: str, value_json: bytes) -> str:
     """Return the disclosure of a field, given the canonical bytes of its value."""
-    return _disclosure(_salts(seed), label, value_json).decode()
+    return _disclosure(_source(salts), label, value_json).decode()
 
 
 def commit(disclosure: str) -> str:
@@ -98,19 +105,31 @@ def commit(disclosure: str) -> str:
 
 def commit_fields(seed: bytes, fields: Iterable[tuple[str, bytes]]) -> dict[str, str]:
     """Return the commitments of all fields of an event, given (label, canonical bytes of the value)."""
-    salts = _salts(seed)
+    salts = _source(seed)
     return {
         label: _url64(hashlib.sha256(_disclosure(salts, label, value_json)).digest()).decode()
         for label, value_json in fields
     }
 
 
-def _salts(seed: bytes) -> KeyedDigest:
-    assert len(seed) == SEED_BYTES, "a seed is drawn in one size"
-    return KeyedDigest(seed)
+class _Kept(NamedTuple):
+    salts: Mapping[str, bytes]
+
+    def of(self, label: bytes) -> bytes:
+        kept = self.salts.get(label.decode())
+        if kept is None:
+            raise Corrupt(at="salts", problem="salt_missing")
+        return kept
 
 
-def _disclosure(salts: KeyedDigest, label: str, value_json: bytes) -> bytes:
+def _source(salts: Salts) -> KeyedDigest | _Kept:
+    if not isinstance(salts, bytes):
+        return _Kept(salts)
+    assert len(salts) == SEED_BYTES, "a seed is drawn in one size"
+    return KeyedDigest(salts)
+
+
+def _disclosure(salts: KeyedDigest | _Kept, label: str, value_json: bytes) -> bytes:
     raw = _label(label)
     return _url64(b'["' + _url64(salts.of(raw)) + b'","' + raw + b'",' + value_json + b"]")
 

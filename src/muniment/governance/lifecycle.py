@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from muniment.events.records import Transition
+from muniment.events.changes import Span, Transition
 
 
 class Phase(StrEnum):
@@ -61,6 +61,13 @@ class Step(Struct, frozen=True):
     transition: Transition
     first: int
     last: int
+
+
+class Hold(Struct, frozen=True, kw_only=True):
+    """A hold that is in force: its turns are not erased, whoever asks. It is named by the position of its event."""
+
+    position: int
+    span: Span
 
 
 def after(phase: Phase, transition: Transition) -> Phase:

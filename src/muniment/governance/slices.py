@@ -26,6 +26,7 @@ from muniment.events.turn import (
     attributed,
 )
 from muniment.governance.lifecycle import Phase
+from muniment.governance.redaction import Redaction
 from muniment.governance.views import (
     SHOWS,
     SHOWS_LABELS,
@@ -40,7 +41,10 @@ from muniment.governance.views import (
 
 
 class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
-    """A turn as the log has it: the fold of its commit and of what came later. `content` is None when not read."""
+    """A turn as the log has it: the fold of its commit and of what came later. `content` is None when not read.
+
+    `erased` are the places of messages that were erased alone; `redactions` come in log order.
+    """
 
     position: int
     sequence: int
@@ -48,6 +52,8 @@ class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
     phase: Phase
     meta: TurnMeta
     content: TurnContent | None
+    erased: frozenset[int] = frozenset()
+    redactions: tuple[Redaction, ...] = ()
 
 
 class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -121,9 +127,10 @@ def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
     return bool(SHOWS[view]) or bool(meta.tools) or bool(meta.host_refs)
 
 
-def judge(view: View, phase: Phase, meta: TurnMeta, content: TurnContent | None) -> Judgement:
+def judge(view: View, record: TurnRecord) -> Judgement:
     """Decide what a view shows of a turn. Where the words are not at hand nothing of them is shown."""
-    gone = withheld_by_phase(phase)
+    meta, content = record.meta, record.content
+    gone = withheld_by_phase(record.phase)
     words = content.parts if gone is None and content is not None else None
     readable = words is not None
     whole: list[Reason | None] = []
@@ -131,6 +138,8 @@ def judge(view: View, phase: Phase, meta: TurnMeta, content: TurnContent | None)
     answer = _answer(meta, words) if words is not None else None
     for place, head in enumerate(meta.messages):
         reason = gone or withheld_by_authority(view, authority_of(head))
+        if gone is None and place in record.erased:
+            reason = Reason.RAW_DELETED
         inside: list[Reason | None] = []
         if reason is None and words is not None:
             policy = withheld_by_policy(view, head.role, place == answer)
@@ -167,7 +176,7 @@ def _answer(meta: TurnMeta, words: list[list[Part]]) -> int | None:
 def cut(record: TurnRecord, view: View) -> tuple[SliceTurn, list[RedactionItem]]:
     """Return the turn as the view shows it, and an item for everything withheld."""
     meta, content = record.meta, record.content
-    judged = judge(view, record.phase, meta, content)
+    judged = judge(view, record)
     items: list[RedactionItem] = []
     turn = SliceTurn(
         turn=meta.delivery.turn,
@@ -267,7 +276,7 @@ def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem]) -> Sli
 
 def disclosed_labels(record: TurnRecord, view: View) -> set[str]:
     """Return the labels of a turn that an export for a view discloses: exactly what `cut` shows, no more."""
-    judged = judge(view, record.phase, record.meta, record.content)
+    judged = judge(view, record)
     labels = {"actor", "delivery", *(f"message/{place}" for place in range(len(record.meta.messages)))}
     if judged.origin:
         labels.update({"source", "tools", "external"})

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 
 DIGEST_BYTES = 32
 BLOCK_BYTES = 64
 _INNER = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER = bytes(byte ^ 0x5C for byte in range(256))
+
+
+# What the salts of the fields in a cell come from: one seed, or (where fields were erased) the salt of each label left.
+Salts = bytes | Mapping[str, bytes]
 
 
 def sha256(data: bytes) -> bytes:

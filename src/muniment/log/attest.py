@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, RolledBack
-from muniment.events.records import EventKind
+from muniment.events.records import CHANGES, EventKind
 from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
 from muniment.evidence.header import Header
@@ -172,11 +172,11 @@ def audit(
 def _says(header: Header, row: EventRow) -> bool:
     """Tell whether a header says of its event what the two columns say that are not part of it."""
     turn = header.refs.get("turn")
-    if row.turn_seq is not None:
-        return row.turn_seq == turn and row.target_seq is None
-    if "through" in header.refs and row.kind == EventKind.TURN_LIFECYCLE:
-        return row.target_seq == WHOLE_CONVERSATION
-    return row.target_seq == turn
+    if row.turn_seq is not None or row.kind == EventKind.TURN_COMMITTED:
+        return turn is not None and row.turn_seq == turn and row.target_seq is None
+    if row.kind in CHANGES:
+        return row.target_seq == (WHOLE_CONVERSATION if turn is None else turn)
+    return row.target_seq is None
 
 
 def _signed(note: str, key: VerifierKey, size: int) -> Checkpoint:

@@ -173,6 +173,16 @@ class StoreMachine(RuleBasedStateMachine):
             gone = {("meta", "content")[cls]: None}
             self.model.rows[position] = msgspec.structs.replace(row, **gone)
 
+    @rule(position=st.integers(0, 50), cls=st.integers(0, CELL_CLASSES - 1), cell=blobs)
+    def put_cell(self, position: int, cls: int, cell: bytes) -> None:
+        """Check that a cell can be replaced, not made."""
+        row = self.model.rows[position] if position < len(self.model.rows) else None
+        if row is None or (row.meta, row.content)[cls] is None:
+            self.refused(lambda tx: tx.put_cell(position, cls, cell))
+        else:
+            self.store.transact(lambda tx: tx.put_cell(position, cls, cell))
+            self.model.rows[position] = msgspec.structs.replace(row, **{("meta", "content")[cls]: cell})
+
     @rule(position=st.integers(0, 50), bundle=blobs)
     def put_bundle(self, position: int, bundle: bytes) -> None:
         """Check that a bundle can be replaced, not made."""

@@ -44,11 +44,11 @@ from muniment.errors import Corrupt, KeyMissing
 from muniment.events.cells import SEED_BYTES, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.records import EventKind, MetaBody, TurnContent
-from muniment.evidence.header import Header, commit_fields, encode
+from muniment.events.records import ContentBody, EventKind, MetaBody, TurnContent
+from muniment.evidence.header import Header, commit_fields, encode, salts_of
 from muniment.evidence.tree import Frontier, extend
 from muniment.evidence.verifier import leaf_hash
-from muniment.kernel.digest import KeyedDigest, b64url, framed
+from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
 from muniment.kernel.sources import Entropy
 from muniment.log.headers import pack, unpack
 from muniment.log.port import EventRow, Reader, SealedRow, Store, StreamHead, Transaction
@@ -105,7 +105,7 @@ def draft(
     meta: MetaBody,
     *,
     reason: str | None = None,
-    content: tuple[TurnContent, Sequence[tuple[str, bytes]]] | None = None,
+    content: tuple[ContentBody, Sequence[tuple[str, bytes]]] | None = None,
 ) -> Draft:
     """Return an event without a place. `content` comes with its fields, which the caller has already encoded."""
     classes = 1 if content is None else 2
@@ -237,6 +237,19 @@ class Writer:
             self.tx.destroy_cell(row.position, CONTENT)
         return gone or row.content is not None
 
+    def reseal_content(self, opened: Opened, salts: Salts, body: ContentBody) -> None:
+        """Seal what is left of an event's content under a new key, with the salt of each field; the old key is gone."""
+        row = opened.row
+        left = pack_cell(salts_of(salts, (label for label, _ in content_fields(body))), body)
+        chance = self._ledger.entropy.take(KEY_CHANCE_BYTES + 2 * NONCE_BYTES)
+        fresh = keys_from(chance[:KEY_CHANCE_BYTES], [CONTENT])
+        cell_nonce = chance[KEY_CHANCE_BYTES : KEY_CHANCE_BYTES + NONCE_BYTES]
+        cell = seal_squeezed(fresh[CONTENT], cell_nonce, squeeze(left), row.leaf, CONTENT)
+        keys = opened.keys | fresh
+        bundle = wrap_bundle(self.space_key, chance[-NONCE_BYTES:], keys, row.leaf, place_of(row))
+        self.tx.put_bundle(row.position, bundle)
+        self.tx.put_cell(row.position, CONTENT, cell)
+
     def flush(self) -> None:
         """Hand everything appended so far to the transaction."""
         if not self._rows:
@@ -311,26 +324,32 @@ class Ledger:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
         return Opened(row=row, keys=keys, meta_seed=seed, meta=meta)
 
-    def content(self, opened: Opened) -> tuple[bytes, TurnContent]:
-        """Return seed and content of a turn whose content the log does not call erased."""
+    def content(self, opened: Opened) -> tuple[Salts, ContentBody]:
+        """Return salts and content of an event whose content the log does not call erased."""
         row, key = opened.row, opened.keys.get(CONTENT)
         if key is None or row.content is None:
             raise KeyMissing(at=f"position {row.position}")
         try:
-            return unpack_content(open_cell(key, row.content, row.leaf, CONTENT))
+            return unpack_content(row.kind, open_cell(key, row.content, row.leaf, CONTENT))
         except Corrupt as corrupt:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
 
+    def words(self, opened: Opened) -> tuple[Salts, TurnContent]:
+        """Return salts and content of a turn; as `content`."""
+        salts, content = self.content(opened)
+        assert isinstance(content, TurnContent), "a turn's content is its words"
+        return salts, content
+
     def disclosable(
-        self, opened: Opened, content: tuple[bytes, TurnContent] | None
-    ) -> Iterable[tuple[bytes, str, bytes]]:
-        """Yield (seed of its salt, label, canonical JSON) of every field of an event that can still be read."""
+        self, opened: Opened, content: tuple[Salts, ContentBody] | None
+    ) -> Iterable[tuple[Salts, str, bytes]]:
+        """Yield (source of its salt, label, canonical JSON) of every field of an event that can still be read."""
         for label, value in meta_fields(opened.meta):
             yield opened.meta_seed, label, value
         if content is not None:
-            seed, body = content
+            salts, body = content
             for label, value in content_fields(body):
-                yield seed, label, value
+                yield salts, label, value
 
     # --- stream heads -------------------------------------------------------------------------------------------------
 

@@ -283,6 +283,11 @@ class MemoryTransaction(MemoryReader):
         self._demand(position in self._state.bundles, f"position {position}", "no_bundle")
         self._set(self._state.bundles, position, bundle)
 
+    def put_cell(self, position: int, cls: int, cell: bytes) -> None:
+        """Replace a cell of an event."""
+        self._demand((position, cls) in self._state.cells, f"position {position}", "no_cell")
+        self._set(self._state.cells, (position, cls), cell)
+
     def destroy_cell(self, position: int, cls: int) -> bool:
         """Remove a cell; return whether it was there."""
         cells = self._state.cells

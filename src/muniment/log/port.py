@@ -214,6 +214,10 @@ class Transaction(Reader, Protocol):
         """Replace the key bundle of an event; an event without one is a `Conflict`."""
         ...
 
+    def put_cell(self, position: int, cls: int, cell: bytes) -> None:
+        """Replace a cell of an event; one that is not there is a `Conflict`."""
+        ...
+
     def destroy_cell(self, position: int, cls: int) -> bool:
         """Remove a cell; return whether it was there."""
         ...

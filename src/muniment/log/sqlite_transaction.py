@@ -34,6 +34,7 @@ PUT_STREAM_HEAD = """
 INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET
 seq = excluded.seq, turns = excluded.turns, messages = excluded.messages, changes = excluded.changes,
 leaf = excluded.leaf, tag = excluded.tag"""
+UPDATE_CELL = "UPDATE cells SET ciphertext = ?1 WHERE id = ?2"
 DELETE_CELL = "DELETE FROM cells WHERE id = ?"
 PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 PUT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (size) DO UPDATE SET note = excluded.note"
@@ -162,6 +163,11 @@ class SqliteTransaction(SqliteReader):
         """Replace the key bundle of an event."""
         self._write(UPDATE_BUNDLE, [(position, bundle)])
         self._demand(self._connection.changes() == 1, f"position {position}", "no_bundle")
+
+    def put_cell(self, position: int, cls: int, cell: bytes) -> None:
+        """Replace a cell of an event."""
+        self._write(UPDATE_CELL, [(cell, position * CELL_CLASSES + cls)])
+        self._demand(self._connection.changes() == 1, f"position {position}", "no_cell")
 
     def destroy_cell(self, position: int, cls: int) -> bool:
         """Remove a cell; return whether it was there."""

@@ -8,7 +8,7 @@ same (`digest` tells).
 1. Events are taken in the order of their positions, none may be missing, and each is opened, so that its columns are
    proved.
 2. When the log is read to its end, the heads of the conversations that were touched are proved and held against what
-   was taken. Where steps were taken, the phases are folded anew (`Transcript.steps`: one fold for all readers).
+   was taken. Where steps were taken, the phases are folded anew (`Transcript.changes`: one fold for all readers).
 3. What was touched is put into its places (`projections.listing`).
 
 A long log is read in parts, each a snapshot of its own, so that an erasure never waits for a reader.
@@ -93,4 +93,4 @@ class Catalogue:
             if (head.seq, head.turns, head.leaf) != (conversation.revision, turns, conversation.leaf):
                 raise Corrupt(at=f"stream {stream}", problem="turns_missing", limit=head.turns, found=turns)
             stepped = stream in listing.stepped
-            listing.settle(stream, runs(turns, self._transcript.steps(reader, head)) if stepped else None)
+            listing.settle(stream, runs(turns, self._transcript.changes(reader, head).steps) if stepped else None)

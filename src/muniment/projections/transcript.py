@@ -1,7 +1,7 @@
 """The transcript fold: a conversation as its log has it, turn by turn.
 
-The state of a turn is `fold(commit event, later events that target it)`. A page is one range read of turns; the steps
-that were taken on a conversation are few, are read once, and are kept by stream (decision 0008). Before anything of a
+The state of a turn is `fold(commit event, later events that target it)`. A page is one range read of turns; the changes
+of a conversation are few, are read once, and are kept by stream (decision 0008). Before anything of a
 stream is believed its head is proved; the number of turns and of changes in it tells when a row is missing, so that
 the deletion of a mask shows as corruption and never as an unmasked turn.
 
@@ -14,37 +14,33 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from muniment.errors import Corrupt
 from muniment.events.identity import ConversationKey, TurnId
-from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, Transition, TurnMeta
-from muniment.governance.lifecycle import Phase, Step, phase_of
+from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnMeta
+from muniment.governance.lifecycle import Phase, phase_of
 from muniment.governance.slices import TurnRecord
+from muniment.kernel.digest import Salts
 from muniment.log.ledger import Ledger, Opened
 from muniment.log.port import Lookup, Reader, SealedRow, StreamHead
+from muniment.projections.changes import NOTHING, Changes, Folding
 
 STREAMS_KEPT_MAX = 10_000
 NAMES_KEPT_MAX = 10_000
 NAMES_BATCH = 500
 TURNS_BATCH = 500
 
-
-class Steps(NamedTuple):
-    """The steps taken on a stream, up to an event of it."""
-
-    seq: int
-    taken: tuple[Step, ...]
+NONE_YET = Changes()
 
 
 class ReadTurn(Struct, frozen=True, kw_only=True, gc=False):
-    """A turn read back: the folded record, the row it came from, and the seed of its content when that was read."""
+    """A turn read back: the folded record, the row it came from, and the salts of its content when that was read."""
 
     record: TurnRecord
     opened: Opened
-    content_seed: bytes | None
+    content_salts: Salts | None
 
 
 class Transcript:
@@ -52,7 +48,7 @@ class Transcript:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._steps: OrderedDict[int, Steps] = OrderedDict()
+        self._changes: OrderedDict[int, Changes] = OrderedDict()
         self._lock = threading.Lock()
         self._names: OrderedDict[int, ConversationOpened | AliasRecorded] = OrderedDict()
         self._names_checked = False
@@ -177,45 +173,33 @@ class Transcript:
             raise Corrupt(at=f"stream {stream}", problem="head_missing")
         return head
 
-    def steps(self, reader: Reader, head: StreamHead) -> tuple[Step, ...]:
-        """Return all steps taken on a stream up to its head, in log order; complete, or `Corrupt`."""
+    def changes(self, reader: Reader, head: StreamHead) -> Changes:
+        """Return all changes of a stream up to its head; complete, or `Corrupt`."""
         with self._lock:
-            known = self._steps.get(head.stream, Steps(0, ()))
+            known = self._changes.get(head.stream, NONE_YET)
             if known.seq:
-                self._steps.move_to_end(head.stream)
+                self._changes.move_to_end(head.stream)
         if known.seq >= head.seq:
             # A reader's snapshot may be older than what another one has seen: fold only what this snapshot has.
-            if len(known.taken) == head.changes:
-                return known.taken
-            known = Steps(0, ())
-        if len(known.taken) < head.changes:
-            rows = reader.changes(head.stream, known.seq)
-            known = Steps(head.seq, known.taken + tuple(self._step(row) for row in rows if row.seq <= head.seq))
-        else:
-            known = Steps(head.seq, known.taken)
-        if len(known.taken) != head.changes:
+            if known.count == head.changes:
+                return known
+            known = NONE_YET
+        rows = reader.changes(head.stream, known.seq) if known.count < head.changes else []
+        known = Folding(self._ledger, known).grown([row for row in rows if row.seq <= head.seq], head.seq)
+        if known.count != head.changes:
             at = f"stream {head.stream}"
-            raise Corrupt(at=at, problem="changes_missing", limit=head.changes, found=len(known.taken))
+            raise Corrupt(at=at, problem="changes_missing", limit=head.changes, found=known.count)
         self._keep(head.stream, known)
-        return known.taken
+        return known
 
-    def _keep(self, stream: int, steps: Steps) -> None:
+    def _keep(self, stream: int, changes: Changes) -> None:
         with self._lock:
-            kept = self._steps.get(stream)
-            if kept is None or kept.seq < steps.seq:
-                self._steps[stream] = steps
-                self._steps.move_to_end(stream)
-                if len(self._steps) > STREAMS_KEPT_MAX:
-                    self._steps.popitem(last=False)
-
-    def _step(self, row: SealedRow) -> Step:
-        self._ledger.keys_of(row)
-        header, _ = self._ledger.header(row)
-        assert header.reason is not None, "a change names its transition"
-        turn = header.refs.get("turn")
-        if turn is not None:
-            return Step(Transition(header.reason), turn, turn)
-        return Step(Transition(header.reason), 1, header.refs["through"])
+            kept = self._changes.get(stream)
+            if kept is None or kept.seq < changes.seq:
+                self._changes[stream] = changes
+                self._changes.move_to_end(stream)
+                if len(self._changes) > STREAMS_KEPT_MAX:
+                    self._changes.popitem(last=False)
 
     def page(
         self,
@@ -230,25 +214,33 @@ class Transcript:
         if len(rows) != last - first + 1:
             at = f"stream {head.stream}"
             raise Corrupt(at=at, problem="turns_missing", limit=last - first + 1, found=len(rows))
-        steps = self.steps(reader, head)
-        return [self._read(row, sequence, steps, wanted) for sequence, row in enumerate(rows, start=first)]
+        changes = self.changes(reader, head)
+        return [self.read(row, sequence, changes, wanted) for sequence, row in enumerate(rows, start=first)]
 
-    def _read(
-        self, row: SealedRow, sequence: int, steps: tuple[Step, ...], wanted: Callable[[Phase, TurnMeta], bool]
+    def read(
+        self, row: SealedRow, sequence: int, changes: Changes, wanted: Callable[[Phase, TurnMeta], bool]
     ) -> ReadTurn:
+        """Return the turn that a row holds, as it is after the changes of its stream; raises `Corrupt` for another."""
         if row.turn_seq != sequence:
             raise Corrupt(at=f"position {row.position}", problem="turns_missing")
         opened = self._ledger.open(row)
         meta = opened.meta
         assert isinstance(meta, TurnMeta), "only turns have a turn sequence"
-        phase = phase_of(sequence, steps) if steps else Phase.ACTIVE
-        seed = content = None
+        phase = phase_of(sequence, changes.steps) if changes.steps else Phase.ACTIVE
+        salts = content = None
         if phase is not Phase.RAW_DELETED and wanted(phase, meta):
-            seed, content = self._ledger.content(opened)
+            salts, content = self._ledger.words(opened)
         record = TurnRecord(
-            position=row.position, sequence=sequence, time_ms=row.time, phase=phase, meta=meta, content=content
+            position=row.position,
+            sequence=sequence,
+            time_ms=row.time,
+            phase=phase,
+            meta=meta,
+            content=content,
+            erased=changes.erased.get(sequence, NOTHING),
+            redactions=changes.redactions.get(sequence, ()),
         )
-        return ReadTurn(record=record, opened=opened, content_seed=seed)
+        return ReadTurn(record=record, opened=opened, content_salts=salts)
 
 
 def _no_words(_phase: Phase, _meta: TurnMeta) -> bool:

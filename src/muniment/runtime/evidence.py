@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 from msgspec import Struct
 
 from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, LimitExceeded
 from muniment.events.identity import ConversationKey, TurnId, check_name
-from muniment.events.records import EventKind, ExportGrant, ExportIssued, TurnMeta
+from muniment.events.records import EventKind, ExportGrant, ExportIssued
 from muniment.evidence import verifier
 from muniment.evidence.bundle import BundleHead, bundle, event_line
 from muniment.evidence.header import Header, commit, disclose
@@ -17,12 +18,13 @@ from muniment.evidence.receipt import receipt
 from muniment.evidence.tree import inclusion_proof, multiproof
 from muniment.evidence.verifier import Refused, VerifierKey
 from muniment.governance.access import Effect
-from muniment.governance.lifecycle import Phase, phase_of
-from muniment.governance.slices import TurnRecord, disclosed_labels, needs_content
+from muniment.governance.slices import disclosed_labels, needs_content
 from muniment.governance.views import View
+from muniment.kernel.digest import Salts
 from muniment.log.attest import Signed, audit
 from muniment.log.ledger import SPACE_STREAM, Opened, Writer, draft
 from muniment.log.port import Reader, SealedRow
+from muniment.projections.transcript import ReadTurn
 from muniment.runtime.desk import Desk
 from muniment.runtime.operation import Document, Group, Upload, operation
 from muniment.runtime.space import VKEY, Space
@@ -331,47 +333,46 @@ def _placed_lines(
     space: Space, reader: Reader, stream: int, first: int, last: int, view: View
 ) -> Iterator[tuple[SealedRow, bytes]]:
     """Yield the events of a stream in a range of seq, each as the line that discloses what the view shows of it."""
-    steps = space.transcript.steps(reader, space.transcript.head(reader, stream))
+    changes = space.transcript.changes(reader, space.transcript.head(reader, stream))
     expected = first
     for row in reader.in_stream(stream, first, last):
         if row.seq != expected:
             break
         expected += 1
-        opened = space.ledger.open(row)
-        phase = phase_of(row.turn_seq, steps) if row.turn_seq is not None else Phase.ACTIVE
         header, exact = space.ledger.header(row)
-        yield row, event_line(exact, _disclosures(space, opened, header, phase, view))
+        if row.turn_seq is not None:
+            read = space.transcript.read(row, row.turn_seq, changes, partial(needs_content, view))
+            disclosed = _of_turn(space, read, header, view)
+        else:
+            disclosed = _of_other(space, space.ledger.open(row), header, view)
+        yield row, event_line(exact, disclosed)
     if expected != last + 1:
         raise Corrupt(at=f"stream {stream}", problem="events_missing", limit=last, found=expected - 1)
 
 
-def _disclosures(space: Space, opened: Opened, header: Header, phase: Phase, view: View) -> dict[str, str]:
-    """Return the disclosures of an event by label; each is held against the commitment that the header made."""
-    meta, content, shown = opened.meta, None, None
-    if isinstance(meta, TurnMeta):
-        if phase is not Phase.RAW_DELETED and needs_content(view, phase, meta):
-            content = space.ledger.content(opened)
-        record = TurnRecord(
-            position=opened.row.position,
-            sequence=opened.row.turn_seq or 0,
-            time_ms=opened.row.time,
-            phase=phase,
-            meta=meta,
-            content=None if content is None else content[1],
-        )
-        shown = disclosed_labels(record, view)
-    elif view is not View.RAW_OWNER and not _is_public(opened.row.kind, view):
-        shown = set()
+def _of_turn(space: Space, read: ReadTurn, header: Header, view: View) -> dict[str, str]:
+    """Return what a view is shown of a turn, as disclosures by label."""
+    record, salts = read.record, read.content_salts
+    content = None if salts is None or record.content is None else (salts, record.content)
+    shown = disclosed_labels(record, view)
+    return _disclosures(
+        header, (field for field in space.ledger.disclosable(read.opened, content) if field[1] in shown)
+    )
+
+
+def _of_other(space: Space, opened: Opened, header: Header, view: View) -> dict[str, str]:
+    """Return what a view is shown of an event beside the turns: names for all, reasons for operators."""
+    row = opened.row
+    public = view in {View.RAW_OWNER, View.OPERATOR_AUDIT} or row.kind == EventKind.CONVERSATION_OPENED
+    return _disclosures(header, space.ledger.disclosable(opened, None)) if public else {}
+
+
+def _disclosures(header: Header, fields: Iterable[tuple[Salts, str, bytes]]) -> dict[str, str]:
+    """Return the disclosures of fields by label; each is held against the commitment that the header made."""
     disclosures: dict[str, str] = {}
-    for seed, label, value in space.ledger.disclosable(opened, content):
-        if shown is None or label in shown:
-            disclosure = disclose(seed, label, value)
-            if commit(disclosure) != header.fields.get(label):
-                raise Corrupt(at=f"position {opened.row.position}", problem="commitment")
-            disclosures[label] = disclosure
+    for salts, label, value in fields:
+        disclosure = disclose(salts, label, value)
+        if commit(disclosure) != header.fields.get(label):
+            raise Corrupt(at=f"position {header.pos}", problem="commitment")
+        disclosures[label] = disclosure
     return disclosures
-
-
-def _is_public(kind: str, view: View) -> bool:
-    """Tell whether a view shows what an event beside the turns says: names for all, reasons for operators."""
-    return kind == EventKind.CONVERSATION_OPENED or view is View.OPERATOR_AUDIT

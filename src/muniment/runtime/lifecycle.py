@@ -13,21 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.errors import InvalidInput
+from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle, span_of
 from muniment.events.identity import ConversationKey, TurnId, check_name
-from muniment.events.records import (
-    EventKind,
-    LifecycleRequest,
-    RotationCause,
-    Transition,
-    TurnLifecycle,
-    TurnMeta,
-)
+from muniment.events.records import EventKind, RotationCause, TurnMeta
 from muniment.events.turn import HostReference
 from muniment.evidence.bundle import event_line
 from muniment.evidence.receipt import receipt as tlog_proof
 from muniment.evidence.tree import inclusion_proof
 from muniment.governance.access import Effect
-from muniment.governance.lifecycle import Phase, Run, Step, after, runs
+from muniment.governance.lifecycle import Phase, Run, after, runs
 from muniment.governance.slices import RedactionItem, cut
 from muniment.governance.views import Reason, View
 from muniment.log.ledger import Writer, draft
@@ -164,16 +158,16 @@ class Lifecycle(Group):
             if stream is None:
                 return Receipts(entries=[])
             head = space.transcript.head(reader, stream)
-            space.transcript.steps(reader, head)  # proves that none is missing
+            space.transcript.changes(reader, head)  # proves that none is missing
             entries = []
             for row in reader.changes(stream, 0):
                 if row.position >= signed.checkpoint.size:
                     break  # came meanwhile
-                opened = space.ledger.open(row)
-                (header, exact), meta = space.ledger.header(row), opened.meta
-                assert isinstance(meta, TurnLifecycle), "changes of this release are lifecycle events"
-                one = header.refs.get("turn")
-                first, last = (one, one) if one is not None else (1, header.refs["through"])
+                (header, exact), meta = space.ledger.header(row), space.ledger.open(row).meta
+                if not isinstance(meta, TurnLifecycle):
+                    continue
+                first, last = span_of(header.refs)
+                assert last is not None, "a transition is of turns that are there"
                 transition = Transition(header.reason or "")
                 left = 0
                 if transition is Transition.DELETE_RAW:
@@ -241,7 +235,7 @@ class Asking:
         """Return the runs of turns that the transition changes."""
         if target is None:
             return []
-        steps: tuple[Step, ...] = self._space.transcript.steps(reader, target.head)
+        steps = self._space.transcript.changes(reader, target.head).steps
         return [
             Run(first=max(run.first, target.first), last=min(run.last, target.last), phase=run.phase)
             for run in runs(target.head.turns, steps)

@@ -17,7 +17,8 @@ from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundle
 from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, MunimentError, RolledBack
-from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, Transition
+from muniment.events.changes import Transition, span_of
+from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened
 from muniment.kernel.cursor import Cursors
 from muniment.log.attest import Notary, Signed
 from muniment.log.ledger import SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
@@ -200,8 +201,8 @@ class Space:
                 header, _ = self.ledger.header(row)
                 if header.reason != Transition.DELETE_RAW:
                     continue
-                turn = header.refs.get("turn")
-                first, last = (turn, turn) if turn is not None else (1, header.refs["through"])
+                first, last = span_of(header.refs)
+                assert last is not None, "what is erased was there"
                 for start in range(first, last + 1, HEAL_BATCH):
                     turns = reader.turns(row.stream, start, min(last, start + HEAL_BATCH - 1))
                     returned.update(found.position for found in turns if found.content is not None)

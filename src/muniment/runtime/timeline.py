@@ -215,7 +215,7 @@ class Walking:
         return self._space.transcript.head(reader, stream)
 
     def _shown(self, reader: Reader, head: StreamHead, snapshot: Snapshot) -> list[Run]:
-        phases = runs(snapshot.turns, self._space.transcript.steps(reader, head))
+        phases = runs(snapshot.turns, self._space.transcript.changes(reader, head).steps)
         return listed(phases, self._request.lifecycle)
 
     def _bound(self, reader: Reader) -> tuple[str, ...]:

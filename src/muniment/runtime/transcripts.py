@@ -268,7 +268,7 @@ class Committing:
         row = opened.row
         erased = CONTENT not in opened.keys
         if not erased:
-            _, content = ledger.content(opened)
+            _, content = ledger.words(opened)
             if content.digest != self._digest:
                 raise TurnConflict(at="turn")
             if alias_is_new:

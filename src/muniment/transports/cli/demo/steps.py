@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from muniment.errors import MunimentError
-from muniment.events.records import Transition
+from muniment.events.changes import Transition
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime

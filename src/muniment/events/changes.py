@@ -1,0 +1,112 @@
+"""What may be said of turns after they were committed: the events that change what a view shows of them.
+
+Which turns a change is about stands in the references of its header, as one of:
+
+| refs | turns |
+|---|---|
+| `{"turn": n}` | turn n |
+| `{"turn": n, "message": m}` | message m of turn n, counted from 0 |
+| `{"through": b}` | all turns from the first to b, as many as there were then |
+| `{"first": a, "through": b}` | the turns a to b |
+| `{"first": 1}` | all turns, those that are still to come too |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from msgspec import Struct
+
+
+class Transition(StrEnum):
+    """What may be asked of a turn or conversation (BEHAVIOUR LC-02); the header of its event names it in `reason`."""
+
+    ARCHIVE = "archive"
+    RESTORE = "restore"
+    MASK = "mask"
+    UNMASK = "unmask"
+    DELETE_RAW = "delete_raw"
+
+
+class Custody(StrEnum):
+    """Whether content must be kept; the header of its event names it in `reason`. A release names its hold in refs."""
+
+    HOLD = "hold"
+    RELEASE = "release"
+
+
+class RedactionReason(StrEnum):
+    """Why a redaction was made; the header of `turn.redacted` names it in `reason`."""
+
+    PERSONAL_DATA = "personal_data"
+    SECRET = "secret"  # noqa: S105 -- a word of the vocabulary
+    LEGAL = "legal"
+    POLICY = "policy"
+    SAFETY = "safety"
+    OTHER = "other"
+
+
+class LifecycleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """Who asked for a change, why and when. What and which is in the header."""
+
+    reason: str
+    requester: str
+    requested_ms: int
+
+
+class TurnLifecycle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """A transition, a hold or a release; of a turn, of several, or of one message of a turn (erasing alone)."""
+
+    request: LifecycleRequest
+
+
+class RedactionTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """What of a turn is redacted; nothing given: all of it.
+
+    `message` and `part` count from 0. `start` and `end` are code points of the text of a part, the end not included.
+    `field` is the label of a tool summary or of the label of a host reference (`tools/0/summary`, `host_ref/1/label`).
+    """
+
+    message: int | None = None
+    part: int | None = None
+    start: int | None = None
+    end: int | None = None
+    field: str | None = None
+
+
+class TurnRedacted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """Something of a turn (`refs.turn`) is withheld from these views. The words stay until they are erased."""
+
+    target: RedactionTarget
+    views: list[str]
+    request: LifecycleRequest
+
+
+class Span(NamedTuple):
+    """Consecutive turns, both ends included; without `last` also those that are still to come."""
+
+    first: int
+    last: int | None
+
+    def holds(self, turn: int) -> bool:
+        """Tell whether a turn is among them."""
+        return self.first <= turn and (self.last is None or turn <= self.last)
+
+
+def span_of(refs: Mapping[str, int]) -> Span:
+    """Return the turns that the references of a change are about."""
+    turn = refs.get("turn")
+    if turn is not None:
+        return Span(turn, turn)
+    return Span(refs.get("first", 1), refs.get("through"))
+
+
+def span_refs(span: Span) -> dict[str, int]:
+    """Return the references that say this of a change; the reverse of `span_of`."""
+    if span.last is None:
+        return {"first": span.first}
+    if span.first == span.last:
+        return {"turn": span.first}
+    return {"through": span.last} if span.first == 1 else {"first": span.first, "through": span.last}
