@@ -25,6 +25,7 @@ from muniment.events.identity import Channel, ConversationId, ConversationKey, T
 from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
 from muniment.governance.limits import Limits
+from muniment.governance.profiles import Profile
 from muniment.governance.views import View
 from muniment.kernel.sources import SystemEntropy, seeded_sources
 from muniment.runtime.lifecycle import LifecycleReport
@@ -202,7 +203,9 @@ def sqlite_world(home: Path, seed: str = "world", limits: Limits = DEFAULT_LIMIT
     return FileWorld(home, opened)
 
 
-def open_store(home: Path, seed: str, limits: Limits = DEFAULT_LIMITS, space: str | None = None) -> Runtime:
+def open_store(
+    home: Path, seed: str, limits: Limits = DEFAULT_LIMITS, space: str | None = None, profile: Profile | None = None
+) -> Runtime:
     """Open the store of a home as any process would."""
-    options = Options(sources=seeded_sources(seed), limits=limits, pin=FilePin(home / PINS))
+    options = Options(sources=seeded_sources(seed), limits=limits, pin=FilePin(home / PINS), profile=profile)
     return muniment.open(home / STORE, keys=root_key(), space=space, options=options)

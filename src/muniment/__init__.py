@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from muniment.governance.access import Access, Effect
     from muniment.governance.limits import Limits
     from muniment.governance.listing import LifecycleFilter
+    from muniment.governance.policy import Policy
+    from muniment.governance.profiles import Pressure, PressureLevel, Profile
     from muniment.governance.views import View
     from muniment.runtime.activity import Range
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
@@ -41,6 +43,10 @@ _HOMES = {
     "Message": "muniment.events.message",
     "MunimentError": "muniment.errors",
     "Options": "muniment.runtime.options",
+    "Policy": "muniment.governance.policy",
+    "Pressure": "muniment.governance.profiles",
+    "PressureLevel": "muniment.governance.profiles",
+    "Profile": "muniment.governance.profiles",
     "Range": "muniment.runtime.activity",
     "ReasoningPart": "muniment.events.message",
     "Role": "muniment.events.message",
@@ -72,6 +78,10 @@ __all__ = [
     "Message",
     "MunimentError",
     "Options",
+    "Policy",
+    "Pressure",
+    "PressureLevel",
+    "Profile",
     "Range",
     "ReasoningPart",
     "Role",

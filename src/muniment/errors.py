@@ -104,6 +104,13 @@ class AccessDenied(MunimentError):
     kind = Kind.DENIED
 
 
+class CapabilityHidden(MunimentError):
+    """A policy of this deployment hides this operation or view; `system.capabilities` lists what is hidden."""
+
+    code = "capability.hidden"
+    kind = Kind.DENIED
+
+
 class NotConfirmed(MunimentError):
     """The operation may destroy content and was not confirmed; nothing was changed."""
 

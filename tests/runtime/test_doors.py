@@ -39,6 +39,7 @@ from muniment.runtime.open import inspect
 from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import settings
+from muniment.runtime.system import Hidden
 from tests.turns import plain_turn, rich_turn
 from tests.worlds import PINS, STORE, FileWorld, World, key_of, open_store, root_key, sqlite_world
 
@@ -94,7 +95,7 @@ def test_without_the_root_key_a_store_can_be_audited_and_nothing_else(lasting: F
     with inspect(lasting.store) as stranger:
         assert stranger.evidence.audit().spaces[0].turns == 2
         told = stranger.system.capabilities().operations
-        assert all(each.allowed for each in told)
+        assert all(each.visible for each in told)
         assert {each.operation for each in told if not each.needs_key} == {e.path for e in catalogue() if e.keyless}
         for call in everything(stranger).values():
             with pytest.raises(KeyUnavailable):
@@ -375,11 +376,16 @@ def test_the_environment_says_where_things_are() -> None:
 def test_capabilities_list_what_the_access_allows(world: World) -> None:
     reading = world.runtime.restricted(Access(effects=frozenset({Effect.READ}), views=frozenset({View.EXPORT})))
     told = reading.system.capabilities()
-    assert told.views == [View.EXPORT]
-    assert {each.operation for each in told.operations if each.allowed} == {
-        each.path for each in catalogue() if each.effect is Effect.READ
+    assert {each.view: each.hidden for each in told.views} == {
+        view: None if view is View.EXPORT else Hidden.ACCESS for view in View
     }
-    assert all(each.allowed for each in world.runtime.system.capabilities().operations)
+    assert {each.operation: each.hidden for each in told.operations} == {
+        each.path: None if each.effect is Effect.READ else Hidden.ACCESS for each in catalogue()
+    }
+    whole = world.runtime.system.capabilities()
+    assert all(each.visible for each in whole.operations)
+    assert all(each.visible for each in whole.views)
+    assert (whole.policies, whole.budget) == ([], None)
     assert reading.access.effects == frozenset({Effect.READ})
     assert told.version == muniment.__version__
 

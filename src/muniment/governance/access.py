@@ -1,7 +1,8 @@
 """What a caller may do: effects, views and, for a public entry, the one subject it may speak for.
 
+Policies (`governance.policy`) are laid over the rights and hide what they name from everybody who holds this access.
 Access is a value. A runtime holds one and `restricted` makes a runtime that holds less; operations take no access
-parameter (DESIGN §7). Rights only ever shrink: `narrowed` intersects.
+parameter (DESIGN §7). Rights only ever shrink: `narrowed` intersects rights and adds policies up.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from muniment.errors import AccessDenied
+from muniment.errors import AccessDenied, CapabilityHidden
+from muniment.governance.policy import Policy, hiding_operation, hiding_view
 from muniment.governance.views import View
 
 
@@ -24,11 +26,12 @@ class Effect(StrEnum):
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """Rights: the effects and views allowed, and the only subject allowed (None: any)."""
+    """Rights: the effects and views allowed, the only subject allowed (None: any), and the policies in force."""
 
     effects: frozenset[Effect] = frozenset(Effect)
     views: frozenset[View] = frozenset(View)
     subject: str | None = None
+    policies: frozenset[Policy] = frozenset()
 
     def narrowed(self, other: Access) -> Access:
         """Return the rights that both allow; two different subjects leave no effect at all."""
@@ -38,6 +41,7 @@ class Access(Struct, frozen=True, kw_only=True):
             effects=frozenset() if clash else self.effects & other.effects,
             views=self.views & other.views,
             subject=subject,
+            policies=self.policies | other.policies,
         )
 
     def require(self, effect: Effect) -> None:
@@ -45,10 +49,19 @@ class Access(Struct, frozen=True, kw_only=True):
         if effect not in self.effects:
             raise AccessDenied(at=effect)
 
+    def require_operation(self, operation: str) -> None:
+        """Refuse an operation (`group.verb`) that a policy hides."""
+        policy = hiding_operation(operation, self.policies)
+        if policy is not None:
+            raise CapabilityHidden(at=operation, problem=policy)
+
     def require_view(self, view: View) -> None:
-        """Refuse a view that is not allowed."""
+        """Refuse a view that is not allowed, or that a policy hides."""
         if view not in self.views:
             raise AccessDenied(at=view)
+        policy = hiding_view(view, self.policies)
+        if policy is not None:
+            raise CapabilityHidden(at=view, problem=policy)
 
     def require_subjects(self, *subjects: str | None) -> None:
         """Refuse a turn that claims another subject than the one this access speaks for (BEHAVIOUR AC-05)."""
@@ -58,4 +71,5 @@ class Access(Struct, frozen=True, kw_only=True):
     def spelled(self) -> str:
         """Return the rights as text that is equal for equal rights alone; cursors are bound to it."""
         subject = "" if self.subject is None else f"={self.subject}"
-        return "|".join([",".join(sorted(self.effects)), ",".join(sorted(self.views)), subject])
+        sets = (self.effects, self.views, self.policies)
+        return "|".join([*(",".join(sorted(each)) for each in sets), subject])

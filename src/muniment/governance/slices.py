@@ -3,11 +3,14 @@
 `judge` decides, once, for every message, part, reference and label of a turn; `cut` renders its decision as a
 `SliceTurn` and `disclosed_labels` as the set of fields that an export may disclose. Both read the same judgement, so
 that what a proof shows is what a page shows. Content that is withheld is absent, never an empty string or a
-placeholder (RP-04).
+placeholder (RP-04). A budget may leave host references out of a slice (BG-03); it bounds pages and reports, never a
+proof (decision 0080).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import accumulate
 from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
@@ -173,8 +176,8 @@ def _answer(meta: TurnMeta, words: list[list[Part]]) -> int | None:
     return None
 
 
-def cut(record: TurnRecord, view: View) -> tuple[SliceTurn, list[RedactionItem]]:
-    """Return the turn as the view shows it, and an item for everything withheld."""
+def cut(record: TurnRecord, view: View, host_refs_max: int | None = None) -> tuple[SliceTurn, list[RedactionItem]]:
+    """Return the turn as the view shows it, and an item for everything withheld; at most so many host references."""
     meta, content = record.meta, record.content
     judged = judge(view, record)
     items: list[RedactionItem] = []
@@ -187,7 +190,7 @@ def cut(record: TurnRecord, view: View) -> tuple[SliceTurn, list[RedactionItem]]
         committed_ms=record.time_ms,
         actor=attributed(meta.actor),
         messages=[_message(record, place, view, judged, items) for place in range(len(meta.messages))],
-        host_refs=_references(record, view, judged, items) if meta.host_refs else [],
+        host_refs=_references(record, view, within(judged, host_refs_max), items) if meta.host_refs else [],
         source=meta.source if judged.origin else UNSET,
         tools=_tools(meta, content, judged) if judged.origin else UNSET,
         external=meta.external if judged.origin else UNSET,
@@ -224,6 +227,18 @@ def _message(record: TurnRecord, place: int, view: View, judged: Judgement, item
         redacted=whole is not None,
         parts=shown,
     )
+
+
+def within(judged: Judgement, host_refs_max: int | None) -> Judgement:
+    """Return a decision that shows no more than so many host references: the first that it showed (BG-03)."""
+    if host_refs_max is None or judged.references.count(None) <= host_refs_max:
+        return judged
+    shown = accumulate(reason is None for reason in judged.references)
+    references = [
+        Reason.PROFILE_BUDGET if reason is None and count > host_refs_max else reason
+        for reason, count in zip(judged.references, shown, strict=True)
+    ]
+    return judged._replace(references=references)
 
 
 def _references(record: TurnRecord, view: View, judged: Judgement, items: list[RedactionItem]) -> list[HostReference]:
@@ -269,9 +284,14 @@ def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem]) -> Sli
         turns_read=len(turns),
         turns_returned=len(turns),
         messages_redacted=sum(message.redacted for turn in turns for message in turn.messages),
-        host_refs_redacted=sum(item.reason is Reason.HOST_REF_VISIBILITY for item in items),
+        host_refs_redacted=hidden_references(items),
         reasons=sorted({item.reason for item in items}),
     )
+
+
+def hidden_references(items: Iterable[RedactionItem]) -> int:
+    """Count the host references that are withheld; one that only lost its label is shown."""
+    return sum(item.host_ref is not None and item.reason is not Reason.HOST_REF_LABEL for item in items)
 
 
 def disclosed_labels(record: TurnRecord, view: View) -> set[str]:

@@ -41,6 +41,7 @@ class Reason(StrEnum):
     VIEW_POLICY = "view_policy"
     HOST_REF_VISIBILITY = "host_ref_visibility"
     HOST_REF_LABEL = "host_ref_label"
+    PROFILE_BUDGET = "profile_budget"
 
 
 class Place(StrEnum):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from muniment.errors import ForeignSpace, KeyUnavailable, StoreClosed
 from muniment.events.identity import ConversationKey, check_key
 from muniment.governance.access import Access, Effect
+from muniment.governance.profiles import NO_BUDGET, Budget, Pressure, Profile, budget_of
 from muniment.runtime.home import Home
-from muniment.runtime.options import Progress, no_progress
+from muniment.runtime.options import Progress, no_progress, unmeasured
 from muniment.runtime.space import Space
 
 
@@ -19,6 +22,8 @@ class Desk(Struct, frozen=True, kw_only=True):
     opened: Space | None
     access: Access
     progress: Progress = no_progress
+    profile: Profile | None = None
+    pressure: Callable[[], Pressure | None] = unmeasured
     window: bool = False  # made by narrowing another one, which keeps the store
 
     @property
@@ -34,11 +39,16 @@ class Desk(Struct, frozen=True, kw_only=True):
         self.inspected.require_sound()
         return self.inspected
 
-    def pass_through(self, effect: Effect, *, keyless: bool) -> None:
-        """Raise when the access or the state of the store forbids an operation of this effect."""
+    def budget(self) -> Budget:
+        """Return the ceilings in force now; one reading of the pressure, so ask once per operation."""
+        return NO_BUDGET if self.profile is None else budget_of(self.profile, self.pressure())
+
+    def pass_through(self, operation: str, effect: Effect, *, keyless: bool) -> None:
+        """Raise when the access or the state of the store forbids an operation (`group.verb`)."""
         if self.home.closed:
             raise StoreClosed
         self.access.require(effect)
+        self.access.require_operation(operation)
         if self.opened is None and not keyless:
             raise KeyUnavailable(problem="opened_without_key")
 

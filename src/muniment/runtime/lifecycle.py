@@ -21,9 +21,10 @@ from muniment.evidence.bundle import event_line
 from muniment.evidence.receipt import receipt as tlog_proof
 from muniment.evidence.tree import inclusion_proof
 from muniment.governance.access import Effect
+from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.lifecycle import Phase, Run, after, runs
-from muniment.governance.slices import RedactionItem, cut
-from muniment.governance.views import Reason, View
+from muniment.governance.slices import RedactionItem, cut, hidden_references
+from muniment.governance.views import View
 from muniment.log.ledger import Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION, Reader, StreamHead
 from muniment.runtime.desk import Desk
@@ -53,7 +54,7 @@ class ErasureReceipt(Struct, frozen=True, kw_only=True):
 
 
 class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a transition did (BEHAVIOUR LC-04). `clipped`: the lists were cut at the limit; the counts are whole."""
+    """What a transition did (BEHAVIOUR LC-04). `clipped`: lists were cut at a limit or budget; the counts are whole."""
 
     conversation: ConversationKey
     transition: Transition
@@ -71,6 +72,7 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     requested_ms: int
     position: int | None = None
     receipt: ErasureReceipt | None = None
+    budget_applied: list[BudgetApplied] = []
 
 
 class LifecycleEntry(Struct, frozen=True, kw_only=True):
@@ -199,6 +201,7 @@ class Asking:
         self, desk: Desk, conversation: ConversationKey, transition: Transition, request: LifecycleRequest
     ) -> None:
         self._space = desk.space
+        self._budget = desk.budget()
         self._conversation = conversation
         self._transition = transition
         self._request = request
@@ -329,8 +332,8 @@ class Asking:
     # --- reporting ----------------------------------------------------------------------------------------------------
 
     def _report(self, reader: Reader, target: Target | None, affected: list[Run]) -> LifecycleReport:
-        """List what is affected as the operator's view shows it; the lists are cut at the limit, the counts are not."""
-        most = self._space.limits.report_items_max
+        """List what is affected as the operator's view shows it; lists are cut at limit and budget, counts are not."""
+        most, budget = self._space.limits.report_items_max, self._budget
         total = sum(run.last - run.first + 1 for run in affected)
         turns: list[TurnId] = []
         messages: list[str] = []
@@ -342,11 +345,12 @@ class Asking:
                 if last < run.first:
                     break
                 for read in self._space.transcript.page(reader, target.head, run.first, last, _labelled):
-                    shown, withheld = cut(read.record, View.OPERATOR_AUDIT)
+                    shown, withheld = cut(read.record, View.OPERATOR_AUDIT, budget.host_refs_per_turn)
                     turns.append(TurnId(shown.turn))
                     messages += [message.id for message in shown.messages]
                     host_refs += shown.host_refs
                     items += [item for item in withheld if item.host_ref is not None]
+        over = applied_to_slices(budget, items)
         return LifecycleReport(
             conversation=self._conversation,
             transition=self._transition,
@@ -355,13 +359,14 @@ class Asking:
             turns=turns,
             messages=messages[:most],
             host_refs=host_refs[:most],
-            host_refs_redacted=sum(item.reason is Reason.HOST_REF_VISIBILITY for item in items),
-            items=items[:most],
+            host_refs_redacted=hidden_references(items),
+            items=items[: budget.redaction_items][:most],
             derived_refs=[],
-            clipped=len(turns) < total or max(len(messages), len(host_refs), len(items)) > most,
+            clipped=bool(over) or len(turns) < total or max(len(messages), len(host_refs), len(items)) > most,
             reason=self._request.reason,
             requester=self._request.requester,
             requested_ms=self._request.requested_ms,
+            budget_applied=over,
         )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from muniment.events.identity import Channel, ConversationId, check_name
+from muniment.governance.budgets import BudgetApplied, applied
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.paging import Term, check_term, check_unchanged, term
+from muniment.governance.profiles import Ceiling
 from muniment.projections.catalogue import Caught
 from muniment.projections.listing import Entry
 from muniment.runtime.desk import Desk
@@ -37,6 +39,7 @@ class Conversations(Struct, frozen=True, kw_only=True, omit_defaults=True):
     conversations: list[ConversationEntry]
     has_more: bool
     next_cursor: str | None = None
+    budget_applied: list[BudgetApplied] = []
 
 
 class ConversationsMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
@@ -58,6 +61,7 @@ class Listing:
         self._channel = channel
         self._lifecycle = lifecycle
         self._limit = limit_of_query(limit, desk.space.limits.page_turns_max)
+        self._budget = desk.budget()
 
     def run(self, cursor: str | None) -> Conversations:
         """Return the page."""
@@ -73,7 +77,9 @@ class Listing:
                 check_unchanged((mark.generation, mark.leaf), (generation.position, short_leaf(generation.leaf)))
                 after = mark.after
             found = caught.listing.entries(self._lifecycle, self._channel, after, self._limit + 1)
-        shown, more = found[: self._limit], len(found) > self._limit
+        page = self._budget.page(self._limit)
+        shown, more = found[:page], len(found) > page
+        over = applied(self._budget, {Ceiling.PAGE_TURNS: min(len(found), self._limit)})
         following = None
         if more:
             mark = ConversationsMark(
@@ -83,7 +89,9 @@ class Listing:
                 term=term(now_ms),
             )
             following = space.cursors.issue("conversations", bound, mark)
-        return Conversations(conversations=list(map(_told, shown)), has_more=more, next_cursor=following)
+        return Conversations(
+            conversations=list(map(_told, shown)), has_more=more, next_cursor=following, budget_applied=over
+        )
 
     def _bound(self, caught: Caught) -> tuple[str, ...]:
         channel = () if self._channel is None else (self._channel,)

@@ -6,6 +6,7 @@ import contextlib
 import tempfile
 from pathlib import Path
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from muniment.crypto.root import LocalRoot, RootKey
@@ -14,6 +15,7 @@ from muniment.crypto.store import open_keys
 from muniment.events.identity import DEFAULT_SPACE, SpaceName, check_name
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access
+from muniment.governance.profiles import BRINGS
 from muniment.log.connection import Mode
 from muniment.log.memory import MemoryStore
 from muniment.log.sqlite import SqliteStore
@@ -21,7 +23,8 @@ from muniment.runtime.desk import Desk
 from muniment.runtime.home import Home, telling_of_new_key
 from muniment.runtime.options import DEFAULTS, Options
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.settings import settings
+from muniment.runtime.settings import set_policies, set_profile, settings
+from muniment.runtime.space import Space
 
 MEMORY = "memory:"
 
@@ -41,6 +44,7 @@ def open(  # noqa: A001 - muniment.open() is what a newcomer types
     configuration directory, which is made on first use and must be backed up. Raises `key.wrong` before anything is
     read or written; a log that is behind its pin, or that does not account for itself, opens for inspection only.
     """
+    options = _deployed(options)
     if str(store) == MEMORY:
         return _in_memory(keys, space, options)
     found = settings()
@@ -60,8 +64,8 @@ def inspect(store: str | Path | None = None, *, options: Options = DEFAULTS) -> 
     Nothing of the store is touched before an operation needs it; verification needs none at all.
     """
     directory = Path(store) if store is not None else settings().store
-    home = Home(directory, None, _read_store, options)
-    return Runtime(Desk(home=home, opened=None, access=Access(), progress=options.progress))
+    options = _deployed(options)
+    return Runtime(_desk(Home(directory, None, _read_store, options), None, options))
 
 
 def _in_memory(keys: str | RootKey | None, space: str | None, options: Options) -> Runtime:
@@ -93,5 +97,28 @@ def _memory_store(_path: Path, _is_new: bool) -> MemoryStore:
 
 
 def _entered(home: Home, name: SpaceName, options: Options) -> Runtime:
-    opened = home.space(name, create=options.create)
-    return Runtime(Desk(home=home, opened=opened, access=Access(), progress=options.progress))
+    return Runtime(_desk(home, home.space(name, create=options.create), options))
+
+
+def _deployed(options: Options) -> Options:
+    """Return the options with a profile and policies: those given, or those of the settings."""
+    return replace(
+        options,
+        profile=set_profile() if options.profile is UNSET else options.profile,
+        policies=set_policies() if options.policies is UNSET else options.policies,
+    )
+
+
+def _desk(home: Home, opened: Space | None, options: Options) -> Desk:
+    """Return the place of whoever opened a store: every right, under the policies of the deployment."""
+    profile, policies = options.profile or None, options.policies or frozenset()
+    if profile is not None:
+        policies |= BRINGS[profile]
+    return Desk(
+        home=home,
+        opened=opened,
+        access=Access(policies=policies),
+        progress=options.progress,
+        profile=profile,
+        pressure=options.pressure,
+    )

@@ -61,8 +61,8 @@ class Operation(Struct, frozen=True, kw_only=True):
 class Gate(Protocol):
     """What a noun group stands on: lets an operation pass, or raises."""
 
-    def pass_through(self, effect: Effect, *, keyless: bool) -> None:
-        """Raise when the access in force or the state of the store forbids an operation of this effect."""
+    def pass_through(self, operation: str, effect: Effect, *, keyless: bool) -> None:
+        """Raise when the access in force or the state of the store forbids an operation (`group.verb`)."""
         ...
 
 
@@ -80,10 +80,11 @@ def operation(effect: Effect, *, keyless: bool = False) -> Callable[[Method], Me
 
     def mark(method: Method) -> Method:
         names = list(inspect.signature(method).parameters)[1:]
+        verb = method.__name__.rstrip("_")
 
         @functools.wraps(method)
         def run(self: Group, *args: Any, **kwargs: Any) -> Any:
-            self._gate.pass_through(effect, keyless=keyless)
+            self._gate.pass_through(f"{self.name}.{verb}", effect, keyless=keyless)
             given = dict(zip(names, args, strict=False)) | kwargs
             request = bind(given, _request(run), _bytes_max(run))
             return method(self, **{name: getattr(request, name) for name in names})

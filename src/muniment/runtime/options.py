@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from muniment.evidence.pin import Pin
 from muniment.governance.limits import Limits
+from muniment.governance.policy import Policy
+from muniment.governance.profiles import Pressure, Profile
 from muniment.kernel.sources import Sources, system_sources
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of how much
@@ -17,14 +19,26 @@ def no_progress(_stage: str, _done: int, _total: int) -> None:
     """Report progress to nobody."""
 
 
+def unmeasured() -> Pressure | None:
+    """Say nothing about the machine: the figures of a profile stand as they are."""
+    return None
+
+
 class Options(Struct, frozen=True, kw_only=True):
-    """How a store is opened. `pin` None takes the file pin of the settings; a store in memory then has none."""
+    """How a store is opened. `pin` None takes the file pin of the settings; a store in memory then has none.
+
+    A profile and policies that are not given are those of the settings; None is no profile, whatever the settings say.
+    `pressure` is asked whenever a budget is needed.
+    """
 
     create: bool = True
     pin: Pin | None = None
     limits: Limits = Limits()
     sources: Sources = system_sources()
     progress: Progress = no_progress
+    profile: Profile | UnsetType | None = UNSET
+    policies: frozenset[Policy] | UnsetType = UNSET
+    pressure: Callable[[], Pressure | None] = unmeasured
 
 
 DEFAULTS = Options()

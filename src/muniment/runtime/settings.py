@@ -6,18 +6,28 @@
 | root key | `MUNIMENT_KEYS` | `file:$XDG_CONFIG_HOME/muniment/root.key` (`~/.config/...`) |
 | pins | `MUNIMENT_PINS` | `$XDG_STATE_HOME/muniment/pins` (`~/.local/state/...`) |
 | space | `MUNIMENT_SPACE` | `default` |
+| profile | `MUNIMENT_PROFILE` | none |
+| policies, with commas between them | `MUNIMENT_POLICIES` | none |
+
+The first four say where a store in a directory is; profile and policies count for every store that is opened.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 
 from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
+from muniment.governance.policy import Policy
+from muniment.governance.profiles import Profile
+
+Vocabulary = TypeVar("Vocabulary", bound=StrEnum)
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -38,6 +48,30 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         pins=Path(environment.get("MUNIMENT_PINS") or _user(environment, "XDG_STATE_HOME", ".local/state") / "pins"),
         space=SpaceName(environment.get("MUNIMENT_SPACE") or DEFAULT_SPACE),
     )
+
+
+def set_profile(environment: Mapping[str, str] = os.environ) -> Profile | None:
+    """Return the profile that an environment stands for."""
+    named = environment.get("MUNIMENT_PROFILE")
+    return word(Profile, named, at="MUNIMENT_PROFILE") if named else None
+
+
+def set_policies(environment: Mapping[str, str] = os.environ) -> frozenset[Policy]:
+    """Return the policies that an environment stands for; one that is not understood is never passed over."""
+    named = environment.get("MUNIMENT_POLICIES")
+    return (
+        frozenset(word(Policy, each.strip(), at="MUNIMENT_POLICIES") for each in named.split(","))
+        if named
+        else frozenset()
+    )
+
+
+def word(vocabulary: type[Vocabulary], text: str, *, at: str) -> Vocabulary:
+    """Return the member of a vocabulary that is spelt like this."""
+    try:
+        return vocabulary(text)
+    except ValueError:
+        raise InvalidInput(at=at, problem="unknown_word") from None
 
 
 def _user(environment: Mapping[str, str], variable: str, beneath: str) -> Path:

@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from msgspec import Struct
 
 from muniment.errors import MunimentError
 from muniment.governance.access import Effect
+from muniment.governance.policy import INSPECTING, Policy, hiding_operation, hiding_view
+from muniment.governance.profiles import Budget
 from muniment.governance.views import View
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.desk import Desk
-from muniment.runtime.operation import Group, operation
+from muniment.runtime.operation import Group, Operation, operation
 from muniment.version import __version__
 
 
-class Capability(Struct, frozen=True, kw_only=True):
-    """An operation, what it may do, whether the access in force allows it, and whether it needs the root key."""
+class Hidden(StrEnum):
+    """Why an operation or a view is not visible: a right is missing, a policy hides it, or the space has a fault."""
+
+    ACCESS = "access"
+    POLICY = "policy"
+    STATE = "state"
+
+
+class Capability(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An operation, what it may do, whether it needs the root key, and why it is hidden when it is not visible."""
 
     operation: str
     effect: Effect
-    allowed: bool
+    visible: bool
     needs_key: bool
     summary: str
+    hidden: Hidden | None = None
+    policy: Policy | None = None
 
 
-class Capabilities(Struct, frozen=True, kw_only=True):
-    """What the access in force allows."""
+class ViewCapability(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A view, and why it is hidden when it is not visible."""
+
+    view: View
+    visible: bool
+    hidden: Hidden | None = None
+    policy: Policy | None = None
+
+
+class Capabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What may be done here, under which policies, and within which budget; without a profile there is none."""
 
     version: str
     operations: list[Capability]
-    views: list[View]
+    views: list[ViewCapability]
+    policies: list[Policy]
+    budget: Budget | None = None
 
 
 class Health(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -70,25 +95,48 @@ class System(Group):
 
     @operation(Effect.READ, keyless=True)
     def capabilities(self) -> Capabilities:
-        """List every operation with its effect and whether the access in force allows it.
+        """List every operation and view, and why it is hidden when it is not visible; and the budget in force.
 
-        What needs the root key raises `key.unavailable` where a store was opened without it, allowed or not.
+        Hidden by `access` is refused with `access.denied`, by `policy` with `capability.hidden`, by the `state` of a
+        space that is open for inspection only with its fault. What needs the root key raises `key.unavailable` where a
+        store was opened without it, visible or not (BEHAVIOUR CP-01, CP-02).
         """
         access = self._desk.access
         return Capabilities(
             version=__version__,
-            operations=[
-                Capability(
-                    operation=each.path,
-                    effect=each.effect,
-                    allowed=each.effect in access.effects,
-                    needs_key=not each.keyless,
-                    summary=each.summary,
-                )
-                for each in catalogue()
-            ],
-            views=sorted(access.views),
+            operations=[self._capability(each) for each in catalogue()],
+            views=[self._view(each) for each in View],
+            policies=sorted(access.policies),
+            budget=None if self._desk.profile is None else self._desk.budget(),
         )
+
+    def _capability(self, operation: Operation) -> Capability:
+        access, opened = self._desk.access, self._desk.opened
+        policy = hiding_operation(operation.path, access.policies)
+        unsound = opened is not None and opened.fault is not None and operation.path not in INSPECTING
+        hidden = Hidden.STATE if unsound else None
+        if operation.effect not in access.effects:
+            hidden, policy = Hidden.ACCESS, None
+        elif policy is not None:
+            hidden = Hidden.POLICY
+        return Capability(
+            operation=operation.path,
+            effect=operation.effect,
+            visible=hidden is None,
+            needs_key=not operation.keyless,
+            summary=operation.summary,
+            hidden=hidden,
+            policy=policy,
+        )
+
+    def _view(self, view: View) -> ViewCapability:
+        access = self._desk.access
+        policy = hiding_view(view, access.policies)
+        if view not in access.views:
+            return ViewCapability(view=view, visible=False, hidden=Hidden.ACCESS)
+        if policy is not None:
+            return ViewCapability(view=view, visible=False, hidden=Hidden.POLICY, policy=policy)
+        return ViewCapability(view=view, visible=True)
 
     @operation(Effect.READ)
     def health(self) -> Health:

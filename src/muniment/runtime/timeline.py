@@ -13,7 +13,8 @@ listed is a gap between turns and as good as any other place.
 
 A page has a cursor for each direction in which there is more. It is bound to the whole request, so that the request
 that follows is the same one with the cursor. The turns of a run are those of its first page: what is committed
-meanwhile is not in it; a lifecycle change makes its cursors stale.
+meanwhile is not in it; a lifecycle change makes its cursors stale. The budget of a profile may make each page of a run
+shorter than the limit; the run leads through the same turns.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from msgspec import Meta, Struct
 from muniment.errors import CursorInvalid, InvalidInput, UnknownConversation, UnknownPlace
 from muniment.events.identity import ConversationKey, Sequence, TurnId, message_id
 from muniment.events.records import TurnMeta
+from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.lifecycle import Phase, Run, runs
 from muniment.governance.listing import LifecycleFilter, before, listed, onward
 from muniment.governance.paging import Term, check_term, check_unchanged, term
@@ -107,6 +109,7 @@ class Timeline(Struct, frozen=True, kw_only=True, omit_defaults=True):
     older_cursor: str | None = None
     newer_cursor: str | None = None
     anchor: Place | None = None
+    budget_applied: list[BudgetApplied] = []
 
 
 class Snapshot(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
@@ -128,10 +131,14 @@ class TimelineMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_un
 
 
 class Laid(NamedTuple):
-    """Where a page lies: its turns, the gap where it would be had it any, and the place it was laid against."""
+    """Where a page lies: its turns, the gap where it would be had it any, and the place it was laid against.
+
+    `asked` is how many turns it would have without a budget.
+    """
 
     spans: list[Run]
     gap: int
+    asked: int
     place: Place | None = None
 
     @property
@@ -172,6 +179,7 @@ class Walking:
         self._space = desk.space
         self._request = request
         self._now_ms = self._space.sources.clock.now_ms()
+        self._budget = desk.budget()
 
     def run(self, cursor: str | None) -> Timeline:
         """Return the page."""
@@ -189,10 +197,9 @@ class Walking:
             return self._page(reader, head, snapshot, shown, self._laid(reader, head, shown))
         found = self._first_in_range(listing, head.stream)
         if found is None:
-            return self._page(reader, head, snapshot, [], Laid([], gap=1))
+            return self._page(reader, head, snapshot, [], Laid([], gap=1, asked=0))
         place = place_of(self._request.conversation, head, turn_at(self._space.transcript, reader, head, found))
-        laid = Laid(onward(shown, found, self._request.limit), found, place)
-        return self._page(reader, head, snapshot, shown, laid)
+        return self._page(reader, head, snapshot, shown, self._laid_at(shown, At.FIRST_IN_RANGE, found, place))
 
     def _next_page(self, reader: Reader, cursor: str) -> Timeline:
         bound = self._bound(reader)
@@ -204,9 +211,8 @@ class Walking:
             raise CursorInvalid
         check_unchanged(snapshot.changes, head.changes)
         shown = self._shown(reader, head, snapshot)
-        walk = onward if mark.newer else before
-        laid = Laid(walk(shown, mark.edge, self._request.limit), mark.edge)
-        return self._page(reader, head, snapshot, shown, laid)
+        direction = At.AFTER if mark.newer else At.BEFORE
+        return self._page(reader, head, snapshot, shown, self._laid_at(shown, direction, mark.edge))
 
     def _head(self, reader: Reader) -> StreamHead:
         stream = self._space.transcript.stream_of(reader, self._request.conversation)
@@ -224,17 +230,18 @@ class Walking:
     # --- laying a page ------------------------------------------------------------------------------------------------
 
     def _laid(self, reader: Reader, head: StreamHead, shown: list[Run]) -> Laid:
-        at, limit = self._request.anchor.at, self._request.limit
+        at = self._request.anchor.at
         if at is At.LATEST:
-            return Laid(before(shown, head.turns + 1, limit), head.turns + 1)
+            return self._laid_at(shown, at, head.turns + 1)
         place = self._place(reader, head)
-        centre = place.sequence
-        if at is At.BEFORE:
-            return Laid(before(shown, centre, limit), centre, place)
-        if at is At.AFTER:
-            return Laid(onward(shown, centre + 1, limit), centre + 1, place)
-        older = limit // 2
-        return Laid(before(shown, centre, older) + onward(shown, centre, limit - older), centre, place)
+        return self._laid_at(shown, at, place.sequence + (at is At.AFTER), place)
+
+    def _laid_at(self, shown: list[Run], at: At, gap: int, place: Place | None = None) -> Laid:
+        """Lay the page as it was asked for; when that is more than the budget lets it be, lay it anew."""
+        limit = self._request.limit
+        spans, most = _spans(shown, at, gap, limit), self._budget.page(limit)
+        asked = _count(spans)
+        return Laid(spans if asked <= most else _spans(shown, at, gap, most), gap, asked, place)
 
     def _first_in_range(self, listing: Listing, stream: int) -> int | None:
         anchor = self._request.anchor
@@ -276,7 +283,7 @@ class Walking:
         items: list[RedactionItem] = []
         for span in laid.spans:
             for read in self._space.transcript.page(reader, head, span.first, span.last, self._needed):
-                turn, withheld = cut(read.record, self._request.view)
+                turn, withheld = cut(read.record, self._request.view, self._budget.host_refs_per_turn)
                 turns.append(turn)
                 items += withheld
         marks = {
@@ -292,7 +299,7 @@ class Walking:
         return Timeline(
             conversation=self._request.conversation,
             turns=turns,
-            items=items,
+            items=items[: self._budget.redaction_items],
             audit=audit(self._request.view, turns, items),
             has_older=False in cursors,
             has_newer=True in cursors,
@@ -301,10 +308,23 @@ class Walking:
             older_cursor=cursors.get(False),
             newer_cursor=cursors.get(True),
             anchor=laid.place,
+            budget_applied=applied_to_slices(self._budget, items, laid.asked),
         )
 
     def _needed(self, phase: Phase, meta: TurnMeta) -> bool:
         return needs_content(self._request.view, phase, meta)
+
+
+def _spans(shown: list[Run], at: At, gap: int, limit: int) -> list[Run]:
+    """Return the turns of a page that is laid at a gap."""
+    if at in {At.LATEST, At.BEFORE}:
+        return before(shown, gap, limit)
+    older = limit // 2 if at is At.AROUND else 0
+    return before(shown, gap, older) + onward(shown, gap, limit - older)
+
+
+def _count(spans: list[Run]) -> int:
+    return sum(span.last - span.first + 1 for span in spans)
 
 
 def _index_of(message: str, meta: TurnMeta) -> int:

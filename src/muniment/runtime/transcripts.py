@@ -13,6 +13,7 @@ from muniment.events.turn import Turn
 from muniment.governance import admission
 from muniment.governance.access import Effect
 from muniment.governance.admission import Kept, Skip
+from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut, needs_content
 from muniment.governance.views import View
@@ -43,13 +44,17 @@ class Commit(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Slice(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A page of turns as a view shows them (BEHAVIOUR RP-02). `next_cursor` is absent on the last page."""
+    """A page of turns as a view shows them (BEHAVIOUR RP-02). `next_cursor` is absent on the last page.
+
+    What the budget of a profile left out stands in `budget_applied`; the counts of the audit are whole.
+    """
 
     turns: list[SliceTurn]
     items: list[RedactionItem]
     audit: SliceAudit
     has_more: bool
     next_cursor: str | None = None
+    budget_applied: list[BudgetApplied] = []
 
 
 class ReplayMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
@@ -91,12 +96,13 @@ class Transcripts(Group):
 
         `limit` counts turns (0 counts as 1). What the view withholds is absent and reported as an item with its reason.
         A conversation that does not exist is an empty page. The cursor of a page leads to the next one as long as
-        conversation, view and access stay the same; any other use raises `cursor.invalid`.
+        conversation, view and access stay the same; any other use raises `cursor.invalid`. The budget of a profile may
+        make a page shorter than `limit` and leave out references and items (`budget_applied`); it never shows more.
         """
         space = self._desk.space
         self._desk.access.require_view(view)
         self._desk.check_key(conversation)
-        limit = limit_of_replay(limit, space.limits.page_turns_max)
+        limit, budget = limit_of_replay(limit, space.limits.page_turns_max), self._desk.budget()
         with space.ledger.reader() as reader:
             bound = binding(self._desk, reader, conversation.channel, conversation.conversation, view)
             after = 0 if cursor is None else space.cursors.accept("replay", bound, cursor, ReplayMark).after
@@ -108,23 +114,24 @@ class Transcripts(Group):
             head = space.transcript.head(reader, stream)
             if after > head.turns:
                 raise CursorInvalid
-            last = min(after + limit, head.turns)
+            last = min(after + budget.page(limit), head.turns)
             read = space.transcript.page(
                 reader, head, after + 1, last, lambda phase, meta: needs_content(view, phase, meta)
             )
         turns: list[SliceTurn] = []
         items: list[RedactionItem] = []
         for one in read:
-            turn, withheld = cut(one.record, view)
+            turn, withheld = cut(one.record, view, budget.host_refs_per_turn)
             turns.append(turn)
             items += withheld
         more = last < head.turns
         return Slice(
             turns=turns,
-            items=items,
+            items=items[: budget.redaction_items],
             audit=audit(view, turns, items),
             has_more=more,
             next_cursor=space.cursors.issue("replay", bound, ReplayMark(after=last)) if more else None,
+            budget_applied=applied_to_slices(budget, items, min(limit, head.turns - after)),
         )
 
     @operation(Effect.READ)

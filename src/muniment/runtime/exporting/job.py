@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from muniment.errors import ConversationMissing, LimitExceeded
 from muniment.events.identity import ConversationKey
 from muniment.governance.slices import RedactionItem
@@ -56,7 +58,10 @@ class Exporting:
             return space.transcript.head(reader, stream).turns
 
     def _turns(self, last: int) -> Iterator[ToldTurn]:
-        transcripts, cursor = Transcripts(self._desk), None
+        transcripts, cursor = (
+            Transcripts(replace(self._desk, profile=None)),
+            None,
+        )  # a document is whole (decision 0080)
         told = 0
         limit = min(PAGE_TURNS, self._desk.space.limits.page_turns_max)
         more = last > 0

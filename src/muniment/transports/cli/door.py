@@ -19,6 +19,7 @@ OPTIONS: dict[str, str] = {
     "store": "Directory of the store. Default: MUNIMENT_STORE, or the user's data directory.",
     "space": "Space in the store. Default: MUNIMENT_SPACE, or 'default'.",
     "keys": "Where the root key is: file:PATH, env:NAME, passphrase:, keyring:SERVICE/NAME. Never the key itself.",
+    "profile": "Kind of deployment: embedded, desktop, server or developer. Default: MUNIMENT_PROFILE, or none.",
 }
 SHARED = frozenset(OPTIONS)
 

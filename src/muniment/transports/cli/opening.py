@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from msgspec import UNSET
+
 from muniment.governance.access import Effect
+from muniment.governance.profiles import Profile
 from muniment.kernel.sources import system_sources
 from muniment.runtime.open import inspect, open  # noqa: A004 - muniment.open()
 from muniment.runtime.operation import Operation
 from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
+from muniment.runtime.settings import word
 from muniment.transports.cli.door import Door
 from muniment.transports.cli.progress import shown
 
@@ -19,8 +23,12 @@ from muniment.transports.cli.progress import shown
 def opened(door: Door, operation: Operation) -> Iterator[Runtime]:
     """Open a store for an operation. Only one that appends makes a store where there is none."""
     with shown() as progress:
+        profile = door.named.get("profile")
         options = Options(
-            create=operation.effect is Effect.APPEND, sources=door.sources or system_sources(), progress=progress
+            create=operation.effect is Effect.APPEND,
+            sources=door.sources or system_sources(),
+            progress=progress,
+            profile=UNSET if profile is None else word(Profile, profile, at="profile"),
         )
         store = door.named.get("store")
         if operation.keyless:

@@ -22,17 +22,20 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from muniment.events.message import BlobPart, FilePart, Part, ReasoningPart, TextPart, ToolCallPart, UriPart
+from muniment.governance.budgets import BudgetApplied
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason
 from muniment.runtime.activity import Activity
 from muniment.runtime.listing import ConversationEntry, Conversations
 from muniment.runtime.place import Place
+from muniment.runtime.system import Capabilities, Capability, ViewCapability
 from muniment.runtime.timeline import Timeline
 from muniment.runtime.transcripts import Slice
 from muniment.transports.cli.page import Mood, Page, Said, on_one_line
 
 MS = "_ms"
 SMALL_MEMBERS = 4
+NONE = Said("none", Mood.FAINT)
 
 
 def tell(report: Struct, page: Page) -> None:
@@ -68,7 +71,7 @@ def _is_fact(value: object) -> bool:
 
 def _fact(name: str, value: Any) -> Said:
     if isinstance(value, list | Mapping) and not value:
-        return Said("none", Mood.FAINT)
+        return NONE
     if isinstance(value, list):
         return Said("\n".join(said(name, one).text for one in value))
     return Said(_members(value)) if isinstance(value, Mapping) else _cell(name, value, folded=False)
@@ -152,6 +155,15 @@ def _tell_turns(shown: Slice | Timeline, page: Page) -> None:
         Said(f"withheld: messages {counts.messages_redacted}, references {counts.host_refs_redacted}"),
         Said(", ".join(counts.reasons), Mood.FAINT),
     )
+    _tell_budget(shown.budget_applied, page)
+
+
+def _tell_budget(over: list[BudgetApplied], page: Page) -> None:
+    """Say what a budget left out of a page."""
+    if over:
+        cut = ", ".join(f"{label(each.ceiling)} {each.limit:,} of {each.found:,}" for each in over)
+        why = ", ".join([f"{over[0].percent} %", *over[0].limited_by])
+        page.line(Said(f"profile {over[0].profile}"), Said(cut), Said(why, Mood.FAINT))
 
 
 def _tell_cursors(cursors: list[tuple[str, str | None]], page: Page) -> None:
@@ -183,16 +195,16 @@ def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: Page) -> None:
 def message_words(message: SliceMessage, items: list[RedactionItem]) -> list[Said]:
     """Return what a view shows of a message, part by part, with a marker for everything withheld."""
     reasons = {item.part: item.reason for item in items if item.message == message.id}
-    if None in reasons:
-        return [withheld("words", reasons[None])]
+    if message.redacted:
+        return [withheld("words", reasons.get(None))]
     shown = iter(message.parts or [])
     count = len(reasons) + len(message.parts or [])
     return [withheld("part", reasons[place]) if place in reasons else part_words(next(shown)) for place in range(count)]
 
 
-def withheld(what: str, reason: str) -> Said:
-    """Return the marker for something that a view does not show."""
-    return Said(f"[{what} withheld: {reason}]", Mood.FAINT)
+def withheld(what: str, reason: str | None) -> Said:
+    """Return the marker for something that a view does not show; a budget may have left its reason out."""
+    return Said(f"[{what} withheld{': ' if reason else ''}{reason or ''}]", Mood.FAINT)
 
 
 def withheld_reference(item: RedactionItem) -> Said:
@@ -233,6 +245,7 @@ def _tell_conversations(listing: Conversations, page: Page) -> None:
         page.table([label(name) for name in names], rows, "conversations")
     else:
         page.line(Said("no conversations", Mood.FAINT))
+    _tell_budget(listing.budget_applied, page)
     _tell_cursors([("next cursor", listing.next_cursor)], page)
 
 
@@ -258,8 +271,34 @@ def _on_one_line(words: Said) -> Said:
     return Said(on_one_line(words.text), words.mood)
 
 
+# --- what may be done -------------------------------------------------------------------------------------------------
+
+
+def _tell_capabilities(told: Capabilities, page: Page) -> None:
+    """Say what is visible, and in the same place why something is not."""
+    policies = ", ".join(told.policies)
+    page.facts([("version", Said(told.version)), ("policies", Said(policies) if policies else NONE)])
+    page.table(
+        ["operation", "effect", "needs key", "visible", "summary"],
+        [
+            [Said(each.operation), Said(each.effect), said("", each.needs_key), _visible(each), Said(each.summary)]
+            for each in told.operations
+        ],
+        "operations",
+    )
+    page.table(["view", "visible"], [[Said(each.view), _visible(each)] for each in told.views], "views")
+    if told.budget is not None:
+        page.heading("budget")
+        _tell_struct(told.budget, page)
+
+
+def _visible(told: Capability | ViewCapability) -> Said:
+    return Said("yes") if told.visible else Said(f"no: {told.policy or told.hidden}", Mood.FAINT)
+
+
 BY_HAND: dict[type[Struct], Callable[[Any, Page], None]] = {
     Activity: _tell_activity,
+    Capabilities: _tell_capabilities,
     Conversations: _tell_conversations,
     Slice: _tell_slice,
     Timeline: _tell_timeline,

@@ -77,7 +77,9 @@ class Stage:
     @contextmanager
     def opened(self, store: Path | None = None, *, root: RootKey | None = None) -> Iterator[Runtime]:
         """Open the store of the demo, or what somebody made of a copy of it; the pin is the same for all."""
-        options = Options(pin=FilePin(self.directory / "pins"), sources=self.sources)
+        options = Options(
+            pin=FilePin(self.directory / "pins"), sources=self.sources, profile=None, policies=frozenset()
+        )
         with open(store or self.store, keys=root or self._root, space=SPACE, options=options) as runtime:
             yield runtime
 

@@ -1,0 +1,60 @@
+"""What a budget did to an answer: which ceiling cut what, from how much (BEHAVIOUR BG-01 to BG-03, LC-12).
+
+A budget only ever leaves something out: turns at the end of a page, host references and report items beyond a number.
+Counts are those of the whole, and an answer from which a budget left something out lists it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from muniment.governance.profiles import Budget, Cause, Ceiling, Profile
+from muniment.governance.slices import RedactionItem
+from muniment.governance.views import Reason
+
+
+class BudgetApplied(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A ceiling that cut an answer: `limit` of `found` are there. `found` of references is that of the fullest turn."""
+
+    ceiling: Ceiling
+    limit: int
+    found: int
+    profile: Profile
+    percent: int
+    limited_by: list[Cause] = []
+
+
+def applied(budget: Budget, found: Mapping[Ceiling, int]) -> list[BudgetApplied]:
+    """Return the ceilings that are lower than what was found."""
+    if budget.profile is None:
+        return []
+    cut = [(each, limit, count) for each, count in found.items() if (limit := budget.ceiling(each)) is not None]
+    return [
+        BudgetApplied(
+            ceiling=each,
+            limit=limit,
+            found=count,
+            profile=budget.profile,
+            percent=budget.percent,
+            limited_by=budget.limited_by,
+        )
+        for each, limit, count in cut
+        if count > limit
+    ]
+
+
+def applied_to_slices(budget: Budget, items: Sequence[RedactionItem], page_turns: int = 0) -> list[BudgetApplied]:
+    """Return what a budget cut from slices: `items` are all of theirs, `page_turns` the turns a page would hold."""
+    if budget.profile is None:
+        return []
+    beyond = Counter(each.turn for each in items if each.reason is Reason.PROFILE_BUDGET and each.host_ref is not None)
+    most = budget.host_refs_per_turn or 0
+    found = {
+        Ceiling.PAGE_TURNS: page_turns,
+        Ceiling.HOST_REFS_PER_TURN: most + max(beyond.values(), default=0),
+        Ceiling.REDACTION_ITEMS: len(items),
+    }
+    return applied(budget, found)

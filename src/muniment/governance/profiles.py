@@ -1,0 +1,230 @@
+"""Profiles: how much an answer holds in a kind of deployment, as tables (BEHAVIOUR BG-01 to BG-07; decision 0080).
+
+A profile is a row of figures. Its budget follows from them, ceiling by ceiling (`FORMULAS`), and is scaled by what the
+host says about the machine (`SHARES`). Without a profile there is no budget. The profile is of the process that opens a
+store, never of the store. Nothing here measures a machine.
+
+A budget makes an answer shorter and says so; it decides nothing about what a view may show. guide/profiles.md is
+generated from the tables.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from muniment.governance.policy import Policy
+
+KIB, MIB = 2**10, 2**20
+WHOLE = 100  # percent
+
+
+class Profile(StrEnum):
+    """A kind of deployment."""
+
+    EMBEDDED = "embedded"
+    DESKTOP = "desktop"
+    SERVER = "server"
+    DEVELOPER = "developer"
+
+
+class Figures(Struct, frozen=True, kw_only=True):
+    """What a deployment of a profile is built for; ceilings follow from it."""
+
+    source_chars: int
+    render_chars: int
+    body_bytes: int
+    records: int
+    events: int
+
+
+FIGURES: dict[Profile, Figures] = {
+    Profile.EMBEDDED: Figures(
+        source_chars=2048, render_chars=4096, body_bytes=32 * KIB, records=4096, events=2048
+    ),
+    Profile.DESKTOP: Figures(
+        source_chars=8192, render_chars=12_288, body_bytes=96 * KIB, records=20_000, events=8192
+    ),
+    Profile.SERVER: Figures(
+        source_chars=8192, render_chars=16_384, body_bytes=128 * KIB, records=40_000, events=16_384
+    ),
+    Profile.DEVELOPER: Figures(
+        source_chars=16_384, render_chars=32_768, body_bytes=256 * KIB, records=80_000, events=32_768
+    ),
+}  # fmt: skip
+
+# profile -> the policies that it brings along (RP-14: who has a desktop replays for its interface, not for debugging)
+BRINGS: dict[Profile, frozenset[Policy]] = {
+    Profile.EMBEDDED: frozenset({Policy.NO_DEBUG_REPLAY}),
+    Profile.DESKTOP: frozenset({Policy.NO_DEBUG_REPLAY}),
+    Profile.SERVER: frozenset(),
+    Profile.DEVELOPER: frozenset(),
+}
+
+
+class Ceiling(StrEnum):
+    """What a budget bounds; each is a field of `Budget`."""
+
+    PAGE_TURNS = "page_turns"
+    HOST_REFS_PER_TURN = "host_refs_per_turn"
+    ATTRIBUTES_PER_TURN = "attributes_per_turn"
+    REDACTION_ITEMS = "redaction_items"
+    DERIVED_REFS = "derived_refs"
+    REPAIR_ISSUES = "repair_issues"
+    RENDERED_CHARS = "rendered_chars"
+
+
+class Formula(NamedTuple):
+    """A ceiling is a figure divided, and not below a floor before it is scaled (BG-05)."""
+
+    figure: str
+    divisor: int
+    floor: int
+
+
+FORMULAS: dict[Ceiling, Formula] = {
+    Ceiling.PAGE_TURNS: Formula("source_chars", 256, 4),
+    Ceiling.HOST_REFS_PER_TURN: Formula("body_bytes", 8 * KIB, 1),
+    Ceiling.ATTRIBUTES_PER_TURN: Formula("source_chars", 512, 2),
+    Ceiling.REDACTION_ITEMS: Formula("source_chars", 128, 8),
+    Ceiling.DERIVED_REFS: Formula("records", 512, 4),
+    Ceiling.REPAIR_ISSUES: Formula("events", 512, 4),
+    Ceiling.RENDERED_CHARS: Formula("render_chars", 1, 1),
+}
+
+
+# --- pressure ---------------------------------------------------------------------------------------------------------
+
+
+class PressureLevel(StrEnum):
+    """How hard pressed a host says that it is."""
+
+    NORMAL = "normal"
+    CAUTIOUS = "cautious"
+    CRITICAL = "critical"
+
+
+class Pressure(Struct, frozen=True, kw_only=True):
+    """What a host says about its machine. What it does not know (None) counts as short.
+
+    `provider_chars` is how much rendered text the provider of a model takes.
+    """
+
+    level: PressureLevel = PressureLevel.NORMAL
+    memory_free_bytes: int | None = None
+    memory_floor_bytes: int = 256 * MIB
+    storage_free_bytes: int | None = None
+    provider_chars: int | None = None
+
+
+class Cause(StrEnum):
+    """Why a budget is smaller than the figures of its profile."""
+
+    PRESSURE_CAUTIOUS = "pressure_cautious"
+    PRESSURE_CRITICAL = "pressure_critical"
+    MEMORY_AT_FLOOR = "memory_at_floor"
+    MEMORY_NEAR_FLOOR = "memory_near_floor"
+    MEMORY_UNKNOWN = "memory_unknown"
+    STORAGE_UNKNOWN = "storage_unknown"
+    PROVIDER = "provider"
+
+
+# cause -> the percentage of the figures that it leaves (BG-07). The provider's limit is an amount of its own.
+SHARES: dict[Cause, int] = {
+    Cause.PRESSURE_CAUTIOUS: 60,
+    Cause.PRESSURE_CRITICAL: 35,
+    Cause.MEMORY_AT_FLOOR: 50,
+    Cause.MEMORY_NEAR_FLOOR: 75,
+    Cause.MEMORY_UNKNOWN: 50,
+    Cause.STORAGE_UNKNOWN: 60,
+}
+
+_LEVELS: dict[PressureLevel, Cause | None] = {
+    PressureLevel.NORMAL: None,
+    PressureLevel.CAUTIOUS: Cause.PRESSURE_CAUTIOUS,
+    PressureLevel.CRITICAL: Cause.PRESSURE_CRITICAL,
+}
+
+
+def causes(pressure: Pressure) -> list[Cause]:
+    """Return everything that scales a budget under this pressure."""
+    found = [_LEVELS[pressure.level], _memory(pressure.memory_free_bytes, pressure.memory_floor_bytes)]
+    if pressure.storage_free_bytes is None:
+        found.append(Cause.STORAGE_UNKNOWN)
+    return [each for each in found if each is not None]
+
+
+def _memory(free: int | None, floor: int) -> Cause | None:
+    if free is None:
+        return Cause.MEMORY_UNKNOWN
+    if free <= floor:
+        return Cause.MEMORY_AT_FLOOR
+    return Cause.MEMORY_NEAR_FLOOR if free < 2 * floor else None
+
+
+# --- budgets ----------------------------------------------------------------------------------------------------------
+
+
+class Budget(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The ceilings in force, None where there is none; `attributes_per_turn` is also that of a message.
+
+    `percent` of the figures of the profile is what `limited_by` leaves.
+    """
+
+    profile: Profile | None = None
+    percent: int = WHOLE
+    limited_by: list[Cause] = []
+    page_turns: int | None = None
+    host_refs_per_turn: int | None = None
+    attributes_per_turn: int | None = None
+    redaction_items: int | None = None
+    derived_refs: int | None = None
+    repair_issues: int | None = None
+    rendered_chars: int | None = None
+
+    def ceiling(self, which: Ceiling) -> int | None:
+        """Return one of the ceilings."""
+        found: int | None = getattr(self, which)
+        return found
+
+    def page(self, limit: int) -> int:
+        """Return how much a page holds for which `limit` was asked (BEHAVIOUR PG-10)."""
+        return limit if self.page_turns is None else min(limit, self.page_turns)
+
+
+NO_BUDGET = Budget()
+
+
+def budget_of(profile: Profile, pressure: Pressure | None = None) -> Budget:
+    """Return the budget of a profile under a pressure; None: nobody measures, and the figures stand as they are.
+
+    The smallest share counts, not the product: several causes are often one shortage. No ceiling falls below 1.
+    """
+    limited_by = [] if pressure is None else causes(pressure)
+    percent = min((SHARES[each] for each in limited_by), default=WHOLE)
+    scaled = {each: max(1, unscaled(FIGURES[profile], each) * percent // WHOLE) for each in Ceiling}
+    provider = None if pressure is None else pressure.provider_chars
+    if provider is not None and provider < scaled[Ceiling.RENDERED_CHARS]:
+        scaled[Ceiling.RENDERED_CHARS] = max(1, provider)
+        limited_by.append(Cause.PROVIDER)
+    return Budget(
+        profile=profile,
+        percent=percent,
+        limited_by=limited_by,
+        page_turns=scaled[Ceiling.PAGE_TURNS],
+        host_refs_per_turn=scaled[Ceiling.HOST_REFS_PER_TURN],
+        attributes_per_turn=scaled[Ceiling.ATTRIBUTES_PER_TURN],
+        redaction_items=scaled[Ceiling.REDACTION_ITEMS],
+        derived_refs=scaled[Ceiling.DERIVED_REFS],
+        repair_issues=scaled[Ceiling.REPAIR_ISSUES],
+        rendered_chars=scaled[Ceiling.RENDERED_CHARS],
+    )
+
+
+def unscaled(figures: Figures, ceiling: Ceiling) -> int:
+    """Return a ceiling as the figures of a profile give it."""
+    figure, divisor, floor = FORMULAS[ceiling]
+    amount: int = getattr(figures, figure)
+    return max(floor, amount // divisor)
