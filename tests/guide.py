@@ -20,6 +20,8 @@ from muniment.events.turn import Visibility
 from muniment.governance.admission import KEPT
 from muniment.governance.lifecycle import NEXT
 from muniment.governance.limits import Limits
+from muniment.governance.policy import FAMILIES, HIDES
+from muniment.governance.profiles import BRINGS, SHARES, Cause, Ceiling, Profile, budget_of
 from muniment.governance.views import (
     PRIVATE,
     SHOWS,
@@ -100,6 +102,7 @@ REASONS: dict[Reason, str] = {
     Reason.VIEW_POLICY: "the view does not show what stands in this place",
     Reason.HOST_REF_VISIBILITY: "the host recorded the reference for other views",
     Reason.HOST_REF_LABEL: "the reference is shown, what somebody called it is not",
+    Reason.PROFILE_BUDGET: "the view shows more host references than the profile has room for",
 }
 
 
@@ -218,6 +221,50 @@ def _amount(name: str, value: float) -> str:
     return f"{value:,.0f} {unit}".rstrip()
 
 
+# --- profiles, policies -----------------------------------------------------------------------------------------------
+
+CEILINGS: dict[Ceiling, str] = {
+    Ceiling.PAGE_TURNS: "turns (or conversations) in a page",
+    Ceiling.HOST_REFS_PER_TURN: "host references shown of a turn",
+    Ceiling.ATTRIBUTES_PER_TURN: "attributes shown of a turn, and of a message",
+    Ceiling.REDACTION_ITEMS: "items about what is withheld, in a page or report",
+    Ceiling.DERIVED_REFS: "derived references in a lifecycle report",
+    Ceiling.REPAIR_ISSUES: "issues that a repair lists",
+    Ceiling.RENDERED_CHARS: "characters of the text that your host renders for a model",
+}
+
+CAUSES: dict[Cause, str] = {
+    Cause.PRESSURE_CAUTIOUS: "the level is `cautious`",
+    Cause.PRESSURE_CRITICAL: "the level is `critical`",
+    Cause.MEMORY_AT_FLOOR: "free memory is at its floor or below",
+    Cause.MEMORY_NEAR_FLOOR: "free memory is below twice its floor",
+    Cause.MEMORY_UNKNOWN: "free memory is not known",
+    Cause.STORAGE_UNKNOWN: "free storage is not known",
+}
+
+
+def _profiles() -> str:
+    budgets = [budget_of(profile) for profile in Profile]
+    rows = [[CEILINGS[each], *(f"{budget.ceiling(each):,}" for budget in budgets)] for each in Ceiling]
+    brought = [", ".join(f"`{each}`" for each in sorted(BRINGS[profile])) or NO for profile in Profile]
+    return table(["at most", *Profile], [*rows, ["policies that it brings", *brought]])
+
+
+def _pressure() -> str:
+    return table(
+        ["limited by", "when", "leaves"], [[f"`{each}`", CAUSES[each], f"{share} %"] for each, share in SHARES.items()]
+    )
+
+
+def _policies() -> str:
+    rows = []
+    for policy, hides in HIDES.items():
+        operations = [f"`{name}`" for name, family in FAMILIES.items() if family in hides.families]
+        views = [f"`{view}`" for view in View if view in hides.views]
+        rows.append([f"`{policy}`", ", ".join(operations) or NO, ", ".join(views) or NO])
+    return table(["policy", "hides the operations", "hides the views"], rows)
+
+
 # --- errors, topics ---------------------------------------------------------------------------------------------------
 
 
@@ -255,6 +302,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "admission": _admission,
     "limits": _limits,
     "fixed limits": _fixed,
+    "profiles": _profiles,
+    "pressure": _pressure,
+    "policies": _policies,
     "kinds": _kinds,
     "errors": _errors,
 }

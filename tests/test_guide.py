@@ -10,6 +10,7 @@ import pytest
 
 from muniment.governance.lifecycle import NEXT
 from muniment.governance.limits import Limits
+from muniment.governance.profiles import SHARES, Ceiling
 from muniment.governance.views import Place, Reason
 from muniment.transports.cli.guide import MARK, TOPICS, chapter, pages
 from tests import guide
@@ -142,6 +143,8 @@ def test_everything_that_a_table_lists_is_described() -> None:
     assert set(guide.LIMITS) == set(Limits.__struct_fields__)
     assert set(guide.PLACES) == set(Place)
     assert set(guide.REASONS) == set(Reason)
+    assert set(guide.CEILINGS) == set(Ceiling)
+    assert set(guide.CAUSES) == set(SHARES)
 
 
 def test_the_table_of_transitions_is_the_table_of_the_product() -> None:

@@ -18,7 +18,9 @@ from muniment.transports.cli.door import Door, door_options
 from muniment.transports.cli.fields import Word
 from muniment.transports.cli.page import Mood, Said
 
-TOPICS = ("start", "concepts", "finding", "lifecycle", "views", "erasure", "evidence", "keys", "limits", "errors")
+TOPICS = (
+    "start", "concepts", "finding", "lifecycle", "views", "erasure", "evidence", "keys", "limits", "profiles", "errors",
+)  # fmt: skip
 MARK = "<!-- "
 
 

@@ -49,6 +49,8 @@ def tell(report: Struct, page: Page) -> None:
 
 def _tell_struct(report: Struct, page: Page) -> None:
     members = [(name, getattr(report, name)) for name in report.__struct_fields__]
+    absent = _left_out_when_empty(report)
+    members = [(name, value) for name, value in members if value != [] or name not in absent]
     facts = sorted((one for one in members if _is_fact(one[1])), key=lambda one: isinstance(one[1], Struct))
     page.facts([(label(name), _fact(name, value)) for name, value in facts])
     for name, value in members:
@@ -57,6 +59,13 @@ def _tell_struct(report: Struct, page: Page) -> None:
         elif isinstance(value, Struct) and not _is_fact(value):
             page.heading(label(name))
             _tell_struct(value, page)
+
+
+def _left_out_when_empty(report: Struct) -> set[str]:
+    """Return the lists that a report leaves out for machines, too, when there is nothing in them."""
+    if not report.__struct_config__.omit_defaults:
+        return set()
+    return {each.name for each in msgspec.structs.fields(report) if each.default_factory is list}
 
 
 def _is_fact(value: object) -> bool:
@@ -162,7 +171,7 @@ def _tell_budget(over: list[BudgetApplied], page: Page) -> None:
     """Say what a budget left out of a page."""
     if over:
         cut = ", ".join(f"{label(each.ceiling)} {each.limit:,} of {each.found:,}" for each in over)
-        why = ", ".join([f"{over[0].percent} %", *over[0].limited_by])
+        why = f"at {over[0].percent} %: {', '.join(over[0].limited_by)}" if over[0].limited_by else ""
         page.line(Said(f"profile {over[0].profile}"), Said(cut), Said(why, Mood.FAINT))
 
 
