@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import muniment
+from muniment.events.changes import Transition
 from muniment.events.identity import ConversationId, TurnId
-from muniment.events.records import Transition
 from muniment.governance.budgets import BudgetApplied
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.policy import Policy
@@ -138,6 +138,7 @@ ANCHORS = [
 
 @settings(max_examples=25, deadline=None)
 @given(anchor=st.sampled_from(ANCHORS), limit=st.integers(1, 60), pressure=pressures)
+@example(anchor=ANCHORS[4], limit=14, pressure=None)  # as many turns as the budget lets through
 def test_a_timeline_under_a_budget_leads_through_the_same_turns(
     free: Runtime,
     small: Callable[[Pressure | None], Runtime],
