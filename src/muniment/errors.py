@@ -196,6 +196,23 @@ class UnknownPlace(MunimentError):
     kind = Kind.MISSING
 
 
+# --- lifecycle ------------------------------------------------------------------------------------------------------
+
+
+class HoldMissing(MunimentError):
+    """There is no hold at this position of the log."""
+
+    code = "lifecycle.hold_missing"
+    kind = Kind.MISSING
+
+
+class SpaceErased(MunimentError):
+    """The space was erased: its keys are destroyed, and nothing in it can be read or written any more."""
+
+    code = "space.erased"
+    kind = Kind.MISSING
+
+
 # --- keys -----------------------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from muniment.events.changes import TurnLifecycle, TurnRedacted
+from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
 from muniment.events.message import Authority, Part, Role
 from muniment.events.turn import Attribution, Delivery, Relation, Source, Visibility
 
@@ -29,6 +29,8 @@ class EventKind(StrEnum):
     TURN_LIFECYCLE = "turn.lifecycle"
     KEY_ROTATED = "key.rotated"
     EXPORT_ISSUED = "export.issued"
+    POLICY_SET = "policy.set"
+    SPACE_ERASED = "space.erased"
 
 
 class RotationCause(StrEnum):
@@ -140,6 +142,12 @@ class ExportIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     export: ExportGrant
 
 
+class SpaceErasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The last event of a log: everything in the space was erased, and its keys are destroyed."""
+
+    request: LifecycleRequest
+
+
 MetaBody = (
     SpaceOpened
     | ConversationOpened
@@ -149,6 +157,8 @@ MetaBody = (
     | TurnLifecycle
     | KeyRotated
     | ExportIssued
+    | PolicySet
+    | SpaceErasure
 )
 ContentBody = TurnContent
 
@@ -161,10 +171,12 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.TURN_LIFECYCLE: TurnLifecycle,
     EventKind.KEY_ROTATED: KeyRotated,
     EventKind.EXPORT_ISSUED: ExportIssued,
+    EventKind.POLICY_SET: PolicySet,
+    EventKind.SPACE_ERASED: SpaceErasure,
 }
 
 # kind -> the body of its content cell, for the kinds that have one
 CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {EventKind.TURN_COMMITTED: TurnContent}
 
 # kinds whose events target a turn, or all of them: what they say is folded into what a stream is (decision 0008)
-CHANGES = frozenset({EventKind.TURN_REDACTED, EventKind.TURN_LIFECYCLE})
+CHANGES = frozenset({EventKind.TURN_REDACTED, EventKind.TURN_LIFECYCLE, EventKind.POLICY_SET})

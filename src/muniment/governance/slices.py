@@ -138,7 +138,7 @@ def judge(view: View, record: TurnRecord) -> Judgement:
     readable = words is not None
     whole: list[Reason | None] = []
     parts: list[list[Reason | None]] = []
-    answer = _answer(meta, words) if words is not None else None
+    answer = _answer(meta, words, record.erased) if words is not None else None
     for place, head in enumerate(meta.messages):
         reason = gone or withheld_by_authority(view, authority_of(head))
         if gone is None and place in record.erased:
@@ -167,9 +167,12 @@ def authority_of(head: MessageHead) -> Authority:
     return head.authority or DEFAULT_AUTHORITY[head.role]
 
 
-def _answer(meta: TurnMeta, words: list[list[Part]]) -> int | None:
+def _answer(meta: TurnMeta, words: list[list[Part]], erased: frozenset[int]) -> int | None:
+    """Return the place of the answer. An erased message may have been it, so none before it is taken for it."""
     for place in range(len(meta.messages) - 1, -1, -1):
         if meta.messages[place].role is Role.ASSISTANT:
+            if place in erased:
+                return place
             for part in words[place]:
                 if not isinstance(part, ToolCallPart) and not is_blank(part):
                     return place

@@ -296,6 +296,14 @@ class MemoryTransaction(MemoryReader):
             self._undoing.append(lambda: cells.__setitem__((position, cls), cell))
         return cell is not None
 
+    def destroy_bundle(self, position: int) -> bool:
+        """Remove the key bundle of an event; return whether it was there."""
+        bundles = self._state.bundles
+        bundle = bundles.pop(position, None)
+        if bundle is not None:
+            self._undoing.append(lambda: bundles.__setitem__(position, bundle))
+        return bundle is not None
+
     def put_checkpoint(self, size: int, note: str) -> None:
         """Keep the checkpoint of a size, in place of an earlier one."""
         self._demand(size <= self.frontier().size, "checkpoint", "beyond_the_log")

@@ -222,6 +222,10 @@ class Transaction(Reader, Protocol):
         """Remove a cell; return whether it was there."""
         ...
 
+    def destroy_bundle(self, position: int) -> bool:
+        """Remove the key bundle of an event; return whether it was there."""
+        ...
+
     def put_checkpoint(self, size: int, note: str) -> None:
         """Keep the checkpoint of a size, in place of an earlier one; a size beyond the log is a `Conflict`."""
         ...

@@ -22,13 +22,16 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from muniment.errors import Corrupt
+from muniment.events.changes import Custody
+from muniment.events.records import EventKind
 from muniment.governance.lifecycle import runs
 from muniment.kernel.canonical import encode_plain
 from muniment.log.ledger import Ledger
-from muniment.log.port import Reader
+from muniment.log.port import Reader, SealedRow
 from muniment.projections.listing import Listing
 from muniment.projections.transcript import Transcript
 
+CUSTODY = frozenset(Custody)
 PART_EVENTS = 2000  # read in one snapshot
 PROGRESS_STAGE = "catalogue"
 
@@ -80,9 +83,13 @@ class Catalogue:
         for row in reader.sealed_events(listing.size, size - 1):
             if row.position != listing.size:
                 break
-            listing.take(row, self._ledger.open(row).meta)
+            listing.take(row, self._ledger.open(row).meta, ranks=self._ranks(row))
         if listing.size != size:
             raise Corrupt(at="events", problem="rows_missing", limit=size, found=listing.size)
+
+    def _ranks(self, row: SealedRow) -> bool:
+        """Tell whether an event can change phases, for all that its kind says."""
+        return row.kind != EventKind.TURN_LIFECYCLE or self._ledger.header(row)[0].reason not in CUSTODY
 
     def _settle(self, reader: Reader) -> None:
         """Bring everything that was touched into its place."""

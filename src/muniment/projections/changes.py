@@ -7,14 +7,15 @@ decide what a page shows. Of every other kind only the places are kept, for thos
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from muniment.events.changes import Custody, RedactionReason, Span, Transition, TurnRedacted, span_of
-from muniment.events.records import EventKind
-from muniment.governance.lifecycle import Hold, Step
+from muniment.events.changes import Custody, RedactionReason, Span, Transition, TurnLifecycle, TurnRedacted, span_of
+from muniment.events.records import CONTENT_BODIES, EventKind
+from muniment.governance.lifecycle import Hold, Phase, Run, Step, runs
 from muniment.governance.redaction import Redaction
 from muniment.governance.views import View
 from muniment.log.ledger import Ledger
@@ -24,30 +25,68 @@ NOTHING: frozenset[int] = frozenset()
 
 
 class Noted(NamedTuple):
-    """Where a change of another kind stands, and the turns that it is about."""
+    """Where a change of another kind stands, the turns that it is about, and the message if it names one of a turn."""
 
     position: int
     span: Span
+    message: int | None = None
 
 
 class Changes(Struct, frozen=True, kw_only=True):
     """All changes of a stream up to an event of it: `count` of them, up to `seq`. Whatever is by turn has its sequence.
 
-    `steps` are transitions in log order, `holds` those in force by position, `erased` the messages that were erased
-    alone, `redactions` and `noted` in log order.
+    `aside` of them change nothing of what is shown: holds and releases. `steps` are transitions in log order, `holds`
+    those in force by position, `erased` the messages that were erased alone, `redactions` and `noted` in log order.
     """
 
     seq: int = 0
     count: int = 0
+    aside: int = 0
     steps: tuple[Step, ...] = ()
     holds: Mapping[int, Hold] = {}
     erased: Mapping[int, frozenset[int]] = {}
     redactions: Mapping[int, tuple[Redaction, ...]] = {}
     noted: Mapping[EventKind, tuple[Noted, ...]] = {}
 
+    @property
+    def shaping(self) -> int:
+        """How many of them can change what is shown of a turn."""
+        return self.count - self.aside
+
     def holds_on(self, turn: int) -> list[Hold]:
         """Return the holds in force on a turn, in log order."""
         return [hold for hold in self.holds.values() if hold.span.holds(turn)]
+
+
+def beside(changes: Changes, turns: int) -> list[int]:
+    """Return the positions of changes that have content of their own about turns, or messages, that are all erased.
+
+    Content about several turns goes with the last of them; content about turns that are still to come stays.
+    """
+    noted = [one for kind in CONTENT_BODIES for one in changes.noted.get(kind, ())]
+    if not noted:
+        return []
+    gone = [run for run in runs(turns, changes.steps) if run.phase is Phase.RAW_DELETED]
+    return sorted(one.position for one in noted if _is_erased(one, gone, changes.erased))
+
+
+def _is_erased(noted: Noted, gone: list[Run], erased: Mapping[int, frozenset[int]]) -> bool:
+    if noted.message is not None and noted.message in erased.get(noted.span.first, NOTHING):
+        return True
+    if noted.span.last is None:
+        return False
+    left = noted.span.first
+    for run in gone[max(0, bisect_right(gone, left, key=_first) - 1) :]:
+        if not run.first <= left <= run.last:
+            return False
+        left = run.last + 1
+        if left > noted.span.last:
+            return True
+    return False
+
+
+def _first(run: Run) -> int:
+    return run.first
 
 
 class Folding:
@@ -56,6 +95,7 @@ class Folding:
     def __init__(self, ledger: Ledger, known: Changes) -> None:
         self._ledger = ledger
         self._count = known.count
+        self._aside = known.aside
         self._steps = list(known.steps)
         self._holds = dict(known.holds)
         self._erased = dict(known.erased)
@@ -69,6 +109,7 @@ class Folding:
         return Changes(
             seq=seq,
             count=self._count,
+            aside=self._aside,
             steps=tuple(self._steps),
             holds=self._holds,
             erased=self._erased,
@@ -86,7 +127,8 @@ class Folding:
             self._ledger.keys_of(row)
             header, _ = self._ledger.header(row)
             kind = EventKind(row.kind)
-            self._noted[kind] = (*self._noted.get(kind, ()), Noted(row.position, span_of(header.refs)))
+            noted = Noted(row.position, span_of(header.refs), header.refs.get("message"))
+            self._noted[kind] = (*self._noted.get(kind, ()), noted)
 
     def _lifecycle(self, row: SealedRow) -> None:
         self._ledger.keys_of(row)
@@ -94,14 +136,21 @@ class Folding:
         assert header.reason is not None, "a change names what it does"
         span, message = span_of(header.refs), header.refs.get("message")
         if header.reason == Custody.HOLD:
-            self._holds[row.position] = Hold(position=row.position, span=span)
+            self._aside += 1
+            self._holds[row.position] = Hold(position=row.position, span=span, subject=self._subject(row))
         elif header.reason == Custody.RELEASE:
+            self._aside += 1
             self._holds.pop(header.refs["hold"], None)
         elif message is not None:
             self._erased[span.first] = self._erased.get(span.first, NOTHING) | {message}
         else:
             assert span.last is not None, "a transition is of turns that are there"
             self._steps.append(Step(Transition(header.reason), span.first, span.last))
+
+    def _subject(self, row: SealedRow) -> str | None:
+        meta = self._ledger.open(row).meta
+        assert isinstance(meta, TurnLifecycle), "rows of this kind have this body"
+        return meta.request.subject
 
     def _redacted(self, row: SealedRow) -> None:
         opened = self._ledger.open(row)

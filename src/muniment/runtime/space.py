@@ -16,21 +16,20 @@ from msgspec import Struct
 from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundle
 from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
-from muniment.errors import Corrupt, MunimentError, RolledBack
-from muniment.events.changes import Transition, span_of
+from muniment.errors import Corrupt, MunimentError, RolledBack, SpaceErased
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened
 from muniment.kernel.cursor import Cursors
 from muniment.log.attest import Notary, Signed
-from muniment.log.ledger import SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
+from muniment.log.ledger import ERASED, SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
 from muniment.log.port import BundleRow, Reader, ScrubReport, Store
 from muniment.projections.catalogue import Catalogue
 from muniment.projections.transcript import Transcript
+from muniment.runtime.healing import Healing
 from muniment.runtime.options import Options
 
 ErasePlan = Callable[[Writer], object]  # what is done in the transaction that turns the key over
 
 REWRAP_BATCH = 1000
-HEAL_BATCH = 500
 VKEY = "vkey"
 INCARNATION = "incarnation"  # a log that was never restored has none
 
@@ -82,6 +81,7 @@ class Space:
         self.fault = None
         self.catalogue.drop()
         try:
+            self._bury()
             pinned = self.notary.pinned()
             with self.ledger.reader() as reader:
                 self.notary.attest(self.ledger, reader, pinned)
@@ -91,6 +91,28 @@ class Space:
         if len(self.keys.versions) > 1:
             self.rotate(RotationCause.REQUESTED)
         return self._heal()
+
+    def _bury(self) -> None:
+        """Complete the erasure of the whole space when its log says that it was erased; raises `SpaceErased` then."""
+        with self.ledger.reader() as reader:
+            last = reader.of_kind(EventKind.SPACE_ERASED, -1, 1)
+            kept, is_ended = reader.latest_checkpoint(), reader.meta(ERASED) is not None
+        if last and last[0].bundle is not None:
+            self.ledger.keys_of(last[0])  # only a holder of the keys can have written it
+            assert kept is not None, "it was signed with the event"
+            self.notary.remember(kept.note)
+            self.bury()
+            raise SpaceErased
+        if last or is_ended:
+            raise Corrupt(at="log", problem="ended")
+
+    def bury(self) -> ScrubReport:
+        """Destroy the keys of a space whose log has ended; whatever is asked from now on raises `SpaceErased`."""
+        try:
+            return self.store.scrub()
+        finally:  # the keys do not wait for somebody who reads an old snapshot
+            self.keys.destroy()
+            self.fault = SpaceErased()
 
     def incarnation(self, reader: Reader) -> str:
         """Return which life of the log this is; cursors are bound to it (BEHAVIOUR PG-08, decision 0021)."""
@@ -177,33 +199,14 @@ class Space:
 
     def _heal(self) -> int:
         """Destroy again whatever the log calls erased; return how many contents had come back."""
+        healing = Healing(self.ledger, self.transcript)
         with self.ledger.reader() as reader:
-            returned = self._returned(reader)
+            returned = healing.returned(reader)
         if returned:
 
             def plan(writer: Writer) -> None:
                 self.reincarnate(writer)
-                for position in returned:
-                    row = writer.tx.sealed(position)
-                    if row is not None:
-                        writer.destroy_content(row)
+                healing.destroy(writer, returned)
 
             self.rotate(RotationCause.ERASURE, plan)
         return len(returned)
-
-    def _returned(self, reader: Reader) -> list[int]:
-        """Return the positions of turns that an event calls erased and whose content is there all the same."""
-        returned: set[int] = set()
-        after = -1
-        while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, HEAL_BATCH):
-            after = rows[-1].position
-            for row in rows:
-                header, _ = self.ledger.header(row)
-                if header.reason != Transition.DELETE_RAW:
-                    continue
-                first, last = span_of(header.refs)
-                assert last is not None, "what is erased was there"
-                for start in range(first, last + 1, HEAL_BATCH):
-                    turns = reader.turns(row.stream, start, min(last, start + HEAL_BATCH - 1))
-                    returned.update(found.position for found in turns if found.content is not None)
-        return sorted(returned)

@@ -276,7 +276,8 @@ class Committing:
         erased = CONTENT not in opened.keys
         if not erased:
             _, content = ledger.words(opened)
-            if content.digest != self._digest:
+            erased = not content.digest  # a message was: nothing is left that could tell (decision 0007)
+            if not erased and content.digest != self._digest:
                 raise TurnConflict(at="turn")
             if alias_is_new:
                 raise Corrupt(at="chat", problem="alias_missing")
