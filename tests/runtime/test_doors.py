@@ -25,7 +25,7 @@ from muniment.errors import (
     StoreMissing,
     StoreNewer,
 )
-from muniment.events.changes import Transition
+from muniment.events.changes import Action, Transition
 from muniment.events.identity import TurnId
 from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import Frontier
@@ -35,6 +35,7 @@ from muniment.log import ledger
 from muniment.projections import transcript
 from muniment.runtime.activity import Range
 from muniment.runtime.catalogue import catalogue
+from muniment.runtime.lifecycle import Scope
 from muniment.runtime.open import inspect
 from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
@@ -51,7 +52,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     """Return a call of every operation that needs the key."""
-    key = key_of()
+    key, scope = key_of(), Scope(conversation=key_of().conversation)
     return {
         "transcripts.commit": lambda: runtime.transcripts.commit(plain_turn(1)),
         "transcripts.replay": lambda: runtime.transcripts.replay(key),
@@ -59,6 +60,12 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "transcripts.activity": lambda: runtime.transcripts.activity([Range(from_ms=0, until_ms=1)]),
         "transcripts.conversations": runtime.transcripts.conversations,
         "lifecycle.request": lambda: runtime.lifecycle.request(key, Transition.MASK, "why", "who"),
+        "lifecycle.review": lambda: runtime.lifecycle.review(Action.HOLD, scope),
+        "lifecycle.hold": lambda: runtime.lifecycle.hold(scope, "why", "who"),
+        "lifecycle.release": lambda: runtime.lifecycle.release(3, "why", "who"),
+        "lifecycle.erase": lambda: runtime.lifecycle.erase(scope, "why", "who"),
+        "lifecycle.retain": lambda: runtime.lifecycle.retain("why", "who", keep_at_least_ms=1),
+        "lifecycle.apply_retention": lambda: runtime.lifecycle.apply_retention("who"),
         "lifecycle.receipts": lambda: runtime.lifecycle.receipts(key),
         "evidence.checkpoint": runtime.evidence.checkpoint,
         "evidence.prove": lambda: runtime.evidence.prove(key, TurnId("turn-1")),

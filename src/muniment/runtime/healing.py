@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import Span, Transition, span_of
-from muniment.events.records import EventKind, TurnContent
+from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent
 from muniment.log.ledger import CONTENT, Ledger, Writer
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.changes import beside
@@ -53,8 +53,9 @@ class Healing:
                 for turn in reader.turns(row.stream, span.first, span.first):
                     if self.holds(turn, message):
                         alone[turn.position] = alone.get(turn.position, frozenset()) | {message}
-        for stream in streams:
-            whole.update(self._beside(reader, stream))
+        if any(reader.of_kind(kind, -1, 1) for kind in CONTENT_BODIES):
+            for stream in streams:
+                whole.update(self._beside(reader, stream))
         found = [Returned(position) for position in whole]
         found += [Returned(position, messages) for position, messages in alone.items() if position not in whole]
         return sorted(found)
