@@ -159,7 +159,7 @@ class Erasing:
             row = reader.sealed(position)
             assert row is not None, "the event was just made durable"
             exports = list(self._exports(reader, done.streams))
-            aliases = self._aliases(reader)
+            aliases = list(self._aliases(reader))
             proof = inclusion_proof(reader, position, signed.checkpoint.size)
         return ErasureReceipt(
             position=position,
