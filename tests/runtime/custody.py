@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 import muniment
-from muniment.events.identity import ConversationId, SubjectId, TurnId
+from muniment.events.identity import DEFAULT_SPACE, ConversationId, SubjectId, TurnId
 from muniment.events.message import TextPart
 from muniment.events.turn import Attribution, Turn
 from muniment.evidence.pin import FilePin
@@ -20,7 +20,7 @@ from muniment.runtime.options import Options
 from tests.turns import TALK, answered, asked
 from tests.worlds import OPERATOR, PINS, STORE, FileWorld, World, key_of, root_key
 
-EVERYTHING = Scope(whole_space="default")
+EVERYTHING = Scope(whole_space=DEFAULT_SPACE)
 TALKING = Scope(conversation=TALK)
 START_MS = 1_000
 
@@ -59,6 +59,11 @@ def said(number: int, subject: str = "ada", conversation: str = TALK, acting: st
         messages=[asked(f"question {number} in {conversation}"), answered(f"answer {number} in {conversation}")],
         actor=None if acting is None else Attribution(acting_subject=acting),
     )
+
+
+def talk(conversation: str) -> Scope:
+    """Return the scope of a conversation."""
+    return Scope(conversation=ConversationId(conversation))
 
 
 def turn(number: int, conversation: str = TALK) -> Scope:

@@ -243,7 +243,6 @@ class SpaceKeys(Secret):
             is_left = not is_erased(self._directory)
             if is_left:
                 files.replace(self._path, encode_plain(Grave(format=FORMAT, log=self.log_id)))
-            self._stamp = files.stamp(self._path)
         self._ring = msgspec.structs.replace(self._ring, signing_seed=b"", index_key=b"", space={})
         return is_left
 

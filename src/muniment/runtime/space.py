@@ -88,6 +88,9 @@ class Space:
         except (RolledBack, Corrupt) as fault:
             self.fault = fault
             return 0
+        except SpaceErased as erased:
+            self.fault = erased
+            raise
         if len(self.keys.versions) > 1:
             self.rotate(RotationCause.REQUESTED)
         return self._heal()
