@@ -107,3 +107,11 @@ def _parts(each: Any) -> list[Any]:
 def left(world: World, conversation: str = TALK) -> list[int]:
     """Return the turns of a conversation, by number, that have words."""
     return [number for number, shown in enumerate(words(world, conversation), start=1) if shown]
+
+
+def with_subjects(world: World) -> World:
+    """Fill a world with turns of several subjects in three conversations."""
+    for number, subject in enumerate(("ada", "bob", "bob", "ada", "bob"), start=1):
+        world.with_turn(said(number, subject))
+    world.with_turn(said(1, "ada", "other", acting="bob")).with_turn(said(2, "ada", "other"))
+    return world.with_turn(said(1, "ada", "third"))

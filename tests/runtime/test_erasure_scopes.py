@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import multiprocessing
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import apsw
 import pytest
@@ -18,26 +16,33 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-import muniment
-from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, SpaceErased, StoreFault
+from muniment.errors import Corrupt, KeyMissing, StoreFault
 from muniment.events.changes import Action, Transition
-from muniment.events.identity import ChatId, ConversationId, SpaceName, SubjectId, TurnId
+from muniment.events.identity import ChatId, ConversationId, SubjectId, TurnId
 from muniment.events.turn import Turn
-from muniment.evidence.pin import FilePin
 from muniment.evidence.verifier import verify_bundle, verify_receipt
 from muniment.governance.lifecycle import Phase
 from muniment.governance.views import Reason, View
-from muniment.kernel.sources import seeded_sources
+from muniment.log.ledger import Writer
 from muniment.runtime.lifecycle import Scope
-from muniment.runtime.open import inspect
-from muniment.runtime.operation import Upload
-from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
 from tests.log.worlds import Disk
-from tests.runtime.custody import EVERYTHING, TALKING, erase, hold, left, message, of, said, talk, turn, words
+from tests.runtime.custody import (
+    EVERYTHING,
+    TALKING,
+    erase,
+    hold,
+    left,
+    message,
+    of,
+    said,
+    turn,
+    with_subjects,
+    words,
+)
 from tests.runtime.test_interrupted import failing as failing  # noqa: PLC0414 - a fixture
 from tests.turns import RICH, TALK, asked, plain_turn, rich_turn
-from tests.worlds import OPERATOR, PINS, FileWorld, World, key_of, open_store, root_key
+from tests.worlds import FileWorld, World, key_of, open_store
 
 RICH_ANSWER = Scope(conversation=TALK, message="rich#6")
 TEXTS = ["the system words", "the user words", "the reasoning words", "argument", "the response",
@@ -171,46 +176,37 @@ def test_the_receipts_tell_which_message_was_erased(world: World) -> None:
     assert proved["refs"] == {"turn": 2, "message": 1}
 
 
-def test_a_message_that_came_back_from_an_older_state_is_taken_out_again(lasting: FileWorld) -> None:
-    """DESIGN §4: on open, what an event calls erased is destroyed again; the other words stay."""
-    lasting.with_turns(2)
-    lasting.close()
-    before = sqlite3.connect(lasting.database)
-    cells = before.execute("SELECT id, ciphertext FROM cells").fetchall()
-    bundles = before.execute("SELECT position, bundle FROM keyring").fetchall()
-    before.close()
-    keys = next(lasting.store.glob("spaces/*/keys.json"))
-    older = keys.read_bytes()
-    lasting.reopened()
+def test_words_that_came_back_are_taken_out_again_at_the_next_opening(lasting: FileWorld) -> None:
+    """DESIGN §4: what an event calls erased is destroyed again, a message as well as a turn; the other words stay."""
+    lasting.with_turns(3)
+    space = lasting.runtime._desk.space
+    at = {1: lasting.replay().turns[0].position, 2: lasting.replay().turns[1].position}
+    with space.ledger.reader() as reader:
+        rows = {number: reader.sealed(position) for number, position in at.items()}
+    before = {number: space.ledger.words(space.ledger.open(row)) for number, row in rows.items() if row is not None}
     erase(lasting, message(2, 0))
-    lasting.close()
-    with sqlite3.connect(lasting.database) as raw:
-        (turn_at,) = raw.execute("SELECT position FROM events WHERE turn_seq = 2").fetchone()
-        raw.execute("UPDATE cells SET ciphertext = ? WHERE id = ?", (dict(cells)[turn_at * 2 + 1], turn_at * 2 + 1))
-        raw.execute("UPDATE keyring SET bundle = ? WHERE position = ?", (dict(bundles)[turn_at], turn_at))
-    raw.close()
-    present = keys.read_bytes()
-    keys.write_bytes(_both_versions(older, present))
+    erase(lasting, message(1, 1))
+
+    def put_back(writer: Writer) -> None:
+        for number, (salts, content) in before.items():
+            row = writer.tx.sealed(at[number])
+            assert row is not None
+            writer.reseal_content(space.ledger.open(row), salts, content)
+
+    space.ledger.transact(put_back)
+    assert [entry.content_left for entry in lasting.runtime.lifecycle.receipts(key_of()).entries] == [1, 1]
+    erase(lasting, turn(1))
+    with space.ledger.reader() as reader:
+        life = space.incarnation(reader)
     lasting.reopened()
     assert lasting.runtime.system.health().sound
-    assert words(lasting) == [["question 0001 of the user", "answer 0001 of the assistant"],
-                              ["answer 0002 of the assistant"]]  # fmt: skip
-    assert lasting.runtime.lifecycle.receipts(key_of()).entries[0].content_left == 0
-
-
-def _both_versions(older: bytes, present: bytes) -> bytes:
-    """Return key material that knows the space key of before, too, as somebody with the root key could make it."""
-    root = root_key()
-    old, new = json.loads(older), json.loads(present)
-    import msgspec
-
-    from muniment.crypto.keyring import KeyFile, Version, _mac, _unwrap
-    from muniment.kernel.canonical import encode_plain
-
-    ring = _unwrap(msgspec.json.decode(present, type=KeyFile), root)
-    file = msgspec.json.decode(json.dumps({**new, "space": old["space"] + new["space"]}).encode(), type=KeyFile)
-    assert isinstance(file.space[0], Version)
-    return encode_plain(replace(file, mac=_mac(replace(file, mac=""), ring.index_key)))
+    assert words(lasting) == [[], ["answer 0002 of the assistant"], ["question 0003 of the user",
+                              "answer 0003 of the assistant"]]  # fmt: skip
+    assert [entry.content_left for entry in lasting.runtime.lifecycle.receipts(key_of()).entries] == [0, 0, 0]
+    space = lasting.runtime._desk.space
+    with space.ledger.reader() as reader:
+        assert space.incarnation(reader) != life
+    assert lasting.runtime.system.recover().contents_destroyed_again == 0
 
 
 def test_a_message_can_only_be_taken_out_of_words_that_open(lasting: FileWorld) -> None:
@@ -304,14 +300,6 @@ def test_a_row_without_keys_has_to_be_the_turn_that_it_says_it_is(lasting: FileW
 # --- a subject --------------------------------------------------------------------------------------------------------
 
 
-def with_subjects(world: World) -> World:
-    """Fill a world with turns of several subjects in three conversations."""
-    for number, subject in enumerate(("ada", "bob", "bob", "ada", "bob"), start=1):
-        world.with_turn(said(number, subject))
-    world.with_turn(said(1, "ada", "other", acting="bob")).with_turn(said(2, "ada", "other"))
-    return world.with_turn(said(1, "ada", "third"))
-
-
 def test_every_turn_of_a_subject_is_erased_and_no_other(world: World) -> None:
     """Subject, acting or mounted subject, in whatever conversation; one event for each run, one rotation."""
     with_subjects(world)
@@ -367,131 +355,6 @@ def test_turns_that_nobody_can_name_are_counted_and_left_alone(lasting: FileWorl
     assert erase(lasting, of("bob")).unreadable_turns == 0
 
 
-# --- the whole space --------------------------------------------------------------------------------------------------
-
-
-def test_after_a_space_was_erased_nothing_of_it_can_be_read_or_written(lasting: FileWorld) -> None:
-    """Words, names and meta: not in this process, not in another, not after opening again; and the log still proves."""
-    with_subjects(lasting)
-    bundle = lasting.runtime.evidence.export(key_of())
-    vkey = str(bundle.summary["vkey"])
-    events = lasting.runtime.spaces.usage().events
-    report = erase(lasting, EVERYTHING)
-    receipt = report.receipt
-    assert receipt is not None
-    assert (report.changed, report.affected_turns, receipt.turns_erased) == (True, 8, 8)
-    proved = verify_receipt(receipt.proof.encode(), vkey)
-    assert (proved.header["kind"], proved.header["pos"]) == ("space.erased", events)
-    assert any("1 certified exports" in line for line in receipt.outside)
-    for attempt in (
-        lambda: lasting.with_turns(1),
-        lambda: erase(lasting, EVERYTHING),
-        lasting.runtime.evidence.checkpoint,
-        lasting.runtime.system.recover,
-        lasting.replay,
-    ):
-        with pytest.raises(SpaceErased):
-            attempt()
-    assert lasting.runtime.system.health().fault == "space.erased"
-    lasting.close()
-    for create in (True, False):
-        with pytest.raises(SpaceErased) as refused:
-            muniment.open(
-                lasting.store, keys=root_key(), options=Options(create=create, pin=FilePin(lasting.home / PINS))
-            )
-        assert "default" not in str(refused.value)
-    with inspect(lasting.store) as stranger:
-        (audited,) = stranger.evidence.audit(vkey).spaces
-        assert (audited.events, audited.turns) == (events + 1, 8)
-        assert stranger.evidence.verify(Upload(bundle.text), vkey).complete
-    pinned = next((lasting.home / PINS).glob("*.checkpoint")).read_text()
-    assert f"\n{events + 1}\n" in pinned
-    with sqlite3.connect(lasting.database) as look:
-        assert look.execute("SELECT count(*) FROM cells").fetchone() == (1,)
-        assert look.execute("SELECT count(*) FROM keyring").fetchone() == (1,)
-    look.close()
-    lasting.runtime = open_store(lasting.home, "another", space="another")
-
-
-def test_other_spaces_of_the_store_go_on(lasting: FileWorld, tmp_path: Path) -> None:
-    """The erased one is listed no more; turning over the root key steps over it; its directory can be moved away."""
-    lasting.with_turns(1)
-    with open_store(lasting.home, "second", space="second") as second:
-        second.transcripts.commit(plain_turn(1))
-        second.lifecycle.erase(Scope(whole_space=SpaceName("second")), "why", "who")
-    assert lasting.runtime.spaces.list_().spaces == ["default"]
-    assert lasting.runtime.spaces.rotate(f"file:{tmp_path / 'new.key'}").spaces_rewrapped == 1
-    assert len(lasting.runtime.evidence.audit().spaces) == 2
-    lasting.close()
-    graves = [path for path in lasting.store.glob("spaces/*/keys.json") if b"erased" in path.read_bytes()]
-    graves[0].parent.rename(tmp_path / "kept for the auditors")
-    options = Options(pin=FilePin(lasting.home / PINS), sources=seeded_sources("again"))
-    uri = f"file:{tmp_path / 'new.key'}"
-    with muniment.open(lasting.store, keys=uri, space="second", options=options) as again:
-        assert again.spaces.usage().turns == 0
-        assert again.transcripts.commit(plain_turn(1)).committed
-    lasting._open_again = lambda _times: muniment.open(lasting.store, keys=uri, options=options)
-    lasting.reopened()
-
-
-@pytest.mark.parametrize("scope", [turn(1), talk("third"), of("nobody"), EVERYTHING], ids=range(4))
-def test_any_hold_in_force_keeps_the_whole_space(world: World, scope: Scope) -> None:
-    """Also one that has nothing to keep yet; the report says which; a legal minimum does it too."""
-    with_subjects(world)
-    held = hold(world, scope).position
-    assert held is not None
-    report = erase(world, EVERYTHING)
-    assert (report.changed, report.receipt, [each.position for each in report.holds]) == (False, None, [held])
-    world.runtime.lifecycle.release(held, "over", OPERATOR)
-    world.runtime.lifecycle.retain("law", "counsel", keep_at_least_ms=10**12)
-    report = erase(world, EVERYTHING)
-    assert (report.changed, report.kept_turns, len(report.policies)) == (False, 8, 1)
-    assert left(world) == [1, 2, 3, 4, 5]
-    world.runtime.lifecycle.retain("no law", "counsel")
-    assert erase(world, EVERYTHING).changed
-
-
-def _writes(home: Path, connection: Any) -> None:
-    """Open the store, say so, and when told to try everything; answer with the codes of the errors."""
-    with open_store(home, "other process") as runtime:
-        runtime.transcripts.replay(key_of())
-        connection.send("open")
-        connection.recv()
-        codes: list[str] = []
-        for attempt in (
-            lambda: runtime.transcripts.commit(plain_turn(77)),
-            lambda: runtime.transcripts.replay(key_of()),
-            lambda: runtime.lifecycle.request(key_of(), Transition.MASK, "why", "who"),
-            runtime.evidence.checkpoint,
-            runtime.spaces.rotate,
-            runtime.system.recover,
-            lambda: runtime.transcripts.commit(plain_turn(78)),
-        ):
-            try:
-                attempt()
-                codes.append("nothing")
-            except MunimentError as error:
-                codes.append(error.code)
-        connection.send(codes)
-
-
-def test_another_process_that_has_the_space_open_fails_typed_and_writes_nothing(lasting: FileWorld) -> None:
-    lasting.with_turns(2)
-    ours, theirs = multiprocessing.get_context("spawn").Pipe()
-    other = multiprocessing.get_context("spawn").Process(target=_writes, args=(lasting.home, theirs))
-    other.start()
-    assert ours.recv() == "open"
-    report = erase(lasting, EVERYTHING)
-    assert report.position is not None
-    ours.send("now")
-    assert ours.recv() == ["space.erased"] * 7
-    other.join()
-    with inspect(lasting.store) as stranger:
-        assert stranger.evidence.audit().spaces[0].events == report.position + 1
-    lasting.close()
-    lasting.runtime = open_store(lasting.home, "another", space="another")
-
-
 # --- what was interrupted ---------------------------------------------------------------------------------------------
 
 
@@ -515,72 +378,6 @@ def test_an_erasure_of_any_scope_is_whole_or_not_begun(
     assert again.changed is not begun
     assert runtime.system.health().key_versions == 1 if begun else runtime.system.recover().sound
     assert "question 0001" not in str(runtime.transcripts.replay(key_of(), View.RAW_OWNER))
-
-
-@pytest.mark.parametrize("ending", ["-wal", "log.db"])
-def test_an_erasure_of_a_space_that_was_interrupted_is_completed_at_the_next_opening(
-    failing: tuple[Runtime, Disk], tmp_path: Path, ending: str
-) -> None:
-    """Before its event is durable nothing was done; afterwards nothing can be done any more."""
-    runtime, disk = failing
-    runtime.transcripts.commit(plain_turn(1))
-    runtime.evidence.checkpoint()
-    disk.broken["xWrite", ending] = apsw.IOError
-    with pytest.raises(StoreFault):
-        runtime.lifecycle.erase(EVERYTHING, "why", "who")
-    disk.broken.clear()
-    if ending == "-wal":
-        assert runtime.transcripts.commit(plain_turn(2)).committed
-        assert runtime.lifecycle.erase(EVERYTHING, "why", "who").changed
-    with pytest.raises(SpaceErased):
-        runtime.transcripts.commit(plain_turn(3))
-    with pytest.raises(SpaceErased):
-        open_store(tmp_path, "again")
-
-
-def test_a_space_whose_log_ended_before_its_keys_went_loses_them_at_the_next_opening(lasting: FileWorld) -> None:
-    """A crash between the transaction and `keys.json`: the event is proved by keys that only we had, then they go."""
-    lasting.with_turns(2)
-    keys = next(lasting.store.glob("spaces/*/keys.json"))
-    before = keys.read_bytes()
-    report = erase(lasting, EVERYTHING)
-    lasting.close()
-    keys.write_bytes(before)
-    with pytest.raises(SpaceErased):
-        open_store(lasting.home, "again")
-    assert keys.read_bytes() != before
-    with pytest.raises(SpaceErased):
-        open_store(lasting.home, "and again")
-    assert report.position is not None
-    lasting.runtime = open_store(lasting.home, "another", space="another")
-
-
-@pytest.mark.parametrize(
-    "forged",
-    ["INSERT INTO meta VALUES ('erased', x'31')",
-     "UPDATE events SET kind = 'space.erased' WHERE position = 0",
-     "UPDATE events SET kind = 'space.erased' WHERE kind = 'conversation.opened'"],
-    ids=["flag", "first", "other"],
-)  # fmt: skip
-def test_nobody_without_the_keys_can_have_them_destroyed(lasting: FileWorld, forged: str) -> None:
-    lasting.with_turns(2)
-    keys = next(lasting.store.glob("spaces/*/keys.json"))
-    before = keys.read_bytes()
-    with lasting.edited() as raw:
-        raw.execute(forged)
-    assert lasting.runtime.system.health().fault == "store.corrupt"
-    assert keys.read_bytes() == before
-
-
-def test_an_older_copy_of_an_erased_space_does_not_open_as_sound(lasting: FileWorld) -> None:
-    """Log and keys put back together are behind the pin; the log alone has no keys."""
-    lasting.with_turns(2)
-    copy = lasting.copy("older")
-    erase(lasting, EVERYTHING)
-    lasting.put_back(copy)
-    assert lasting.runtime.system.health().fault == "store.rolled_back"
-    with pytest.raises(RolledBack):
-        lasting.replay()
 
 
 # --- no trace ---------------------------------------------------------------------------------------------------------
