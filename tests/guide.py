@@ -18,6 +18,7 @@ from muniment.errors import MunimentError
 from muniment.events.changes import Transition
 from muniment.events.turn import Visibility
 from muniment.governance.admission import KEPT
+from muniment.governance.custody import KEEPS, Rule
 from muniment.governance.lifecycle import NEXT
 from muniment.governance.limits import Limits
 from muniment.governance.policy import FAMILIES, HIDES
@@ -81,6 +82,36 @@ def _phases() -> str:
 
 def _reason(reason: Reason | None, otherwise: str) -> str:
     return otherwise if reason is None else f"withheld: `{reason}`"
+
+
+RULES: dict[Rule, str] = {
+    Rule.HOLD: "somebody holds it, and did not release it",
+    Rule.LEGAL_MINIMUM: "a policy says that it is kept longer than it was kept so far",
+    Rule.ERASE_REQUEST: "somebody asks for it to be erased",
+    Rule.RETENTION: "a policy says that its time is over, and `apply_retention` runs",
+    Rule.DEFAULT: "nothing was said of it",
+}
+
+
+def _precedence() -> str:
+    rows = [[f"`{rule}`", RULES[rule], "kept" if keeps else "erased"] for rule, keeps in KEEPS.items()]
+    return table(["rule", "applies when", "the words are"], rows)
+
+
+SCOPES: dict[str, tuple[str, str]] = {
+    "conversation": ("all turns that the conversation has now", "its names; turns that come later"),
+    "turn": ("the words of one turn, and what was recorded beside it", "everything else of the turn"),
+    "message": ("the words of one message, by its id", "the other messages; summaries and labels of the turn"),
+    "subject": (
+        "every turn whose subject, acting or mounted subject it is",
+        "the name in who spoke and in chat ids; turns in which it only speaks",
+    ),
+    "whole_space": ("everything sealed, all keys, all names", "headers, tree, checkpoints: the audit holds"),
+}
+
+
+def _scopes() -> str:
+    return table(["scope", "what goes", "what stays"], [[f"`{name}`", *told] for name, told in SCOPES.items()])
 
 
 # --- who sees what ----------------------------------------------------------------------------------------------------
@@ -293,6 +324,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "topics": _topics,
     "transitions": _transitions,
     "phases": _phases,
+    "precedence": _precedence,
+    "scopes": _scopes,
     "places": _places,
     "origin": _origin,
     "references": _references,

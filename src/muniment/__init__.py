@@ -9,7 +9,7 @@ from importlib import import_module
 TYPE_CHECKING = False  # spelt like typing's, which would cost more than all the rest of this module
 if TYPE_CHECKING:
     from muniment.errors import Kind, MunimentError
-    from muniment.events.changes import Transition
+    from muniment.events.changes import Action, Transition
     from muniment.events.identity import ConversationKey
     from muniment.events.message import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolCallResponsePart
     from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from muniment.governance.profiles import Pressure, PressureLevel, Profile
     from muniment.governance.views import View
     from muniment.runtime.activity import Range
+    from muniment.runtime.lifecycle.scope import Scope
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
     from muniment.runtime.options import Options
     from muniment.runtime.runtime import Runtime
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 # Public name -> the module that defines it. schemas/api.txt is generated from this table.
 _HOMES = {
     "Access": "muniment.governance.access",
+    "Action": "muniment.events.changes",
     "Anchor": "muniment.runtime.timeline",
     "At": "muniment.runtime.timeline",
     "Attribution": "muniment.events.turn",
@@ -51,6 +53,7 @@ _HOMES = {
     "ReasoningPart": "muniment.events.message",
     "Role": "muniment.events.message",
     "Runtime": "muniment.runtime.runtime",
+    "Scope": "muniment.runtime.lifecycle.scope",
     "Source": "muniment.events.turn",
     "TextPart": "muniment.events.message",
     "ToolCallPart": "muniment.events.message",
@@ -65,6 +68,7 @@ _HOMES = {
 
 __all__ = [
     "Access",
+    "Action",
     "Anchor",
     "At",
     "Attribution",
@@ -86,6 +90,7 @@ __all__ = [
     "ReasoningPart",
     "Role",
     "Runtime",
+    "Scope",
     "Source",
     "TextPart",
     "ToolCallPart",

@@ -161,6 +161,8 @@ def test_only_what_appends_makes_a_store(operation: Operation, shell: Shell) -> 
 
 
 CONVERSATION = ("order-LF-20418", "--channel", "web-chat")
+SCOPE = ("--conversation", *CONVERSATION)
+WHY = ("--reason", "why", "--requester", "who")
 # path of an operation -> arguments that are valid for the store of the demo
 VALID: dict[str, tuple[str, ...]] = {
     "transcripts.commit": ("turns/1.json",),
@@ -169,6 +171,12 @@ VALID: dict[str, tuple[str, ...]] = {
     "transcripts.activity": ("ranges.json", "--channel", "web-chat"),
     "transcripts.conversations": ("--channel", "web-chat", "--lifecycle", "active_and_archived", "--limit", "5"),
     "lifecycle.request": (*CONVERSATION, "--transition", "mask", "--reason", "why", "--requester", "who"),
+    "lifecycle.erase": (*SCOPE, "--turn", "turn-2", *WHY),
+    "lifecycle.review": ("delete_raw", "--subject", "ada"),
+    "lifecycle.hold": (*SCOPE, "--turn", "turn-2", *WHY),
+    "lifecycle.release": ("7", *WHY),
+    "lifecycle.retain": ("--channel", "web-chat", "--keep-at-least-ms", "1000", *WHY),
+    "lifecycle.apply_retention": ("--dry-run", "--limit", "10", *WHY),
     "lifecycle.receipts": CONVERSATION,
     "evidence.checkpoint": (),
     "evidence.prove": (*CONVERSATION, "--turn", "turn-2", "--view", "export"),

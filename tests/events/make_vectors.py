@@ -154,6 +154,32 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
         {"request": {"reason": "asked for", "requester": "operator", "requested_ms": 1_700_000_000_000}},
         {"request": '{"reason":"asked for","requested_ms":1700000000000,"requester":"operator"}'},
     ),
+    "turn_lifecycle_of_a_subject": (
+        "turn.lifecycle",
+        {"request": {"reason": "r", "requester": "o", "requested_ms": 1, "subject": "größe"}},
+        {"request": '{"reason":"r","requested_ms":1,"requester":"o","subject":"größe"}'},
+    ),
+    "policy_set": (
+        "policy.set",
+        {
+            "policy": {"channel": "mail", "conversation": "talk", "keep_at_least_ms": 1, "erase_after_ms": 2**40},
+            "request": {"reason": "the law", "requester": "counsel", "requested_ms": 1_700_000_000_000},
+        },
+        {
+            "policy": '{"channel":"mail","conversation":"talk","erase_after_ms":1099511627776,"keep_at_least_ms":1}',
+            "request": '{"reason":"the law","requested_ms":1700000000000,"requester":"counsel"}',
+        },
+    ),
+    "policy_set_back": (
+        "policy.set",
+        {"policy": {}, "request": {"reason": "r", "requester": "o", "requested_ms": 1}},
+        {"policy": "{}", "request": '{"reason":"r","requested_ms":1,"requester":"o"}'},
+    ),
+    "space_erased": (
+        "space.erased",
+        {"request": {"reason": "asked for", "requester": "operator", "requested_ms": 1_700_000_000_000}},
+        {"request": '{"reason":"asked for","requested_ms":1700000000000,"requester":"operator"}'},
+    ),
     "turn_redacted": (
         "turn.redacted",
         {

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 
 from muniment.errors import NotCanonical
-from muniment.events.changes import LifecycleRequest, RedactionTarget, TurnLifecycle, TurnRedacted
+from muniment.events.changes import (
+    LifecycleRequest,
+    PolicySet,
+    RedactionTarget,
+    RetentionPolicy,
+    TurnLifecycle,
+    TurnRedacted,
+)
 from muniment.events.labels import content_fields, encode_part, meta_fields, part_label
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart
 from muniment.events.records import (
@@ -22,6 +29,7 @@ from muniment.events.records import (
     ExportIssued,
     KeyRotated,
     MetaBody,
+    SpaceErasure,
     SpaceOpened,
     TurnContent,
     TurnMeta,
@@ -33,6 +41,7 @@ from tests.turns import committed, json_values, parts, plain_turn, rich_turn
 
 LABEL = re.compile(r"[a-z_]+(/\d+(/[a-z_]+(/\d+)?)?)?", re.ASCII)
 
+REQUEST = LifecycleRequest(reason="asked", requester="ada", requested_ms=7)
 SMALL_BODIES: list[MetaBody] = [
     SpaceOpened(name="größe"),
     ConversationOpened(channel="mail", conversation="talk"),
@@ -45,6 +54,8 @@ SMALL_BODIES: list[MetaBody] = [
     ),
     KeyRotated(version=2),
     ExportIssued(export=ExportGrant(view="export", recipient="court")),
+    PolicySet(policy=RetentionPolicy(channel="mail", erase_after_ms=7), request=REQUEST),
+    SpaceErasure(request=REQUEST),
 ]
 
 

@@ -31,15 +31,15 @@ class LifecycleEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     leaf: str
     transition: Action
     first: int
+    last: int | None = None
+    message: int | None = None
+    hold: int | None = None
+    subject: str | None = None
     reason: str
     requester: str
     requested_ms: int
     content_left: int
     proof: str
-    last: int | None = None
-    message: int | None = None
-    hold: int | None = None
-    subject: str | None = None
 
 
 class Receipts(Struct, frozen=True, kw_only=True):

@@ -6,9 +6,10 @@
 | a small struct of scalars, a dictionary, a list of scalars | its members beside its name |
 | another struct | its members under its name |
 | a list of structs | a table |
-| what is absent | nothing |
+| what is absent, or empty as it is by default | nothing |
 
-Times (`..._ms`) are told in UTC. A text of several lines inside a table is only counted; `--json` has all of it.
+Times (`..._ms`) are told in UTC, periods in the largest unit that they are whole in. A text of several lines inside a
+table is only counted; `--json` has all of it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from muniment.runtime.transcripts import Slice
 from muniment.transports.cli.page import Mood, Page, Said, on_one_line
 
 MS = "_ms"
+PERIODS = frozenset({"keep_at_least_ms", "erase_after_ms"})
+UNITS_MS = {"days": 24 * 60 * 60 * 1000, "hours": 60 * 60 * 1000, "minutes": 60 * 1000, "seconds": 1000}
 SMALL_MEMBERS = 4
 NONE = Said("none", Mood.FAINT)
 
@@ -48,9 +51,9 @@ def tell(report: Struct, page: Page) -> None:
 
 
 def _tell_struct(report: Struct, page: Page) -> None:
-    members = [(name, getattr(report, name)) for name in report.__struct_fields__]
     absent = _left_out_when_empty(report)
-    members = [(name, value) for name, value in members if value != [] or name not in absent]
+    named = [(name, getattr(report, name)) for name in report.__struct_fields__]
+    members = [(name, value) for name, value in named if value or name not in absent]
     facts = sorted((one for one in members if _is_fact(one[1])), key=lambda one: isinstance(one[1], Struct))
     page.facts([(label(name), _fact(name, value)) for name, value in facts])
     for name, value in members:
@@ -62,10 +65,14 @@ def _tell_struct(report: Struct, page: Page) -> None:
 
 
 def _left_out_when_empty(report: Struct) -> set[str]:
-    """Return the lists that a report leaves out for machines, too, when there is nothing in them."""
+    """Return the members that a report leaves out for machines, too, when there is nothing in them."""
     if not report.__struct_config__.omit_defaults:
         return set()
-    return {each.name for each in msgspec.structs.fields(report) if each.default_factory is list}
+    return {
+        each.name
+        for each in msgspec.structs.fields(report)
+        if each.default_factory is list or (type(each.default) in (int, str) and not each.default)
+    }
 
 
 def _is_fact(value: object) -> bool:
@@ -127,6 +134,8 @@ def said(name: str, value: Any) -> Said:
     if isinstance(value, bool):
         return Said("yes" if value else "no")
     if isinstance(value, int):
+        if name in PERIODS:
+            return Said(period(value))
         return Said(moment(value) if name.endswith(MS) else f"{value:,}")
     if isinstance(value, Enum):
         return Said(str(value.value))
@@ -136,6 +145,14 @@ def said(name: str, value: Any) -> Said:
 def moment(ms: int) -> str:
     """Return a time as words, to the second."""
     return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
+
+
+def period(ms: int) -> str:
+    """Return a period as words."""
+    for unit, size_ms in UNITS_MS.items():
+        if ms % size_ms == 0:
+            return f"{ms // size_ms:,} {unit if ms != size_ms else unit.removesuffix('s')}"
+    return f"{ms:,} ms"
 
 
 # --- a page of a conversation -----------------------------------------------------------------------------------------
