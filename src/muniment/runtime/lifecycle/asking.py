@@ -21,6 +21,7 @@ class Asking:
 
     def __init__(self, desk: Desk, scope: Scope, transition: Transition, request: LifecycleRequest | None) -> None:
         self._space: Space = desk.space
+        self._budget = desk.budget()
         self._scope = scope
         self._transition = transition
         self._request = request
@@ -31,7 +32,7 @@ class Asking:
         with self._space.ledger.reader() as reader:
             judged = [self._affected(reader, lot) for lot in self._aim.lots(reader)]
             action = Action(self._transition)
-            return Reporting(self._space, reader).report(action, self._scope, self._request, judged)
+            return Reporting(self._space, reader, self._budget).report(action, self._scope, self._request, judged)
 
     def run(self) -> LifecycleReport:
         """Decide, change what is to change, and report."""

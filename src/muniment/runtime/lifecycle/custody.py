@@ -27,6 +27,7 @@ class Holding:
         if scope.message is not None:
             raise InvalidInput(at="scope.message", problem="not_taken")
         self._space: Space = desk.space
+        self._budget = desk.budget()
         self._scope = scope
         self._request = None if request is None else replace(request, subject=scope.subject)
         self._aim = aim_of(desk.space, scope, desk.progress)
@@ -37,7 +38,7 @@ class Holding:
         with self._space.ledger.reader() as reader:
             self._place(reader)
             judged = [with_words(self._space, reader, lot) for lot in self._aim.lots(reader)]
-            return Reporting(self._space, reader).report(Action.HOLD, self._scope, self._request, judged)
+            return Reporting(self._space, reader, self._budget).report(Action.HOLD, self._scope, self._request, judged)
 
     def run(self) -> LifecycleReport:
         """Append the hold unless the same one is in force, and report."""
@@ -77,6 +78,7 @@ class Releasing:
 
     def __init__(self, desk: Desk, hold: int, request: LifecycleRequest) -> None:
         self._space: Space = desk.space
+        self._budget = desk.budget()
         self._hold = hold
         self._request = request
         self._desk = desk
@@ -92,7 +94,7 @@ class Releasing:
         aim.prepare()
         with self._space.ledger.reader() as reader:
             judged = [with_words(self._space, reader, lot) for lot in aim.lots(reader)]
-            report = Reporting(self._space, reader).report(Action.RELEASE, scope, self._request, judged)
+            report = Reporting(self._space, reader, self._budget).report(Action.RELEASE, scope, self._request, judged)
         position = self._space.ledger.transact(lambda writer: self._append(writer, stream, hold))
         return replace(report, changed=position is not None, position=position)
 

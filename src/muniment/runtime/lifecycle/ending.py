@@ -48,6 +48,7 @@ class Ending:
     def __init__(self, desk: Desk, request: LifecycleRequest | None) -> None:
         self._desk = desk
         self._space: Space = desk.space
+        self._budget = desk.budget()
         self._scope = Scope(whole_space=SpaceName(self._space.name))
         self._request = request
 
@@ -83,7 +84,7 @@ class Ending:
 
     def _report(self, reader: Reader) -> LifecycleReport:
         guard, judged = self._judged(reader)
-        reporting = Reporting(self._space, reader)
+        reporting = Reporting(self._space, reader, self._budget)
         report = reporting.report(Action.DELETE_RAW, self._scope, self._request, judged)
         most = self._space.limits.report_items_max
         return replace(

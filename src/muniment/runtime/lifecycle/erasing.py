@@ -57,6 +57,7 @@ class Erasing:
 
     def __init__(self, desk: Desk, scope: Scope, aim: Aim, request: LifecycleRequest | None) -> None:
         self._space: Space = desk.space
+        self._budget = desk.budget()
         self._scope = scope
         self._aim = aim
         self._request = request
@@ -73,7 +74,9 @@ class Erasing:
         self._aim.prepare()
         with self._space.ledger.reader() as reader:
             _, judged = self.judged(reader)
-            return Reporting(self._space, reader).report(Action.DELETE_RAW, self._scope, self._request, judged)
+            return Reporting(self._space, reader, self._budget).report(
+                Action.DELETE_RAW, self._scope, self._request, judged
+            )
 
     def run(self) -> LifecycleReport:
         """Decide, destroy what is to go, and report."""

@@ -15,7 +15,7 @@ from muniment.runtime.lifecycle.ending import Ending
 from muniment.runtime.lifecycle.erasing import Erasing
 from muniment.runtime.lifecycle.records import Recalling, Receipts
 from muniment.runtime.lifecycle.reporting import LifecycleReport
-from muniment.runtime.lifecycle.retention import Applying, Policies, Retaining, RetentionReport
+from muniment.runtime.lifecycle.retention import Applying, Retaining, RetentionPolicies, RetentionReport
 from muniment.runtime.lifecycle.reviewing import Reviewing
 from muniment.runtime.lifecycle.scope import Scope, aim_of
 from muniment.runtime.operation import Group, operation
@@ -112,7 +112,7 @@ class Lifecycle(Group):
         conversation: ConversationId | None = None,
         keep_at_least_ms: int | None = None,
         erase_after_ms: int | None = None,
-    ) -> Policies:
+    ) -> RetentionPolicies:
         """Set how long words are kept: at least, and at most until `apply_retention` erases them.
 
         Of one conversation (with its `channel`), of a channel, or of the whole space. Milliseconds since the commit of

@@ -16,10 +16,12 @@ from muniment.events.changes import Action, LifecycleRequest, PolicySet, Span, T
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SpaceName, SubjectId, TurnId, message_id
 from muniment.events.records import TurnMeta
 from muniment.events.turn import HostReference
+from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.custody import PolicyInForce, Rule
 from muniment.governance.lifecycle import Hold, Phase
-from muniment.governance.slices import RedactionItem, cut
-from muniment.governance.views import Reason, View
+from muniment.governance.profiles import NO_BUDGET, Budget
+from muniment.governance.slices import RedactionItem, cut, hidden_references
+from muniment.governance.views import View
 from muniment.log.port import Reader
 from muniment.projections.transcript import ReadTurn
 from muniment.runtime.lifecycle.guard import Judged, Kept, length
@@ -91,7 +93,7 @@ class HoldInForce(Struct, frozen=True, kw_only=True, omit_defaults=True):
     subject: SubjectId | None = None
 
 
-class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RetentionInForce(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A retention policy in force: of a conversation, a channel (no conversation) or the space (neither)."""
 
     position: int
@@ -104,7 +106,7 @@ class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a request did (BEHAVIOUR LC-04). `clipped`: the lists were cut at the limit; the counts are whole.
+    """What a request did (BEHAVIOUR LC-04). `clipped`: lists were cut at a limit or budget; the counts are whole.
 
     It is about `conversation`, `subject` or `whole_space`; what is about several conversations lists them.
     `kept_turns` were asked to be erased and are not, `kept` says why. `unreadable_turns` do not open any more and were
@@ -133,17 +135,19 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     conversations: list[AffectedConversation] = []
     kept: list[KeptTurn] = []
     holds: list[HoldInForce] = []
-    policies: list[Policy] = []
+    policies: list[RetentionInForce] = []
     position: int | None = None
     receipt: ErasureReceipt | None = None
+    budget_applied: list[BudgetApplied] = []
 
 
 class Reporting:
     """Makes the report about what was judged, in one state of the log."""
 
-    def __init__(self, space: Space, reader: Reader) -> None:
+    def __init__(self, space: Space, reader: Reader, budget: Budget = NO_BUDGET) -> None:
         self._space = space
         self._reader = reader
+        self._budget = budget
         self._most = space.limits.report_items_max
 
     def report(
@@ -152,7 +156,7 @@ class Reporting:
         """List what is affected as the operator's view shows it; the lists are cut at the limit, the counts are not."""
         most, several = self._most, scope.key is None
         total, read = sum(one.turns for one in judged), 0
-        listing = Listing()
+        listing = Listing(self._budget)
         for one in judged:
             before = len(listing.turns)
             for span in one.spans:
@@ -166,6 +170,7 @@ class Reporting:
             if several and one.turns:
                 listing.conversations.append(_affected(one, listing.turns[before:]))
         kept = list(self.kept(judged, several=several))
+        over = applied_to_slices(self._budget, listing.items)
         longest = max(len(listing.messages), len(listing.host_refs), len(listing.items), len(kept))
         return LifecycleReport(
             conversation=scope.key,
@@ -177,10 +182,10 @@ class Reporting:
             turns=listing.turns,
             messages=listing.messages[:most],
             host_refs=listing.host_refs[:most],
-            host_refs_redacted=sum(item.reason is Reason.HOST_REF_VISIBILITY for item in listing.items),
-            items=listing.items[:most],
+            host_refs_redacted=hidden_references(listing.items),
+            items=listing.items[: self._budget.redaction_items][:most],
             derived_refs=[],
-            clipped=read < total or max(longest, len(listing.conversations)) > most,
+            clipped=bool(over) or read < total or max(longest, len(listing.conversations)) > most,
             reason=request.reason if request else "",
             requester=request.requester if request else "",
             requested_ms=request.requested_ms if request else 0,
@@ -188,6 +193,7 @@ class Reporting:
             unreadable_turns=sum(one.unreadable for one in judged),
             conversations=listing.conversations[:most],
             kept=kept[:most],
+            budget_applied=over,
         )
 
     def _read(self, lot: Lot, span: Span) -> Iterator[ReadTurn]:
@@ -254,11 +260,11 @@ class Reporting:
                 subject=None if hold.subject is None else SubjectId(hold.subject),
             )
 
-    def policies(self, policies: Iterable[PolicyInForce]) -> Iterator[Policy]:
+    def policies(self, policies: Iterable[PolicyInForce]) -> Iterator[RetentionInForce]:
         """Yield policies with who asked for them and why."""
         for each in policies:
             request, policy = self.request_at(each.position), each.policy
-            yield Policy(
+            yield RetentionInForce(
                 position=each.position,
                 reason=request.reason,
                 requester=request.requester,
@@ -272,7 +278,8 @@ class Reporting:
 class Listing:
     """The lists of a report as they grow."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
         self.turns: list[TurnId] = []
         self.messages: list[str] = []
         self.host_refs: list[HostReference] = []
@@ -281,7 +288,7 @@ class Listing:
 
     def add(self, read: ReadTurn, message: int | None) -> None:
         """Take a turn, or one message of it."""
-        shown, withheld = cut(read.record, View.OPERATOR_AUDIT)
+        shown, withheld = cut(read.record, View.OPERATOR_AUDIT, self._budget.host_refs_per_turn)
         self.turns.append(TurnId(shown.turn))
         if message is not None:
             self.messages.append(message_id(TurnId(shown.turn), message))

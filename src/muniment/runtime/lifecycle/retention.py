@@ -20,7 +20,13 @@ from muniment.log.port import WHOLE_CONVERSATION
 from muniment.runtime.desk import Desk
 from muniment.runtime.lifecycle.erasing import Erasing
 from muniment.runtime.lifecycle.guard import Guard, Judged, length
-from muniment.runtime.lifecycle.reporting import AffectedConversation, ErasureReceipt, KeptTurn, Policy, Reporting
+from muniment.runtime.lifecycle.reporting import (
+    AffectedConversation,
+    ErasureReceipt,
+    KeptTurn,
+    Reporting,
+    RetentionInForce,
+)
 from muniment.runtime.lifecycle.scope import Lot, OfTurns, Scope, conversations
 from muniment.runtime.space import Space
 
@@ -28,11 +34,11 @@ PERIOD_MS_MAX = 1000 * 365 * 24 * 60 * 60 * 1000  # a thousand years
 BATCH_TURNS = 10_000  # erased in one transaction
 
 
-class Policies(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RetentionPolicies(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The policies that are in force now, and whether that changed."""
 
     changed: bool
-    policies: list[Policy]
+    policies: list[RetentionInForce]
     position: int | None = None
 
 
@@ -54,7 +60,7 @@ class RetentionReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     clipped: bool
     conversations: list[AffectedConversation]
     kept: list[KeptTurn]
-    policies: list[Policy]
+    policies: list[RetentionInForce]
     receipts: list[ErasureReceipt] = []
 
 
@@ -70,13 +76,13 @@ class Retaining:
         self._policy = policy
         self._request = request
 
-    def run(self) -> Policies:
+    def run(self) -> RetentionPolicies:
         """Set the policy unless it is in force, and report what is in force then."""
         position = self._space.ledger.transact(self._append)
         with self._space.ledger.reader() as reader:
             guard = Guard(self._space, reader, self._request.requested_ms)
             told = list(Reporting(self._space, reader).policies(guard.policies))
-        return Policies(changed=position is not None, policies=told, position=position)
+        return RetentionPolicies(changed=position is not None, policies=told, position=position)
 
     def _append(self, writer: Writer) -> int | None:
         new, known = self._policy, Guard(self._space, writer.tx, self._request.requested_ms).policies
@@ -110,6 +116,7 @@ class Applying:
             raise InvalidInput(at="limit", problem="not_positive", found=limit)
         self._desk = desk
         self._space: Space = desk.space
+        self._budget = desk.budget()
         self._request = request
         self._limit = limit
         self._scope = Scope(whole_space=SpaceName(self._space.name))
@@ -122,7 +129,7 @@ class Applying:
         ]  # one after the other, so that a limit takes whole conversations first
         receipts = [] if dry_run else list(self._erased(chosen))
         with self._space.ledger.reader() as reader:
-            reporting = Reporting(self._space, reader)
+            reporting = Reporting(self._space, reader, self._budget)
             report = reporting.report(Action.DELETE_RAW, self._scope, self._request, judged)
             policies = list(reporting.policies(Guard(self._space, reader, self._request.requested_ms).policies))
         erased = sum(receipt.turns_erased for receipt in receipts)
