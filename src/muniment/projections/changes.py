@@ -2,16 +2,19 @@
 
 A change is an event of the stream with a target. Few streams have many, so all of a stream are read once and then kept
 and grown; the head of the stream tells how many there must be (decision 0008). Kept are the steps and redactions that
-decide what a page shows. Of every other kind only the places are kept, for those who read them.
+decide what a page shows, and where the newest event of each attribute stands. Of every kind that is not folded the
+places are kept, for those who read them.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from muniment.events.attributes import AttributeRecorded
 from muniment.events.changes import Custody, RedactionReason, Span, Transition, TurnRedacted, span_of
 from muniment.events.records import EventKind
 from muniment.governance.lifecycle import Hold, Step
@@ -19,15 +22,17 @@ from muniment.governance.redaction import Redaction
 from muniment.governance.views import View
 from muniment.log.ledger import Ledger
 from muniment.log.port import SealedRow
+from muniment.projections.attributes import Attributes, Gathering, Recorded
 
 NOTHING: frozenset[int] = frozenset()
 
 
 class Noted(NamedTuple):
-    """Where a change of another kind stands, and the turns that it is about."""
+    """Where a change of another kind stands, the turns that it is about, and the message where it is about one."""
 
     position: int
     span: Span
+    message: int | None = None
 
 
 class Changes(Struct, frozen=True, kw_only=True):
@@ -44,6 +49,7 @@ class Changes(Struct, frozen=True, kw_only=True):
     erased: Mapping[int, frozenset[int]] = {}
     redactions: Mapping[int, tuple[Redaction, ...]] = {}
     noted: Mapping[EventKind, tuple[Noted, ...]] = {}
+    attributes: Attributes = Attributes()
 
     def holds_on(self, turn: int) -> list[Hold]:
         """Return the holds in force on a turn, in log order."""
@@ -60,7 +66,9 @@ class Folding:
         self._holds = dict(known.holds)
         self._erased = dict(known.erased)
         self._redactions = dict(known.redactions)
-        self._noted = dict(known.noted)
+        self._known = known.noted
+        self._noted: defaultdict[EventKind, list[Noted]] = defaultdict(list)
+        self._attributes = Gathering(known.attributes)
 
     def grown(self, rows: Iterable[SealedRow], seq: int) -> Changes:
         """Return the changes with those rows taken, which end at a seq."""
@@ -73,7 +81,8 @@ class Folding:
             holds=self._holds,
             erased=self._erased,
             redactions=self._redactions,
-            noted=self._noted,
+            noted={**self._known, **{kind: (*self._known.get(kind, ()), *new) for kind, new in self._noted.items()}},
+            attributes=self._attributes.grown(),
         )
 
     def _take(self, row: SealedRow) -> None:
@@ -82,11 +91,22 @@ class Folding:
             self._lifecycle(row)
         elif row.kind == EventKind.TURN_REDACTED:
             self._redacted(row)
+        elif row.kind == EventKind.ATTR_RECORDED:
+            self._attribute(row)
         else:
             self._ledger.keys_of(row)
-            header, _ = self._ledger.header(row)
-            kind = EventKind(row.kind)
-            self._noted[kind] = (*self._noted.get(kind, ()), Noted(row.position, span_of(header.refs)))
+            self._note(row)
+
+    def _note(self, row: SealedRow) -> Noted:
+        header, _ = self._ledger.header(row)
+        noted = Noted(row.position, span_of(header.refs), header.refs.get("message"))
+        self._noted[EventKind(row.kind)].append(noted)
+        return noted
+
+    def _attribute(self, row: SealedRow) -> None:
+        meta, noted = self._ledger.open(row).meta, self._note(row)
+        assert isinstance(meta, AttributeRecorded), "rows of this kind have this body"
+        self._attributes.add(noted.span.first, meta.attribute.id, Recorded(row.position, noted.message))
 
     def _lifecycle(self, row: SealedRow) -> None:
         self._ledger.keys_of(row)

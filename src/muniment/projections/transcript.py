@@ -13,18 +13,23 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.errors import Corrupt
+from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.identity import ConversationKey, TurnId
-from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnMeta
+from muniment.events.records import CONTENT_BODIES, AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnMeta
+from muniment.governance.attributes import AttributeRecord, Shown, judge_attribute, order_of
 from muniment.governance.lifecycle import Phase, phase_of
-from muniment.governance.slices import TurnRecord
+from muniment.governance.slices import TurnRecord, needs_content, standing
+from muniment.governance.views import View
 from muniment.kernel.digest import Salts
 from muniment.log.ledger import Ledger, Opened
 from muniment.log.port import Lookup, Reader, SealedRow, StreamHead
+from muniment.projections.attributes import Recorded
 from muniment.projections.changes import NOTHING, Changes, Folding
 
 STREAMS_KEPT_MAX = 10_000
@@ -192,6 +197,17 @@ class Transcript:
         self._keep(head.stream, known)
         return known
 
+    def beside(self, reader: Reader, head: StreamHead, first: int, last: int) -> Iterator[SealedRow]:
+        """Yield the events with content of their own that are about turns `first` to `last`, or about some of them."""
+        for kind, noted in self.changes(reader, head).noted.items():
+            if kind not in CONTENT_BODIES:
+                continue
+            for each in noted:
+                if each.span.first <= last and (each.span.last is None or each.span.last >= first):
+                    row = reader.sealed(each.position)
+                    if row is not None:
+                        yield row
+
     def _keep(self, stream: int, changes: Changes) -> None:
         with self._lock:
             kept = self._changes.get(stream)
@@ -241,6 +257,42 @@ class Transcript:
             redactions=changes.redactions.get(sequence, ()),
         )
         return ReadTurn(record=record, opened=opened, content_salts=salts)
+
+    def shown(self, reader: Reader, head: StreamHead, first: int, last: int, view: View) -> list[ReadTurn]:
+        """Return the turns `first` to `last` with all that a view needs: words, and attributes with their values."""
+        page = self.page(reader, head, first, last, lambda phase, meta: needs_content(view, phase, meta))
+        attributes = self.changes(reader, head).attributes
+        if not attributes.by_turn:
+            return page
+        return [self._with_attributes(reader, read, attributes.of(read.record.sequence), view) for read in page]
+
+    def _with_attributes(
+        self, reader: Reader, read: ReadTurn, recorded: Mapping[str, Recorded], view: View
+    ) -> ReadTurn:
+        if not recorded:
+            return read
+        record = read.record
+        found = sorted(
+            (self.attribute(reader, each.position, record, view) for each in recorded.values()), key=order_of
+        )
+        return replace(read, record=replace(record, attributes=tuple(found)))
+
+    def attribute(self, reader: Reader, position: int, record: TurnRecord, view: View) -> AttributeRecord:
+        """Return the attribute of a turn that stands at a position; the value only where a view shows it."""
+        row = reader.sealed(position)
+        if row is None:
+            raise Corrupt(at=f"position {position}", problem="changes_missing")
+        return self.attribute_of(self._ledger.open(row), record, view)
+
+    def attribute_of(self, opened: Opened, record: TurnRecord, view: View) -> AttributeRecord:
+        """Return the attribute of a turn that was opened; the value only where a view shows it."""
+        meta = opened.meta
+        assert isinstance(meta, AttributeRecorded), "it was folded from rows of this kind"
+        content: ContentBody | None = None
+        if judge_attribute(view, standing(record, view, meta.attribute.message), meta)[0] is Shown.VALUE:
+            _, content = self._ledger.content(opened)
+        assert content is None or isinstance(content, AttributeContent), "rows of this kind have this content"
+        return AttributeRecord(position=opened.row.position, meta=meta, content=content)
 
 
 def _no_words(_phase: Phase, _meta: TurnMeta) -> bool:

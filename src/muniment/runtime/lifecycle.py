@@ -113,6 +113,13 @@ class Target(NamedTuple):
         return self.turn or self.head.turns
 
 
+class Destroyed(NamedTuple):
+    """How many contents an erasure destroyed: of turns, and of what is said beside them."""
+
+    turns: int
+    beside: int
+
+
 class Lifecycle(Group):
     """Archive, restore, mask, unmask, erase; and the receipts of it."""
 
@@ -272,7 +279,7 @@ class Asking:
     # --- erasing ------------------------------------------------------------------------------------------------------
 
     def _erase(self, target: Target, report: LifecycleReport) -> LifecycleReport:
-        done: list[tuple[int, int]] = []
+        done: list[tuple[int, Destroyed]] = []
 
         def plan(writer: Writer) -> None:
             position = self._append(writer, target)
@@ -286,14 +293,15 @@ class Asking:
         position, erased = done[0]
         return replace(report, changed=True, position=position, receipt=self._receipt(position, erased, rotation))
 
-    def _destroy(self, writer: Writer, target: Target) -> int:
+    def _destroy(self, writer: Writer, target: Target) -> Destroyed:
         erased = 0
         for start in range(target.first, target.last + 1, ERASE_BATCH):
             rows = writer.tx.turns(target.head.stream, start, min(target.last, start + ERASE_BATCH - 1))
             erased += sum(writer.destroy_content(row) for row in rows)
-        return erased
+        beside = list(self._space.transcript.beside(writer.tx, target.head, target.first, target.last))
+        return Destroyed(erased, sum(writer.destroy_content(row) for row in beside))
 
-    def _receipt(self, position: int, erased: int, rotation: Rotation) -> ErasureReceipt:
+    def _receipt(self, position: int, erased: Destroyed, rotation: Rotation) -> ErasureReceipt:
         space = self._space
         signed = space.checkpoint()
         with space.ledger.reader() as reader:
@@ -308,11 +316,16 @@ class Asking:
         return ErasureReceipt(
             position=position,
             leaf=row.leaf.hex(),
-            turns_erased=erased,
+            turns_erased=erased.turns,
             places=[
-                ErasedPlace(place="content keys", done=f"{erased} destroyed"),
-                ErasedPlace(place="content cells", done=f"{erased} removed, freed pages overwritten"),
+                ErasedPlace(place="content keys", done=f"{sum(erased)} destroyed"),
+                ErasedPlace(place="content cells", done=f"{sum(erased)} removed, freed pages overwritten"),
                 ErasedPlace(place="digest of the turn's words", done="destroyed with its content cell"),
+                *(
+                    [ErasedPlace(place="attributes", done=f"values of {erased.beside} destroyed")]
+                    if erased.beside
+                    else []
+                ),
                 ErasedPlace(place="write-ahead log", done=f"emptied, {rotation.scrub.wal_bytes} bytes left"),
                 ErasedPlace(
                     place="space key",

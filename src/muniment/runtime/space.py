@@ -192,7 +192,10 @@ class Space:
         return len(returned)
 
     def _returned(self, reader: Reader) -> list[int]:
-        """Return the positions of turns that an event calls erased and whose content is there all the same."""
+        """Return the positions of what an event calls erased and whose content is there all the same.
+
+        These are turns, and the events with content of their own that are about erased turns.
+        """
         returned: set[int] = set()
         after = -1
         while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, HEAL_BATCH):
@@ -206,4 +209,6 @@ class Space:
                 for start in range(first, last + 1, HEAL_BATCH):
                     turns = reader.turns(row.stream, start, min(last, start + HEAL_BATCH - 1))
                     returned.update(found.position for found in turns if found.content is not None)
+                beside = self.transcript.beside(reader, self.transcript.head(reader, row.stream), first, last)
+                returned.update(found.position for found in beside if found.content is not None)
         return sorted(returned)
