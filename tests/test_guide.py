@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from muniment.governance.annotation import Refusal
 from muniment.governance.lifecycle import NEXT
 from muniment.governance.limits import Limits
 from muniment.governance.profiles import SHARES, Ceiling
@@ -145,6 +146,7 @@ def test_everything_that_a_table_lists_is_described() -> None:
     assert set(guide.REASONS) == set(Reason)
     assert set(guide.CEILINGS) == set(Ceiling)
     assert set(guide.CAUSES) == set(SHARES)
+    assert set(guide.REFUSALS) == set(Refusal)
 
 
 def test_the_table_of_transitions_is_the_table_of_the_product() -> None:

@@ -1,0 +1,399 @@
+"""Annotations through the front door: what is taken, who sees it, what becomes of it with its turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from muniment.errors import (
+    AccessDenied,
+    Corrupt,
+    CursorStale,
+    ForeignSpace,
+    InvalidInput,
+    LimitExceeded,
+    MunimentError,
+    UnknownConversation,
+)
+from muniment.events.attributes import Attribute, AttributeGovernance, AttributePolicy
+from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
+from muniment.events.identity import ConversationKey, SpaceName, TurnId
+from muniment.events.records import EventKind
+from muniment.events.turn import Visibility
+from muniment.governance.access import Access, Effect
+from muniment.governance.annotation import Refusal
+from muniment.governance.limits import Limits
+from muniment.governance.slices import SliceTurn
+from muniment.governance.views import Reason, View
+from muniment.log.ledger import CONTENT, SPACE_STREAM, Writer, draft
+from muniment.runtime.annotating import Annotated, Annotating
+from muniment.runtime.exporting.formats import ExportFormat
+from muniment.runtime.operation import Upload
+from muniment.runtime.space import Space
+from tests.attributes import GATEWAY, OPERATOR, RAW, RULED, attribute, expected, of_turn, ruled
+from tests.runtime.test_evidence import exported, opened, verified
+from tests.turns import TALK, plain_turn, rich_turn
+from tests.worlds import FileWorld, World, key_of, memory_world, sqlite_world
+
+
+def annotate(world: World, *attributes: Attribute, dry: bool = False) -> Annotated:
+    return world.runtime.transcripts.annotate(key_of(), list(attributes), dry)
+
+
+def space_of(world: World) -> Space:
+    return world.runtime._desk.space
+
+
+def root_of(world: World) -> bytes:
+    with space_of(world).ledger.reader() as reader:
+        return reader.frontier().root()
+
+
+def shown(world: World, view: View = RAW, turn: int = 1) -> dict[str, object]:
+    """Return the values of a turn's attributes as a view shows them, by id."""
+    return {one.id: one.value for one in world.replay(view).turns[turn - 1].attributes}
+
+
+def told(report: Annotated) -> list[Refusal | None]:
+    return [one.reason for one in report.attributes]
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def test_each_attribute_is_taken_or_refused_alone(world: World) -> None:
+    """AT-09, AT-11: what is refused has a reason and leaves no trace; the rest is recorded in the order given."""
+    world.with_turns(2)
+    report = annotate(
+        world,
+        attribute("first"),
+        attribute("bad key", key="tokens"),
+        attribute("twice", 1),
+        attribute("nowhere", target=of_turn(9)),
+        attribute("twice", 2),
+        attribute("of message", 7, of_turn(2, 1)),
+        attribute("no message", target=of_turn(2, 2)),
+    )
+    assert told(report) == [
+        None, Refusal.KEY_MALFORMED, Refusal.ID_REPEATED, Refusal.UNKNOWN_TURN, Refusal.ID_REPEATED, None,
+        Refusal.UNKNOWN_MESSAGE,
+    ]  # fmt: skip
+    assert (report.accepted, report.refused, report.dry_run) == (2, 5, False)
+    assert [one.position for one in report.attributes if one.accepted] == [4, 5]
+    assert report.audit_position == 4
+    assert (shown(world), shown(world, turn=2)) == ({"first": "the value words"}, {"of message": 7})
+    assert world.runtime.evidence.audit().spaces[0].events == 6
+
+
+def test_a_write_of_which_nothing_is_taken_leaves_the_log_as_it_was(world: World) -> None:
+    """RE-05: a refused write leaves no trace."""
+    world.with_turns(1)
+    before = root_of(world)
+    assert annotate(world, attribute(key="tokens")).accepted == 0
+    assert annotate(world).attributes == []
+    assert root_of(world) == before
+
+
+def test_a_conversation_that_is_not_there_is_an_error_of_the_whole_request(world: World) -> None:
+    """AT-11; SC-11: so is another space."""
+    world.with_turns(1)
+    for dry in (False, True):
+        with pytest.raises(UnknownConversation):
+            world.runtime.transcripts.annotate(key_of("nowhere"), [attribute()], dry)
+    foreign = ConversationKey(conversation=TALK, space=SpaceName("elsewhere"))
+    with pytest.raises(ForeignSpace):
+        world.runtime.transcripts.annotate(foreign, [attribute()])
+
+
+def test_a_request_that_has_not_its_form_is_refused_as_a_whole(world: World) -> None:
+    world.with_turns(1)
+    good = json.loads(json.dumps({"id": "a", "target": {"turn": "turn-1"}, "key": "host.a.b", "kind": "string",
+                                  "value": "v", "source": {"writer": "w", "kind": "unavailable", "reason": "r"}}))  # fmt: skip
+    assert world.runtime.transcripts.annotate(key_of(), [good]).accepted == 1
+    for bad in ({**good, "kind": "null"}, {**good, "visibility": "all"}, {**good, "more": 1}, {"id": "a"}):
+        with pytest.raises(InvalidInput) as refused:
+            world.runtime.transcripts.annotate(key_of(), [good, bad])
+        assert (refused.value.at or "").startswith("attributes[")
+    with pytest.raises(InvalidInput):
+        world.runtime.transcripts.annotate(key_of(), [attribute()], idempotency_key=" ")
+
+
+def test_the_number_of_attributes_is_limited_in_a_request_and_of_a_turn() -> None:
+    world = memory_world(limits=Limits(attributes_max=3, turn_attributes_max=2, attribute_bytes_max=10)).with_turns(2)
+    with pytest.raises(LimitExceeded) as refused:
+        annotate(world, *(attribute(str(number)) for number in range(4)))
+    assert (refused.value.limit, refused.value.found) == (3, 4)
+    assert told(annotate(world, attribute("a", 1), attribute("b", 2, of_turn(1, 0)), attribute("c", 3))) == [
+        None, None, Refusal.TOO_MANY_OF_TURN,
+    ]  # fmt: skip
+    assert told(annotate(world, attribute("a", 4), attribute("c", 3), attribute("c2", 3, of_turn(2)))) == [
+        None, Refusal.TOO_MANY_OF_TURN, None,
+    ]  # fmt: skip
+    assert told(annotate(world, attribute("a", "0123456789"))) == [Refusal.VALUE_TOO_LARGE]
+    world.close()
+
+
+def test_the_idempotency_key_is_kept_and_suppresses_nothing(world: World) -> None:
+    """AT-13."""
+    world.with_turns(1)
+    for _ in range(2):
+        report = world.runtime.transcripts.annotate(key_of(), [attribute()], idempotency_key="write-7")
+        assert (report.accepted, report.idempotency_key) == (1, "write-7")
+    (found,) = world.replay().turns[0].attributes
+    assert found.source is not UNSET
+    assert found.source.request == "write-7"
+    assert world.runtime.evidence.audit().spaces[0].events == 5
+
+
+def test_a_subject_annotates_its_own_turns_alone(world: World) -> None:
+    """AC-05: a public entry says nothing of the turns of others."""
+    world.with_turns(1)
+    own, other = (world.runtime.restricted(Access(subject=name)) for name in ("ada", "bob"))
+    assert own.transcripts.annotate(key_of(), [attribute()]).accepted == 1
+    for dry in (True, False):
+        with pytest.raises(AccessDenied):
+            other.transcripts.annotate(key_of(), [attribute()], dry)
+    reader = world.runtime.restricted(Access(effects=frozenset({Effect.READ})))
+    with pytest.raises(AccessDenied):
+        reader.transcripts.annotate(key_of(), [attribute()])
+
+
+# --- ids --------------------------------------------------------------------------------------------------------------
+
+
+def test_writing_an_id_again_replaces_what_it_stood_for(world: World) -> None:
+    """AT-10: the newest is shown, the former ones nowhere; an id stays with its turn and message (decision 0060)."""
+    world.with_turns(2)
+    annotate(world, attribute("a", "former words", visibility=Visibility.EXPORT, governance=FREE))
+    again = annotate(world, attribute("a", "present words"), attribute("b", target=of_turn(1, 0)))
+    assert again.attributes[0].replaces == 4
+    assert (shown(world)["a"], shown(world, View.EXPORT)) == ("present words", {})
+    for moved in (of_turn(2), of_turn(1, 0)):
+        assert told(annotate(world, attribute("a", target=moved))) == [Refusal.TARGET_DIFFERS]
+    assert told(annotate(world, attribute("b", target=of_turn(1, 1)))) == [Refusal.TARGET_DIFFERS]
+    for view in View:
+        assert "former words" not in opened(exported(world, view))
+
+
+FREE = AttributeGovernance(export_allowed=True)
+
+requests = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.sampled_from(RULED), st.sampled_from([1, 2, 3, 4])),
+    max_size=6,
+)
+states = st.lists(st.tuples(st.sampled_from(["mask", "unmask", "archive", "delete_raw"]), st.integers(1, 3)), max_size=3)
+
+
+def asked(request: list[tuple[str, int, tuple[Visibility, AttributePolicy], int]]) -> list[Attribute]:
+    return [replace(ruled(name, *rules, number=turn), value=f"{name} {value}") for name, value, rules, turn in request]
+
+
+def without_positions(report: Annotated) -> Annotated:
+    return replace(report, dry_run=False, attributes=[replace(one, position=None) for one in report.attributes])
+
+
+@settings(max_examples=40, deadline=None)
+@given(states, st.lists(requests, min_size=1, max_size=3))
+def test_a_dry_run_says_what_a_write_then_does_and_appends_nothing(
+    before: list[tuple[str, int]], written: list[list[tuple[str, int, tuple[Visibility, AttributePolicy], int]]]
+) -> None:
+    """AT-12, ST-08: same decisions, same previews, root unchanged; the previews are what pages then withhold."""
+    world = memory_world().with_turns(3)
+    for transition, turn in before:
+        world.request(Transition(transition), turn)
+    for request in map(asked, written):
+        root = root_of(world)
+        dry = annotate(world, *request, dry=True)
+        assert (root_of(world), dry.dry_run) == (root, True)
+        assert all(one.position is None for one in dry.attributes)
+        wet = annotate(world, *request)
+        assert without_positions(wet) == without_positions(dry)
+        accepted = [one for one in wet.attributes if one.accepted]
+        assert [one.position for one in accepted] == list(range(wet.audit_position, wet.audit_position + wet.accepted))
+        names = {one.id for one in accepted}
+        found = [item for view in View for item in world.replay(view).items if item.attribute in names]
+        assert sorted(map(repr, found)) == sorted(map(repr, wet.withheld))
+    world.close()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.permutations("abcdef"), st.lists(st.sampled_from(RULED), min_size=6, max_size=6), st.booleans())
+def test_the_order_of_a_request_makes_no_difference(
+    order: list[str], rules: list[tuple[Visibility, AttributePolicy]], split: bool
+) -> None:
+    """Annotations of different ids commute, in one request or in several; of one id, the last counts."""
+    given_ = [ruled(name, *each, number=1 + place % 2) for place, (name, each) in enumerate(zip("abcdef", rules, strict=True))]
+    pages = []
+    for names in ("abcdef", order):
+        world = memory_world().with_turns(2)
+        annotate(world, *(replace(each, value="former") for each in given_))
+        chosen = sorted(given_, key=lambda each, names=names: list(names).index(each.id))  # type: ignore[misc]
+        for request in [chosen[:3], chosen[3:]] if split else [chosen]:
+            annotate(world, *(replace(each, created_ms=7, source=replace(each.source, written_ms=7), updated_ms=8) for each in request))
+        pages.append([(slice_.turns[place].attributes, slice_.items) for slice_ in map(world.replay, View) for place in (0, 1)])
+        world.close()
+    assert pages[0] == pages[1]
+
+
+# --- who sees what ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("state", "move"), [("active", None), ("masked", Transition.MASK), ("erased", Transition.DELETE_RAW)])
+def test_no_value_is_in_a_view_that_hides_it_neither_in_a_page_nor_in_an_export(
+    world: World, state: str, move: Transition | None
+) -> None:
+    """AT-14 to AT-18, RP-08, EX-01: over the whole table, in the JSON of pages and in what bundles disclose."""
+    world.with_turns(1)
+    annotate(world, *(ruled(f"{visibility}/{policy}", visibility, policy) for visibility, policy in RULED))
+    if move is not None:
+        world.request(move, 1)
+    for view in View:
+        page, bundle = world.replay(view), exported(world, view)
+        verified(world, bundle)
+        told_words, disclosed = json.dumps(_plain(page.turns[0])), opened(bundle)
+        assert told_words.count('"redacted": true') >= 0
+        for visibility, policy in RULED:
+            name, wanted = f"{visibility}/{policy}", expected(view, visibility, policy, state)
+            origin = wanted == "value" and view in {RAW, OPERATOR}
+            for words in (told_words, disclosed):
+                assert (f'"value of {name}"' in words) is (wanted == "value"), (view, name)
+                assert (f'"link of {name}"' in words) is (wanted == "value"), (view, name)
+                assert (f'"reason of {name}"' in words) is origin, (view, name)
+                assert (f'"{name}"' in words) is (wanted != "nothing"), (view, name)
+            items = [item.reason for item in page.items if item.attribute == name]
+            assert bool(items) is (wanted != "value"), (view, name)
+
+
+def _plain(value: object) -> object:
+    from msgspec import to_builtins
+
+    return to_builtins(value)
+
+
+def test_a_replacement_says_that_it_is_one(world: World) -> None:
+    """AT-18."""
+    world.with_turns(1)
+    annotate(world, ruled("a", Visibility.OPERATOR_AUDIT, AttributePolicy.OPERATOR_AUDIT_ONLY_AFTER_MASK))
+    world.masked(1)
+    (found,) = world.replay(OPERATOR).turns[0].attributes
+    assert found.value == {"redacted": True, "reason": "transcript lifecycle"}
+    assert (found.redacted, found.schema, found.kind) == (True, "muniment.attribute.redacted", "object")
+    assert found.source is not UNSET
+    assert found.source.writer == "gateway"
+
+
+def test_attributes_come_back_with_the_turn_that_is_unmasked(world: World) -> None:
+    world.with_turns(1)
+    annotate(world, attribute())
+    assert shown(world.masked(1)) == {}
+    world.request(Transition.UNMASK, 1)
+    assert shown(world) == {"a": "the value words"}
+
+
+def test_a_masked_turn_is_annotated_and_an_erased_one_is_not(world: World) -> None:
+    """Decision 0060: what was erased has nothing new said of it."""
+    world.with_turns(2).masked(1).erased(2)
+    survives = ruled("b", Visibility.INTERNAL, AttributePolicy.METADATA_SURVIVES_MASK)
+    report = annotate(world, attribute("a"), survives, attribute("c", target=of_turn(2)))
+    assert told(report) == [None, None, Refusal.ERASED]
+    assert shown(world) == {"b": "value of b"}
+
+
+def test_attributes_of_a_private_message_are_the_raw_owners_alone(world: World) -> None:
+    """SP-02: also when they were recorded for others."""
+    world.with_turn(rich_turn())
+    target = replace(of_turn(1, 5), turn=TurnId("rich"), message="rich#5")
+    annotate(world, attribute("a", target=target, visibility=Visibility.HOST_UI))
+    found = {view: [one.id for one in world.replay(view).turns[0].attributes] for view in View}
+    assert found == {view: ["a"] if view is RAW else [] for view in View}
+
+
+def test_a_timeline_shows_attributes_and_goes_on_when_some_are_written(world: World) -> None:
+    """PG-07: saying something of a turn is no lifecycle change."""
+    world.with_turns(4)
+    annotate(world, attribute("a", visibility=Visibility.HOST_UI, target=of_turn(4)))
+    runtime = world.runtime
+    page = runtime.transcripts.timeline(key_of(), limit=2)
+    assert [len(turn.attributes) for turn in page.turns] == [0, 1]
+    annotate(world, attribute("b", visibility=Visibility.HOST_UI, target=of_turn(2)))
+    older = runtime.transcripts.timeline(key_of(), limit=2, cursor=page.older_cursor)
+    assert [len(turn.attributes) for turn in older.turns] == [0, 1]
+    world.masked(1)
+    with pytest.raises(CursorStale):
+        runtime.transcripts.timeline(key_of(), limit=2, cursor=page.older_cursor)
+
+
+def test_lists_and_cursors_of_the_catalogue_do_not_mind_annotations(world: World) -> None:
+    world.with_turns(1).with_turns(1, "other")
+    page = world.runtime.transcripts.conversations(limit=1)
+    annotate(world, attribute())
+    assert len(world.runtime.transcripts.conversations(limit=1, cursor=page.next_cursor).conversations) == 1
+
+
+def test_documents_in_the_formats_of_others_are_the_same_with_and_without_attributes(world: World) -> None:
+    world.with_turns(2).masked(2)
+    before = [world.runtime.spaces.export(key_of(), format_, view).text for format_, view in product(ExportFormat, View)]
+    annotate(world, *(ruled(str(place), *rules, number=1 + place % 2) for place, rules in enumerate(RULED)))
+    after = [world.runtime.spaces.export(key_of(), format_, view).text for format_, view in product(ExportFormat, View)]
+    assert after == before
+
+
+# --- with its turn ----------------------------------------------------------------------------------------------------
+
+
+def contents(world: World) -> list[bool]:
+    """Return of each attribute event whether its content is there: the cell, and the key that opens it."""
+    space = space_of(world)
+    with space.ledger.reader() as reader:
+        rows = reader.of_kind(EventKind.ATTR_RECORDED, -1, 100)
+        kept = [(row.content is not None, CONTENT in space.ledger.keys_of(row)) for row in rows]
+    assert all(cell is key for cell, key in kept)
+    return [cell for cell, _ in kept]
+
+
+@pytest.mark.parametrize("turn", [1, None])
+def test_an_erasure_destroys_every_value_that_the_turn_ever_had(world: World, turn: int | None) -> None:
+    """BEHAVIOUR 9, note on erasure: attribute values die with the turn, replaced ones too; the receipt says so."""
+    world.with_turns(2)
+    annotate(world, attribute("a"), attribute("b", target=of_turn(2)))
+    annotate(world, attribute("a", "again"), attribute("m", target=of_turn(1, 0)))
+    world.masked(1)
+    report = world.request(Transition.DELETE_RAW, turn)
+    assert contents(world) == ([False, True, False, False] if turn else [False] * 4)
+    assert report.receipt is not None
+    values = 3 if turn else 4
+    done = {one.place: one.done for one in report.receipt.places}
+    assert done["attributes"] == f"values of {values} destroyed"
+    assert done["content keys"] == f"{values + report.receipt.turns_erased} destroyed"
+    assert world.runtime.evidence.audit().spaces[0].turns == 2
+    assert world.runtime.system.recover().sound
+    verified(world, exported(world, RAW))
+
+
+def test_a_restored_backup_does_not_bring_a_value_back(lasting: FileWorld) -> None:
+    """ST: what the log calls erased is destroyed again when the store is opened."""
+    lasting.with_turns(2)
+    annotate(lasting, attribute("a"), attribute("b", target=of_turn(2)))
+    with space_of(lasting).ledger.reader() as reader:
+        kept = reader.sealed(4)
+    assert kept is not None
+    lasting.erased(1)
+
+    def plant(writer: Writer) -> None:
+        assert kept.content is not None
+        space = space_of(lasting)
+        row = writer.tx.sealed(4)
+        assert row is not None
+        opened_ = space.ledger.open(row)
+        writer.reseal_content(opened_, bytes(32), CONTENT_BODY)
+
+    lasting.runtime.close()
+    lasting.reopened()
+    assert contents(lasting) == [False, True]
