@@ -106,6 +106,7 @@ REASONS: dict[Reason, str] = {
     Reason.HOST_REF_LABEL: "the reference is shown, what somebody called it is not",
     Reason.ATTR_VISIBILITY: "the attribute was recorded for other views, or it is not valid any more",
     Reason.ATTR_LIFECYCLE_POLICY: "its turn is masked or erased, and the policy of the attribute hides the value then",
+    Reason.ATTR_VALUE_BUDGET: "the view shows more attributes of the turn or message than the profile has room for",
     Reason.PROFILE_BUDGET: "the view shows more host references than the profile has room for",
 }
 

@@ -167,6 +167,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "transcripts.replay": (*CONVERSATION, "--view", "host_ui", "--limit", "2"),
     "transcripts.timeline": (*CONVERSATION, "--at", "around", "--turn", "turn-3", "--view", "host_ui", "--limit", "2"),
     "transcripts.activity": ("ranges.json", "--channel", "web-chat"),
+    "transcripts.annotate": (*CONVERSATION, "--attributes", "attributes.json", "--idempotency-key", "write-7"),
     "transcripts.conversations": ("--channel", "web-chat", "--lifecycle", "active_and_archived", "--limit", "5"),
     "lifecycle.request": (*CONVERSATION, "--transition", "mask", "--reason", "why", "--requester", "who"),
     "lifecycle.receipts": CONVERSATION,

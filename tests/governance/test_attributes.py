@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from muniment.events.attributes import Attribute, AttributeGovernance, AttributePolicy, AttributeScope
 from muniment.events.changes import RedactionReason, RedactionTarget
-from muniment.events.identity import TurnId
+from muniment.events.identity import TurnId, message_id
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.message import Authority
 from muniment.events.records import TurnMeta
@@ -31,10 +31,12 @@ from muniment.governance.attributes import (
     judge_attribute,
     order_of,
 )
+from muniment.governance.budgets import applied_to_slices
 from muniment.governance.lifecycle import MASKED_PHASES, NEXT, Phase
 from muniment.governance.limits import Limits
+from muniment.governance.profiles import Budget, Ceiling, Profile
 from muniment.governance.redaction import Redaction
-from muniment.governance.slices import TurnRecord, cut, standing
+from muniment.governance.slices import TurnRecord, audit, cut, standing
 from muniment.governance.views import SHOWS_ORIGIN, Reason, View
 from tests.attributes import RULED, attribute, expected, of_turn, ruled
 from tests.turns import plain_turn, turn_records
@@ -156,6 +158,28 @@ def test_attributes_come_in_the_order_of_message_creation_and_id() -> None:
     assert [each.meta.attribute.id for each in sorted(map(recorded, given), key=order_of)] == ["z", "a", "b", "c", "d"]
     shown = attributes.shown(View.RAW_OWNER, TURN, recorded(given[0]), Shown.VALUE)
     assert (shown.scope, shown.message) == (AttributeScope.MESSAGE, "turn-1#1")
+
+
+@given(turn_records(), st.sampled_from(View), st.integers(0, 3))
+def test_a_budget_leaves_attributes_out_and_never_shows_another(record: TurnRecord, view: View, most: int) -> None:
+    """BG-02, BG-04: of the turn and of each message the first so many; an item for each other, and the reason."""
+    several = [recorded(ruled(f"{place}", *rules)) for place, rules in enumerate(RULED)]
+    several += [recorded(attribute(f"m{place}", target=of_turn(1, 0))) for place in range(3)]
+    whole, freely = cut(replace(record, attributes=tuple(several)), view)
+    turn, items = cut(replace(record, attributes=tuple(several)), view, None, most)
+    for message in (None, message_id(TurnId(record.meta.delivery.turn), 0)):
+        shown = [one for one in whole.attributes if one.message == message]
+        assert [one for one in turn.attributes if one.message == message] == shown[:most]
+    over = [item.attribute for item in items if item.reason is Reason.ATTR_VALUE_BUDGET]
+    left_out = [one.id for one in whole.attributes if one not in turn.attributes]
+    assert over == left_out
+    assert len(items) == len(freely) + sum(not one.redacted for one in whole.attributes if one.id in left_out)
+    reasons = audit(view, [turn], items).reasons
+    assert (Reason.PROFILE_BUDGET in reasons) is bool(over)
+    told = applied_to_slices(Budget(profile=Profile.EMBEDDED, attributes_per_turn=most), items)
+    assert [(one.ceiling, one.limit, one.found) for one in told] == (
+        [(Ceiling.ATTRIBUTES_PER_TURN, most, most + len(over))] if over else []
+    )
 
 
 # --- where an attribute stands ----------------------------------------------------------------------------------------

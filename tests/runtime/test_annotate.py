@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import UNSET, Struct
+from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
 
 from muniment.errors import (
@@ -18,11 +18,11 @@ from muniment.errors import (
     CursorStale,
     ForeignSpace,
     InvalidInput,
+    KeyMissing,
     LimitExceeded,
-    MunimentError,
     UnknownConversation,
 )
-from muniment.events.attributes import Attribute, AttributeGovernance, AttributePolicy
+from muniment.events.attributes import Attribute, AttributeGovernance, AttributeLink, AttributePolicy
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.identity import ConversationKey, SpaceName, TurnId
 from muniment.events.records import EventKind
@@ -30,16 +30,14 @@ from muniment.events.turn import Visibility
 from muniment.governance.access import Access, Effect
 from muniment.governance.annotation import Refusal
 from muniment.governance.limits import Limits
-from muniment.governance.slices import SliceTurn
 from muniment.governance.views import Reason, View
-from muniment.log.ledger import CONTENT, SPACE_STREAM, Writer, draft
+from muniment.log.ledger import CONTENT, draft
 from muniment.runtime.annotating import Annotated, Annotating
 from muniment.runtime.exporting.formats import ExportFormat
-from muniment.runtime.operation import Upload
 from muniment.runtime.space import Space
 from tests.attributes import GATEWAY, OPERATOR, RAW, RULED, attribute, expected, of_turn, ruled
 from tests.runtime.test_evidence import exported, opened, verified
-from tests.turns import TALK, plain_turn, rich_turn
+from tests.turns import TALK, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world, sqlite_world
 
 
@@ -89,7 +87,7 @@ def test_each_attribute_is_taken_or_refused_alone(world: World) -> None:
     assert [one.position for one in report.attributes if one.accepted] == [4, 5]
     assert report.audit_position == 4
     assert (shown(world), shown(world, turn=2)) == ({"first": "the value words"}, {"of message": 7})
-    assert world.runtime.evidence.audit().spaces[0].events == 6
+    assert world.runtime.evidence.checkpoint().size == 6
 
 
 def test_a_write_of_which_nothing_is_taken_leaves_the_log_as_it_was(world: World) -> None:
@@ -114,12 +112,12 @@ def test_a_conversation_that_is_not_there_is_an_error_of_the_whole_request(world
 
 def test_a_request_that_has_not_its_form_is_refused_as_a_whole(world: World) -> None:
     world.with_turns(1)
-    good = json.loads(json.dumps({"id": "a", "target": {"turn": "turn-1"}, "key": "host.a.b", "kind": "string",
-                                  "value": "v", "source": {"writer": "w", "kind": "unavailable", "reason": "r"}}))  # fmt: skip
+    good = to_builtins(attribute())
+    bad: list[Any] = [{**good, "kind": "null"}, {**good, "visibility": "all"}, {**good, "more": 1}, {"id": "a"}]
     assert world.runtime.transcripts.annotate(key_of(), [good]).accepted == 1
-    for bad in ({**good, "kind": "null"}, {**good, "visibility": "all"}, {**good, "more": 1}, {"id": "a"}):
+    for each in bad:
         with pytest.raises(InvalidInput) as refused:
-            world.runtime.transcripts.annotate(key_of(), [good, bad])
+            world.runtime.transcripts.annotate(key_of(), [good, each])
         assert (refused.value.at or "").startswith("attributes[")
     with pytest.raises(InvalidInput):
         world.runtime.transcripts.annotate(key_of(), [attribute()], idempotency_key=" ")
@@ -149,7 +147,7 @@ def test_the_idempotency_key_is_kept_and_suppresses_nothing(world: World) -> Non
     (found,) = world.replay().turns[0].attributes
     assert found.source is not UNSET
     assert found.source.request == "write-7"
-    assert world.runtime.evidence.audit().spaces[0].events == 5
+    assert world.runtime.evidence.checkpoint().size == 5
 
 
 def test_a_subject_annotates_its_own_turns_alone(world: World) -> None:
@@ -188,7 +186,9 @@ requests = st.lists(
     st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.sampled_from(RULED), st.sampled_from([1, 2, 3, 4])),
     max_size=6,
 )
-states = st.lists(st.tuples(st.sampled_from(["mask", "unmask", "archive", "delete_raw"]), st.integers(1, 3)), max_size=3)
+states = st.lists(
+    st.tuples(st.sampled_from(["mask", "unmask", "archive", "delete_raw"]), st.integers(1, 3)), max_size=3
+)
 
 
 def asked(request: list[tuple[str, int, tuple[Visibility, AttributePolicy], int]]) -> list[Attribute]:
@@ -229,36 +229,42 @@ def test_the_order_of_a_request_makes_no_difference(
     order: list[str], rules: list[tuple[Visibility, AttributePolicy]], split: bool
 ) -> None:
     """Annotations of different ids commute, in one request or in several; of one id, the last counts."""
-    given_ = [ruled(name, *each, number=1 + place % 2) for place, (name, each) in enumerate(zip("abcdef", rules, strict=True))]
-    pages = []
-    for names in ("abcdef", order):
+
+    def page_of(names: list[str]) -> list[object]:
         world = memory_world().with_turns(2)
-        annotate(world, *(replace(each, value="former") for each in given_))
-        chosen = sorted(given_, key=lambda each, names=names: list(names).index(each.id))  # type: ignore[misc]
+        annotate(world, *(replace(each, value="former") for each in given_.values()))
+        chosen = [replace(given_[name], source=replace(given_[name].source, written_ms=7), **times) for name in names]
         for request in [chosen[:3], chosen[3:]] if split else [chosen]:
-            annotate(world, *(replace(each, created_ms=7, source=replace(each.source, written_ms=7), updated_ms=8) for each in request))
-        pages.append([(slice_.turns[place].attributes, slice_.items) for slice_ in map(world.replay, View) for place in (0, 1)])
+            annotate(world, *request)
+        pages = [world.replay(view) for view in View]
         world.close()
-    assert pages[0] == pages[1]
+        return [(page.turns[place].attributes, page.items) for page in pages for place in (0, 1)]
+
+    times = {"created_ms": 7, "updated_ms": 8}
+    given_ = {
+        name: ruled(name, *each, number=1 + place % 2)
+        for place, (name, each) in enumerate(zip("abcdef", rules, strict=True))
+    }
+    assert page_of(order) == page_of(list("abcdef"))
+
+
+MOVES = {"masked": Transition.MASK, "erased": Transition.DELETE_RAW}
 
 
 # --- who sees what ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("state", "move"), [("active", None), ("masked", Transition.MASK), ("erased", Transition.DELETE_RAW)])
-def test_no_value_is_in_a_view_that_hides_it_neither_in_a_page_nor_in_an_export(
-    world: World, state: str, move: Transition | None
-) -> None:
+@pytest.mark.parametrize("state", ["active", "masked", "erased"])
+def test_no_value_is_in_a_view_that_hides_it_neither_in_a_page_nor_in_an_export(world: World, state: str) -> None:
     """AT-14 to AT-18, RP-08, EX-01: over the whole table, in the JSON of pages and in what bundles disclose."""
     world.with_turns(1)
     annotate(world, *(ruled(f"{visibility}/{policy}", visibility, policy) for visibility, policy in RULED))
-    if move is not None:
-        world.request(move, 1)
+    if state != "active":
+        world.request(MOVES[state], 1)
     for view in View:
         page, bundle = world.replay(view), exported(world, view)
         verified(world, bundle)
-        told_words, disclosed = json.dumps(_plain(page.turns[0])), opened(bundle)
-        assert told_words.count('"redacted": true') >= 0
+        told_words, disclosed = json.dumps(to_builtins(page.turns[0])), opened(bundle)
         for visibility, policy in RULED:
             name, wanted = f"{visibility}/{policy}", expected(view, visibility, policy, state)
             origin = wanted == "value" and view in {RAW, OPERATOR}
@@ -269,12 +275,6 @@ def test_no_value_is_in_a_view_that_hides_it_neither_in_a_page_nor_in_an_export(
                 assert (f'"{name}"' in words) is (wanted != "nothing"), (view, name)
             items = [item.reason for item in page.items if item.attribute == name]
             assert bool(items) is (wanted != "value"), (view, name)
-
-
-def _plain(value: object) -> object:
-    from msgspec import to_builtins
-
-    return to_builtins(value)
 
 
 def test_a_replacement_says_that_it_is_one(world: World) -> None:
@@ -337,12 +337,15 @@ def test_lists_and_cursors_of_the_catalogue_do_not_mind_annotations(world: World
     assert len(world.runtime.transcripts.conversations(limit=1, cursor=page.next_cursor).conversations) == 1
 
 
+def documents(world: World) -> list[str]:
+    return [world.runtime.spaces.export(key_of(), each, view).text for each, view in product(ExportFormat, View)]
+
+
 def test_documents_in_the_formats_of_others_are_the_same_with_and_without_attributes(world: World) -> None:
     world.with_turns(2).masked(2)
-    before = [world.runtime.spaces.export(key_of(), format_, view).text for format_, view in product(ExportFormat, View)]
+    before = documents(world)
     annotate(world, *(ruled(str(place), *rules, number=1 + place % 2) for place, rules in enumerate(RULED)))
-    after = [world.runtime.spaces.export(key_of(), format_, view).text for format_, view in product(ExportFormat, View)]
-    assert after == before
+    assert documents(world) == before
 
 
 # --- with its turn ----------------------------------------------------------------------------------------------------
@@ -372,28 +375,120 @@ def test_an_erasure_destroys_every_value_that_the_turn_ever_had(world: World, tu
     done = {one.place: one.done for one in report.receipt.places}
     assert done["attributes"] == f"values of {values} destroyed"
     assert done["content keys"] == f"{values + report.receipt.turns_erased} destroyed"
-    assert world.runtime.evidence.audit().spaces[0].turns == 2
     assert world.runtime.system.recover().sound
     verified(world, exported(world, RAW))
 
 
-def test_a_restored_backup_does_not_bring_a_value_back(lasting: FileWorld) -> None:
-    """ST: what the log calls erased is destroyed again when the store is opened."""
+def test_a_value_that_came_back_from_a_backup_is_destroyed_again(lasting: FileWorld) -> None:
+    """DESIGN §4: on opening, everything that the log calls erased is destroyed again; what is said of a turn, too."""
     lasting.with_turns(2)
     annotate(lasting, attribute("a"), attribute("b", target=of_turn(2)))
-    with space_of(lasting).ledger.reader() as reader:
-        kept = reader.sealed(4)
-    assert kept is not None
+    place = 4 * 2 + CONTENT
+    with lasting.edited() as raw:
+        cell = raw.execute("SELECT ciphertext FROM cells WHERE id = ?", (place,)).fetchone()
     lasting.erased(1)
-
-    def plant(writer: Writer) -> None:
-        assert kept.content is not None
-        space = space_of(lasting)
-        row = writer.tx.sealed(4)
-        assert row is not None
-        opened_ = space.ledger.open(row)
-        writer.reseal_content(opened_, bytes(32), CONTENT_BODY)
-
-    lasting.runtime.close()
-    lasting.reopened()
+    with lasting.edited() as raw:
+        raw.execute("INSERT INTO cells VALUES (?, ?)", (place, cell[0]))
+    assert lasting.runtime.system.health().sound
     assert contents(lasting) == [False, True]
+    assert shown(lasting, turn=2) == {"b": "the value words"}
+
+
+def test_no_word_of_an_attribute_is_on_the_disk_in_clear(lasting: FileWorld) -> None:
+    lasting.with_turns(1)
+    links = [AttributeLink(relation="canary-relation", kind="canary-kind", id="canary-link")]
+    source = replace(GATEWAY, writer="canary-writer", reason="canary-reason")
+    given_ = attribute(
+        "canary-id", "canary-value", key="host.canary.key", schema="canary-schema", links=links, source=source
+    )
+    assert annotate(lasting, given_).accepted == 1
+    lasting.close()
+    for path in lasting.store.rglob("*"):
+        assert path.is_dir() or b"canary" not in path.read_bytes(), path
+    lasting.reopened()
+
+
+def test_a_message_that_was_erased_alone_hides_what_is_said_of_it_and_takes_nothing_new(world: World) -> None:
+    world.with_turns(1)
+    annotate(world, attribute("turn"), attribute("gone", 1, of_turn(1, 0)), attribute("kept", 2, of_turn(1, 1)))
+    space, request = space_of(world), LifecycleRequest(reason="asked for", requester="operator", requested_ms=1)
+    event = draft(
+        space.sources.entropy, EventKind.TURN_LIFECYCLE, 1, TurnLifecycle(request=request), reason=Transition.DELETE_RAW
+    )
+    space.ledger.transact(lambda writer: writer.append(event, stream=1, target=1, refs={"turn": 1, "message": 0}))
+    assert shown(world) == {"turn": "the value words", "kept": 2}
+    assert told(annotate(world, attribute("new", target=of_turn(1, 0)), attribute("other"))) == [Refusal.ERASED, None]
+
+
+# --- what happens meanwhile, and what is done to the files ------------------------------------------------------------
+
+
+def test_a_turn_that_is_erased_meanwhile_is_not_annotated(world: World) -> None:
+    """Decision 0005: the plan decides inside the transaction; what was decided before is only a proposal."""
+    world.with_turns(2)
+    asked_ = [attribute("a"), attribute("b", target=of_turn(2)), attribute("c", target=of_turn(3))]
+    annotating = Annotating(world.runtime._desk, key_of(), asked_, None)
+    space = space_of(world)
+    with space.ledger.reader() as reader:
+        decided = annotating._decided(reader)
+    assert [each.refusal for each in decided] == [None, None, Refusal.UNKNOWN_TURN]
+    world.erased(1).with_turns(1)
+    report = space.ledger.transact(annotating._plan)
+    assert told(report) == [Refusal.ERASED, None, None]
+    assert contents(world) == [True, True]
+
+
+@pytest.mark.parametrize("edit", ["DELETE FROM events", "UPDATE events SET target_seq = 2"])
+def test_the_newest_word_about_an_attribute_cannot_be_taken_away_at_rest(lasting: FileWorld, edit: str) -> None:
+    """Decision 0008: an attribute that was narrowed does not become wide again by an edit; it shows as corruption."""
+    lasting.with_turns(1)
+    annotate(lasting, attribute("a", visibility=Visibility.HOST_UI))
+    annotate(lasting, attribute("a", "narrow"))
+    lasting.edited_while_open(f"{edit} WHERE position = 4")
+    with pytest.raises(Corrupt):
+        lasting.reopened().replay()
+
+
+def test_an_attribute_whose_row_is_gone_under_an_open_store_is_corruption(lasting: FileWorld) -> None:
+    lasting.with_turns(1)
+    annotate(lasting, attribute("a"))
+    assert shown(lasting)
+    lasting.edited_while_open("DELETE FROM events WHERE position = 3")
+    with pytest.raises(Corrupt):
+        lasting.replay()
+
+
+def test_a_missing_value_that_nothing_erased_is_corruption_and_never_skipped(lasting: FileWorld) -> None:
+    """DESIGN §4: a missing cell for content that the log does not call erased."""
+    lasting.with_turns(1)
+    annotate(lasting, attribute("a"))
+    with lasting.edited() as raw:
+        raw.execute("DELETE FROM cells WHERE id = ?", (3 * 2 + CONTENT,))
+    with pytest.raises(KeyMissing):
+        lasting.replay()
+    assert [item.reason for item in lasting.replay(View.EXPORT).items if item.attribute] == [Reason.ATTR_VISIBILITY]
+
+
+@settings(max_examples=15, deadline=None)
+@given(states, st.lists(requests, min_size=1, max_size=3))
+def test_the_same_annotations_show_the_same_over_either_store_and_after_coming_back(
+    tmp_path_factory: pytest.TempPathFactory,
+    before: list[tuple[str, int]],
+    written: list[list[tuple[str, int, tuple[Visibility, AttributePolicy], int]]],
+) -> None:
+    """Twin run: equal pages and roots; rebuilt from the log equal to grown; the audit passes."""
+    memory, lasting = memory_world(), sqlite_world(tmp_path_factory.mktemp("twin"))
+    for world in (memory, lasting):
+        world.with_turns(3)
+        for request in map(asked, written):
+            annotate(world, *request)
+            for transition, turn in before[:1]:
+                world.request(Transition(transition), turn)
+    for view in View:
+        assert memory.replay(view) == lasting.replay(view)
+    assert root_of(memory) == root_of(lasting)
+    pages = [lasting.replay(view) for view in View]
+    assert [lasting.reopened().replay(view) for view in View] == pages
+    assert lasting.runtime.evidence.audit().spaces[0].turns == 3
+    memory.close()
+    lasting.close()

@@ -9,6 +9,7 @@ proof (decision 0080).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import accumulate
 from typing import NamedTuple
@@ -188,8 +189,13 @@ def _answer(meta: TurnMeta, words: list[list[Part]]) -> int | None:
     return None
 
 
-def cut(record: TurnRecord, view: View, host_refs_max: int | None = None) -> tuple[SliceTurn, list[RedactionItem]]:
-    """Return the turn as the view shows it, and an item for everything withheld; at most so many host references."""
+def cut(
+    record: TurnRecord, view: View, host_refs_max: int | None = None, attributes_max: int | None = None
+) -> tuple[SliceTurn, list[RedactionItem]]:
+    """Return the turn as the view shows it, and an item for everything withheld.
+
+    Shows at most so many host references, and so many attributes of the turn and of each of its messages.
+    """
     meta, content = record.meta, record.content
     judged = judge(view, record)
     items: list[RedactionItem] = []
@@ -203,7 +209,7 @@ def cut(record: TurnRecord, view: View, host_refs_max: int | None = None) -> tup
         actor=attributed(meta.actor),
         messages=[_message(record, place, view, judged, items) for place in range(len(meta.messages))],
         host_refs=_references(record, view, within(judged, host_refs_max), items) if meta.host_refs else [],
-        attributes=_attributes(record, view, items) if record.attributes else [],
+        attributes=_attributes(record, view, attributes_max, items) if record.attributes else [],
         source=meta.source if judged.origin else UNSET,
         tools=_tools(meta, content, judged) if judged.origin else UNSET,
         external=meta.external if judged.origin else UNSET,
@@ -270,14 +276,21 @@ def _references(record: TurnRecord, view: View, judged: Judgement, items: list[R
     return shown
 
 
-def _attributes(record: TurnRecord, view: View, items: list[RedactionItem]) -> list[SliceAttribute]:
+def _attributes(
+    record: TurnRecord, view: View, attributes_max: int | None, items: list[RedactionItem]
+) -> list[SliceAttribute]:
     turn = TurnId(record.meta.delivery.turn)
     found: list[SliceAttribute] = []
+    shown: Counter[int | None] = Counter()  # of the turn, and of each message (BG-01)
     for each in record.attributes:
-        as_what, reason = attributes.judge(view, standing(record, view, each.meta.attribute.message), each)
+        message = each.meta.attribute.message
+        as_what, reason = attributes.judge(view, standing(record, view, message), each)
+        if as_what is not Shown.NOTHING and attributes_max is not None and shown[message] >= attributes_max:
+            as_what, reason = Shown.NOTHING, Reason.ATTR_VALUE_BUDGET
         if reason is not None:
             items.append(attribute_item(turn, each.meta, reason, view))
         if as_what is not Shown.NOTHING:
+            shown[message] += 1
             found.append(attributes.shown(view, turn, each, as_what))
     return found
 
@@ -319,14 +332,17 @@ def _tools(meta: TurnMeta, content: TurnContent | None, judged: Judgement) -> li
 
 
 def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem]) -> SliceAudit:
-    """Count what a page read, returned and withheld."""
+    """Count what a page read, returned and withheld; attributes are left out for the profile's sake alone (BG-04)."""
+    reasons = {item.reason for item in items}
+    if Reason.ATTR_VALUE_BUDGET in reasons:
+        reasons.add(Reason.PROFILE_BUDGET)
     return SliceAudit(
         view=view,
         turns_read=len(turns),
         turns_returned=len(turns),
         messages_redacted=sum(message.redacted for turn in turns for message in turn.messages),
         host_refs_redacted=hidden_references(items),
-        reasons=sorted({item.reason for item in items}),
+        reasons=sorted(reasons),
     )
 
 

@@ -43,6 +43,7 @@ class Reason(StrEnum):
     HOST_REF_LABEL = "host_ref_label"
     ATTR_VISIBILITY = "attr_visibility"
     ATTR_LIFECYCLE_POLICY = "attr_lifecycle_policy"
+    ATTR_VALUE_BUDGET = "attr_value_budget"
     PROFILE_BUDGET = "profile_budget"
 
 

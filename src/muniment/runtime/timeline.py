@@ -286,7 +286,8 @@ class Walking:
         items: list[RedactionItem] = []
         for span in laid.spans:
             for read in self._space.transcript.shown(reader, head, span.first, span.last, self._request.view):
-                turn, withheld = cut(read.record, self._request.view, self._budget.host_refs_per_turn)
+                most = (self._budget.host_refs_per_turn, self._budget.attributes_per_turn)
+                turn, withheld = cut(read.record, self._request.view, *most)
                 turns.append(turn)
                 items += withheld
         marks = {

@@ -121,7 +121,7 @@ class Transcripts(Group):
         turns: list[SliceTurn] = []
         items: list[RedactionItem] = []
         for one in read:
-            turn, withheld = cut(one.record, view, budget.host_refs_per_turn)
+            turn, withheld = cut(one.record, view, budget.host_refs_per_turn, budget.attributes_per_turn)
             turns.append(turn)
             items += withheld
         more = last < head.turns
