@@ -60,6 +60,11 @@ def test_the_references_of_a_change_say_which_turns_it_is_about(span: Span, turn
     assert span.holds(turn) == (turn in range(span.first, 100 if span.last is None else span.last + 1))
 
 
+@given(spans, spans)
+def test_spans_meet_where_a_turn_is_in_both(one: Span, other: Span) -> None:
+    assert one.meets(other) == any(one.holds(turn) and other.holds(turn) for turn in range(1, 20)) == other.meets(one)
+
+
 def lifecycle(book: Book, stream: int, reason: str, refs: dict[str, int]) -> int:
     return book.changed(stream, EventKind.TURN_LIFECYCLE, TurnLifecycle(request=REQUEST), reason, refs).position
 

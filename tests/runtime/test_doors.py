@@ -58,6 +58,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "transcripts.timeline": lambda: runtime.transcripts.timeline(key),
         "transcripts.activity": lambda: runtime.transcripts.activity([Range(from_ms=0, until_ms=1)]),
         "transcripts.conversations": runtime.transcripts.conversations,
+        "transcripts.annotate": lambda: runtime.transcripts.annotate(key, []),
         "lifecycle.request": lambda: runtime.lifecycle.request(key, Transition.MASK, "why", "who"),
         "lifecycle.receipts": lambda: runtime.lifecycle.receipts(key),
         "evidence.checkpoint": runtime.evidence.checkpoint,

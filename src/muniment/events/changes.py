@@ -94,6 +94,10 @@ class Span(NamedTuple):
         """Tell whether a turn is among them."""
         return self.first <= turn and (self.last is None or turn <= self.last)
 
+    def meets(self, other: Span) -> bool:
+        """Tell whether a turn is among both."""
+        return self.holds(other.first) or other.holds(self.first)
+
 
 def span_of(refs: Mapping[str, int]) -> Span:
     """Return the turns that the references of a change are about."""

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeContent, AttributeRecorded
+from muniment.events.changes import Span
 from muniment.events.identity import ConversationKey, TurnId
 from muniment.events.records import CONTENT_BODIES, AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnMeta
 from muniment.governance.attributes import AttributeRecord, Shown, judge_attribute, order_of
@@ -197,16 +198,13 @@ class Transcript:
         self._keep(head.stream, known)
         return known
 
-    def beside(self, reader: Reader, head: StreamHead, first: int, last: int) -> Iterator[SealedRow]:
-        """Yield the events with content of their own that are about turns `first` to `last`, or about some of them."""
+    def beside(self, reader: Reader, head: StreamHead, span: Span) -> Iterator[SealedRow]:
+        """Yield the events with content of their own that are about turns of a span, or about some of them."""
         for kind, noted in self.changes(reader, head).noted.items():
-            if kind not in CONTENT_BODIES:
-                continue
-            for each in noted:
-                if each.span.first <= last and (each.span.last is None or each.span.last >= first):
-                    row = reader.sealed(each.position)
-                    if row is not None:
-                        yield row
+            for each in noted if kind in CONTENT_BODIES else ():
+                row = reader.sealed(each.position) if each.span.meets(span) else None
+                if row is not None:
+                    yield row
 
     def _keep(self, stream: int, changes: Changes) -> None:
         with self._lock:

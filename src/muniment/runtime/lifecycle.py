@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.errors import InvalidInput
-from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle, span_of
+from muniment.events.changes import LifecycleRequest, Span, Transition, TurnLifecycle, span_of
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind, RotationCause, TurnMeta
 from muniment.events.turn import HostReference
@@ -298,7 +298,8 @@ class Asking:
         for start in range(target.first, target.last + 1, ERASE_BATCH):
             rows = writer.tx.turns(target.head.stream, start, min(target.last, start + ERASE_BATCH - 1))
             erased += sum(writer.destroy_content(row) for row in rows)
-        beside = list(self._space.transcript.beside(writer.tx, target.head, target.first, target.last))
+        span = Span(target.first, target.last)
+        beside = list(self._space.transcript.beside(writer.tx, target.head, span))
         return Destroyed(erased, sum(writer.destroy_content(row) for row in beside))
 
     def _receipt(self, position: int, erased: Destroyed, rotation: Rotation) -> ErasureReceipt:

@@ -9,6 +9,7 @@ reading and writing raise it, audit and health still answer.
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -17,8 +18,8 @@ from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundle
 from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, MunimentError, RolledBack
-from muniment.events.changes import Transition, span_of
-from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened
+from muniment.events.changes import Span, Transition, span_of
+from muniment.events.records import CONTENT_BODIES, EventKind, KeyRotated, RotationCause, SpaceOpened
 from muniment.kernel.cursor import Cursors
 from muniment.log.attest import Notary, Signed
 from muniment.log.ledger import SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
@@ -197,6 +198,7 @@ class Space:
         These are turns, and the events with content of their own that are about erased turns.
         """
         returned: set[int] = set()
+        erased: defaultdict[int, list[Span]] = defaultdict(list)
         after = -1
         while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, HEAL_BATCH):
             after = rows[-1].position
@@ -209,6 +211,11 @@ class Space:
                 for start in range(first, last + 1, HEAL_BATCH):
                     turns = reader.turns(row.stream, start, min(last, start + HEAL_BATCH - 1))
                     returned.update(found.position for found in turns if found.content is not None)
-                beside = self.transcript.beside(reader, self.transcript.head(reader, row.stream), first, last)
-                returned.update(found.position for found in beside if found.content is not None)
+                erased[row.stream].append(Span(first, last))
+        for stream, spans in erased.items():
+            for found in reader.changes(stream, 0):
+                if found.kind in CONTENT_BODIES and found.content is not None:
+                    about = span_of(self.ledger.header(found)[0].refs)
+                    if any(span.meets(about) for span in spans):
+                        returned.add(found.position)
         return sorted(returned)
