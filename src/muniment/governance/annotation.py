@@ -28,6 +28,7 @@ from muniment.events.labels import content_fields
 from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.governance.lifecycle import Phase
 from muniment.governance.limits import Limits
+from muniment.kernel.canonical import encode
 
 ATTRIBUTE_REASON_BYTES_MAX = 4096
 ATTRIBUTE_LINKS_MAX = 64
@@ -111,13 +112,13 @@ def admit_attribute(given: Attribute, now_ms: int, request: str | None, limits: 
         visibility=given.visibility,
         governance=given.governance,
     )
-    looked = _looked(meta, AttributeContent(value=given.value, reason=given.source.reason, links=given.links))
-    found = _flaw(looked)
+    content = AttributeContent(value=given.value, reason=given.source.reason, links=given.links)
+    found = flaw(meta, content)
     if found is not None:
         return found
-    if looked.value_bytes > limits.attribute_bytes_max:
-        return Refusal.VALUE_TOO_LARGE
-    return Admitted(meta, looked.content, looked.fields)
+    fields = list(content_fields(content))
+    too_large = len(dict(fields)["value"]) > limits.attribute_bytes_max
+    return Refusal.VALUE_TOO_LARGE if too_large else Admitted(meta, content, fields)
 
 
 def _message_of(given: Attribute) -> int | Refusal | None:
@@ -145,32 +146,24 @@ KINDS: dict[ValueKind, tuple[type, ...]] = {
 
 
 class Looked(NamedTuple):
-    """An attribute on the table: its bodies, and the fields of the content; no fields when a value has no such form."""
+    """An attribute on the table, and the size of its value as canonical JSON, None when it has no such form."""
 
     meta: AttributeRecorded
     content: AttributeContent
-    fields: list[tuple[str, bytes]]
-
-    @property
-    def value_bytes(self) -> int:
-        """The size of the value as canonical JSON."""
-        return len(self.fields[0][1]) if self.fields else 0
+    value_bytes: int | None
 
 
 def flaw(meta: AttributeRecorded, content: AttributeContent) -> Refusal | None:
-    """Return the first thing that is wrong with an attribute that was read, or None."""
-    return _flaw(_looked(meta, content))
-
-
-def _flaw(looked: Looked) -> Refusal | None:
-    return next((refusal for refusal, is_wrong in RULES if is_wrong(looked)), None)
-
-
-def _looked(meta: AttributeRecorded, content: AttributeContent) -> Looked:
+    """Return the first thing that is wrong with an attribute, or None."""
     try:
-        return Looked(meta, content, list(content_fields(content)))
+        size: int | None = len(encode(content.value))
     except NotCanonical:
-        return Looked(meta, content, [])
+        size = None
+    looked = Looked(meta, content, size)
+    for refusal, is_wrong in RULES:
+        if is_wrong(looked):
+            return refusal
+    return None
 
 
 def _kind_differs(looked: Looked) -> bool:
@@ -199,8 +192,8 @@ def _is_malformed_link(link: AttributeLink) -> bool:
 
 
 def _is_out_of_range(meta: AttributeRecorded) -> bool:
-    times = (meta.attribute.created_ms, meta.attribute.updated_ms, meta.source.written_ms)
-    return not all(0 <= each <= OBSERVED_MS_MAX for each in times)
+    low, _, high = sorted((meta.attribute.created_ms, meta.attribute.updated_ms, meta.source.written_ms))
+    return low < 0 or high > OBSERVED_MS_MAX
 
 
 # What an attribute is refused for by itself, in this order (AT-02, AT-03, AT-05 to AT-08).
@@ -212,9 +205,9 @@ RULES: list[tuple[Refusal, Callable[[Looked], bool]]] = [
         lambda it: it.meta.attribute.schema is not None and _is_no_name(it.meta.attribute.schema),
     ),
     (Refusal.KIND_DIFFERS, _kind_differs),
-    (Refusal.VALUE_NOT_CANONICAL, lambda it: not it.fields),
+    (Refusal.VALUE_NOT_CANONICAL, lambda it: it.value_bytes is None),
     (Refusal.SIZE_OUT_OF_RANGE, lambda it: it.meta.governance.value_bytes_max < 1),
-    (Refusal.VALUE_TOO_LARGE, lambda it: it.value_bytes > it.meta.governance.value_bytes_max),
+    (Refusal.VALUE_TOO_LARGE, lambda it: (it.value_bytes or 0) > it.meta.governance.value_bytes_max),
     (Refusal.WRITER_MALFORMED, lambda it: _is_no_name(it.meta.source.writer)),
     (Refusal.REASON_MALFORMED, lambda it: _is_no_reason(it.content.reason)),
     (Refusal.TOO_MANY_LINKS, lambda it: len(it.content.links) > ATTRIBUTE_LINKS_MAX),

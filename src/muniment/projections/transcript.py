@@ -190,8 +190,8 @@ class Transcript:
             if known.count == head.changes:
                 return known
             known = NONE_YET
-        rows = reader.changes(head.stream, known.seq) if known.count < head.changes else []
-        known = Folding(self._ledger, known).grown([row for row in rows if row.seq <= head.seq], head.seq)
+        rows = reader.changes(head.stream, known.seq) if known.count < head.changes else ()
+        known = Folding(self._ledger, known).grown((row for row in rows if row.seq <= head.seq), head.seq)
         if known.count != head.changes:
             at = f"stream {head.stream}"
             raise Corrupt(at=at, problem="changes_missing", limit=head.changes, found=known.count)
