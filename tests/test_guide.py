@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from muniment.governance.annotation import Refusal
 from muniment.governance.custody import Rule
 from muniment.governance.lifecycle import NEXT
 from muniment.governance.limits import Limits
@@ -149,6 +150,7 @@ def test_everything_that_a_table_lists_is_described() -> None:
     assert set(guide.CAUSES) == set(SHARES)
     assert set(guide.RULES) == set(Rule)
     assert set(guide.SCOPES) | {"channel"} == set(Scope.__struct_fields__)
+    assert set(guide.REFUSALS) == set(Refusal)
 
 
 def test_the_table_of_transitions_is_the_table_of_the_product() -> None:

@@ -9,10 +9,21 @@ from importlib import import_module
 TYPE_CHECKING = False  # spelt like typing's, which would cost more than all the rest of this module
 if TYPE_CHECKING:
     from muniment.errors import Kind, MunimentError
+    from muniment.events.attributes import (
+        Attribute,
+        AttributeGovernance,
+        AttributeLink,
+        AttributePolicy,
+        AttributeScope,
+        AttributeSource,
+        AttributeTarget,
+        SourceKind,
+        ValueKind,
+    )
     from muniment.events.changes import Action, Transition
     from muniment.events.identity import ConversationKey
     from muniment.events.message import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolCallResponsePart
-    from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn
+    from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn, Visibility
     from muniment.evidence.pin import FilePin
     from muniment.governance.access import Access, Effect
     from muniment.governance.limits import Limits
@@ -34,6 +45,13 @@ _HOMES = {
     "Action": "muniment.events.changes",
     "Anchor": "muniment.runtime.timeline",
     "At": "muniment.runtime.timeline",
+    "Attribute": "muniment.events.attributes",
+    "AttributeGovernance": "muniment.events.attributes",
+    "AttributeLink": "muniment.events.attributes",
+    "AttributePolicy": "muniment.events.attributes",
+    "AttributeScope": "muniment.events.attributes",
+    "AttributeSource": "muniment.events.attributes",
+    "AttributeTarget": "muniment.events.attributes",
     "Attribution": "muniment.events.turn",
     "ConversationKey": "muniment.events.identity",
     "Effect": "muniment.governance.access",
@@ -55,13 +73,16 @@ _HOMES = {
     "Runtime": "muniment.runtime.runtime",
     "Scope": "muniment.runtime.lifecycle.scope",
     "Source": "muniment.events.turn",
+    "SourceKind": "muniment.events.attributes",
     "TextPart": "muniment.events.message",
     "ToolCallPart": "muniment.events.message",
     "ToolCallResponsePart": "muniment.events.message",
     "ToolObservation": "muniment.events.turn",
     "Transition": "muniment.events.changes",
     "Turn": "muniment.events.turn",
+    "ValueKind": "muniment.events.attributes",
     "View": "muniment.governance.views",
+    "Visibility": "muniment.events.turn",
     "__version__": "muniment.version",
     "open": "muniment.runtime.open",
 }
@@ -71,6 +92,13 @@ __all__ = [
     "Action",
     "Anchor",
     "At",
+    "Attribute",
+    "AttributeGovernance",
+    "AttributeLink",
+    "AttributePolicy",
+    "AttributeScope",
+    "AttributeSource",
+    "AttributeTarget",
     "Attribution",
     "ConversationKey",
     "Effect",
@@ -92,13 +120,16 @@ __all__ = [
     "Runtime",
     "Scope",
     "Source",
+    "SourceKind",
     "TextPart",
     "ToolCallPart",
     "ToolCallResponsePart",
     "ToolObservation",
     "Transition",
     "Turn",
+    "ValueKind",
     "View",
+    "Visibility",
     "__version__",
     "open",
 ]

@@ -211,6 +211,60 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "views": '["raw_owner"]',
         },
     ),
+    "attr_recorded": (
+        "attr.recorded",
+        {
+            "attribute": {
+                "id": "größe/1",
+                "key": "host.billing.token-count_2",
+                "kind": "object",
+                "created_ms": 1_700_000_000_000,
+                "updated_ms": 1_700_000_000_001,
+                "message": 4,
+                "schema": "usage/1",
+            },
+            "source": {
+                "writer": "gateway",
+                "kind": "gateway_counted",
+                "written_ms": 1_700_000_000_002,
+                "request": "write-7",
+            },
+            "visibility": "operator_audit",
+            "governance": {
+                "value_bytes_max": 300,
+                "policy": "operator_audit_only_after_mask",
+                "export_allowed": True,
+            },
+        },
+        {
+            "attribute": '{"created_ms":1700000000000,"id":"größe/1","key":"host.billing.token-count_2",'
+            '"kind":"object","message":4,"schema":"usage/1","updated_ms":1700000000001}',
+            "governance": '{"export_allowed":true,"policy":"operator_audit_only_after_mask","value_bytes_max":300}',
+            "source": '{"kind":"gateway_counted","request":"write-7","writer":"gateway","written_ms":1700000000002}',
+            "visibility": '"operator_audit"',
+        },
+    ),
+    "attr_recorded_usual": (
+        "attr.recorded",
+        {
+            "attribute": {
+                "id": "a",
+                "key": "host.a.b",
+                "kind": "number",
+                "created_ms": 0,
+                "updated_ms": 0,
+            },
+            "source": {"writer": "w", "kind": "unavailable", "written_ms": 0},
+            "visibility": "internal",
+            "governance": {},
+        },
+        {
+            "attribute": '{"created_ms":0,"id":"a","key":"host.a.b","kind":"number","updated_ms":0}',
+            "governance": "{}",
+            "source": '{"kind":"unavailable","writer":"w","written_ms":0}',
+            "visibility": '"internal"',
+        },
+    ),
     "key_rotated": ("key.rotated", {"version": 300}, {"version": "300"}),
     "export_issued": (
         "export.issued",
@@ -223,9 +277,33 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
         {"export": '{"view":"raw_owner"}'},
     ),
 }
-CONTENTS: dict[str, tuple[Vector, dict[str, str]]] = {
-    "turn_content": (TURN_CONTENT, TURN_CONTENT_FIELDS),
-    "turn_content_usual": (USUAL_CONTENT, {"message/0/content/0": '{"content":"Hello.","type":"text"}'}),
+CONTENTS: dict[str, tuple[str, Vector, dict[str, str]]] = {
+    "turn_content": ("turn.committed", TURN_CONTENT, TURN_CONTENT_FIELDS),
+    "turn_content_usual": (
+        "turn.committed",
+        USUAL_CONTENT,
+        {"message/0/content/0": '{"content":"Hello.","type":"text"}'},
+    ),
+    "attr_content": (
+        "attr.recorded",
+        {
+            "value": ARGUMENTS,
+            "reason": "Größe of the bill",
+            "links": [
+                {"relation": "counts", "kind": "invoice", "id": "größe/17"},
+                {"relation": "of", "kind": "memory", "id": "m-1"},
+            ],
+        },
+        {
+            "link/0": '{"id":"größe/17","kind":"invoice","relation":"counts"}',
+            "link/1": '{"id":"m-1","kind":"memory","relation":"of"}',
+            "reason": '"Größe of the bill"',
+            "value": '{"deep":[null,true,{"a/b":"\\"\\\\\\u000f\\n\u20ac\u007f"}],"größe":1.5,'
+            '"numbers":[0,0.000001,1e-7,333333333.3333333,9007199254740993,-9223372036854775808,18446744073709551615],'
+            '"whole":3,"\U0001f600":1e+21,"\ufb33":1}',
+        },
+    ),
+    "attr_content_usual": ("attr.recorded", {"value": False, "reason": "r"}, {"reason": '"r"', "value": "false"}),
 }
 
 
@@ -266,10 +344,10 @@ def good_vectors() -> dict[str, Vector]:
     for name, (kind, body, texts) in BODIES.items():
         found[f"cell_{name}_v1"] = cell_vector(msgpack([1, META_SEED, body]), kind, "meta", body)
         found[f"fields_{name}_v1"] = fields_vector(kind, "meta", body, texts)
-    for name, (body, texts) in CONTENTS.items():
+    for name, (kind, body, texts) in CONTENTS.items():
         cell = msgpack([1, CONTENT_SEED, body])
-        found[f"cell_{name}_v1"] = cell_vector(cell, "turn.committed", "content", body)
-        found[f"fields_{name}_v1"] = fields_vector("turn.committed", "content", body, texts)
+        found[f"cell_{name}_v1"] = cell_vector(cell, kind, "content", body)
+        found[f"fields_{name}_v1"] = fields_vector(kind, "content", body, texts)
     cell = msgpack([1, LEFT_SALTS, LEFT_CONTENT])
     found["cell_turn_content_left_v1"] = cell_vector(cell, "turn.committed", "content", LEFT_CONTENT) | {
         "seed": {label: salt.hex() for label, salt in LEFT_SALTS.items()}

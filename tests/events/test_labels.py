@@ -11,6 +11,16 @@ import pytest
 from hypothesis import given
 
 from muniment.errors import NotCanonical
+from muniment.events.attributes import (
+    AttributeContent,
+    AttributeGovernance,
+    AttributeHead,
+    AttributeLink,
+    AttributeOrigin,
+    AttributeRecorded,
+    SourceKind,
+    ValueKind,
+)
 from muniment.events.changes import (
     LifecycleRequest,
     PolicySet,
@@ -19,7 +29,7 @@ from muniment.events.changes import (
     TurnLifecycle,
     TurnRedacted,
 )
-from muniment.events.labels import content_fields, encode_part, meta_fields, part_label
+from muniment.events.labels import content_fields, encode_part, link_label, meta_fields, part_label
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart
 from muniment.events.records import (
     META_BODIES,
@@ -34,6 +44,7 @@ from muniment.events.records import (
     TurnContent,
     TurnMeta,
 )
+from muniment.events.turn import Visibility
 from muniment.governance.admission import Kept, admit
 from muniment.governance.limits import Limits
 from muniment.kernel.canonical import DEPTH_MAX, encode, encode_plain
@@ -51,6 +62,14 @@ SMALL_BODIES: list[MetaBody] = [
         target=RedactionTarget(message=1, part=0, start=2, end=4),
         views=["export"],
         request=LifecycleRequest(reason="asked", requester="ada", requested_ms=7),
+    ),
+    AttributeRecorded(
+        attribute=AttributeHead(
+            id="größe", key="host.a.b", kind=ValueKind.OBJECT, created_ms=7, updated_ms=8, message=1, schema="s"
+        ),
+        source=AttributeOrigin(writer="gateway", kind=SourceKind.HOST_REPORTED, written_ms=9, request="r"),
+        visibility=Visibility.EXPORT,
+        governance=AttributeGovernance(export_allowed=True),
     ),
     KeyRotated(version=2),
     ExportIssued(export=ExportGrant(view="export", recipient="court")),
@@ -125,6 +144,18 @@ def test_every_field_is_the_canonical_form_of_its_value(bodies: tuple[TurnMeta, 
 def test_a_part_is_encoded_as_any_json_value_would_be(part: Part) -> None:
     """Fast road and wide road give the bytes of the general encoder: floats, foreign keys and all."""
     assert encode_part(part) == encode(msgspec.to_builtins(part))
+
+
+@given(json_values)
+def test_the_value_of_an_attribute_is_one_field_and_its_links_are_one_each(value: Any) -> None:
+    """Value, reason and links are each committed alone, as the canonical JSON of what they are."""
+    links = [AttributeLink(relation="of", kind="memory", id=str(place)) for place in range(2)]
+    fields = dict(content_fields(AttributeContent(value=value, reason="größe", links=links)))
+    assert list(fields) == ["value", "reason", "link/0", "link/1"]
+    assert fields["value"] == encode(value)
+    assert fields["reason"] == '"größe"'.encode()
+    assert [json.loads(fields[link_label(place)]) for place in range(2)] == msgspec.to_builtins(links)
+    assert all(LABEL.fullmatch(label) for label in fields)
 
 
 @given(json_values)

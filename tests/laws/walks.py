@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muniment.errors import TurnConflict
+from muniment.events.attributes import AttributePolicy, AttributeScope, AttributeTarget
 from muniment.events.changes import Transition
-from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
+from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId, message_id
 from muniment.governance.views import View
 from muniment.runtime.operation import Upload
+from tests.attributes import RULED, SEES, ruled
 from tests.laws.marked import PLACES, SPEAKERS, Mark, Marked, seen
 from tests.turns import asked
 from tests.worlds import OPERATOR, World
@@ -44,12 +46,18 @@ class Kept:
 
     marked: Marked
     state: str = "active"
+    noted: dict[str, tuple[Mark, set[View], bool]] = field(default_factory=dict)
 
     def shown(self, view: View) -> set[Mark]:
         """Return the marks that a view shows of it."""
+        noted = {mark for mark, views, survives in self.noted.values() if view in views and self.keeps(survives)}
         if self.state not in {"active", "archived"}:
-            return set()
-        return {Mark(self.marked.number, place) for place, (_, views) in PLACES.items() if view in views}
+            return noted
+        return noted | {Mark(self.marked.number, place) for place, (_, views) in PLACES.items() if view in views}
+
+    def keeps(self, survives: bool) -> bool:
+        """Tell whether the value of an attribute is still shown, by whether its policy lets it survive a mask."""
+        return self.state in {"active", "archived"} or (survives and self.state != "erased")
 
 
 @dataclass
@@ -135,6 +143,27 @@ def request(walk: Walk, one: int, other: int) -> ConversationKey:
     return key
 
 
+def annotate(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Annotate a turn or its first message, now and then under an id that it has; an erased turn takes nothing."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    kept = walk.turns[one % len(walk.turns)]
+    walk.said += 1
+    visibility, policy = RULED[other % len(RULED)]
+    target = AttributeTarget(turn=kept.marked.turn)
+    if other % 2:
+        message = message_id(kept.marked.turn, 0)
+        target = AttributeTarget(turn=kept.marked.turn, scope=AttributeScope.MESSAGE, message=message)
+    mark, name = Mark(walk.said, "noted"), f"{kept.marked.turn} {other % 4}"
+    given = replace(ruled(name, visibility, policy), target=target, value=f"some {mark} words")
+    report = walk.world.runtime.transcripts.annotate(kept.marked.key, [given])
+    assert report.accepted == (kept.state != "erased")
+    if report.accepted:
+        assert (report.attributes[0].replaces is not None) is (name in kept.noted)
+        kept.noted[name] = (mark, SEES[visibility], policy is AttributePolicy.METADATA_SURVIVES_MASK)
+    return kept.marked.key
+
+
 def export(walk: Walk, one: int, other: int) -> ConversationKey:
     """Export a conversation and verify the export."""
     if not walk.turns:
@@ -160,6 +189,7 @@ COMMANDS: dict[str, Command] = {
     "request another": request,
     "repeat": repeat,
     "contradict": contradict,
+    "annotate": annotate,
     "export": export,
     "rotate": rotate,
 }

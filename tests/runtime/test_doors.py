@@ -59,6 +59,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "transcripts.timeline": lambda: runtime.transcripts.timeline(key),
         "transcripts.activity": lambda: runtime.transcripts.activity([Range(from_ms=0, until_ms=1)]),
         "transcripts.conversations": runtime.transcripts.conversations,
+        "transcripts.annotate": lambda: runtime.transcripts.annotate(key, []),
         "lifecycle.request": lambda: runtime.lifecycle.request(key, Transition.MASK, "why", "who"),
         "lifecycle.review": lambda: runtime.lifecycle.review(Action.HOLD, scope),
         "lifecycle.hold": lambda: runtime.lifecycle.hold(scope, "why", "who"),

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
 from muniment.events.message import Authority, Part, Role
 from muniment.events.turn import Attribution, Delivery, Relation, Source, Visibility
@@ -27,6 +28,7 @@ class EventKind(StrEnum):
     TURN_COMMITTED = "turn.committed"
     TURN_REDACTED = "turn.redacted"
     TURN_LIFECYCLE = "turn.lifecycle"
+    ATTR_RECORDED = "attr.recorded"
     KEY_ROTATED = "key.rotated"
     EXPORT_ISSUED = "export.issued"
     POLICY_SET = "policy.set"
@@ -155,12 +157,13 @@ MetaBody = (
     | TurnMeta
     | TurnRedacted
     | TurnLifecycle
+    | AttributeRecorded
     | KeyRotated
     | ExportIssued
     | PolicySet
     | SpaceErasure
 )
-ContentBody = TurnContent
+ContentBody = TurnContent | AttributeContent
 
 META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.SPACE_OPENED: SpaceOpened,
@@ -169,6 +172,7 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.TURN_COMMITTED: TurnMeta,
     EventKind.TURN_REDACTED: TurnRedacted,
     EventKind.TURN_LIFECYCLE: TurnLifecycle,
+    EventKind.ATTR_RECORDED: AttributeRecorded,
     EventKind.KEY_ROTATED: KeyRotated,
     EventKind.EXPORT_ISSUED: ExportIssued,
     EventKind.POLICY_SET: PolicySet,
@@ -176,7 +180,10 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
 }
 
 # kind -> the body of its content cell, for the kinds that have one
-CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {EventKind.TURN_COMMITTED: TurnContent}
+CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {
+    EventKind.TURN_COMMITTED: TurnContent,
+    EventKind.ATTR_RECORDED: AttributeContent,
+}
 
 # kinds whose events target a turn, or all of them: what they say is folded into what a stream is (decision 0008)
-CHANGES = frozenset({EventKind.TURN_REDACTED, EventKind.TURN_LIFECYCLE, EventKind.POLICY_SET})
+CHANGES = frozenset({EventKind.TURN_REDACTED, EventKind.TURN_LIFECYCLE, EventKind.ATTR_RECORDED, EventKind.POLICY_SET})

@@ -44,6 +44,7 @@ FAMILIES: dict[str, Family] = {
     "transcripts.timeline": Family.REPLAY,
     "transcripts.activity": Family.LISTING,
     "transcripts.conversations": Family.LISTING,
+    "transcripts.annotate": Family.COMMIT,
     "lifecycle.request": Family.LIFECYCLE,
     "lifecycle.erase": Family.LIFECYCLE,
     "lifecycle.review": Family.LIFECYCLE,

@@ -15,3 +15,9 @@ class Redaction(Struct, frozen=True, kw_only=True):
     target: RedactionTarget
     views: frozenset[View]
     reason: RedactionReason
+
+    def covers(self, message: int | None) -> bool:
+        """Tell whether all of a turn (None) or all of a message of it is redacted."""
+        target = self.target
+        whole = target.part is None and target.field is None
+        return whole and target.message in (None, message)

@@ -9,12 +9,14 @@ proof (decision 0080).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import accumulate
 from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
 
+from muniment.events.attributes import AttributeRecorded
 from muniment.events.identity import TurnId, message_id
 from muniment.events.labels import part_label
 from muniment.events.message import DEFAULT_AUTHORITY, Authority, Part, Role, ToolCallPart, is_blank
@@ -28,6 +30,9 @@ from muniment.events.turn import (
     ToolObservation,
     attributed,
 )
+from muniment.governance import attributes
+from muniment.governance.annotation import is_erased
+from muniment.governance.attributes import AttributeRecord, Shown, SliceAttribute, Standing
 from muniment.governance.lifecycle import Phase
 from muniment.governance.redaction import Redaction
 from muniment.governance.views import (
@@ -46,7 +51,8 @@ from muniment.governance.views import (
 class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
     """A turn as the log has it: the fold of its commit and of what came later. `content` is None when not read.
 
-    `erased` are the places of messages that were erased alone; `redactions` come in log order.
+    `erased` are the places of messages that were erased alone; `redactions` come in log order, `attributes` in that of
+    AT-20 where they were read.
     """
 
     position: int
@@ -57,6 +63,7 @@ class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
     content: TurnContent | None
     erased: frozenset[int] = frozenset()
     redactions: tuple[Redaction, ...] = ()
+    attributes: tuple[AttributeRecord, ...] = ()
 
 
 class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -84,13 +91,17 @@ class SliceTurn(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     actor: Attribution
     messages: list[SliceMessage]
     host_refs: list[HostReference] = []
+    attributes: list[SliceAttribute] = []
     source: Source | UnsetType = UNSET
     tools: list[ToolObservation] | UnsetType = UNSET
     external: bool | UnsetType = UNSET
 
 
 class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One thing withheld: where, why, and from which view (BEHAVIOUR RP-06). Places count from 0 within the turn."""
+    """One thing withheld: where, why, and from which view (BEHAVIOUR RP-06). Places count from 0 within the turn.
+
+    An attribute is named by its id and its key alone: an item with a message is about the words of that message.
+    """
 
     turn: str
     reason: Reason
@@ -99,6 +110,8 @@ class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     part: int | None = None
     host_ref: int | None = None
     authority: Authority | None = None
+    attribute: str | None = None
+    attribute_key: str | None = None
 
 
 class SliceAudit(Struct, frozen=True, kw_only=True):
@@ -179,8 +192,13 @@ def _answer(meta: TurnMeta, words: list[list[Part]], erased: frozenset[int]) -> 
     return None
 
 
-def cut(record: TurnRecord, view: View, host_refs_max: int | None = None) -> tuple[SliceTurn, list[RedactionItem]]:
-    """Return the turn as the view shows it, and an item for everything withheld; at most so many host references."""
+def cut(
+    record: TurnRecord, view: View, host_refs_max: int | None = None, attributes_max: int | None = None
+) -> tuple[SliceTurn, list[RedactionItem]]:
+    """Return the turn as the view shows it, and an item for everything withheld.
+
+    Shows at most so many host references, and so many attributes of the turn and of each of its messages.
+    """
     meta, content = record.meta, record.content
     judged = judge(view, record)
     items: list[RedactionItem] = []
@@ -194,6 +212,7 @@ def cut(record: TurnRecord, view: View, host_refs_max: int | None = None) -> tup
         actor=attributed(meta.actor),
         messages=[_message(record, place, view, judged, items) for place in range(len(meta.messages))],
         host_refs=_references(record, view, within(judged, host_refs_max), items) if meta.host_refs else [],
+        attributes=_attributes(record, view, attributes_max, items) if record.attributes else [],
         source=meta.source if judged.origin else UNSET,
         tools=_tools(meta, content, judged) if judged.origin else UNSET,
         external=meta.external if judged.origin else UNSET,
@@ -260,6 +279,41 @@ def _references(record: TurnRecord, view: View, judged: Judgement, items: list[R
     return shown
 
 
+def _attributes(
+    record: TurnRecord, view: View, attributes_max: int | None, items: list[RedactionItem]
+) -> list[SliceAttribute]:
+    turn = TurnId(record.meta.delivery.turn)
+    found: list[SliceAttribute] = []
+    shown: Counter[int | None] = Counter()  # of the turn, and of each message (BG-01)
+    for each in record.attributes:
+        message = each.meta.attribute.message
+        as_what, reason = attributes.judge(view, standing(record, view, message), each)
+        if as_what is not Shown.NOTHING and attributes_max is not None and shown[message] >= attributes_max:
+            as_what, reason = Shown.NOTHING, Reason.ATTR_VALUE_BUDGET
+        if reason is not None:
+            items.append(attribute_item(turn, each.meta, reason, view))
+        if as_what is not Shown.NOTHING:
+            shown[message] += 1
+            found.append(attributes.shown(view, turn, each, as_what))
+    return found
+
+
+def attribute_item(turn: TurnId, meta: AttributeRecorded, reason: Reason, view: View) -> RedactionItem:
+    """Return the item for an attribute of which a view does not show the value; its id says where it stands."""
+    head = meta.attribute
+    return RedactionItem(turn=turn, reason=reason, view=view, attribute=head.id, attribute_key=head.key)
+
+
+def standing(record: TurnRecord, view: View, message: int | None) -> Standing:
+    """Return where an attribute of a turn, or of a message of it, stands for a view."""
+    phase = Phase.RAW_DELETED if is_erased(record.phase, message, record.erased) else record.phase
+    barred = any(view in each.views and each.covers(message) for each in record.redactions)
+    if message is not None and message < len(record.meta.messages):
+        authority = authority_of(record.meta.messages[message])
+        barred = barred or withheld_by_authority(view, authority) is Reason.PRIVATE_AUTHORITY
+    return Standing(phase, barred)
+
+
 def with_label(reference: ReferenceRecord, label: str | None) -> HostReference:
     """Return a recorded reference as hosts know it."""
     return HostReference(
@@ -281,14 +335,17 @@ def _tools(meta: TurnMeta, content: TurnContent | None, judged: Judgement) -> li
 
 
 def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem]) -> SliceAudit:
-    """Count what a page read, returned and withheld."""
+    """Count what a page read, returned and withheld; attributes are left out for the profile's sake alone (BG-04)."""
+    reasons = {item.reason for item in items}
+    if Reason.ATTR_VALUE_BUDGET in reasons:
+        reasons.add(Reason.PROFILE_BUDGET)
     return SliceAudit(
         view=view,
         turns_read=len(turns),
         turns_returned=len(turns),
         messages_redacted=sum(message.redacted for turn in turns for message in turn.messages),
         host_refs_redacted=hidden_references(items),
-        reasons=sorted({item.reason for item in items}),
+        reasons=sorted(reasons),
     )
 
 

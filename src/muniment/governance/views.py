@@ -41,6 +41,9 @@ class Reason(StrEnum):
     VIEW_POLICY = "view_policy"
     HOST_REF_VISIBILITY = "host_ref_visibility"
     HOST_REF_LABEL = "host_ref_label"
+    ATTR_VISIBILITY = "attr_visibility"
+    ATTR_LIFECYCLE_POLICY = "attr_lifecycle_policy"
+    ATTR_VALUE_BUDGET = "attr_value_budget"
     PROFILE_BUDGET = "profile_budget"
 
 

@@ -142,11 +142,11 @@ class MemoryReader:
         """Return the turns of a stream in a range of turn_seq."""
         return self._sealed_rows(self._state.turns.get(stream, [])[max(first - 1, 0) : max(last, 0)])
 
-    def changes(self, stream: int, after_seq: int) -> list[SealedRow]:
-        """Return the events of a stream that target a turn or all of them."""
+    def changes(self, stream: int, after_seq: int) -> Iterator[SealedRow]:
+        """Yield the events of a stream that target a turn or all of them."""
         state = self._state
         start = bisect_right(state.changes.get(stream, []), after_seq, key=lambda position: state.rows[position].seq)
-        return self._sealed_rows(state.changes.get(stream, [])[start:])
+        return iter(self._sealed_rows(state.changes.get(stream, [])[start:]))
 
     def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
         """Return events of a kind that is not a turn."""

@@ -145,7 +145,7 @@ def check_streams(reader: Reader, model: Model, first: int, last: int) -> None:
         assert reader.turns(stream, first, last) == turns
         changes = [row for row in rows if row.target_seq is not None]
         for after in (first, *(row.seq for row in changes[:2])):
-            assert reader.changes(stream, after) == [row for row in changes if row.seq > after]
+            assert list(reader.changes(stream, after)) == [row for row in changes if row.seq > after]
     heads = model.heads.values()
     totals = StreamTotals(
         streams=len(heads), events=sum(head.seq for head in heads), changes=sum(head.changes for head in heads)

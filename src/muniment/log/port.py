@@ -154,8 +154,11 @@ class Reader(Hashes, Protocol):
         """Return the turns of a stream in a range of turn_seq: a page."""
         ...
 
-    def changes(self, stream: int, after_seq: int) -> list[SealedRow]:
-        """Return the events of a stream that target a turn or all of them, behind a seq (0: from the first)."""
+    def changes(self, stream: int, after_seq: int) -> Iterator[SealedRow]:
+        """Yield the events of a stream that target a turn or all of them, behind a seq (0: from the first).
+
+        Reads in bounded batches: some have content of their own.
+        """
         ...
 
     def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:

@@ -2,17 +2,20 @@
 
 A change is an event of the stream with a target. Few streams have many, so all of a stream are read once and then kept
 and grown; the head of the stream tells how many there must be (decision 0008). Kept are the steps and redactions that
-decide what a page shows. Of every other kind only the places are kept, for those who read them.
+decide what a page shows, and where the newest event of each attribute stands. Of every kind that is not folded the
+places are kept, for those who read them.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from muniment.events.attributes import AttributeRecorded
 from muniment.events.changes import Custody, RedactionReason, Span, Transition, TurnLifecycle, TurnRedacted, span_of
 from muniment.events.records import CONTENT_BODIES, EventKind
 from muniment.governance.lifecycle import Hold, Phase, Run, Step, runs
@@ -20,6 +23,7 @@ from muniment.governance.redaction import Redaction
 from muniment.governance.views import View
 from muniment.log.ledger import Ledger
 from muniment.log.port import SealedRow
+from muniment.projections.attributes import Attributes, Gathering, Recorded
 
 NOTHING: frozenset[int] = frozenset()
 
@@ -35,23 +39,18 @@ class Noted(NamedTuple):
 class Changes(Struct, frozen=True, kw_only=True):
     """All changes of a stream up to an event of it: `count` of them, up to `seq`. Whatever is by turn has its sequence.
 
-    `aside` of them change nothing of what is shown: holds and releases. `steps` are transitions in log order, `holds`
-    those in force by position, `erased` the messages that were erased alone, `redactions` and `noted` in log order.
+    `steps` are transitions in log order, `holds` those in force by position, `erased` the messages that were erased
+    alone, `redactions` and `noted` in log order.
     """
 
     seq: int = 0
     count: int = 0
-    aside: int = 0
     steps: tuple[Step, ...] = ()
     holds: Mapping[int, Hold] = {}
     erased: Mapping[int, frozenset[int]] = {}
     redactions: Mapping[int, tuple[Redaction, ...]] = {}
     noted: Mapping[EventKind, tuple[Noted, ...]] = {}
-
-    @property
-    def shaping(self) -> int:
-        """How many of them can change what is shown of a turn."""
-        return self.count - self.aside
+    attributes: Attributes = Attributes()
 
     def holds_on(self, turn: int) -> list[Hold]:
         """Return the holds in force on a turn, in log order."""
@@ -95,12 +94,13 @@ class Folding:
     def __init__(self, ledger: Ledger, known: Changes) -> None:
         self._ledger = ledger
         self._count = known.count
-        self._aside = known.aside
         self._steps = list(known.steps)
         self._holds = dict(known.holds)
         self._erased = dict(known.erased)
         self._redactions = dict(known.redactions)
-        self._noted = dict(known.noted)
+        self._known = known.noted
+        self._noted: defaultdict[EventKind, list[Noted]] = defaultdict(list)
+        self._attributes = Gathering(known.attributes)
 
     def grown(self, rows: Iterable[SealedRow], seq: int) -> Changes:
         """Return the changes with those rows taken, which end at a seq."""
@@ -109,12 +109,12 @@ class Folding:
         return Changes(
             seq=seq,
             count=self._count,
-            aside=self._aside,
             steps=tuple(self._steps),
             holds=self._holds,
             erased=self._erased,
             redactions=self._redactions,
-            noted=self._noted,
+            noted={**self._known, **{kind: (*self._known.get(kind, ()), *new) for kind, new in self._noted.items()}},
+            attributes=self._attributes.grown(),
         )
 
     def _take(self, row: SealedRow) -> None:
@@ -123,12 +123,22 @@ class Folding:
             self._lifecycle(row)
         elif row.kind == EventKind.TURN_REDACTED:
             self._redacted(row)
+        elif row.kind == EventKind.ATTR_RECORDED:
+            self._attribute(row)
         else:
             self._ledger.keys_of(row)
-            header, _ = self._ledger.header(row)
-            kind = EventKind(row.kind)
-            noted = Noted(row.position, span_of(header.refs), header.refs.get("message"))
-            self._noted[kind] = (*self._noted.get(kind, ()), noted)
+            self._note(row)
+
+    def _note(self, row: SealedRow) -> Noted:
+        header, _ = self._ledger.header(row)
+        noted = Noted(row.position, span_of(header.refs), header.refs.get("message"))
+        self._noted[EventKind(row.kind)].append(noted)
+        return noted
+
+    def _attribute(self, row: SealedRow) -> None:
+        meta, noted = self._ledger.open(row).meta, self._note(row)
+        assert isinstance(meta, AttributeRecorded), "rows of this kind have this body"
+        self._attributes.add(noted.span.first, meta.attribute.id, Recorded(row.position, noted.message))
 
     def _lifecycle(self, row: SealedRow) -> None:
         self._ledger.keys_of(row)
@@ -136,10 +146,8 @@ class Folding:
         assert header.reason is not None, "a change names what it does"
         span, message = span_of(header.refs), header.refs.get("message")
         if header.reason == Custody.HOLD:
-            self._aside += 1
             self._holds[row.position] = Hold(position=row.position, span=span, subject=self._subject(row))
         elif header.reason == Custody.RELEASE:
-            self._aside += 1
             self._holds.pop(header.refs["hold"], None)
         elif message is not None:
             self._erased[span.first] = self._erased.get(span.first, NOTHING) | {message}

@@ -9,6 +9,7 @@ from functools import partial
 from msgspec import Struct
 
 from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, LimitExceeded
+from muniment.events.attributes import AttributeRecorded
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind, ExportGrant, ExportIssued
 from muniment.evidence import verifier
@@ -18,7 +19,8 @@ from muniment.evidence.receipt import receipt
 from muniment.evidence.tree import inclusion_proof, multiproof
 from muniment.evidence.verifier import Refused, VerifierKey
 from muniment.governance.access import Effect
-from muniment.governance.slices import disclosed_labels, needs_content
+from muniment.governance.attributes import disclosed_attribute_labels
+from muniment.governance.slices import disclosed_labels, needs_content, standing
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts
 from muniment.log.attest import Signed, audit
@@ -343,6 +345,8 @@ def _placed_lines(
         if row.turn_seq is not None:
             read = space.transcript.read(row, row.turn_seq, changes, partial(needs_content, view))
             disclosed = _of_turn(space, read, header, view)
+        elif row.kind == EventKind.ATTR_RECORDED:
+            disclosed = _of_attribute(space, reader, row, header, view)
         else:
             disclosed = _of_other(space, space.ledger.open(row), header, view)
         yield row, event_line(exact, disclosed)
@@ -358,6 +362,21 @@ def _of_turn(space: Space, read: ReadTurn, header: Header, view: View) -> dict[s
     return _disclosures(
         header, (field for field in space.ledger.disclosable(read.opened, content) if field[1] in shown)
     )
+
+
+def _of_attribute(space: Space, reader: Reader, row: SealedRow, header: Header, view: View) -> dict[str, str]:
+    """Return what a view is shown of an attribute as it is now; of one that was replaced since, nothing."""
+    transcript, opened, turn = space.transcript, space.ledger.open(row), header.refs["turn"]
+    assert isinstance(opened.meta, AttributeRecorded), "rows of this kind have this body"
+    head = transcript.head(reader, row.stream)
+    if not transcript.changes(reader, head).attributes.is_newest(turn, opened.meta.attribute.id, row.position):
+        return {}
+    (read,) = transcript.page(reader, head, turn, turn, lambda _phase, _meta: False)
+    record = transcript.attribute_of(opened, read.record, view)
+    place = standing(read.record, view, opened.meta.attribute.message)
+    shown = disclosed_attribute_labels(view, place, record)
+    content = None if record.content is None else space.ledger.content(opened)
+    return _disclosures(header, (each for each in space.ledger.disclosable(opened, content) if each[1] in shown))
 
 
 def _of_other(space: Space, opened: Opened, header: Header, view: View) -> dict[str, str]:

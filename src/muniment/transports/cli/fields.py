@@ -56,6 +56,7 @@ WORDS: dict[tuple[str, bool], str] = {
     ("requester", True): "Who asks; goes on record.",
     ("recipient", False): "Who receives it; goes on record.",
     ("purpose", False): "What it is for; goes on record.",
+    ("idempotency_key", False): "What you call this write; kept with what it records.",
     ("limit", False): "How many on a page.",
     ("cursor", False): "The next cursor of the page before.",
     ("file", True): "Path of the file.",

@@ -23,6 +23,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from muniment.events.message import BlobPart, FilePart, Part, ReasoningPart, TextPart, ToolCallPart, UriPart
+from muniment.governance.attributes import SliceAttribute
 from muniment.governance.budgets import BudgetApplied
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason
@@ -216,6 +217,14 @@ def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: Page) -> None:
     for item in items:
         if item.host_ref is not None:
             page.line(withheld_reference(item))
+    for attribute in turn.attributes:
+        place = "" if attribute.message is None else f" of {attribute.message}"
+        named = on_one_line(f"{attribute.key}{place}")
+        page.line(Said("noted", Mood.STRONG), Said(named), attribute_words(attribute))
+    shown = {attribute.id for attribute in turn.attributes}
+    for item in items:
+        if item.attribute is not None and item.attribute not in shown:
+            page.line(withheld(f"attribute {on_one_line(item.attribute_key or '')}", item.reason))
 
 
 def message_words(message: SliceMessage, items: list[RedactionItem]) -> list[Said]:
@@ -237,6 +246,13 @@ def withheld_reference(item: RedactionItem) -> Said:
     """Return the marker for a host reference, or its label, that a view does not show."""
     what = "label of reference" if item.reason is Reason.HOST_REF_LABEL else "reference"
     return withheld(f"{what} {item.host_ref}", item.reason)
+
+
+def attribute_words(attribute: SliceAttribute) -> Said:
+    """Return the value of an attribute as words, or the marker for one that was replaced."""
+    if attribute.redacted:
+        return withheld("value", Reason.ATTR_LIFECYCLE_POLICY)
+    return Said(on_one_line(_json(attribute.value)))
 
 
 def part_words(part: Part) -> Said:
