@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from muniment.errors import TurnConflict
 from muniment.events.changes import Transition
-from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
+from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId
 from muniment.governance.views import View
+from muniment.runtime.lifecycle import Scope
 from muniment.runtime.operation import Upload
 from tests.laws.marked import PLACES, SPEAKERS, Mark, Marked, seen
 from tests.turns import asked
@@ -44,12 +45,17 @@ class Kept:
 
     marked: Marked
     state: str = "active"
+    gone: set[int] = field(default_factory=set)  # messages that were erased alone
 
     def shown(self, view: View) -> set[Mark]:
         """Return the marks that a view shows of it."""
         if self.state not in {"active", "archived"}:
             return set()
-        return {Mark(self.marked.number, place) for place, (_, views) in PLACES.items() if view in views}
+        return {
+            Mark(self.marked.number, place)
+            for place, (message, views) in PLACES.items()
+            if view in views and message not in self.gone
+        }
 
 
 @dataclass
@@ -59,6 +65,11 @@ class Walk:
     world: World
     turns: list[Kept] = field(default_factory=list)
     said: int = 0
+    holds: dict[int, Callable[[Kept], bool]] = field(default_factory=dict)
+
+    def held(self, kept: Kept) -> bool:
+        """Tell whether a hold keeps the words of a turn."""
+        return any(holds(kept) for holds in self.holds.values())
 
     def of(self, key: ConversationKey) -> list[Kept]:
         """Return the turns of a conversation in order."""
@@ -108,7 +119,7 @@ def contradict(walk: Walk, one: int, other: int) -> ConversationKey:
     kept = walk.turns[one % len(walk.turns)]
     turn = kept.marked.handed_over()
     another = replace(turn, messages=[asked("something else"), *turn.messages[1:]])
-    if kept.state == "erased":
+    if kept.state == "erased" or kept.gone:
         assert not walk.world.commit(another).committed
     else:
         with pytest.raises(TurnConflict):
@@ -125,13 +136,67 @@ def request(walk: Walk, one: int, other: int) -> ConversationKey:
     key = chosen.marked.key
     kept = walk.of(key) if other % 7 == 0 else [chosen]
     turn = None if other % 7 == 0 else chosen.marked.turn
-    changes = [each for each in kept if each.state in MOVES[transition]]
+    erasing = transition is Transition.DELETE_RAW
+    changes = [each for each in kept if each.state in MOVES[transition] and not (erasing and walk.held(each))]
     for expected in (len(changes), 0):
         report = walk.world.runtime.lifecycle.request(key, transition, "asked for", OPERATOR, turn)
         assert (report.changed, report.affected_turns) == (expected > 0, expected)
         for each in changes:
             each.state = MOVES[transition].get(each.state, each.state)
         changes = []
+    return key
+
+
+def erase_message(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Erase one message of a turn; a repeat changes nothing."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    kept = walk.turns[one % len(walk.turns)]
+    key, place = kept.marked.key, other % 5
+    scope = Scope(conversation=key.conversation, channel=key.channel, message=f"{kept.marked.turn}#{place}")
+    goes = kept.state != "erased" and place not in kept.gone and not walk.held(kept)
+    for expected in (goes, False):
+        assert walk.world.runtime.lifecycle.erase(scope, "asked for", OPERATOR).changed is expected
+        if expected:
+            kept.gone.add(place)
+    return key
+
+
+def erase_subject(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Now and then, erase every turn of a subject."""
+    if one % 4 or not walk.turns:
+        return erase_message(walk, one, other)
+    subject = SPEAKERS[other % len(SPEAKERS)]
+    going = [
+        kept for kept in walk.turns if kept.marked.subject == subject and kept.state != "erased" and not walk.held(kept)
+    ]
+    report = walk.world.runtime.lifecycle.erase(Scope(subject=SubjectId(subject)), "asked for", OPERATOR)
+    assert (report.changed, report.affected_turns) == (bool(going), len(going))
+    for kept in going:
+        kept.state = "erased"
+    return KEYS[one % len(KEYS)]
+
+
+def hold(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Hold a turn, its conversation, or a subject; or release the oldest hold, so that they stay few."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    lifecycle, chosen = walk.world.runtime.lifecycle, walk.turns[one % len(walk.turns)]
+    key, subject = chosen.marked.key, SPEAKERS[other % len(SPEAKERS)]
+    if walk.holds and (other % 2 or len(walk.holds) > 1):
+        oldest = min(walk.holds)
+        assert lifecycle.release(oldest, "over", OPERATOR).changed
+        del walk.holds[oldest]
+        return key
+    whole = Scope(conversation=key.conversation, channel=key.channel)
+    held: tuple[Scope, Callable[[Kept], bool]] = [
+        (replace(whole, turn=chosen.marked.turn), lambda kept: kept is chosen),
+        (whole, lambda kept: kept.marked.key == key),
+        (Scope(subject=SubjectId(subject)), lambda kept: kept.marked.subject == subject),
+    ][one % 3]  # fmt: skip
+    position = lifecycle.hold(held[0], "a dispute", OPERATOR).position
+    assert position is not None
+    walk.holds[position] = held[1]
     return key
 
 
@@ -160,6 +225,9 @@ COMMANDS: dict[str, Command] = {
     "request another": request,
     "repeat": repeat,
     "contradict": contradict,
+    "erase a message": erase_message,
+    "erase a subject": erase_subject,
+    "hold": hold,
     "export": export,
     "rotate": rotate,
 }
