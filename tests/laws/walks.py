@@ -16,8 +16,9 @@ from msgspec.structs import replace
 from muniment.errors import TurnConflict
 from muniment.events.attributes import AttributePolicy, AttributeScope, AttributeTarget
 from muniment.events.changes import Transition
-from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId, message_id
+from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId, message_id
 from muniment.governance.views import View
+from muniment.runtime.lifecycle import Scope
 from muniment.runtime.operation import Upload
 from tests.attributes import RULED, SEES, ruled
 from tests.laws.marked import PLACES, SPEAKERS, Mark, Marked, seen
@@ -46,17 +47,26 @@ class Kept:
 
     marked: Marked
     state: str = "active"
-    noted: dict[str, tuple[Mark, set[View], bool]] = field(default_factory=dict)
+    gone: set[int] = field(default_factory=set)  # messages that were erased alone
+    noted: dict[str, tuple[Mark, set[View], bool, int | None]] = field(default_factory=dict)
 
     def shown(self, view: View) -> set[Mark]:
         """Return the marks that a view shows of it."""
-        noted = {mark for mark, views, survives in self.noted.values() if view in views and self.keeps(survives)}
+        noted = {
+            mark for mark, views, survives, of in self.noted.values() if view in views and self.keeps(survives, of)
+        }
         if self.state not in {"active", "archived"}:
             return noted
-        return noted | {Mark(self.marked.number, place) for place, (_, views) in PLACES.items() if view in views}
+        return noted | {
+            Mark(self.marked.number, place)
+            for place, (message, views) in PLACES.items()
+            if view in views and message not in self.gone
+        }
 
-    def keeps(self, survives: bool) -> bool:
+    def keeps(self, survives: bool, message: int | None) -> bool:
         """Tell whether the value of an attribute is still shown, by whether its policy lets it survive a mask."""
+        if message in self.gone:
+            return False
         return self.state in {"active", "archived"} or (survives and self.state != "erased")
 
 
@@ -67,6 +77,11 @@ class Walk:
     world: World
     turns: list[Kept] = field(default_factory=list)
     said: int = 0
+    holds: dict[int, Callable[[Kept], bool]] = field(default_factory=dict)
+
+    def held(self, kept: Kept) -> bool:
+        """Tell whether a hold keeps the words of a turn."""
+        return any(holds(kept) for holds in self.holds.values())
 
     def of(self, key: ConversationKey) -> list[Kept]:
         """Return the turns of a conversation in order."""
@@ -116,7 +131,7 @@ def contradict(walk: Walk, one: int, other: int) -> ConversationKey:
     kept = walk.turns[one % len(walk.turns)]
     turn = kept.marked.handed_over()
     another = replace(turn, messages=[asked("something else"), *turn.messages[1:]])
-    if kept.state == "erased":
+    if kept.state == "erased" or kept.gone:
         assert not walk.world.commit(another).committed
     else:
         with pytest.raises(TurnConflict):
@@ -133,7 +148,8 @@ def request(walk: Walk, one: int, other: int) -> ConversationKey:
     key = chosen.marked.key
     kept = walk.of(key) if other % 7 == 0 else [chosen]
     turn = None if other % 7 == 0 else chosen.marked.turn
-    changes = [each for each in kept if each.state in MOVES[transition]]
+    erasing = transition is Transition.DELETE_RAW
+    changes = [each for each in kept if each.state in MOVES[transition] and not (erasing and walk.held(each))]
     for expected in (len(changes), 0):
         report = walk.world.runtime.lifecycle.request(key, transition, "asked for", OPERATOR, turn)
         assert (report.changed, report.affected_turns) == (expected > 0, expected)
@@ -150,18 +166,71 @@ def annotate(walk: Walk, one: int, other: int) -> ConversationKey:
     kept = walk.turns[one % len(walk.turns)]
     walk.said += 1
     visibility, policy = RULED[other % len(RULED)]
-    target = AttributeTarget(turn=kept.marked.turn)
-    if other % 2:
+    target, place = AttributeTarget(turn=kept.marked.turn), 0 if other % 2 else None
+    if place is not None:
         message = message_id(kept.marked.turn, 0)
         target = AttributeTarget(turn=kept.marked.turn, scope=AttributeScope.MESSAGE, message=message)
     mark, name = Mark(walk.said, "noted"), f"{kept.marked.turn} {other % 4}"
     given = replace(ruled(name, visibility, policy), target=target, value=f"some {mark} words")
     report = walk.world.runtime.transcripts.annotate(kept.marked.key, [given])
-    assert report.accepted == (kept.state != "erased")
+    assert report.accepted == (kept.state != "erased" and place not in kept.gone)
     if report.accepted:
         assert (report.attributes[0].replaces is not None) is (name in kept.noted)
-        kept.noted[name] = (mark, SEES[visibility], policy is AttributePolicy.METADATA_SURVIVES_MASK)
+        kept.noted[name] = (mark, SEES[visibility], policy is AttributePolicy.METADATA_SURVIVES_MASK, place)
     return kept.marked.key
+
+
+def erase_message(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Erase one message of a turn; a repeat changes nothing."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    kept = walk.turns[one % len(walk.turns)]
+    key, place = kept.marked.key, other % 5
+    scope = Scope(conversation=key.conversation, channel=key.channel, message=f"{kept.marked.turn}#{place}")
+    goes = kept.state != "erased" and place not in kept.gone and not walk.held(kept)
+    for expected in (goes, False):
+        assert walk.world.runtime.lifecycle.erase(scope, "asked for", OPERATOR).changed is expected
+        if expected:
+            kept.gone.add(place)
+    return key
+
+
+def erase_subject(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Now and then, erase every turn of a subject."""
+    if one % 4 or not walk.turns:
+        return erase_message(walk, one, other)
+    subject = SPEAKERS[other % len(SPEAKERS)]
+    going = [
+        kept for kept in walk.turns if kept.marked.subject == subject and kept.state != "erased" and not walk.held(kept)
+    ]
+    report = walk.world.runtime.lifecycle.erase(Scope(subject=SubjectId(subject)), "asked for", OPERATOR)
+    assert (report.changed, report.affected_turns) == (bool(going), len(going))
+    for kept in going:
+        kept.state = "erased"
+    return KEYS[one % len(KEYS)]
+
+
+def hold(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Hold a turn, its conversation, or a subject; or release the oldest hold, so that they stay few."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    lifecycle, chosen = walk.world.runtime.lifecycle, walk.turns[one % len(walk.turns)]
+    key, subject = chosen.marked.key, SPEAKERS[other % len(SPEAKERS)]
+    if walk.holds and (other % 2 or len(walk.holds) > 1):
+        oldest = min(walk.holds)
+        assert lifecycle.release(oldest, "over", OPERATOR).changed
+        del walk.holds[oldest]
+        return key
+    whole = Scope(conversation=key.conversation, channel=key.channel)
+    held: tuple[Scope, Callable[[Kept], bool]] = [
+        (replace(whole, turn=chosen.marked.turn), lambda kept: kept is chosen),
+        (whole, lambda kept: kept.marked.key == key),
+        (Scope(subject=SubjectId(subject)), lambda kept: kept.marked.subject == subject),
+    ][one % 3]  # fmt: skip
+    position = lifecycle.hold(held[0], "a dispute", OPERATOR).position
+    assert position is not None
+    walk.holds[position] = held[1]
+    return key
 
 
 def export(walk: Walk, one: int, other: int) -> ConversationKey:
@@ -190,6 +259,9 @@ COMMANDS: dict[str, Command] = {
     "repeat": repeat,
     "contradict": contradict,
     "annotate": annotate,
+    "erase a message": erase_message,
+    "erase a subject": erase_subject,
+    "hold": hold,
     "export": export,
     "rotate": rotate,
 }
