@@ -103,6 +103,7 @@ REASONS: dict[Reason, str] = {
     Reason.HOST_REF_VISIBILITY: "the host recorded the reference for other views",
     Reason.HOST_REF_LABEL: "the reference is shown, what somebody called it is not",
     Reason.PROFILE_BUDGET: "the view shows more host references than the profile has room for",
+    Reason.REDACTED: "somebody redacted it for this view; the item has the causes",
 }
 
 
