@@ -16,7 +16,7 @@ from muniment.events.labels import content_fields, encode_part, meta_fields, par
 from muniment.events.message import Part, ReasoningPart, Role, TextPart, ToolCallPart
 from muniment.events.records import MessageHead, TurnContent
 from muniment.governance.lifecycle import Phase
-from muniment.governance.redaction import Range, Redaction, Stretch, beside, replaced, stretches
+from muniment.governance.redaction import TextRange, Redaction, Stretch, beside, replaced, stretches
 from muniment.governance.slices import RedactionItem, SliceTurn, TurnRecord, cut, disclosed_labels
 from muniment.governance.views import Reason, View
 from tests.governance.test_views import record_of, words_of
@@ -80,7 +80,7 @@ def redacted_records(draw: st.DrawFn) -> TurnRecord:
 
 
 ranges = st.builds(
-    Range, start=st.integers(0, 20), end=st.integers(0, 20), cause=st.sampled_from(["legal", "policy", "secret"])
+    TextRange, start=st.integers(0, 20), end=st.integers(0, 20), cause=st.sampled_from(["legal", "policy", "secret"])
 )
 covers = st.lists(ranges, max_size=6)
 
@@ -89,7 +89,7 @@ covers = st.lists(ranges, max_size=6)
 
 
 @given(covers)
-def test_stretches_are_the_union_of_their_ranges_in_any_order(asked: list[Range]) -> None:
+def test_stretches_are_the_union_of_their_ranges_in_any_order(asked: list[TextRange]) -> None:
     """Exactly the code points of the ranges are covered, no two stretches touch, and order decides nothing."""
     made = stretches(Reason.REDACTED, asked)
     points = [point for each in made for point in range(each.start, each.end)]
@@ -102,7 +102,7 @@ def test_stretches_are_the_union_of_their_ranges_in_any_order(asked: list[Range]
 
 
 @given(covers, covers)
-def test_what_is_covered_already_is_not_covered_twice(one: list[Range], other: list[Range]) -> None:
+def test_what_is_covered_already_is_not_covered_twice(one: list[TextRange], other: list[TextRange]) -> None:
     """beside(a, b) covers what either covers, leaves a as it is, and nothing of it overlaps."""
     first, second = stretches(Reason.REDACTED, one), stretches(Reason.VIEW_POLICY, other)
     both = beside(first, second)
@@ -113,7 +113,7 @@ def test_what_is_covered_already_is_not_covered_twice(one: list[Range], other: l
 
 
 @given(st.text(), covers)
-def test_a_text_shows_all_but_its_stretches(text: str, asked: list[Range]) -> None:
+def test_a_text_shows_all_but_its_stretches(text: str, asked: list[TextRange]) -> None:
     """Code point by code point: covered ones are left out, and where a stretch begins its marker stands."""
     made = stretches(Reason.REDACTED, asked)
     expected = ""
@@ -127,7 +127,7 @@ def test_a_text_shows_all_but_its_stretches(text: str, asked: list[Range]) -> No
 
 
 def test_a_marker_names_the_reason_and_every_cause_once() -> None:
-    made = stretches(Reason.REDACTED, [Range(4, 9, "secret"), Range(0, 4, "legal"), Range(1, 2, "secret")])
+    made = stretches(Reason.REDACTED, [TextRange(4, 9, "secret"), TextRange(0, 4, "legal"), TextRange(1, 2, "secret")])
     assert made == (Stretch(0, 9, Reason.REDACTED, ("legal", "secret")),)
     assert replaced("0123456789", made) == "[redacted: legal, secret]9"
 

@@ -38,7 +38,7 @@ class Redaction(Struct, frozen=True, kw_only=True):
 # --- ranges of a text -------------------------------------------------------------------------------------------------
 
 
-class Range(NamedTuple):
+class TextRange(NamedTuple):
     """Code points of a text, `end` not included, that somebody wants withheld, and why."""
 
     start: int
@@ -60,7 +60,7 @@ class Stretch(NamedTuple):
         return f"[{self.reason}: {', '.join(self.causes)}]"
 
 
-def stretches(reason: Reason, ranges: Iterable[Range]) -> tuple[Stretch, ...]:
+def stretches(reason: Reason, ranges: Iterable[TextRange]) -> tuple[Stretch, ...]:
     """Return the stretches that ranges of one reason make, in the order of the text; empty ranges make none."""
     made: list[Stretch] = []
     for start, end, cause in sorted(ranges):
@@ -108,7 +108,7 @@ class Redacted(NamedTuple):
     """What redactions withhold from a view, by label: causes of what is named whole, and ranges of parts."""
 
     whole: dict[str, set[str]]
-    ranges: dict[str, list[Range]]
+    ranges: dict[str, list[TextRange]]
 
     def causes(self, *labels: str) -> Causes:
         """Return why something is withheld that is named under any of these labels; empty when it is not."""
@@ -125,7 +125,7 @@ def redacted(redactions: Iterable[Redaction], view: View) -> Redacted:
         if target.start is None or target.end is None:
             found.whole[label_of(target)].add(cause)
         else:
-            found.ranges[label_of(target)].append(Range(target.start, target.end, cause))
+            found.ranges[label_of(target)].append(TextRange(target.start, target.end, cause))
     return found
 
 
