@@ -9,7 +9,7 @@ from importlib import import_module
 TYPE_CHECKING = False  # spelt like typing's, which would cost more than all the rest of this module
 if TYPE_CHECKING:
     from muniment.errors import Kind, MunimentError
-    from muniment.events.changes import Transition
+    from muniment.events.changes import RedactionReason, Transition
     from muniment.events.identity import ConversationKey
     from muniment.events.message import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolCallResponsePart
     from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from muniment.runtime.activity import Range
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
     from muniment.runtime.options import Options
+    from muniment.runtime.redacting import Passage
     from muniment.runtime.runtime import Runtime
     from muniment.runtime.timeline import Anchor, At
     from muniment.version import __version__
@@ -43,12 +44,14 @@ _HOMES = {
     "Message": "muniment.events.message",
     "MunimentError": "muniment.errors",
     "Options": "muniment.runtime.options",
+    "Passage": "muniment.runtime.redacting",
     "Policy": "muniment.governance.policy",
     "Pressure": "muniment.governance.profiles",
     "PressureLevel": "muniment.governance.profiles",
     "Profile": "muniment.governance.profiles",
     "Range": "muniment.runtime.activity",
     "ReasoningPart": "muniment.events.message",
+    "RedactionReason": "muniment.events.changes",
     "Role": "muniment.events.message",
     "Runtime": "muniment.runtime.runtime",
     "Source": "muniment.events.turn",
@@ -78,12 +81,14 @@ __all__ = [
     "Message",
     "MunimentError",
     "Options",
+    "Passage",
     "Policy",
     "Pressure",
     "PressureLevel",
     "Profile",
     "Range",
     "ReasoningPart",
+    "RedactionReason",
     "Role",
     "Runtime",
     "Source",

@@ -11,12 +11,23 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from muniment.errors import InvalidInput, UnknownPlace, WordsErased
 from muniment.events.changes import RedactionReason, RedactionTarget
 from muniment.events.labels import content_fields, encode_part, meta_fields, part_label
 from muniment.events.message import Part, ReasoningPart, Role, TextPart, ToolCallPart
 from muniment.events.records import MessageHead, TurnContent
 from muniment.governance.lifecycle import Phase
-from muniment.governance.redaction import TextRange, Redaction, Stretch, beside, replaced, stretches
+from muniment.governance.redaction import (
+    Redaction,
+    Stretch,
+    TextRange,
+    beside,
+    is_said,
+    reach,
+    replaced,
+    stretches,
+    withheld_from,
+)
 from muniment.governance.slices import RedactionItem, SliceTurn, TurnRecord, cut, disclosed_labels
 from muniment.governance.views import Reason, View
 from tests.governance.test_views import record_of, words_of
@@ -288,7 +299,7 @@ def test_a_redaction_never_adds_a_word_to_any_view(record: TurnRecord, view: Vie
     )
     for (_, was), (_, now) in zip(fields_before, fields_after, strict=True):
         assert now == was or not now
-    if view not in one.views:
+    if view not in withheld_from(one.views):
         assert (after, told_after) == (before, told_before)
 
 
@@ -308,6 +319,17 @@ def points_of(label: str, part: Part, items: list[RedactionItem], record: TurnRe
 
 
 @given(redacted_records(), views)
+def test_no_view_shows_more_than_the_raw_owner_sees(record: TurnRecord, view: View) -> None:
+    """Whoever a redaction names: each part and code point that a view shows the raw owner sees too."""
+    (turn, items), (whole, all_items) = cut(record, view), cut(record, View.RAW_OWNER)
+    shown, seen = texts(record, turn, items), texts(record, whole, all_items)
+    assert set(shown) <= set(seen)
+    for label, part in shown.items():
+        assert points_of(label, part, items, record) <= points_of(label, seen[label], all_items, record)
+    assert disclosed_labels(record, view) <= disclosed_labels(record, View.RAW_OWNER)
+
+
+@given(redacted_records(), views)
 def test_the_order_of_redactions_does_not_matter(record: TurnRecord, view: View) -> None:
     """Any order, and any of them twice: the same slice, the same items."""
     turned = replace(record, redactions=(*reversed(record.redactions), *record.redactions))
@@ -319,7 +341,7 @@ def test_the_order_of_redactions_does_not_matter(record: TurnRecord, view: View)
 def test_a_view_that_is_not_named_shows_everything_that_it_showed(record: TurnRecord) -> None:
     """What redactions name stays visible to the views that they do not name."""
     for view in View:
-        others = tuple(each for each in record.redactions if view in each.views)
+        others = tuple(each for each in record.redactions if view in withheld_from(each.views))
         assert cut(record, view) == cut(replace(record, redactions=others), view)
 
 
@@ -381,3 +403,52 @@ def test_a_whole_part_is_withheld_whatever_it_is() -> None:
 def test_redactions_show_nothing_of_words_that_were_not_read(record: TurnRecord, view: View) -> None:
     turn, _ = cut(replace(record, content=None), view)
     assert words_of(turn) == []
+
+
+# --- what may be redacted ---------------------------------------------------------------------------------------------
+
+
+@given(redacted_records(), st.data())
+def test_what_is_within_reach_is_there_and_everything_else_is_refused(record: TurnRecord, data: st.DataObject) -> None:
+    """`reach` accepts exactly the targets that name something of the turn; what it counts is what is named."""
+    assert record.content is not None
+    target, content = data.draw(targets(record)), record.content
+    parts = [] if target.message is None else list(dict(enumerate(content.parts)).get(target.message, []))
+    if target.field is not None:
+        place = int(target.field.split("/")[1])
+        there = bool(
+            content.summaries[place] if target.field.endswith("summary") else content.labels[place] is not None
+        )
+    else:
+        part = dict(enumerate(parts)).get(target.part or 0)
+        there = target.message is None or part is not None
+        if target.end is not None:
+            there = isinstance(part, TextPart | ReasoningPart) and target.end <= len(part.content)
+    try:
+        counted = reach(target, content, frozenset())
+    except (UnknownPlace, InvalidInput):
+        assert not there
+    else:
+        assert there
+        assert bool(counted.parts or counted.messages) == (target.field is None)
+
+
+def test_an_erased_message_is_out_of_reach() -> None:
+    content = record_of().content
+    assert content is not None
+    assert reach(RedactionTarget(), content, frozenset({0, 2})) == (5, 8, 6)
+    with pytest.raises(WordsErased):
+        reach(RedactionTarget(message=2), content, frozenset({0, 2}))
+
+
+@given(st.lists(st.frozensets(views, min_size=1), max_size=3), st.frozensets(views, min_size=1))
+def test_a_redaction_is_said_when_earlier_ones_withhold_it_from_all_its_views(
+    earlier: list[frozenset[View]], asked: frozenset[View]
+) -> None:
+    """The same target and reason; of another target or reason nothing counts."""
+    target, other = RedactionTarget(message=0), RedactionTarget(message=0, part=0)
+    said = [redaction(target, views=each) for each in earlier]
+    covered = {view for view in View if any(view in withheld_from(each) for each in earlier)}
+    assert is_said(target, RedactionReason.LEGAL, asked, said) == (withheld_from(asked) <= covered)
+    assert not is_said(other, RedactionReason.LEGAL, asked, said)
+    assert not is_said(target, RedactionReason.OTHER, asked, said)

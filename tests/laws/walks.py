@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muniment.errors import TurnConflict
-from muniment.events.changes import Transition
+from muniment.errors import TurnConflict, WordsErased
+from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.governance.views import View
 from muniment.runtime.operation import Upload
+from muniment.runtime.redacting import Passage
 from tests.laws.marked import PLACES, SPEAKERS, Mark, Marked, seen
 from tests.turns import asked
 from tests.worlds import OPERATOR, World
@@ -44,12 +46,17 @@ class Kept:
 
     marked: Marked
     state: str = "active"
+    redacted: set[tuple[str, View]] = field(default_factory=set)  # places that a view does not show any more
 
     def shown(self, view: View) -> set[Mark]:
         """Return the marks that a view shows of it."""
         if self.state not in {"active", "archived"}:
             return set()
-        return {Mark(self.marked.number, place) for place, (_, views) in PLACES.items() if view in views}
+        return {
+            Mark(self.marked.number, place)
+            for place, (_, views) in PLACES.items()
+            if view in views and (place, view) not in self.redacted
+        }
 
 
 @dataclass
@@ -135,6 +142,45 @@ def request(walk: Walk, one: int, other: int) -> ConversationKey:
     return key
 
 
+def redact(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Redact something of a turn for some views; naming the raw owner names all. A repeat changes nothing."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    kept = walk.turns[one % len(walk.turns)]
+    passages = passages_of(kept.marked)
+    passage, places = passages[other % len(passages)]
+    views = [view for at, view in enumerate(View) if other >> at & 1] or [View.EXPORT]
+    transcripts, key = walk.world.runtime.transcripts, kept.marked.key
+    asking = partial(transcripts.redact, key, passage, views, RedactionReason.LEGAL, OPERATOR)
+    if kept.state == "erased":
+        with pytest.raises(WordsErased):
+            asking()
+        return key
+    asking()
+    assert not asking().changed
+    kept.redacted |= {(place, view) for place in places for view in (View if View.RAW_OWNER in views else views)}
+    return key
+
+
+def passages_of(marked: Marked) -> list[tuple[Passage, set[str]]]:
+    """Return what may be redacted of a turn, and the places that are gone with it."""
+    turn = marked.turn
+    found: list[tuple[Passage, set[str]]] = [
+        (Passage(turn=turn), set(PLACES)),
+        (Passage(turn=turn, message=1), {"reasoning", "argument"}),
+        (Passage(turn=turn, message=2, part=0), {"response"}),
+        (Passage(turn=turn, message=4, part=1), {"more"}),
+        (Passage(turn=turn, field="tools/0/summary"), {"summary"}),
+        (Passage(turn=turn, field="host_ref/0/label"), {"label"}),
+    ]
+    for message, place in ((0, "user"), (1, "reasoning"), (4, "answer")):
+        start = len("some ")
+        end = start + len(str(Mark(marked.number, place)))
+        found.append((Passage(turn=turn, message=message, part=0, start=start, end=end), {place}))
+        found.append((Passage(turn=turn, message=message, part=0, start=0, end=start + 1), {place}))
+    return found
+
+
 def export(walk: Walk, one: int, other: int) -> ConversationKey:
     """Export a conversation and verify the export."""
     if not walk.turns:
@@ -158,6 +204,8 @@ COMMANDS: dict[str, Command] = {
     "commit another": commit,
     "request": request,
     "request another": request,
+    "redact": redact,
+    "redact another": redact,
     "repeat": repeat,
     "contradict": contradict,
     "export": export,

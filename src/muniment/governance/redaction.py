@@ -2,6 +2,7 @@
 
 A redaction names a turn, a message, a part, a range of a text, or a field (a tool summary, the label of a host
 reference). What several redactions withhold is the union of what each withholds, so that their order does not matter.
+One that names the raw owner's view withholds from every view, because none shows more than the raw owner sees.
 
 Ranges of a text, whoever asks for them, become *stretches*: consecutive code points that a view does not show. Ranges
 of one reason that overlap or touch are one stretch, which names all their causes. In the text a stretch stands as its
@@ -17,8 +18,11 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from muniment.errors import InvalidInput, UnknownPlace, WordsErased
 from muniment.events.changes import RedactionReason, RedactionTarget
 from muniment.events.labels import part_label
+from muniment.events.message import ReasoningPart, TextPart
+from muniment.events.records import TurnContent
 from muniment.governance.views import Reason, View
 
 Causes = tuple[str, ...]
@@ -119,7 +123,7 @@ def redacted(redactions: Iterable[Redaction], view: View) -> Redacted:
     """Return what redactions of a turn withhold from a view; the same in whatever order they come."""
     found = Redacted(defaultdict(set), defaultdict(list))
     for redaction in redactions:
-        if view not in redaction.views:
+        if view not in withheld_from(redaction.views):
             continue
         target, cause = redaction.target, str(redaction.reason)
         if target.start is None or target.end is None:
@@ -127,6 +131,11 @@ def redacted(redactions: Iterable[Redaction], view: View) -> Redacted:
         else:
             found.ranges[label_of(target)].append(TextRange(target.start, target.end, cause))
     return found
+
+
+def withheld_from(views: frozenset[View]) -> frozenset[View]:
+    """Return the views that a redaction withholds from when it names these."""
+    return frozenset(View) if View.RAW_OWNER in views else views
 
 
 def label_of(target: RedactionTarget) -> str:
@@ -141,3 +150,77 @@ def label_of(target: RedactionTarget) -> str:
 def words_label(message: int) -> str:
     """Return the label that stands for all parts of a message together; no field has it."""
     return f"message/{message}/content"
+
+
+# --- what may be redacted ---------------------------------------------------------------------------------------------
+
+
+class Reach(NamedTuple):
+    """How much a redaction withholds: messages as a whole, parts as a whole or some of their text, and fields."""
+
+    messages: int
+    parts: int
+    fields: int
+
+
+def check_form(target: RedactionTarget) -> None:
+    """Refuse a target that names no one thing, whatever the turn says."""
+    ends = (target.start, target.end)
+    if target.field is not None:
+        if (target.message, target.part, *ends) != (None, None, None, None):
+            raise InvalidInput(at="passage.field", problem="not_alone")
+        return
+    if target.part is not None and target.message is None:
+        raise InvalidInput(at="passage.message", problem="missing_field")
+    if ends == (None, None):
+        return
+    if target.part is None:
+        raise InvalidInput(at="passage.part", problem="missing_field")
+    if target.start is None or target.end is None:
+        raise InvalidInput(at="passage.start" if target.start is None else "passage.end", problem="missing_field")
+    if target.end <= target.start:
+        raise InvalidInput(at="passage.end", problem="empty" if target.end == target.start else "reversed")
+
+
+def reach(target: RedactionTarget, content: TurnContent, erased: frozenset[int]) -> Reach:
+    """Hold a target against the words of its turn and return how much it withholds; raise for what is not there.
+
+    `erased` are the messages of which nothing is left.
+    """
+    if target.field is not None:
+        if target.field not in _fields(content):
+            raise UnknownPlace(at="passage.field")
+        return Reach(0, 0, 1)
+    if target.message is None:
+        left = [parts for place, parts in enumerate(content.parts) if place not in erased]
+        return Reach(len(left), sum(map(len, left)), len(_fields(content)))
+    if target.message >= len(content.parts):
+        raise UnknownPlace(at="passage.message", limit=len(content.parts), found=target.message)
+    if target.message in erased:
+        raise WordsErased(at="passage.message")
+    parts = content.parts[target.message]
+    if target.part is None:
+        return Reach(1, len(parts), 0)
+    if target.part >= len(parts):
+        raise UnknownPlace(at="passage.part", limit=len(parts), found=target.part)
+    part = parts[target.part]
+    if target.end is not None:
+        if not isinstance(part, TextPart | ReasoningPart):
+            raise InvalidInput(at="passage.part", problem="no_text")
+        if target.end > len(part.content):
+            raise InvalidInput(at="passage.end", problem="beyond_text", limit=len(part.content), found=target.end)
+    return Reach(0, 1, 0)
+
+
+def _fields(content: TurnContent) -> list[str]:
+    """Return the labels of the fields that somebody wrote something into."""
+    summaries = [f"tools/{place}/summary" for place, summary in enumerate(content.summaries) if summary]
+    return summaries + [f"host_ref/{place}/label" for place, label in enumerate(content.labels) if label is not None]
+
+
+def is_said(
+    target: RedactionTarget, reason: RedactionReason, views: frozenset[View], earlier: Iterable[Redaction]
+) -> bool:
+    """Tell whether earlier redactions withhold a target for this reason from all of these views."""
+    alike = [withheld_from(each.views) for each in earlier if (each.target, each.reason) == (target, reason)]
+    return withheld_from(views) <= frozenset[View]().union(*alike)

@@ -13,8 +13,9 @@ listed is a gap between turns and as good as any other place.
 
 A page has a cursor for each direction in which there is more. It is bound to the whole request, so that the request
 that follows is the same one with the cursor. The turns of a run are those of its first page: what is committed
-meanwhile is not in it; a lifecycle change makes its cursors stale. The budget of a profile may make each page of a run
-shorter than the limit; the run leads through the same turns.
+meanwhile is not in it; a lifecycle change makes its cursors stale. A redaction lists no turn more or less: it applies
+from the next page on. The budget of a profile may make each page of a run shorter than the limit; the run leads through
+the same turns.
 """
 
 from __future__ import annotations
@@ -113,10 +114,10 @@ class Timeline(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Snapshot(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
-    """The conversation that a run leads through: its turns, the changes made to it, and its head at the first page."""
+    """The conversation that a run leads through: its turns, the transitions of them, and its head at the first page."""
 
     turns: int
-    changes: int
+    steps: int
     revision: int
     leaf: str
 
@@ -191,7 +192,8 @@ class Walking:
 
     def _first_page(self, reader: Reader, listing: Listing | None) -> Timeline:
         head = self._head(reader)
-        snapshot = Snapshot(turns=head.turns, changes=head.changes, revision=head.seq, leaf=short_leaf(head.leaf))
+        steps = len(self._space.transcript.changes(reader, head).steps)
+        snapshot = Snapshot(turns=head.turns, steps=steps, revision=head.seq, leaf=short_leaf(head.leaf))
         shown = self._shown(reader, head, snapshot)
         if listing is None:
             return self._page(reader, head, snapshot, shown, self._laid(reader, head, shown))
@@ -209,7 +211,7 @@ class Walking:
         known = [short_leaf(row.leaf) for row in reader.in_stream(head.stream, snapshot.revision, snapshot.revision)]
         if known != [snapshot.leaf]:
             raise CursorInvalid
-        check_unchanged(snapshot.changes, head.changes)
+        check_unchanged(snapshot.steps, len(self._space.transcript.changes(reader, head).steps))
         shown = self._shown(reader, head, snapshot)
         direction = At.AFTER if mark.newer else At.BEFORE
         return self._page(reader, head, snapshot, shown, self._laid_at(shown, direction, mark.edge))
