@@ -219,6 +219,8 @@ def test_what_is_not_there_cannot_be_redacted(
 
 def test_the_last_character_of_a_text_is_inside_it(world: World) -> None:
     world.commit(replace(plain_turn(1), messages=[asked("ab\U0001f600")]))
+    with pytest.raises(InvalidInput, match="beyond_text, limit 3, found 4"):
+        world.redact(range_of(start=2, end=4))
     assert world.redact(range_of(start=2, end=3)).changed
     assert texts(world, View.RAW_OWNER) == ["ab[redacted: legal]"]
 
