@@ -190,6 +190,8 @@ VALID: dict[str, tuple[str, ...]] = {
     "evidence.export": (*CONVERSATION, "--view", "host_ui", "--recipient", "someone", "--purpose", "something"),
     "evidence.verify": ("bundle.jsonl", "--vkey", "muniment/x+00000000+AAAA"),
     "evidence.audit": (),
+    "evidence.disclosures": ("--limit", "5"),
+    "disclosure.reveal": (*CONVERSATION, "--turn", "turn-1", "--reason", "asked for", "--requester", "desk"),
     "spaces.list": (),
     "spaces.import": ("chat.jsonl", "--format", "openai", "--channel", "imported", "--subject", "somebody"),
     "spaces.export": (*CONVERSATION, "--format", "markdown", "--view", "host_ui"),

@@ -12,6 +12,7 @@ from hypothesis import given
 
 from muniment.errors import NotCanonical
 from muniment.events.changes import LifecycleRequest, RedactionTarget, TurnLifecycle, TurnRedacted
+from muniment.events.disclosures import AccessRefused, Caller, ContentRevealed, Denial
 from muniment.events.labels import content_fields, encode_part, meta_fields, part_label
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart
 from muniment.events.records import (
@@ -45,6 +46,10 @@ SMALL_BODIES: list[MetaBody] = [
     ),
     KeyRotated(version=2),
     ExportIssued(export=ExportGrant(view="export", recipient="court")),
+    ContentRevealed(
+        request=LifecycleRequest(reason="asked", requester="ada", requested_ms=7), caller=Caller(views=["export"])
+    ),
+    AccessRefused(denial=Denial(operation="disclosure.reveal", right="reveal", since_ms=7)),
 ]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+import msgspec
 import pytest
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -20,7 +21,7 @@ from muniment.events.identity import Channel, ConversationId, ConversationKey, T
 from muniment.governance.views import View
 from muniment.runtime.operation import Upload
 from muniment.runtime.redacting import Passage
-from tests.laws.marked import PLACES, SPEAKERS, Mark, Marked, seen
+from tests.laws.marked import PLACES, SPEAKERS, Mark, Marked, marks_in, seen
 from tests.turns import asked
 from tests.worlds import OPERATOR, World
 
@@ -162,6 +163,20 @@ def redact(walk: Walk, one: int, other: int) -> ConversationKey:
     return key
 
 
+def reveal(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Reveal a turn: everything of it, whatever was done to it, unless it is erased."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    kept = walk.turns[one % len(walk.turns)]
+    asking = partial(walk.world.runtime.disclosure.reveal, kept.marked.key, kept.marked.turn, "asked for", OPERATOR)
+    if kept.state == "erased":
+        with pytest.raises(WordsErased):
+            asking()
+    else:
+        assert marks_in(msgspec.json.encode(asking()).decode()) == set(kept.marked.marks())
+    return kept.marked.key
+
+
 def passages_of(marked: Marked) -> list[tuple[Passage, set[str]]]:
     """Return what may be redacted of a turn, and the places that are gone with it."""
     turn = marked.turn
@@ -206,6 +221,7 @@ COMMANDS: dict[str, Command] = {
     "request another": request,
     "redact": redact,
     "redact another": redact,
+    "reveal": reveal,
     "repeat": repeat,
     "contradict": contradict,
     "export": export,

@@ -25,7 +25,7 @@ from muniment.errors import (
     StoreMissing,
     StoreNewer,
 )
-from muniment.events.changes import Transition
+from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import Frontier
@@ -37,6 +37,7 @@ from muniment.runtime.activity import Range
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.open import inspect
 from muniment.runtime.options import Options
+from muniment.runtime.redacting import Passage
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import settings
 from muniment.runtime.system import Hidden
@@ -58,11 +59,16 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "transcripts.timeline": lambda: runtime.transcripts.timeline(key),
         "transcripts.activity": lambda: runtime.transcripts.activity([Range(from_ms=0, until_ms=1)]),
         "transcripts.conversations": runtime.transcripts.conversations,
+        "transcripts.redact": lambda: runtime.transcripts.redact(
+            key, Passage(turn=TurnId("turn-1")), [View.EXPORT], RedactionReason.LEGAL, "who"
+        ),
         "lifecycle.request": lambda: runtime.lifecycle.request(key, Transition.MASK, "why", "who"),
         "lifecycle.receipts": lambda: runtime.lifecycle.receipts(key),
         "evidence.checkpoint": runtime.evidence.checkpoint,
         "evidence.prove": lambda: runtime.evidence.prove(key, TurnId("turn-1")),
         "evidence.export": lambda: runtime.evidence.export(key),
+        "evidence.disclosures": runtime.evidence.disclosures,
+        "disclosure.reveal": lambda: runtime.disclosure.reveal(key, TurnId("turn-1"), "why", "who"),
         "spaces.usage": runtime.spaces.usage,
         "spaces.rotate": runtime.spaces.rotate,
         "spaces.list": runtime.spaces.list_,

@@ -14,6 +14,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from muniment.events.changes import TurnLifecycle, TurnRedacted
+from muniment.events.disclosures import AccessRefused, ContentRevealed
 from muniment.events.message import Authority, Part, Role
 from muniment.events.turn import Attribution, Delivery, Relation, Source, Visibility
 
@@ -29,6 +30,8 @@ class EventKind(StrEnum):
     TURN_LIFECYCLE = "turn.lifecycle"
     KEY_ROTATED = "key.rotated"
     EXPORT_ISSUED = "export.issued"
+    CONTENT_REVEALED = "content.revealed"
+    ACCESS_DENIED = "access.denied"
 
 
 class RotationCause(StrEnum):
@@ -149,6 +152,8 @@ MetaBody = (
     | TurnLifecycle
     | KeyRotated
     | ExportIssued
+    | ContentRevealed
+    | AccessRefused
 )
 ContentBody = TurnContent
 
@@ -161,6 +166,8 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.TURN_LIFECYCLE: TurnLifecycle,
     EventKind.KEY_ROTATED: KeyRotated,
     EventKind.EXPORT_ISSUED: ExportIssued,
+    EventKind.CONTENT_REVEALED: ContentRevealed,
+    EventKind.ACCESS_DENIED: AccessRefused,
 }
 
 # kind -> the body of its content cell, for the kinds that have one

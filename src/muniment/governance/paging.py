@@ -3,6 +3,7 @@
 | cursor | ends when |
 |---|---|
 | of a replay | never: each page applies the policy of its day (DESIGN §6) |
+| of disclosures | never: what was disclosed stays disclosed |
 | of a timeline | a lifecycle change in its conversation; appends stay outside its snapshot |
 | of the catalogue | anything that it ranks changes |
 | of a timeline or the catalogue | 7 days after it was issued |

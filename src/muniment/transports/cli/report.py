@@ -26,6 +26,8 @@ from muniment.governance.budgets import BudgetApplied
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason
 from muniment.runtime.activity import Activity
+from muniment.runtime.disclosure import Revealed
+from muniment.runtime.disclosures import Disclosures
 from muniment.runtime.listing import ConversationEntry, Conversations
 from muniment.runtime.place import Place
 from muniment.runtime.system import Capabilities, Capability, ViewCapability
@@ -319,10 +321,36 @@ def _visible(told: Capability | ViewCapability) -> Said:
     return Said("yes") if told.visible else Said(f"no: {told.policy or told.hidden}", Mood.FAINT)
 
 
+# --- disclosures ------------------------------------------------------------------------------------------------------
+
+
+def _tell_revealed(revealed: Revealed, page: Page) -> None:
+    page.facts([
+        (label(name), said(name, getattr(revealed, name)))
+        for name in ("position", "reason", "requester", "requested_ms")
+    ])  # fmt: skip
+    _tell_turn(revealed.turn, revealed.items, page)
+
+
+def _tell_disclosures(disclosures: Disclosures, page: Page) -> None:
+    """Say each in two lines: what it was, and the rest of what is known."""
+    for entry in disclosures.disclosures:
+        known = {
+            name: getattr(entry, name) for name in entry.__struct_fields__ if name not in {"position", "kind", "at_ms"}
+        }
+        page.line(Said(f"{entry.position}"), Said(entry.kind, Mood.STRONG), Said(moment(entry.at_ms)))
+        page.line(Said(on_one_line(_members(known))), indent=2)
+    if not disclosures.disclosures:
+        page.line(Said("no disclosures", Mood.FAINT))
+    _tell_cursors([("next cursor", disclosures.next_cursor)], page)
+
+
 BY_HAND: dict[type[Struct], Callable[[Any, Page], None]] = {
     Activity: _tell_activity,
     Capabilities: _tell_capabilities,
     Conversations: _tell_conversations,
+    Disclosures: _tell_disclosures,
+    Revealed: _tell_revealed,
     Slice: _tell_slice,
     Timeline: _tell_timeline,
 }
