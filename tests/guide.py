@@ -139,6 +139,7 @@ REASONS: dict[Reason, str] = {
     Reason.ATTR_LIFECYCLE_POLICY: "its turn is masked or erased, and the policy of the attribute hides the value then",
     Reason.ATTR_VALUE_BUDGET: "the view shows more attributes of the turn or message than the profile has room for",
     Reason.PROFILE_BUDGET: "the view shows more host references than the profile has room for",
+    Reason.REDACTED: "somebody redacted it for this view; the item has the causes",
 }
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         SourceKind,
         ValueKind,
     )
-    from muniment.events.changes import Action, Transition
+    from muniment.events.changes import Action, RedactionReason, Transition
     from muniment.events.identity import ConversationKey
     from muniment.events.message import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolCallResponsePart
     from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn, Visibility
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from muniment.runtime.lifecycle.scope import Scope
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
     from muniment.runtime.options import Options
+    from muniment.runtime.redacting import Passage
     from muniment.runtime.runtime import Runtime
     from muniment.runtime.timeline import Anchor, At
     from muniment.version import __version__
@@ -63,12 +64,14 @@ _HOMES = {
     "Message": "muniment.events.message",
     "MunimentError": "muniment.errors",
     "Options": "muniment.runtime.options",
+    "Passage": "muniment.runtime.redacting",
     "Policy": "muniment.governance.policy",
     "Pressure": "muniment.governance.profiles",
     "PressureLevel": "muniment.governance.profiles",
     "Profile": "muniment.governance.profiles",
     "Range": "muniment.runtime.activity",
     "ReasoningPart": "muniment.events.message",
+    "RedactionReason": "muniment.events.changes",
     "Role": "muniment.events.message",
     "Runtime": "muniment.runtime.runtime",
     "Scope": "muniment.runtime.lifecycle.scope",
@@ -110,12 +113,14 @@ __all__ = [
     "Message",
     "MunimentError",
     "Options",
+    "Passage",
     "Policy",
     "Pressure",
     "PressureLevel",
     "Profile",
     "Range",
     "ReasoningPart",
+    "RedactionReason",
     "Role",
     "Runtime",
     "Scope",

@@ -190,10 +190,17 @@ class UnknownConversation(MunimentError):
 
 
 class UnknownPlace(MunimentError):
-    """The conversation has no such turn."""
+    """The conversation has no such turn, message, part or field."""
 
     code = "transcript.unknown_place"
     kind = Kind.MISSING
+
+
+class WordsErased(MunimentError):
+    """The words are erased; there is nothing left to show or to redact."""
+
+    code = "transcript.words_erased"
+    kind = Kind.CONFLICT
 
 
 # --- lifecycle ------------------------------------------------------------------------------------------------------

@@ -276,6 +276,44 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
         {"export": {"view": "raw_owner"}},
         {"export": '{"view":"raw_owner"}'},
     ),
+    "content_revealed": (
+        "content.revealed",
+        {
+            "request": {"reason": "Größe", "requester": "operator", "requested_ms": 1_700_000_000_000},
+            "caller": {"views": ["export", "host_ui"], "subject": "ada"},
+        },
+        {
+            "caller": '{"subject":"ada","views":["export","host_ui"]}',
+            "request": '{"reason":"Größe","requested_ms":1700000000000,"requester":"operator"}',
+        },
+    ),
+    "content_revealed_without_views": (
+        "content.revealed",
+        {"request": {"reason": "r", "requester": "o", "requested_ms": 0}, "caller": {"views": []}},
+        {"caller": '{"views":[]}', "request": '{"reason":"r","requested_ms":0,"requester":"o"}'},
+    ),
+    "access_denied": (
+        "access.denied",
+        {"denial": {"operation": "disclosure.reveal", "right": "reveal", "since_ms": 1_700_000_000_000}},
+        {"denial": '{"operation":"disclosure.reveal","right":"reveal","since_ms":1700000000000}'},
+    ),
+    "access_denied_often": (
+        "access.denied",
+        {
+            "denial": {
+                "operation": "evidence.export",
+                "right": "raw_owner",
+                "policy": "no_debug_replay",
+                "subject": "größe",
+                "attempts": 300,
+                "since_ms": 1,
+            }
+        },
+        {
+            "denial": '{"attempts":300,"operation":"evidence.export","policy":"no_debug_replay","right":"raw_owner",'
+            '"since_ms":1,"subject":"größe"}'
+        },
+    ),
 }
 CONTENTS: dict[str, tuple[str, Vector, dict[str, str]]] = {
     "turn_content": ("turn.committed", TURN_CONTENT, TURN_CONTENT_FIELDS),

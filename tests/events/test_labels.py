@@ -29,6 +29,7 @@ from muniment.events.changes import (
     TurnLifecycle,
     TurnRedacted,
 )
+from muniment.events.disclosures import AccessRefused, Caller, ContentRevealed, Denial
 from muniment.events.labels import content_fields, encode_part, link_label, meta_fields, part_label
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart
 from muniment.events.records import (
@@ -75,6 +76,10 @@ SMALL_BODIES: list[MetaBody] = [
     ExportIssued(export=ExportGrant(view="export", recipient="court")),
     PolicySet(policy=RetentionPolicy(channel="mail", erase_after_ms=7), request=REQUEST),
     SpaceErasure(request=REQUEST),
+    ContentRevealed(
+        request=LifecycleRequest(reason="asked", requester="ada", requested_ms=7), caller=Caller(views=["export"])
+    ),
+    AccessRefused(denial=Denial(operation="disclosure.reveal", right="reveal", since_ms=7)),
 ]
 
 

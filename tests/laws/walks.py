@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
+import msgspec
 import pytest
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muniment.errors import TurnConflict
+from muniment.errors import TurnConflict, WordsErased
 from muniment.events.attributes import AttributePolicy, AttributeScope, AttributeTarget
-from muniment.events.changes import Transition
+from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId, message_id
 from muniment.governance.views import View
 from muniment.runtime.lifecycle import Scope
 from muniment.runtime.operation import Upload
+from muniment.runtime.redacting import Passage
 from tests.attributes import RULED, SEES, ruled
-from tests.laws.marked import PLACES, SPEAKERS, Mark, Marked, seen
+from tests.laws.marked import PLACES, SPEAKERS, Mark, Marked, marks_in, seen
 from tests.turns import asked
 from tests.worlds import OPERATOR, World
 
@@ -38,6 +41,8 @@ MOVES: dict[Transition, dict[str, str]] = {
     Transition.DELETE_RAW: dict.fromkeys(("active", "archived", "masked", "masked archived"), "erased"),
 }
 
+NOTED = "noted"  # the place of a mark that stands in an attribute
+
 steps = st.tuples(st.integers(0, 999), st.integers(0, 999), st.integers(0, 999))
 
 
@@ -49,18 +54,21 @@ class Kept:
     state: str = "active"
     gone: set[int] = field(default_factory=set)  # messages that were erased alone
     noted: dict[str, tuple[Mark, set[View], bool, int | None]] = field(default_factory=dict)
+    redacted: set[tuple[str, View]] = field(default_factory=set)  # places that a view does not show any more
 
     def shown(self, view: View) -> set[Mark]:
         """Return the marks that a view shows of it."""
         noted = {
-            mark for mark, views, survives, of in self.noted.values() if view in views and self.keeps(survives, of)
+            mark
+            for mark, views, survives, of in self.noted.values()
+            if view in views and self.keeps(survives, of) and (NOTED, view) not in self.redacted
         }
         if self.state not in {"active", "archived"}:
             return noted
         return noted | {
             Mark(self.marked.number, place)
             for place, (message, views) in PLACES.items()
-            if view in views and message not in self.gone
+            if view in views and message not in self.gone and (place, view) not in self.redacted
         }
 
     def keeps(self, survives: bool, message: int | None) -> bool:
@@ -170,7 +178,7 @@ def annotate(walk: Walk, one: int, other: int) -> ConversationKey:
     if place is not None:
         message = message_id(kept.marked.turn, 0)
         target = AttributeTarget(turn=kept.marked.turn, scope=AttributeScope.MESSAGE, message=message)
-    mark, name = Mark(walk.said, "noted"), f"{kept.marked.turn} {other % 4}"
+    mark, name = Mark(walk.said, NOTED), f"{kept.marked.turn} {other % 4}"
     given = replace(ruled(name, visibility, policy), target=target, value=f"some {mark} words")
     report = walk.world.runtime.transcripts.annotate(kept.marked.key, [given])
     assert report.accepted == (kept.state != "erased" and place not in kept.gone)
@@ -233,6 +241,60 @@ def hold(walk: Walk, one: int, other: int) -> ConversationKey:
     return key
 
 
+def redact(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Redact something of a turn for some views; naming the raw owner names all. A repeat changes nothing."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    kept = walk.turns[one % len(walk.turns)]
+    passages = passages_of(kept.marked)
+    passage, places = passages[other % len(passages)]
+    views = [view for at, view in enumerate(View) if other >> at & 1] or [View.EXPORT]
+    transcripts, key = walk.world.runtime.transcripts, kept.marked.key
+    asking = partial(transcripts.redact, key, passage, views, RedactionReason.LEGAL, OPERATOR)
+    if kept.state == "erased" or passage.message in kept.gone:
+        with pytest.raises(WordsErased):
+            asking()
+        return key
+    asking()
+    assert not asking().changed
+    kept.redacted |= {(place, view) for place in places for view in (View if View.RAW_OWNER in views else views)}
+    return key
+
+
+def reveal(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Reveal a turn: everything of it, whatever was done to it, unless it is erased."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    kept = walk.turns[one % len(walk.turns)]
+    asking = partial(walk.world.runtime.disclosure.reveal, kept.marked.key, kept.marked.turn, "asked for", OPERATOR)
+    if kept.state == "erased":
+        with pytest.raises(WordsErased):
+            asking()
+    else:
+        left = {mark for mark in kept.marked.marks() if PLACES[mark.place][0] not in kept.gone}
+        assert {mark for mark in marks_in(msgspec.json.encode(asking()).decode()) if mark.place != NOTED} == left
+    return kept.marked.key
+
+
+def passages_of(marked: Marked) -> list[tuple[Passage, set[str]]]:
+    """Return what may be redacted of a turn, and the places that are gone with it."""
+    turn = marked.turn
+    found: list[tuple[Passage, set[str]]] = [
+        (Passage(turn=turn), {*PLACES, NOTED}),
+        (Passage(turn=turn, message=1), {"reasoning", "argument"}),
+        (Passage(turn=turn, message=2, part=0), {"response"}),
+        (Passage(turn=turn, message=4, part=1), {"more"}),
+        (Passage(turn=turn, field="tools/0/summary"), {"summary"}),
+        (Passage(turn=turn, field="host_ref/0/label"), {"label"}),
+    ]
+    for message, place in ((0, "user"), (1, "reasoning"), (4, "answer")):
+        start = len("some ")
+        end = start + len(str(Mark(marked.number, place)))
+        found.append((Passage(turn=turn, message=message, part=0, start=start, end=end), {place}))
+        found.append((Passage(turn=turn, message=message, part=0, start=0, end=start + 1), {place}))
+    return found
+
+
 def export(walk: Walk, one: int, other: int) -> ConversationKey:
     """Export a conversation and verify the export."""
     if not walk.turns:
@@ -256,6 +318,9 @@ COMMANDS: dict[str, Command] = {
     "commit another": commit,
     "request": request,
     "request another": request,
+    "redact": redact,
+    "redact another": redact,
+    "reveal": reveal,
     "repeat": repeat,
     "contradict": contradict,
     "annotate": annotate,

@@ -25,7 +25,7 @@ from muniment.errors import (
     StoreMissing,
     StoreNewer,
 )
-from muniment.events.changes import Action, Transition
+from muniment.events.changes import Action, RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import Frontier
@@ -38,6 +38,7 @@ from muniment.runtime.catalogue import catalogue
 from muniment.runtime.lifecycle import Scope
 from muniment.runtime.open import inspect
 from muniment.runtime.options import Options
+from muniment.runtime.redacting import Passage
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import settings
 from muniment.runtime.system import Hidden
@@ -59,6 +60,9 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "transcripts.timeline": lambda: runtime.transcripts.timeline(key),
         "transcripts.activity": lambda: runtime.transcripts.activity([Range(from_ms=0, until_ms=1)]),
         "transcripts.conversations": runtime.transcripts.conversations,
+        "transcripts.redact": lambda: runtime.transcripts.redact(
+            key, Passage(turn=TurnId("turn-1")), [View.EXPORT], RedactionReason.LEGAL, "who"
+        ),
         "transcripts.annotate": lambda: runtime.transcripts.annotate(key, []),
         "lifecycle.request": lambda: runtime.lifecycle.request(key, Transition.MASK, "why", "who"),
         "lifecycle.review": lambda: runtime.lifecycle.review(Action.HOLD, scope),
@@ -71,6 +75,8 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "evidence.checkpoint": runtime.evidence.checkpoint,
         "evidence.prove": lambda: runtime.evidence.prove(key, TurnId("turn-1")),
         "evidence.export": lambda: runtime.evidence.export(key),
+        "evidence.disclosures": runtime.evidence.disclosures,
+        "disclosure.reveal": lambda: runtime.disclosure.reveal(key, TurnId("turn-1"), "why", "who"),
         "spaces.usage": runtime.spaces.usage,
         "spaces.rotate": runtime.spaces.rotate,
         "spaces.list": runtime.spaces.list_,

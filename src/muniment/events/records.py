@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
+from muniment.events.disclosures import AccessRefused, ContentRevealed
 from muniment.events.message import Authority, Part, Role
 from muniment.events.turn import Attribution, Delivery, Relation, Source, Visibility
 
@@ -33,6 +34,8 @@ class EventKind(StrEnum):
     EXPORT_ISSUED = "export.issued"
     POLICY_SET = "policy.set"
     SPACE_ERASED = "space.erased"
+    CONTENT_REVEALED = "content.revealed"
+    ACCESS_DENIED = "access.denied"
 
 
 class RotationCause(StrEnum):
@@ -162,6 +165,8 @@ MetaBody = (
     | ExportIssued
     | PolicySet
     | SpaceErasure
+    | ContentRevealed
+    | AccessRefused
 )
 ContentBody = TurnContent | AttributeContent
 
@@ -177,6 +182,8 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.EXPORT_ISSUED: ExportIssued,
     EventKind.POLICY_SET: PolicySet,
     EventKind.SPACE_ERASED: SpaceErasure,
+    EventKind.CONTENT_REVEALED: ContentRevealed,
+    EventKind.ACCESS_DENIED: AccessRefused,
 }
 
 # kind -> the body of its content cell, for the kinds that have one

@@ -1,4 +1,4 @@
-"""The noun group `evidence`: checkpoints, proofs and exports for strangers, verification, audit."""
+"""The noun group `evidence`: checkpoints, proofs and exports for strangers, verification, audit, disclosures."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from muniment.log.ledger import SPACE_STREAM, Opened, Writer, draft
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.transcript import ReadTurn
 from muniment.runtime.desk import Desk
+from muniment.runtime.disclosures import Disclosing, Disclosures
 from muniment.runtime.operation import Document, Group, Upload, operation
 from muniment.runtime.space import VKEY, Space
 
@@ -88,7 +89,7 @@ class Audited(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Group):
-    """Checkpoints, proofs, exports, verification, audit."""
+    """Checkpoints, proofs, exports, verification, audit, and who received what."""
 
     name = "evidence"
 
@@ -252,6 +253,18 @@ class Evidence(Group):
         if vkey is not None and not audited:
             raise EvidenceMissing(at="vkey")
         return Audited(spaces=audited)
+
+    @operation(Effect.READ)
+    def disclosures(
+        self, conversation: ConversationKey | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Disclosures:
+        """List who received what, when, under which view: certified exports, revealed words, refused attempts.
+
+        In the order of the log, of the whole space or of one conversation; a refused attempt is of the space, because
+        what was refused was not looked at. `limit` counts disclosures and is above 0. Every event of the stream is
+        proved, so that none is left out unseen. Raises `transcript.unknown_conversation`.
+        """
+        return Disclosing(self._desk, conversation, limit).run(cursor)
 
     def _told(self, done: int, total: int) -> None:
         self._desk.progress("audit", done, total)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from muniment.governance.access import Access
 from muniment.runtime.desk import Desk
+from muniment.runtime.disclosure import Disclosure
 from muniment.runtime.evidence import Evidence
 from muniment.runtime.lifecycle import Lifecycle
 from muniment.runtime.spaces import Spaces
@@ -24,6 +25,7 @@ class Runtime:
         self.transcripts = Transcripts(desk)
         self.lifecycle = Lifecycle(desk)
         self.evidence = Evidence(desk)
+        self.disclosure = Disclosure(desk)
         self.spaces = Spaces(desk)
         self.system = System(desk)
 

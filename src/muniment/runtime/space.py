@@ -24,6 +24,7 @@ from muniment.log.ledger import ERASED, SPACE_STREAM, Ledger, Writer, draft, is_
 from muniment.log.port import BundleRow, Reader, ScrubReport, Store
 from muniment.projections.catalogue import Catalogue
 from muniment.projections.transcript import Transcript
+from muniment.runtime.denials import Denials
 from muniment.runtime.healing import Healing
 from muniment.runtime.options import Options
 
@@ -56,6 +57,7 @@ class Space:
         self.transcript = Transcript(self.ledger)
         self.catalogue = Catalogue(self.ledger, self.transcript)
         self.cursors = Cursors(CursorKey(keys.index_key))
+        self.denials = Denials(self.ledger, options.sources)
         self.fault: MunimentError | None = None
         self._rotating = threading.Lock()
 
@@ -142,8 +144,9 @@ class Space:
         return True
 
     def close(self) -> None:
-        """Pin the head, then close the store."""
+        """Hand on what was only counted, pin the head, then close the store."""
         if self.fault is None:
+            self.denials.settle()
             with self.ledger.reader() as reader:
                 kept, size = reader.latest_checkpoint(), reader.frontier().size
             if kept is None or kept.size < size:

@@ -13,8 +13,9 @@ listed is a gap between turns and as good as any other place.
 
 A page has a cursor for each direction in which there is more. It is bound to the whole request, so that the request
 that follows is the same one with the cursor. The turns of a run are those of its first page: what is committed
-meanwhile is not in it; a lifecycle change makes its cursors stale. The budget of a profile may make each page of a run
-shorter than the limit; the run leads through the same turns.
+meanwhile is not in it; a lifecycle change makes its cursors stale. A redaction lists no turn more or less: it applies
+from the next page on. The budget of a profile may make each page of a run shorter than the limit; the run leads through
+the same turns.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class Timeline(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Snapshot(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
-    """The conversation that a run leads through: its turns, the steps taken on it, and its head at the first page."""
+    """The conversation that a run leads through: its turns, the transitions of them, and its head at the first page."""
 
     turns: int
     steps: int

@@ -7,6 +7,7 @@ from msgspec import Struct
 from muniment.errors import AliasConflict, Corrupt, CursorInvalid, LimitExceeded, TurnConflict
 from muniment.events.attributes import Attribute
 from muniment.events.binding import deterministic
+from muniment.events.changes import RedactionReason
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.labels import content_fields
 from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnContent
@@ -25,6 +26,7 @@ from muniment.runtime.desk import Desk
 from muniment.runtime.listing import Conversations, Listing
 from muniment.runtime.operation import Group, operation
 from muniment.runtime.paging import binding, limit_of_replay
+from muniment.runtime.redacting import Passage, Redacting, RedactionReport, Why
 from muniment.runtime.timeline import LATEST, Anchor, Request, Timeline, Walking
 
 ALREADY_COMMITTED = "turn_already_committed"
@@ -66,7 +68,7 @@ class ReplayMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unkn
 
 
 class Transcripts(Group):
-    """Commit what was delivered, annotate it, replay it under a view, list conversations, walk through them."""
+    """Commit what was delivered, replay it under a view, find it, redact it, annotate it."""
 
     name = "transcripts"
 
@@ -190,6 +192,29 @@ class Transcripts(Group):
         return Listing(self._desk, channel, lifecycle, limit).run(cursor)
 
     @operation(Effect.APPEND)
+    def redact(
+        self,
+        conversation: ConversationKey,
+        passage: Passage,
+        views: list[View],
+        reason: RedactionReason,
+        requester: str,
+        note: str | None = None,
+    ) -> RedactionReport:
+        """Withhold a turn, or something in it, from named views from now on.
+
+        Appends `turn.redacted` with the reason, the requester and a note of your own. The words stay, and stay visible
+        to the views that are not named, until they are erased; naming `raw_owner` names every view. Redactions overlap
+        as they like, their order does not matter, and there is no way back. What is named whole is then absent; in the
+        place of a range stands a marker such as `[redacted: legal]`, and proofs for that view no longer disclose the
+        part. A repeat, with the same reason and no further view, completes with `changed` false and appends nothing.
+        Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `transcript.words_erased`,
+        `request.invalid` for a range that is empty, reversed, beyond the text or in what has no text, and
+        `access.denied` for a view that the access does not include.
+        """
+        why = Why(reason=reason, requester=requester, note=note or "")
+        return Redacting(self._desk, conversation, passage, views, why).run()
+
     def annotate(
         self,
         conversation: ConversationKey,

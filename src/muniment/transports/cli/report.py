@@ -28,6 +28,8 @@ from muniment.governance.budgets import BudgetApplied
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason
 from muniment.runtime.activity import Activity
+from muniment.runtime.disclosure import Revealed
+from muniment.runtime.disclosures import Disclosures
 from muniment.runtime.listing import ConversationEntry, Conversations
 from muniment.runtime.place import Place
 from muniment.runtime.system import Capabilities, Capability, ViewCapability
@@ -78,27 +80,27 @@ def _left_out_when_empty(report: Struct) -> set[str]:
 
 def _is_fact(value: object) -> bool:
     """Tell whether a member has room beside its name."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return not any(isinstance(one, Struct) for one in value)
     if isinstance(value, Struct):
         members = [getattr(value, name) for name in value.__struct_fields__]
-        return len(members) <= SMALL_MEMBERS and not any(isinstance(one, list | Mapping | Struct) for one in members)
+        return len(members) <= SMALL_MEMBERS and not any(
+            isinstance(one, list | tuple | Mapping | Struct) for one in members
+        )
     return _is_there(value)
 
 
 def _fact(name: str, value: Any) -> Said:
-    if isinstance(value, list | Mapping) and not value:
+    if isinstance(value, list | tuple | Mapping) and not value:
         return NONE
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return Said("\n".join(said(name, one).text for one in value))
     return Said(_members(value)) if isinstance(value, Mapping) else _cell(name, value, folded=False)
 
 
 def _tell_table(name: str, rows: list[Struct], page: Page) -> None:
     columns = [
-        column
-        for column in rows[0].__struct_fields__
-        if any(_is_there(getattr(row, column)) and getattr(row, column) != [] for row in rows)
+        column for column in rows[0].__struct_fields__ if any(_says_something(getattr(row, column)) for row in rows)
     ]
     cells = [[_cell(column, getattr(row, column)) for column in columns] for row in rows]
     page.table([label(column) for column in columns], cells, label(name))
@@ -107,7 +109,7 @@ def _tell_table(name: str, rows: list[Struct], page: Page) -> None:
 def _cell(name: str, value: Any, *, folded: bool = True) -> Said:
     if isinstance(value, Struct):
         return Said(_members({each: getattr(value, each) for each in value.__struct_fields__}))
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         inside = any(isinstance(one, Struct) for one in value)
         return Said(str(len(value)) if inside else " ".join(said(name, one).text for one in value))
     told = said(name, value)
@@ -117,12 +119,16 @@ def _cell(name: str, value: Any, *, folded: bool = True) -> Said:
 
 
 def _members(values: Mapping[str, Any]) -> str:
-    known = {name: _cell(name, value).text for name, value in values.items() if _is_there(value) and value != []}
+    known = {name: _cell(name, value).text for name, value in values.items() if _says_something(value)}
     return ", ".join(f"{label(name)} {text}" for name, text in known.items())
 
 
 def _is_there(value: object) -> bool:
     return value is not None and value is not UNSET
+
+
+def _says_something(value: object) -> bool:
+    return _is_there(value) and value not in ([], ())
 
 
 def label(name: str) -> str:
@@ -215,8 +221,8 @@ def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: Page) -> None:
         named = f"{reference.host}/{reference.type}/{reference.id} ({reference.relation})"
         page.line(Said("refers to", Mood.STRONG), Said(on_one_line(named)), Said(reference.label or ""))
     for item in items:
-        if item.host_ref is not None:
-            page.line(withheld_reference(item))
+        if item.message is None and item.attribute is None:
+            page.line(withheld_field(item))
     for attribute in turn.attributes:
         place = "" if attribute.message is None else f" of {attribute.message}"
         named = on_one_line(f"{attribute.key}{place}")
@@ -224,28 +230,40 @@ def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: Page) -> None:
     shown = {attribute.id for attribute in turn.attributes}
     for item in items:
         if item.attribute is not None and item.attribute not in shown:
-            page.line(withheld(f"attribute {on_one_line(item.attribute_key or '')}", item.reason))
+            page.line(withheld(f"attribute {on_one_line(item.attribute_key or '')}", item))
 
 
 def message_words(message: SliceMessage, items: list[RedactionItem]) -> list[Said]:
     """Return what a view shows of a message, part by part, with a marker for everything withheld."""
-    reasons = {item.part: item.reason for item in items if item.message == message.id}
+    of_it = [item for item in items if item.message == message.id]
+    whole = {item.part: item for item in of_it if item.start is None}
     if message.redacted:
-        return [withheld("words", reasons.get(None))]
+        return [withheld("words", whole.get(None))]
     shown = iter(message.parts or [])
-    count = len(reasons) + len(message.parts or [])
-    return [withheld("part", reasons[place]) if place in reasons else part_words(next(shown)) for place in range(count)]
+    said: list[Said] = []
+    for place in range(len(whole) + len(message.parts or [])):
+        said.append(withheld("part", whole[place]) if place in whole else part_words(next(shown)))
+        ranges = [item for item in of_it if item.part == place and item.start is not None]
+        said += [withheld(f"characters {item.start:,} to {item.end:,}", item) for item in ranges]
+    return said
 
 
-def withheld(what: str, reason: str | None) -> Said:
-    """Return the marker for something that a view does not show; a budget may have left its reason out."""
-    return Said(f"[{what} withheld{': ' if reason else ''}{reason or ''}]", Mood.FAINT)
+def withheld(what: str, item: RedactionItem | Reason | None) -> Said:
+    """Return the marker for something that a view does not show; a budget may have left its item out."""
+    if item is None:
+        return Said(f"[{what} withheld]", Mood.FAINT)
+    if isinstance(item, Reason):
+        return Said(f"[{what} withheld: {item}]", Mood.FAINT)
+    why = f" ({', '.join(item.causes)})" if item.causes else ""
+    return Said(f"[{what} withheld: {item.reason}{why}]", Mood.FAINT)
 
 
-def withheld_reference(item: RedactionItem) -> Said:
-    """Return the marker for a host reference, or its label, that a view does not show."""
-    what = "label of reference" if item.reason is Reason.HOST_REF_LABEL else "reference"
-    return withheld(f"{what} {item.host_ref}", item.reason)
+def withheld_field(item: RedactionItem) -> Said:
+    """Return the marker for a host reference, its label, or a tool summary that a view does not show."""
+    if item.tool is not None:
+        return withheld(f"summary of observation {item.tool}", item)
+    labelled = item.reason in {Reason.HOST_REF_LABEL, Reason.REDACTED}
+    return withheld(f"{'label of reference' if labelled else 'reference'} {item.host_ref}", item)
 
 
 def attribute_words(attribute: SliceAttribute) -> Said:
@@ -338,10 +356,36 @@ def _visible(told: Capability | ViewCapability) -> Said:
     return Said("yes") if told.visible else Said(f"no: {told.policy or told.hidden}", Mood.FAINT)
 
 
+# --- disclosures ------------------------------------------------------------------------------------------------------
+
+
+def _tell_revealed(revealed: Revealed, page: Page) -> None:
+    page.facts([
+        (label(name), said(name, getattr(revealed, name)))
+        for name in ("position", "reason", "requester", "requested_ms")
+    ])  # fmt: skip
+    _tell_turn(revealed.turn, revealed.items, page)
+
+
+def _tell_disclosures(disclosures: Disclosures, page: Page) -> None:
+    """Say each in two lines: what it was, and the rest of what is known."""
+    for entry in disclosures.disclosures:
+        known = {
+            name: getattr(entry, name) for name in entry.__struct_fields__ if name not in {"position", "kind", "at_ms"}
+        }
+        page.line(Said(f"{entry.position}"), Said(entry.kind, Mood.STRONG), Said(moment(entry.at_ms)))
+        page.line(Said(on_one_line(_members(known))), indent=2)
+    if not disclosures.disclosures:
+        page.line(Said("no disclosures", Mood.FAINT))
+    _tell_cursors([("next cursor", disclosures.next_cursor)], page)
+
+
 BY_HAND: dict[type[Struct], Callable[[Any, Page], None]] = {
     Activity: _tell_activity,
     Capabilities: _tell_capabilities,
     Conversations: _tell_conversations,
+    Disclosures: _tell_disclosures,
+    Revealed: _tell_revealed,
     Slice: _tell_slice,
     Timeline: _tell_timeline,
 }
