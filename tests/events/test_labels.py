@@ -26,6 +26,7 @@ from muniment.events.records import (
     TurnContent,
     TurnMeta,
 )
+from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.governance.admission import Kept, admit
 from muniment.governance.limits import Limits
 from muniment.kernel.canonical import DEPTH_MAX, encode, encode_plain
@@ -42,6 +43,14 @@ SMALL_BODIES: list[MetaBody] = [
         target=RedactionTarget(message=1, part=0, start=2, end=4),
         views=["export"],
         request=LifecycleRequest(reason="asked", requester="ada", requested_ms=7),
+    ),
+    RefDerived(
+        plane=Plane.LONG_TERM,
+        key="größe",
+        subject="ada",
+        source=SourceEvidence(space="home", channel="mail", conversation="talk", turn="turn-1", through="turn-2"),
+        created_ms=7,
+        digest="d",
     ),
     KeyRotated(version=2),
     ExportIssued(export=ExportGrant(view="export", recipient="court")),

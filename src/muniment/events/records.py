@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from muniment.events.changes import TurnLifecycle, TurnRedacted
 from muniment.events.message import Authority, Part, Role
+from muniment.events.references import RefDerived
 from muniment.events.turn import Attribution, Delivery, Relation, Source, Visibility
 
 
@@ -27,6 +28,7 @@ class EventKind(StrEnum):
     TURN_COMMITTED = "turn.committed"
     TURN_REDACTED = "turn.redacted"
     TURN_LIFECYCLE = "turn.lifecycle"
+    REF_DERIVED = "ref.derived"
     KEY_ROTATED = "key.rotated"
     EXPORT_ISSUED = "export.issued"
 
@@ -147,6 +149,7 @@ MetaBody = (
     | TurnMeta
     | TurnRedacted
     | TurnLifecycle
+    | RefDerived
     | KeyRotated
     | ExportIssued
 )
@@ -159,6 +162,7 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.TURN_COMMITTED: TurnMeta,
     EventKind.TURN_REDACTED: TurnRedacted,
     EventKind.TURN_LIFECYCLE: TurnLifecycle,
+    EventKind.REF_DERIVED: RefDerived,
     EventKind.KEY_ROTATED: KeyRotated,
     EventKind.EXPORT_ISSUED: ExportIssued,
 }
@@ -167,4 +171,4 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
 CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {EventKind.TURN_COMMITTED: TurnContent}
 
 # kinds whose events target a turn, or all of them: what they say is folded into what a stream is (decision 0008)
-CHANGES = frozenset({EventKind.TURN_REDACTED, EventKind.TURN_LIFECYCLE})
+CHANGES = frozenset({EventKind.TURN_REDACTED, EventKind.TURN_LIFECYCLE, EventKind.REF_DERIVED})

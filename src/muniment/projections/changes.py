@@ -45,6 +45,11 @@ class Changes(Struct, frozen=True, kw_only=True):
     redactions: Mapping[int, tuple[Redaction, ...]] = {}
     noted: Mapping[EventKind, tuple[Noted, ...]] = {}
 
+    @property
+    def shaping(self) -> int:
+        """How many of them can change what is shown of a turn: all but references to what was derived from it."""
+        return self.count - len(self.noted.get(EventKind.REF_DERIVED, ()))
+
     def holds_on(self, turn: int) -> list[Hold]:
         """Return the holds in force on a turn, in log order."""
         return [hold for hold in self.holds.values() if hold.span.holds(turn)]
@@ -60,7 +65,7 @@ class Folding:
         self._holds = dict(known.holds)
         self._erased = dict(known.erased)
         self._redactions = dict(known.redactions)
-        self._noted = dict(known.noted)
+        self._noted = {kind: list(noted) for kind, noted in known.noted.items()}
 
     def grown(self, rows: Iterable[SealedRow], seq: int) -> Changes:
         """Return the changes with those rows taken, which end at a seq."""
@@ -73,7 +78,7 @@ class Folding:
             holds=self._holds,
             erased=self._erased,
             redactions=self._redactions,
-            noted=self._noted,
+            noted={kind: tuple(noted) for kind, noted in self._noted.items()},
         )
 
     def _take(self, row: SealedRow) -> None:
@@ -85,8 +90,7 @@ class Folding:
         else:
             self._ledger.keys_of(row)
             header, _ = self._ledger.header(row)
-            kind = EventKind(row.kind)
-            self._noted[kind] = (*self._noted.get(kind, ()), Noted(row.position, span_of(header.refs)))
+            self._noted.setdefault(EventKind(row.kind), []).append(Noted(row.position, span_of(header.refs)))
 
     def _lifecycle(self, row: SealedRow) -> None:
         self._ledger.keys_of(row)

@@ -113,7 +113,7 @@ class Timeline(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Snapshot(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
-    """The conversation that a run leads through: its turns, the changes made to it, and its head at the first page."""
+    """The conversation that a run leads through: its turns, the changes that shape them, its head at the first page."""
 
     turns: int
     changes: int
@@ -191,7 +191,8 @@ class Walking:
 
     def _first_page(self, reader: Reader, listing: Listing | None) -> Timeline:
         head = self._head(reader)
-        snapshot = Snapshot(turns=head.turns, changes=head.changes, revision=head.seq, leaf=short_leaf(head.leaf))
+        changes = self._space.transcript.changes(reader, head).shaping
+        snapshot = Snapshot(turns=head.turns, changes=changes, revision=head.seq, leaf=short_leaf(head.leaf))
         shown = self._shown(reader, head, snapshot)
         if listing is None:
             return self._page(reader, head, snapshot, shown, self._laid(reader, head, shown))
@@ -209,7 +210,7 @@ class Walking:
         known = [short_leaf(row.leaf) for row in reader.in_stream(head.stream, snapshot.revision, snapshot.revision)]
         if known != [snapshot.leaf]:
             raise CursorInvalid
-        check_unchanged(snapshot.changes, head.changes)
+        check_unchanged(snapshot.changes, self._space.transcript.changes(reader, head).shaping)
         shown = self._shown(reader, head, snapshot)
         direction = At.AFTER if mark.newer else At.BEFORE
         return self._page(reader, head, snapshot, shown, self._laid_at(shown, direction, mark.edge))
