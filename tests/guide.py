@@ -166,6 +166,8 @@ LIMITS: dict[str, str] = {
     "page_turns_max": "turns (or conversations) in a page",
     "report_items_max": "turns, messages and references that a lifecycle report lists; its counts are always whole",
     "activity_ranges_max": "ranges of time whose activity is counted at once",
+    "derivations_max": "derived references in one recording",
+    "source_turns_max": "turns that one derived reference names as its source",
 }
 
 # module and name of a limit that is the same for every store -> what it limits

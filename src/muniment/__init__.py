@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from muniment.events.changes import Transition
     from muniment.events.identity import ConversationKey
     from muniment.events.message import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolCallResponsePart
+    from muniment.events.references import Plane
     from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn
     from muniment.evidence.pin import FilePin
     from muniment.governance.access import Access, Effect
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from muniment.governance.profiles import Pressure, PressureLevel, Profile
     from muniment.governance.views import View
     from muniment.runtime.activity import Range
+    from muniment.runtime.links import MemoryKey
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
     from muniment.runtime.options import Options
+    from muniment.runtime.provenance import Derivation
     from muniment.runtime.runtime import Runtime
     from muniment.runtime.timeline import Anchor, At
     from muniment.version import __version__
@@ -34,15 +37,18 @@ _HOMES = {
     "At": "muniment.runtime.timeline",
     "Attribution": "muniment.events.turn",
     "ConversationKey": "muniment.events.identity",
+    "Derivation": "muniment.runtime.provenance",
     "Effect": "muniment.governance.access",
     "FilePin": "muniment.evidence.pin",
     "HostReference": "muniment.events.turn",
     "Kind": "muniment.errors",
     "LifecycleFilter": "muniment.governance.listing",
     "Limits": "muniment.governance.limits",
+    "MemoryKey": "muniment.runtime.links",
     "Message": "muniment.events.message",
     "MunimentError": "muniment.errors",
     "Options": "muniment.runtime.options",
+    "Plane": "muniment.events.references",
     "Policy": "muniment.governance.policy",
     "Pressure": "muniment.governance.profiles",
     "PressureLevel": "muniment.governance.profiles",
@@ -69,15 +75,18 @@ __all__ = [
     "At",
     "Attribution",
     "ConversationKey",
+    "Derivation",
     "Effect",
     "FilePin",
     "HostReference",
     "Kind",
     "LifecycleFilter",
     "Limits",
+    "MemoryKey",
     "Message",
     "MunimentError",
     "Options",
+    "Plane",
     "Policy",
     "Pressure",
     "PressureLevel",

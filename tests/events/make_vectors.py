@@ -192,8 +192,13 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "key": "größe/17",
             "subject": "ada",
             "source": {
-                "space": "home", "channel": "mail", "conversation": "talk", "turn": "turn-1", "message": "turn-1#0",
-                "subject": "ada", "authority": "user_asserted",
+                "space": "home",
+                "channel": "mail",
+                "conversation": "talk",
+                "turn": "turn-1",
+                "message": "turn-1#0",
+                "subject": "ada",
+                "authority": "user_asserted",
             },
             "created_ms": 1_700_000_000_000,
             "digest": "h2-Zp0hnoLe0rSXFWfGXBxhI1YaUe8sOgB5P0TMNyGM",
@@ -338,7 +343,11 @@ def bad_vectors() -> dict[str, Vector]:
         ),
         "bad_plane": meta_fault(
             {
-                "plane": "dream", "key": "k", "subject": "s", "created_ms": 0, "digest": "d",
+                "plane": "dream",
+                "key": "k",
+                "subject": "s",
+                "created_ms": 0,
+                "digest": "d",
                 "source": {"space": "h", "channel": "c", "conversation": "t", "turn": "t-1"},
             },
             "the plane is unknown",

@@ -11,6 +11,8 @@ same (`digest` tells).
    was taken. Where steps were taken, the phases are folded anew (`Transcript.changes`: one fold for all readers).
 3. What was touched is put into its places (`projections.listing`).
 
+Derived references are folded on the way (`projections.links`).
+
 A long log is read in parts, each a snapshot of its own, so that an erasure never waits for a reader.
 """
 
@@ -22,10 +24,12 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from muniment.errors import Corrupt
+from muniment.events.references import RefDerived
 from muniment.governance.lifecycle import runs
 from muniment.kernel.canonical import encode_plain
 from muniment.log.ledger import Ledger
 from muniment.log.port import Reader
+from muniment.projections.links import Links
 from muniment.projections.listing import Listing
 from muniment.projections.transcript import Transcript
 
@@ -34,9 +38,10 @@ PROGRESS_STAGE = "catalogue"
 
 
 class Caught(NamedTuple):
-    """The listing of exactly one state of the log, and a reader of that state."""
+    """The listing and the links of exactly one state of the log, and a reader of that state."""
 
     listing: Listing
+    links: Links
     reader: Reader
 
 
@@ -48,16 +53,22 @@ class Catalogue:
         self._transcript = transcript
         self._lock = threading.Lock()
         self._listing = Listing()
+        self._links = Links()
 
     def drop(self) -> None:
         """Forget everything; the next answer is made from the log alone."""
         with self._lock:
-            self._listing = Listing()
+            self._listing, self._links = Listing(), Links()
 
     def digest(self) -> bytes:
         """Return a keyed digest of all that the catalogue knows of the present log, row by row."""
+        return self.digests()["catalogue"]
+
+    def digests(self) -> dict[str, bytes]:
+        """Return the keyed digests of the folds that are made here, by name."""
         with self.caught_up() as caught:
-            return self._ledger.name_digest("catalogue", encode_plain(caught.listing.rows()).decode())
+            known = {"catalogue": caught.listing.rows(), "links": caught.links.rows()}
+            return {name: self._ledger.name_digest(name, encode_plain(rows).decode()) for name, rows in known.items()}
 
     @contextmanager
     def caught_up(self, progress: Callable[[str, int, int], None] | None = None) -> Iterator[Caught]:
@@ -69,7 +80,7 @@ class Catalogue:
                     self._read(reader, min(size, self._listing.size + PART_EVENTS))
                     if self._listing.size == size:
                         self._settle(reader)
-                        yield Caught(self._listing, reader)
+                        yield Caught(self._listing, self._links, reader)
                         return
                 if progress is not None:
                     progress(PROGRESS_STAGE, self._listing.size, size)
@@ -80,7 +91,10 @@ class Catalogue:
         for row in reader.sealed_events(listing.size, size - 1):
             if row.position != listing.size:
                 break
-            listing.take(row, self._ledger.open(row).meta)
+            meta = self._ledger.open(row).meta
+            if isinstance(meta, RefDerived):
+                self._links.take(row, self._ledger.header(row)[0].refs, meta)
+            listing.take(row, meta)
         if listing.size != size:
             raise Corrupt(at="events", problem="rows_missing", limit=size, found=listing.size)
 

@@ -12,6 +12,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "transcripts": ("muniment.runtime.transcripts", "Transcripts"),
     "lifecycle": ("muniment.runtime.lifecycle", "Lifecycle"),
     "evidence": ("muniment.runtime.evidence", "Evidence"),
+    "provenance": ("muniment.runtime.provenance", "Provenance"),
     "spaces": ("muniment.runtime.spaces", "Spaces"),
     "system": ("muniment.runtime.system", "System"),
 }

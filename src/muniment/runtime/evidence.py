@@ -26,6 +26,7 @@ from muniment.log.ledger import SPACE_STREAM, Opened, Writer, draft
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.transcript import ReadTurn
 from muniment.runtime.desk import Desk
+from muniment.runtime.links import Linking, LinkPage, MemoryKey, asked_of_one
 from muniment.runtime.operation import Document, Group, Upload, operation
 from muniment.runtime.space import VKEY, Space
 
@@ -250,6 +251,30 @@ class Evidence(Group):
         if vkey is not None and not audited:
             raise EvidenceMissing(at="vkey")
         return Audited(spaces=audited)
+
+    @operation(Effect.READ)
+    def links(
+        self,
+        memory: MemoryKey | None = None,
+        conversation: ConversationKey | None = None,
+        turn: TurnId | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> LinkPage:
+        """Tell where an item of memory came from, or what was derived from a conversation or a turn.
+
+        Give `memory` (plane and key), or `conversation`, with `turn` for what names that turn. Each link shows what was
+        recorded, what is left of its source today, and whether the source is proved: the leaves of its turns, which
+        outlive their words, give the recorded digest. Links come in the order of their creation, page by page; the
+        cursor of a page leads to the next one. Takes the view `raw_owner` or `operator_audit`. Raises
+        `transcript.unknown_conversation`, `transcript.unknown_place`, `cursor.invalid` (BEHAVIOUR DR-01 to DR-06).
+        """
+        asked_of_one(memory, conversation, turn)
+        linking = Linking(self._desk, limit)
+        if memory is not None:
+            return linking.of_memory(memory, cursor)
+        assert conversation is not None, "one of both was given"
+        return linking.of_conversation(conversation, turn, cursor)
 
     def _told(self, done: int, total: int) -> None:
         self._desk.progress("audit", done, total)

@@ -28,6 +28,7 @@ from muniment.governance.views import View
 from muniment.log.ledger import Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION, Reader, StreamHead
 from muniment.runtime.desk import Desk
+from muniment.runtime.links import DerivedRef, derived_refs
 from muniment.runtime.operation import Group, operation
 from muniment.runtime.space import Rotation
 
@@ -65,7 +66,8 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     host_refs: list[HostReference]
     host_refs_redacted: int
     items: list[RedactionItem]
-    derived_refs: list[str]
+    derived_refs: list[DerivedRef]
+    derived_refs_total: int
     clipped: bool
     reason: str
     requester: str
@@ -339,7 +341,10 @@ class Asking:
         messages: list[str] = []
         host_refs: list[HostReference] = []
         items: list[RedactionItem] = []
+        derived: list[DerivedRef] = []
+        derived_total = 0
         if target is not None:
+            derived, derived_total = derived_refs(self._space, reader, target.head, affected, most)
             for run in affected:
                 last = min(run.last, run.first + most - len(turns) - 1)
                 if last < run.first:
@@ -361,8 +366,11 @@ class Asking:
             host_refs=host_refs[:most],
             host_refs_redacted=hidden_references(items),
             items=items[: budget.redaction_items][:most],
-            derived_refs=[],
-            clipped=bool(over) or len(turns) < total or max(len(messages), len(host_refs), len(items)) > most,
+            derived_refs=derived,
+            derived_refs_total=derived_total,
+            clipped=bool(over)
+            or len(turns) < total
+            or max(len(messages), len(host_refs), len(items), derived_total) > most,
             reason=self._request.reason,
             requester=self._request.requester,
             requested_ms=self._request.requested_ms,

@@ -11,6 +11,7 @@ from muniment.governance.access import Access
 from muniment.runtime.desk import Desk
 from muniment.runtime.evidence import Evidence
 from muniment.runtime.lifecycle import Lifecycle
+from muniment.runtime.provenance import Provenance
 from muniment.runtime.spaces import Spaces
 from muniment.runtime.system import System
 from muniment.runtime.transcripts import Transcripts
@@ -24,6 +25,7 @@ class Runtime:
         self.transcripts = Transcripts(desk)
         self.lifecycle = Lifecycle(desk)
         self.evidence = Evidence(desk)
+        self.provenance = Provenance(desk)
         self.spaces = Spaces(desk)
         self.system = System(desk)
 
