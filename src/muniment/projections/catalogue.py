@@ -45,6 +45,13 @@ class Caught(NamedTuple):
     reader: Reader
 
 
+class Digests(NamedTuple):
+    """Keyed digests of the folds over a log of some size, by name."""
+
+    size: int
+    of: dict[str, bytes]
+
+
 class Catalogue:
     """The conversations of one space, folded from its ledger. Thread-safe."""
 
@@ -62,13 +69,24 @@ class Catalogue:
 
     def digest(self) -> bytes:
         """Return a keyed digest of all that the catalogue knows of the present log, row by row."""
-        return self.digests()["catalogue"]
+        return self.digests().of["catalogue"]
 
-    def digests(self) -> dict[str, bytes]:
-        """Return the keyed digests of the folds that are made here, by name."""
-        with self.caught_up() as caught:
-            known = {"catalogue": caught.listing.rows(), "links": caught.links.rows()}
-            return {name: self._ledger.name_digest(name, encode_plain(rows).decode()) for name, rows in known.items()}
+    def digests(self, progress: Callable[[str, int, int], None] | None = None) -> Digests:
+        """Return keyed digests of everything that is folded from the log: listing, links and the changes of streams."""
+        with self.caught_up(progress) as caught:
+            changes = b""
+            for stream in caught.listing.streams():
+                known = self._transcript.changes(caught.reader, self._transcript.head(caught.reader, stream))
+                changes = self._of("changes", [changes.hex(), stream, known.rows()])
+            found = {
+                "catalogue": self._of("catalogue", caught.listing.rows()),
+                "changes": changes,
+                "links": self._of("links", caught.links.rows()),
+            }
+            return Digests(caught.listing.size, found)
+
+    def _of(self, name: str, rows: list[object]) -> bytes:
+        return self._ledger.name_digest(name, encode_plain(rows).decode())
 
     @contextmanager
     def caught_up(self, progress: Callable[[str, int, int], None] | None = None) -> Iterator[Caught]:

@@ -50,6 +50,23 @@ class Changes(Struct, frozen=True, kw_only=True):
         """How many of them can change what is shown of a turn: all but references to what was derived from it."""
         return self.count - len(self.noted.get(EventKind.REF_DERIVED, ()))
 
+    def rows(self) -> list[object]:
+        """Return all that is known as plain data, in the order of its keys."""
+        noted = sorted((kind, [[at, *span] for at, span in each]) for kind, each in self.noted.items())
+        redactions = [
+            [turn, [[one.position, one.target, sorted(one.views), one.reason] for one in each]]
+            for turn, each in sorted(self.redactions.items())
+        ]
+        return [
+            self.seq,
+            self.count,
+            [[step.transition, step.first, step.last] for step in self.steps],
+            [[at, *hold.span] for at, hold in sorted(self.holds.items())],
+            [[turn, sorted(places)] for turn, places in sorted(self.erased.items())],
+            redactions,
+            noted,
+        ]
+
     def holds_on(self, turn: int) -> list[Hold]:
         """Return the holds in force on a turn, in log order."""
         return [hold for hold in self.holds.values() if hold.span.holds(turn)]
