@@ -27,6 +27,7 @@ from muniment.errors import (
 )
 from muniment.events.changes import Transition
 from muniment.events.identity import TurnId
+from muniment.events.references import Plane
 from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import Frontier
 from muniment.governance.access import Access, Effect
@@ -37,10 +38,11 @@ from muniment.runtime.activity import Range
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.open import inspect
 from muniment.runtime.options import Options
+from muniment.runtime.provenance import Derivation
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import settings
 from muniment.runtime.system import Hidden
-from tests.turns import plain_turn, rich_turn
+from tests.turns import SUBJECT, plain_turn, rich_turn
 from tests.worlds import PINS, STORE, FileWorld, World, key_of, open_store, root_key, sqlite_world
 
 
@@ -63,6 +65,11 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "evidence.checkpoint": runtime.evidence.checkpoint,
         "evidence.prove": lambda: runtime.evidence.prove(key, TurnId("turn-1")),
         "evidence.export": lambda: runtime.evidence.export(key),
+        "evidence.links": lambda: runtime.evidence.links(conversation=key),
+        "evidence.repair": runtime.evidence.repair,
+        "provenance.record": lambda: runtime.provenance.record(
+            [Derivation(plane=Plane.LONG_TERM, key="k", subject=SUBJECT, conversation=key, turn=TurnId("turn-1"))]
+        ),
         "spaces.usage": runtime.spaces.usage,
         "spaces.rotate": runtime.spaces.rotate,
         "spaces.list": runtime.spaces.list_,
@@ -193,10 +200,11 @@ def test_an_older_copy_put_back_opens_for_inspection_only(lasting: FileWorld) ->
     assert health.pinned_size > health.events
     before = contents(lasting.store)
     for name, call in everything(lasting.runtime).items():
-        if name not in {"system.health", "system.recover", "spaces.list"}:
+        if name not in {"system.health", "system.recover", "spaces.list", "evidence.repair"}:
             with pytest.raises(RolledBack):
                 call()
     assert lasting.runtime.evidence.audit().spaces[0].turns == 1
+    assert lasting.runtime.evidence.repair().kinds == {"rolled_back": 1}
     assert not lasting.runtime.system.recover().sound
     lasting.close()
     assert {name: data for name, data in contents(lasting.store).items() if not name.endswith(("-wal", "-shm"))} == {

@@ -16,7 +16,7 @@ from msgspec import Struct
 from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundle
 from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
-from muniment.errors import Corrupt, MunimentError, RolledBack
+from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack
 from muniment.events.changes import Transition, span_of
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened
 from muniment.kernel.cursor import Cursors
@@ -67,8 +67,12 @@ class Space:
 
     def begin(self) -> None:
         """Bring a space that was just opened into a state that may be trusted, or find its fault."""
-        with self.ledger.reader() as reader:
-            is_new = reader.frontier().size == 0
+        try:
+            with self.ledger.reader() as reader:
+                is_new = reader.frontier().size == 0
+        except Corrupt as fault:
+            self.fault = fault
+            return
         if is_new and self.ledger.transact(self._genesis):
             self.checkpoint()
         self.recover()
@@ -86,12 +90,12 @@ class Space:
             pinned = self.notary.pinned()
             with self.ledger.reader() as reader:
                 self.notary.attest(self.ledger, reader, pinned)
-        except (RolledBack, Corrupt) as fault:
+            if len(self.keys.versions) > 1:
+                self.rotate(RotationCause.REQUESTED)
+            return self._heal()
+        except (RolledBack, Corrupt, KeyMissing) as fault:
             self.fault = fault
             return 0
-        if len(self.keys.versions) > 1:
-            self.rotate(RotationCause.REQUESTED)
-        return self._heal()
 
     def incarnation(self, reader: Reader) -> str:
         """Return which life of the log this is; cursors are bound to it (BEHAVIOUR PG-08, decision 0021)."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from muniment.errors import MunimentError
+from muniment.errors import Corrupt, MunimentError
 from muniment.governance.access import Effect
 from muniment.governance.policy import INSPECTING, Policy, hiding_operation, hiding_view
 from muniment.governance.profiles import Budget
@@ -155,9 +155,12 @@ class System(Group):
         Answers for a space that is open for inspection only, too, and then says why.
         """
         space = self._desk.inspected
-        with space.ledger.reader() as reader:
-            events, kept = reader.frontier().size, reader.latest_checkpoint()
         fault = space.fault
+        with space.ledger.reader() as reader:
+            try:
+                events, kept = reader.frontier().size, reader.latest_checkpoint()
+            except Corrupt as damaged:
+                fault, events, kept = fault or damaged, reader.count(), None
         try:
             pinned = space.notary.pinned()
         except MunimentError as unreadable:
@@ -191,11 +194,9 @@ class System(Group):
             healed = space.recover()  # whatever cannot be read must not keep the erased alive
         if space.fault is None and not projections:
             projections = self._rederived(space)
-        with space.ledger.reader() as reader:
-            events = reader.frontier().size
         return Recovered(
             sound=space.fault is None,
-            events=events,
+            events=self.health().events,
             contents_destroyed_again=healed,
             rotation_completed=rotating and space.fault is None,
             projections=projections,

@@ -97,7 +97,7 @@ MEANS: dict[IssueKind, str] = {
     IssueKind.MISMATCHED_SOURCE_DIGEST: "the digest of a derived reference is not that of its turns",
     IssueKind.TREE_MISMATCH: "the tree at rest is not the tree over the events",
     IssueKind.CHECKPOINT_MISMATCH: "a checkpoint is not signed by the log, or is of another tree",
-    IssueKind.ROLLED_BACK: "the log is behind the checkpoint that is pinned outside the store",
+    IssueKind.ROLLED_BACK: "the log is behind the checkpoint that is pinned outside the store, or another one",
     IssueKind.PROJECTION_MISMATCH: "what was folded from the log bit by bit is not what a fold of the whole gives",
     IssueKind.UNATTESTED: "the log does not account for itself, and nothing above says why",
 }
@@ -121,7 +121,9 @@ class Findings:
         self._most = most
         self.issues: list[Issue] = []
         self.counts: dict[IssueKind, int] = {}
+        self._told: set[tuple[IssueKind, int]] = set()
         self.events = self.turns = self.derived_refs = self.lookups = self.checkpoints = 0
+        self.unread = 0  # events that may have a name, which could not be read
 
     @property
     def total(self) -> int:
@@ -133,6 +135,12 @@ class Findings:
         self.counts[issue.kind] = self.counts.get(issue.kind, 0) + 1
         if len(self.issues) < self._most:
             self.issues.append(issue)
+
+    def of_stream(self, stream: int, kind: IssueKind, problem: str | None = None) -> None:
+        """Take an issue of a stream as such; it is told once."""
+        if (kind, stream) not in self._told:
+            self._told.add((kind, stream))
+            self.add(Issue(kind=kind, stream=stream, problem=problem))
 
     def of(self, row: EventRow, kind: IssueKind, problem: str | None = None, label: str | None = None) -> None:
         """Take an issue of an event."""

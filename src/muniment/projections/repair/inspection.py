@@ -70,6 +70,7 @@ class Inspection:
     def _found(self, position: int, row: SealedRow | IssueKind) -> SealedRow | None:
         if isinstance(row, IssueKind):
             self._findings.add(Issue(kind=row, position=position))
+            self._findings.unread += 1
             return None
         return row
 

@@ -22,7 +22,7 @@ from muniment.log.attest import says
 from muniment.log.ledger import CONTENT, META, Ledger, Opened
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.changes import NOTHING, Changes
-from muniment.projections.repair.findings import Findings, Issue, IssueKind
+from muniment.projections.repair.findings import Findings, IssueKind
 from muniment.projections.transcript import Transcript
 
 
@@ -73,7 +73,7 @@ class Rows:
             self._unfolded.add(stream)
             problem = fault.problem or fault.code
             kind = IssueKind.HEAD_MISSING if problem == "head_missing" else IssueKind.HEAD_MISMATCH
-            self._findings.add(Issue(kind=kind, stream=stream, problem=problem))
+            self._findings.of_stream(stream, kind, problem)
             return None
 
     def _header(self, row: SealedRow) -> Header | None:

@@ -12,7 +12,7 @@ from muniment.events.records import AliasRecorded, ConversationOpened, EventKind
 from muniment.kernel.digest import b64url
 from muniment.log.ledger import SPACE_STREAM, Ledger
 from muniment.log.port import Lookup, Reader, SealedRow, StreamHead
-from muniment.projections.repair.findings import Findings, Issue, IssueKind
+from muniment.projections.repair.findings import Findings, IssueKind
 from muniment.projections.repair.rows import Seen
 from muniment.projections.transcript import Transcript
 
@@ -20,7 +20,7 @@ from muniment.projections.transcript import Transcript
 class Tail:
     """A stream so far: what its events amount to, and what later ones may name."""
 
-    __slots__ = ("changes", "holds", "key", "leaf", "messages", "seq", "stream", "turns")
+    __slots__ = ("changes", "holds", "key", "leaf", "messages", "seq", "stream", "turns", "unread")
 
     def __init__(self, stream: int) -> None:
         self.stream = stream
@@ -28,11 +28,12 @@ class Tail:
         self.leaf = b""
         self.key: ConversationKey | None = None
         self.holds: set[int] = set()
+        self.unread = False  # a turn could not be read, so that its messages are not counted
 
     def agrees(self, head: StreamHead) -> bool:
         """Tell whether a head accounts for what went by."""
-        said = (head.seq, head.turns, head.messages, head.changes, head.leaf)
-        return said == (self.seq, self.turns, self.messages, self.changes, self.leaf)
+        said, seen = (head.seq, head.turns, head.changes, head.leaf), (self.seq, self.turns, self.changes, self.leaf)
+        return said == seen and (self.unread or head.messages == self.messages)
 
 
 class Streams:
@@ -63,6 +64,9 @@ class Streams:
                 self._named(reader, row, digest)
             elif isinstance(meta, AliasRecorded):
                 self._named(reader, row, self._transcript.alias_digest(meta.subject, meta.channel, meta.chat))
+        elif row.stream != SPACE_STREAM and row.target_seq is None:
+            self._findings.unread += 1
+            tail.unread = tail.unread or row.turn_seq is not None
         tail.seq, tail.leaf = row.seq, row.leaf
         tail.changes += row.target_seq is not None
         return tail
@@ -73,12 +77,12 @@ class Streams:
             try:
                 head = self._ledger.head(reader, tail.stream)
             except Corrupt as corrupt:
-                self._findings.add(Issue(kind=IssueKind.HEAD_MISMATCH, stream=tail.stream, problem=corrupt.problem))
+                self._findings.of_stream(tail.stream, IssueKind.HEAD_MISMATCH, corrupt.problem)
                 continue
             if head is None:
-                self._findings.add(Issue(kind=IssueKind.HEAD_MISSING, stream=tail.stream))
+                self._findings.of_stream(tail.stream, IssueKind.HEAD_MISSING)
             elif not tail.agrees(head):
-                self._findings.add(Issue(kind=IssueKind.HEAD_MISMATCH, stream=tail.stream, found=tail.seq))
+                self._findings.of_stream(tail.stream, IssueKind.HEAD_MISMATCH)
 
     def _order(self, tail: Tail, seen: Seen) -> None:
         row, header = seen.row, seen.header

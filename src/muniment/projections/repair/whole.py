@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from muniment.errors import Corrupt, KeyMissing, RolledBack, StoreNewer
 from muniment.evidence import pin as pins
 from muniment.evidence.tree import Frontier, extend, frontier_at
@@ -41,12 +43,13 @@ class Whole:
 
     def finish(self, reader: Reader, pinned: Checkpoint | None, streams: int) -> None:
         """Look at what is there once, in the snapshot in which the last event was read."""
-        for look in (
+        looks: list[Callable[[], None]] = [
             lambda: self._head(reader),
             lambda: self._counts(reader, streams),
             lambda: self._checkpoints(reader),
             lambda: self._attested(reader, pinned),
-        ):
+        ]
+        for look in looks:
             try:
                 look()
             except Corrupt as corrupt:  # a table that cannot be read
@@ -69,7 +72,7 @@ class Whole:
         orphans = reader.orphans()
         if orphans:
             self._add(IssueKind.ORPHAN_CELLS, found=orphans)
-        dangling = reader.lookup_count() - self._findings.lookups
+        dangling = reader.lookup_count() - self._findings.lookups - self._findings.unread
         if dangling > 0:
             self._add(IssueKind.LOOKUP_DANGLING, found=dangling)
         heads = reader.stream_totals().streams
@@ -101,8 +104,11 @@ class Whole:
         try:
             if pinned is not None and self._frontier is not None:
                 pins.compare(pinned, reader, self._frontier)
-        except (RolledBack, Corrupt) as fault:
-            self._add(IssueKind.ROLLED_BACK, fault.problem)
+        except RolledBack as behind:
+            self._add(IssueKind.ROLLED_BACK, found=behind.found)
+        except Corrupt as corrupt:
+            if IssueKind.TREE_MISMATCH not in self._findings.counts:  # which explains it
+                self._add(IssueKind.ROLLED_BACK, corrupt.problem)
         if self._findings.total:
             return
         try:
