@@ -51,6 +51,9 @@ FAMILIES: dict[str, Family] = {
     "evidence.export": Family.EXPORT,
     "evidence.verify": Family.VALIDATION,
     "evidence.audit": Family.VALIDATION,
+    "evidence.links": Family.VALIDATION,
+    "evidence.repair": Family.VALIDATION,
+    "provenance.record": Family.COMMIT,
     "spaces.list": Family.STORE,
     "spaces.import": Family.IMPORT,
     "spaces.export": Family.EXPORT,
@@ -79,6 +82,7 @@ HIDES: dict[Policy, Hides] = {
 INSPECTING = frozenset({
     "evidence.verify",
     "evidence.audit",
+    "evidence.repair",
     "spaces.list",
     "system.capabilities",
     "system.health",

@@ -21,8 +21,9 @@ from muniment.evidence.bundle import event_line
 from muniment.evidence.receipt import receipt as tlog_proof
 from muniment.evidence.tree import inclusion_proof
 from muniment.governance.access import Effect
-from muniment.governance.budgets import BudgetApplied, applied_to_slices
+from muniment.governance.budgets import BudgetApplied, applied, applied_to_slices
 from muniment.governance.lifecycle import Phase, Run, after, runs
+from muniment.governance.profiles import Ceiling
 from muniment.governance.slices import RedactionItem, cut, hidden_references
 from muniment.governance.views import View
 from muniment.log.ledger import Writer, draft
@@ -344,7 +345,8 @@ class Asking:
         derived: list[DerivedRef] = []
         derived_total = 0
         if target is not None:
-            derived, derived_total = derived_refs(self._space, reader, target.head, affected, most)
+            fitting = most if budget.derived_refs is None else min(most, budget.derived_refs)
+            derived, derived_total = derived_refs(self._space, reader, target.head, affected, fitting)
             for run in affected:
                 last = min(run.last, run.first + most - len(turns) - 1)
                 if last < run.first:
@@ -355,7 +357,7 @@ class Asking:
                     messages += [message.id for message in shown.messages]
                     host_refs += shown.host_refs
                     items += [item for item in withheld if item.host_ref is not None]
-        over = applied_to_slices(budget, items)
+        over = applied_to_slices(budget, items) + applied(budget, {Ceiling.DERIVED_REFS: derived_total})
         return LifecycleReport(
             conversation=self._conversation,
             transition=self._transition,

@@ -12,12 +12,14 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from muniment.errors import InvalidInput, UnknownConversation, UnknownPlace
+from muniment.errors import AccessDenied, InvalidInput, UnknownConversation, UnknownPlace
 from muniment.events.changes import RedactionTarget, Span
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind
 from muniment.events.references import Plane, RefDerived, SourceEvidence
+from muniment.governance.budgets import BudgetApplied, applied
 from muniment.governance.lifecycle import MASKED_PHASES, Phase, Run, runs
+from muniment.governance.profiles import Ceiling
 from muniment.governance.views import View
 from muniment.log.port import Reader, StreamHead
 from muniment.projections.catalogue import Caught
@@ -28,6 +30,7 @@ from muniment.runtime.paging import binding, limit_of_query
 from muniment.runtime.space import Space
 
 CITED = "transcript"
+SEE_LINKS = frozenset({View.RAW_OWNER, View.OPERATOR_AUDIT})  # links are structure; no slice shows them
 
 
 class MemoryKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,6 +77,7 @@ class LinkPage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     links: list[Link]
     has_more: bool
     next_cursor: str | None = None
+    budget_applied: list[BudgetApplied] = []
 
 
 class LinksMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
@@ -87,11 +91,12 @@ class Linking:
     """One page of links on its way."""
 
     def __init__(self, desk: Desk, limit: int) -> None:
-        if View.RAW_OWNER not in desk.access.views:
-            desk.access.require_view(View.OPERATOR_AUDIT)
+        if not desk.access.views & SEE_LINKS:
+            raise AccessDenied(at=View.OPERATOR_AUDIT)
         self._desk = desk
         self._space = desk.space
         self._limit = limit_of_query(limit, self._space.limits.page_turns_max)
+        self._budget = desk.budget()
 
     def of_memory(self, memory: MemoryKey, cursor: str | None) -> LinkPage:
         """Return what an item of memory was derived from."""
@@ -126,12 +131,18 @@ class Linking:
         if cursor is not None:
             mark = space.cursors.accept("links", bound, cursor, LinksMark)
             found = [one for one in found if (one.created_ms, one.position) > (mark.created_ms, mark.position)]
-        shown, more = found[: self._limit], len(found) > self._limit
+        most = self._limit if self._budget.derived_refs is None else min(self._limit, self._budget.derived_refs)
+        shown, more = found[:most], len(found) > most
         following = None
         if more:
             mark = LinksMark(created_ms=shown[-1].created_ms, position=shown[-1].position)
             following = space.cursors.issue("links", bound, mark)
-        return LinkPage(links=[self._link(reader, one) for one in shown], has_more=more, next_cursor=following)
+        return LinkPage(
+            links=[self._link(reader, one) for one in shown],
+            has_more=more,
+            next_cursor=following,
+            budget_applied=applied(self._budget, {Ceiling.DERIVED_REFS: min(len(found), self._limit)}),
+        )
 
     def _link(self, reader: Reader, one: Reference) -> Link:
         space, meta = self._space, one.meta

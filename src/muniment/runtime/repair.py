@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from muniment.errors import UnknownConversation
 from muniment.events.identity import ConversationKey
+from muniment.governance.budgets import BudgetApplied, applied
+from muniment.governance.profiles import Ceiling
 from muniment.projections.catalogue import Catalogue
 from muniment.projections.repair.findings import Findings, Issue, IssueKind
 from muniment.projections.repair.inspection import Inspection
@@ -36,6 +38,7 @@ class RepairReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     checkpoints: int | None = None
     projections: int | None = None
     conversation: ConversationKey | None = None
+    budget_applied: list[BudgetApplied] = []
 
 
 class Repairing:
@@ -44,7 +47,9 @@ class Repairing:
     def __init__(self, desk: Desk, limit: int) -> None:
         self._desk = desk
         self._space = desk.inspected
-        self._findings = Findings(limit_of_query(limit, self._space.limits.report_items_max))
+        self._limit, self._budget = limit_of_query(limit, self._space.limits.report_items_max), desk.budget()
+        most = self._budget.repair_issues
+        self._findings = Findings(self._limit if most is None else min(self._limit, most))
 
     def run(self, conversation: ConversationKey | None) -> RepairReport:
         """Look at the space, or at one conversation of it."""
@@ -68,6 +73,7 @@ class Repairing:
             issues_total=found.total,
             clipped=found.total > len(found.issues),
             issues=found.issues,
+            budget_applied=applied(self._budget, {Ceiling.REPAIR_ISSUES: min(found.total, self._limit)}),
             kinds={kind.value: count for kind, count in sorted(found.counts.items())},
         )
 

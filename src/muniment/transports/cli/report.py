@@ -291,6 +291,7 @@ def _tell_links(shown: LinkPage, page: Page) -> None:
         page.line(Said(_left(link.state)))
     if not shown.links:
         page.line(Said("no links", Mood.FAINT))
+    _tell_budget(shown.budget_applied, page)
     _tell_cursors([("next cursor", shown.next_cursor)], page)
 
 
@@ -303,13 +304,14 @@ def _left(state: SourceState) -> str:
 
 def _tell_repair(report: RepairReport, page: Page) -> None:
     """Say what was looked at, then each kind of issue with its meaning, then the issues."""
-    members = [name for name in RepairReport.__struct_fields__ if name not in {"issues", "kinds"}]
+    members = [name for name in RepairReport.__struct_fields__ if name not in {"issues", "kinds", "budget_applied"}]
     facts = [(name, getattr(report, name)) for name in members]
     page.facts([(label(name), _cell(name, value)) for name, value in facts if _is_there(value)])
     if report.kinds:
         kinds = [[Said(kind), Said(f"{count:,}"), Said(MEANS[IssueKind(kind)])] for kind, count in report.kinds.items()]
         page.table(["kind", "issues", "means"], kinds, "kinds")
         _tell_table("issues", list(report.issues), page)
+    _tell_budget(report.budget_applied, page)
 
 
 def _on_one_line(words: Said) -> Said:
