@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -125,6 +125,7 @@ wanted = st.builds(
 
 
 @given(st.lists(st.lists(wanted, min_size=1, max_size=3), max_size=8))
+@settings(max_examples=40)
 def test_the_same_reference_is_stored_once_in_the_order_of_creation(calls: list[list[Derivation]]) -> None:
     """DR-04: for any calls, what is stored is what was named, once, as it came; rebuilt it is the same."""
     world = memory_world().with_turns(4).with_turns(4, "other")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from muniment.errors import Corrupt
 from muniment.events.changes import Custody, RedactionReason, Span, Transition, TurnRedacted, span_of
 from muniment.events.records import EventKind
 from muniment.governance.lifecycle import Hold, Step
@@ -100,6 +101,12 @@ class Folding:
 
     def _take(self, row: SealedRow) -> None:
         self._count += 1
+        try:
+            self._fold(row)
+        except (KeyError, ValueError):  # a word that is none, or nothing that it is about
+            raise Corrupt(at=f"position {row.position}", problem="change") from None
+
+    def _fold(self, row: SealedRow) -> None:
         if row.kind == EventKind.TURN_LIFECYCLE:
             self._lifecycle(row)
         elif row.kind == EventKind.TURN_REDACTED:
@@ -112,7 +119,6 @@ class Folding:
     def _lifecycle(self, row: SealedRow) -> None:
         self._ledger.keys_of(row)
         header, _ = self._ledger.header(row)
-        assert header.reason is not None, "a change names what it does"
         span, message = span_of(header.refs), header.refs.get("message")
         if header.reason == Custody.HOLD:
             self._holds[row.position] = Hold(position=row.position, span=span)
@@ -121,8 +127,9 @@ class Folding:
         elif message is not None:
             self._erased[span.first] = self._erased.get(span.first, NOTHING) | {message}
         else:
-            assert span.last is not None, "a transition is of turns that are there"
-            self._steps.append(Step(Transition(header.reason), span.first, span.last))
+            if span.last is None:  # a transition is of turns that are there
+                raise Corrupt(at=f"position {row.position}", problem="change")
+            self._steps.append(Step(Transition(header.reason or ""), span.first, span.last))
 
     def _redacted(self, row: SealedRow) -> None:
         opened = self._ledger.open(row)

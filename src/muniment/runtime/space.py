@@ -85,7 +85,6 @@ class Space:
         """Attest the log, complete what was interrupted, destroy again what is erased; return how much came back."""
         self.fault = None
         self.catalogue.drop()
-        self.transcript.drop()
         try:
             pinned = self.notary.pinned()
             with self.ledger.reader() as reader:

@@ -63,7 +63,7 @@ class Inspection:
                 done = last
                 self._told(done, size)
                 if done == size:
-                    self._streams.finish(reader)
+                    self._finish(reader)
                     whole.finish(reader, pinned, len(self._streams.tails))
                     return
 
@@ -95,7 +95,7 @@ class Inspection:
                 done = last
                 self._told(done, head.seq)
                 if done == head.seq:
-                    self._streams.finish(reader)
+                    self._finish(reader)
                     return True
 
     def _stream(self, reader: Reader, key: ConversationKey) -> int | None:
@@ -126,7 +126,11 @@ class Inspection:
         for _, row in _rows(reader, stream, _size(reader) - 1):
             if isinstance(row, SealedRow) and row.stream == stream:
                 self._take(reader, row)
+        self._finish(reader)
+
+    def _finish(self, reader: Reader) -> None:
         self._streams.finish(reader)
+        self._rows.finish()
 
     # --- an event -----------------------------------------------------------------------------------------------------
 

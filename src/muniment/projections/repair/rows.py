@@ -25,9 +25,16 @@ from muniment.projections.changes import NOTHING, Changes
 from muniment.projections.repair.findings import Findings, IssueKind
 from muniment.projections.transcript import Transcript
 
+# why the changes of a stream cannot be folded -> the issue, where it is the head's
+HEAD_ISSUES: dict[str, IssueKind] = {
+    "head_missing": IssueKind.HEAD_MISSING,
+    "head": IssueKind.HEAD_MISMATCH,
+    "changes_missing": IssueKind.HEAD_MISMATCH,
+}
+
 
 class Seen(NamedTuple):
-    """What could be read of an event, and the snapshot in which it was."""
+    """What could be read of an event."""
 
     row: SealedRow
     header: Header | None
@@ -64,17 +71,22 @@ class Rows:
         return self._sealed(reader, row, header, keys)
 
     def changes(self, reader: Reader, stream: int) -> Changes | None:
-        """Return the changes of a stream; where they cannot be folded, that is an issue once, and None."""
+        """Return the changes of a stream, or None where they cannot be folded; what keeps them from it is an issue."""
         if stream in self._unfolded:
             return None
         try:
             return self._transcript.changes(reader, self._transcript.head(reader, stream))
         except (Corrupt, KeyMissing) as fault:
             self._unfolded.add(stream)
-            problem = fault.problem or fault.code
-            kind = IssueKind.HEAD_MISSING if problem == "head_missing" else IssueKind.HEAD_MISMATCH
-            self._findings.of_stream(stream, kind, problem)
+            kind = HEAD_ISSUES.get(fault.problem or "")  # anything else is the fault of an event, and is told there
+            if kind is not None:
+                self._findings.of_stream(stream, kind, fault.problem)
             return None
+
+    def finish(self) -> None:
+        """Say of streams whose changes cannot be folded that it is so, when nothing else says why."""
+        for stream in self._unfolded if not self._findings.total else ():
+            self._findings.of_stream(stream, IssueKind.UNATTESTED, "changes")
 
     def _header(self, row: SealedRow) -> Header | None:
         try:
