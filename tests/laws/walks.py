@@ -16,8 +16,10 @@ from msgspec.structs import replace
 from muniment.errors import TurnConflict
 from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
+from muniment.events.references import Plane
 from muniment.governance.views import View
 from muniment.runtime.operation import Upload
+from muniment.runtime.provenance import Derivation
 from tests.laws.marked import PLACES, SPEAKERS, Mark, Marked, seen
 from tests.turns import asked
 from tests.worlds import OPERATOR, World
@@ -146,6 +148,23 @@ def export(walk: Walk, one: int, other: int) -> ConversationKey:
     return key
 
 
+def derive(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Record what was derived from a turn, or from all up to it: once, whatever became of their words."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    kept = walk.turns[one % len(walk.turns)]
+    key, turn = kept.marked.key, kept.marked.handed_over()
+    first = walk.of(key)[0].marked.turn if other % 3 == 0 else kept.marked.turn
+    derivation = Derivation(
+        plane=list(Plane)[other % len(Plane)], key=f"item {other % 5}", subject=turn.subject, conversation=key,
+        turn=first, through=kept.marked.turn,
+    )  # fmt: skip
+    told = [walk.world.runtime.provenance.record([derivation]).references[0] for _ in range(2)]
+    assert told[0].position == told[1].position
+    assert not told[1].changed
+    return key
+
+
 def rotate(walk: Walk, one: int, other: int) -> ConversationKey:
     """Replace the key of the space."""
     walk.world.runtime.spaces.rotate()
@@ -162,4 +181,5 @@ COMMANDS: dict[str, Command] = {
     "contradict": contradict,
     "export": export,
     "rotate": rotate,
+    "derive": derive,
 }

@@ -160,7 +160,7 @@ def lifecycle(reason: str | None, **refs: int) -> Callable[[World], object]:
 def redaction(
     turn: int = 5, reason: str = RedactionReason.LEGAL, views: str = "export", **target: int | str
 ) -> Callable[[World], object]:
-    body = TurnRedacted(target=RedactionTarget(**target), views=[views], request=REQUEST)  # type: ignore[arg-type]
+    body = TurnRedacted(target=RedactionTarget(**target), views=[views], request=REQUEST)  # type: ignore[arg-type]  # each by its name
     return lambda world: appended(world, EventKind.TURN_REDACTED, body, reason, {"turn": turn})
 
 

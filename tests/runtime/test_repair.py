@@ -11,11 +11,9 @@ from msgspec.structs import replace
 from muniment.errors import ForeignSpace, LimitExceeded, MunimentError, StoreNewer, UnknownConversation
 from muniment.events.changes import (
     Transition,
-    TurnLifecycle,
 )
 from muniment.events.identity import SpaceName
 from muniment.events.records import (
-    EventKind,
     TurnContent,
 )
 from muniment.governance.limits import Limits
@@ -35,8 +33,7 @@ from tests.runtime.damage import (
     OF_THE_OTHER,
     OF_THE_SPACE,
     PLANTED,
-    REQUEST,
-    appended,
+    lifecycle,
     on_turn,
     space_of,
 )
@@ -355,13 +352,7 @@ def test_what_others_do_meanwhile_is_no_issue(lasting: FileWorld) -> None:
 def test_a_message_that_was_erased_alone_is_no_issue(world: World) -> None:
     """What is left proves itself, and what is gone was erased."""
     world.with_turns(2)
-    appended(
-        world,
-        EventKind.TURN_LIFECYCLE,
-        TurnLifecycle(request=REQUEST),
-        Transition.DELETE_RAW,
-        {"turn": 1, "message": 0},
-    )
+    lifecycle(Transition.DELETE_RAW, turn=1, message=0)(world)
     assert Is.CONTENT_LEFT in found_in(world)
 
     def erase(space: Space, writer: Writer, opened: Opened) -> None:
