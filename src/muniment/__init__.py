@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from muniment.events.changes import Action, RedactionReason, Transition
     from muniment.events.identity import ConversationKey
     from muniment.events.message import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolCallResponsePart
+    from muniment.events.references import Plane
     from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn, Visibility
     from muniment.evidence.pin import FilePin
     from muniment.governance.access import Access, Effect
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
     from muniment.governance.views import View
     from muniment.runtime.activity import Range
     from muniment.runtime.lifecycle.scope import Scope
+    from muniment.runtime.links import MemoryKey
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
     from muniment.runtime.options import Options
+    from muniment.runtime.provenance import Derivation
     from muniment.runtime.redacting import Passage
     from muniment.runtime.runtime import Runtime
     from muniment.runtime.timeline import Anchor, At
@@ -55,16 +58,19 @@ _HOMES = {
     "AttributeTarget": "muniment.events.attributes",
     "Attribution": "muniment.events.turn",
     "ConversationKey": "muniment.events.identity",
+    "Derivation": "muniment.runtime.provenance",
     "Effect": "muniment.governance.access",
     "FilePin": "muniment.evidence.pin",
     "HostReference": "muniment.events.turn",
     "Kind": "muniment.errors",
     "LifecycleFilter": "muniment.governance.listing",
     "Limits": "muniment.governance.limits",
+    "MemoryKey": "muniment.runtime.links",
     "Message": "muniment.events.message",
     "MunimentError": "muniment.errors",
     "Options": "muniment.runtime.options",
     "Passage": "muniment.runtime.redacting",
+    "Plane": "muniment.events.references",
     "Policy": "muniment.governance.policy",
     "Pressure": "muniment.governance.profiles",
     "PressureLevel": "muniment.governance.profiles",
@@ -104,16 +110,19 @@ __all__ = [
     "AttributeTarget",
     "Attribution",
     "ConversationKey",
+    "Derivation",
     "Effect",
     "FilePin",
     "HostReference",
     "Kind",
     "LifecycleFilter",
     "Limits",
+    "MemoryKey",
     "Message",
     "MunimentError",
     "Options",
     "Passage",
+    "Plane",
     "Policy",
     "Pressure",
     "PressureLevel",

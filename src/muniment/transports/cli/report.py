@@ -27,11 +27,14 @@ from muniment.governance.attributes import SliceAttribute
 from muniment.governance.budgets import BudgetApplied
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason
+from muniment.projections.repair.findings import MEANS, IssueKind
 from muniment.runtime.activity import Activity
 from muniment.runtime.disclosure import Revealed
 from muniment.runtime.disclosures import Disclosures
+from muniment.runtime.links import LinkPage, SourceState
 from muniment.runtime.listing import ConversationEntry, Conversations
 from muniment.runtime.place import Place
+from muniment.runtime.repair import RepairReport
 from muniment.runtime.system import Capabilities, Capability, ViewCapability
 from muniment.runtime.timeline import Timeline
 from muniment.runtime.transcripts import Slice
@@ -327,6 +330,41 @@ def place_words(place: Place) -> str:
     return f"{on_one_line(place.conversation.conversation)} {place.sequence} {moment(place.observed_ms)}"
 
 
+# --- evidence ---------------------------------------------------------------------------------------------------------
+
+
+def _tell_links(shown: LinkPage, page: Page) -> None:
+    for link in shown.links:
+        page.heading(on_one_line(f"{link.plane}  {link.key}  of {link.subject}  {moment(link.created_ms)}"))
+        page.line(Said("derived from", Mood.STRONG), Said(on_one_line(link.citation)))
+        proved = Said("its source is proved") if link.verified else Said("its source is NOT proved", Mood.STRONG)
+        page.line(proved, Said(f"position {link.position}"), Said(f"digest {link.digest}", Mood.FAINT))
+        page.line(Said(_left(link.state)))
+    if not shown.links:
+        page.line(Said("no links", Mood.FAINT))
+    _tell_budget(shown.budget_applied, page)
+    _tell_cursors([("next cursor", shown.next_cursor)], page)
+
+
+def _left(state: SourceState) -> str:
+    """Return what is left of a source as words; what there is none of is not told."""
+    counted = {name: getattr(state, name) for name in SourceState.__struct_fields__}
+    turns = f"{counted.pop('turns'):,} turn{'s' * (state.turns != 1)}"
+    return f"{turns}: " + (", ".join(f"{label(name)} {count:,}" for name, count in counted.items() if count) or "none")
+
+
+def _tell_repair(report: RepairReport, page: Page) -> None:
+    """Say what was looked at, then each kind of issue with its meaning, then the issues."""
+    members = [name for name in RepairReport.__struct_fields__ if name not in {"issues", "kinds", "budget_applied"}]
+    facts = [(name, getattr(report, name)) for name in members]
+    page.facts([(label(name), _cell(name, value)) for name, value in facts if _is_there(value)])
+    if report.kinds:
+        kinds = [[Said(kind), Said(f"{count:,}"), Said(MEANS[IssueKind(kind)])] for kind, count in report.kinds.items()]
+        page.table(["kind", "issues", "means"], kinds, "kinds")
+        _tell_table("issues", list(report.issues), page)
+    _tell_budget(report.budget_applied, page)
+
+
 def _on_one_line(words: Said) -> Said:
     return Said(on_one_line(words.text), words.mood)
 
@@ -386,6 +424,8 @@ BY_HAND: dict[type[Struct], Callable[[Any, Page], None]] = {
     Conversations: _tell_conversations,
     Disclosures: _tell_disclosures,
     Revealed: _tell_revealed,
+    LinkPage: _tell_links,
+    RepairReport: _tell_repair,
     Slice: _tell_slice,
     Timeline: _tell_timeline,
 }
