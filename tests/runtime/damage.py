@@ -284,7 +284,7 @@ def signed_wrongly(world: World) -> None:
 
 
 def step_of_the_space(world: World) -> None:
-    """Append a change to the space's own stream, which has no turns: the sums at opening do not come out."""
+    """Append a transition to the space's own stream, which has no turns."""
     space = space_of(world)
     event = draft(
         space.sources.entropy, EventKind.TURN_LIFECYCLE, 1, TurnLifecycle(request=REQUEST), reason=Transition.MASK
@@ -351,7 +351,7 @@ PLANTED: dict[str, tuple[IssueKind, Callable[[World], object]]] = {
         in_space("export.issued", ExportIssued(export=ExportGrant(view="export")), stream=1, through=900),
     ),
     "a checkpoint of another tree": (Is.CHECKPOINT_MISMATCH, signed_wrongly),
-    "a change of the space": (Is.UNATTESTED, step_of_the_space),
+    "a change of the space": (Is.TARGET_MISSING, step_of_the_space),
     "a redaction of a turn that is not there": (Is.TARGET_MISSING, redaction(9)),
     "a redaction of a message that is not there": (Is.REDACTION_TARGET_MISSING, redaction(message=7)),
     "a redaction of a part that is not there": (Is.REDACTION_TARGET_MISSING, redaction(message=6, part=4)),
