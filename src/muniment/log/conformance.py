@@ -193,6 +193,30 @@ class StoreMachine(RuleBasedStateMachine):
             self.store.transact(lambda tx: tx.put_bundle(position, bundle))
             self.model.rows[position] = msgspec.structs.replace(row, bundle=bundle)
 
+    @rule(wanted=st.lists(drafts, min_size=1, max_size=4), kept=st.booleans(), name=names, value=blobs)
+    def clear(self, wanted: list[Draft], kept: bool, name: str, value: bytes) -> None:
+        """Check that a plan that clears the log leaves what it writes afterwards alone, or, undone, everything."""
+        anew = Model()
+        batch = placed(anew, wanted)
+
+        def plan(tx: Transaction) -> None:
+            tx.put_meta(name, value)
+            tx.clear()
+            assert tx.frontier() == anew.frontier
+            batch.write(tx)
+            tx.put_checkpoint(1, "anew")
+            if not kept:
+                raise LookupError
+
+        if kept:
+            self.store.transact(plan)
+            anew.append(batch)
+            anew.checkpoints[1] = "anew"
+            self.model = anew
+        else:
+            with suppress(LookupError):
+                self.store.transact(plan)
+
     @precondition(lambda self: self.model.heads)
     @rule(choice=st.integers(0, 9), tag=st.binary(min_size=16, max_size=16))
     def put_stream_head(self, choice: int, tag: bytes) -> None:

@@ -37,6 +37,8 @@ leaf = excluded.leaf, tag = excluded.tag"""
 UPDATE_CELL = "UPDATE cells SET ciphertext = ?1 WHERE id = ?2"
 DELETE_CELL = "DELETE FROM cells WHERE id = ?"
 PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+TABLES = ("cells", "keyring", "events", "streams", "nodes", "lookups", "checkpoints", "meta")
+CLEAR = [f"DELETE FROM {table}" for table in TABLES]  # noqa: S608 - names of our own tables
 PUT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (size) DO UPDATE SET note = excluded.note"
 
 
@@ -178,3 +180,12 @@ class SqliteTransaction(SqliteReader):
         """Keep the checkpoint of a size, in place of an earlier one."""
         self._demand(size <= self.frontier().size, "checkpoint", "beyond_the_log")
         self._write(PUT_CHECKPOINT, [(size, note)])
+
+    def clear(self) -> None:
+        """Remove everything."""
+        for statement in CLEAR:
+            self._write(statement, [()])
+        self._frontier = Frontier()
+        self._write(UPDATE_FRONTIER, [(self._frontier.to_bytes(),)])
+        self._heads.clear()
+        self._tails.clear()
