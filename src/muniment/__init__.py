@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from muniment.governance.views import View
     from muniment.runtime.activity import Range
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
+    from muniment.runtime.open import open_store as open_store
     from muniment.runtime.options import Options
     from muniment.runtime.runtime import Runtime
     from muniment.runtime.timeline import Anchor, At
@@ -61,6 +62,7 @@ _HOMES = {
     "View": "muniment.governance.views",
     "__version__": "muniment.version",
     "open": "muniment.runtime.open",
+    "open_store": "muniment.runtime.open",
 }
 
 __all__ = [
@@ -96,6 +98,7 @@ __all__ = [
     "View",
     "__version__",
     "open",
+    "open_store",
 ]
 
 

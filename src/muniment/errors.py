@@ -307,6 +307,23 @@ class Conflict(MunimentError):
     kind = Kind.CONFLICT
 
 
+# --- backups --------------------------------------------------------------------------------------------------------
+
+
+class FileTaken(MunimentError):
+    """There is a file of this name already; nothing was written over it."""
+
+    code = "file.taken"
+    kind = Kind.CONFLICT
+
+
+class RestoreConflict(MunimentError):
+    """A restore would take something away that is there, and that was not asked for; nothing was changed."""
+
+    code = "backup.restore_conflict"
+    kind = Kind.CONFLICT
+
+
 # --- evidence -------------------------------------------------------------------------------------------------------
 
 

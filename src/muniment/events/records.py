@@ -29,6 +29,7 @@ class EventKind(StrEnum):
     TURN_LIFECYCLE = "turn.lifecycle"
     KEY_ROTATED = "key.rotated"
     EXPORT_ISSUED = "export.issued"
+    SPACE_RESTORED = "space.restored"
 
 
 class RotationCause(StrEnum):
@@ -36,6 +37,7 @@ class RotationCause(StrEnum):
 
     ERASURE = "erasure"
     REQUESTED = "requested"
+    RESTORE = "restore"
 
 
 class SpaceOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -140,6 +142,18 @@ class ExportIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     export: ExportGrant
 
 
+class SpaceRestored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The log was put back from a backup of so many events; `erased_again` of its turns had been erased since.
+
+    `former` is the signed checkpoint that the log grew to before and does not grow from any more. The events that are
+    lost with it stand in the references, from `first` to `last`, when they are known.
+    """
+
+    events: int
+    erased_again: int = 0
+    former: str | None = None
+
+
 MetaBody = (
     SpaceOpened
     | ConversationOpened
@@ -149,6 +163,7 @@ MetaBody = (
     | TurnLifecycle
     | KeyRotated
     | ExportIssued
+    | SpaceRestored
 )
 ContentBody = TurnContent
 
@@ -161,6 +176,7 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.TURN_LIFECYCLE: TurnLifecycle,
     EventKind.KEY_ROTATED: KeyRotated,
     EventKind.EXPORT_ISSUED: ExportIssued,
+    EventKind.SPACE_RESTORED: SpaceRestored,
 }
 
 # kind -> the body of its content cell, for the kinds that have one

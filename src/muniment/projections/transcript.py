@@ -48,11 +48,28 @@ class Transcript:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._changes: OrderedDict[int, Changes] = OrderedDict()
+        self._changes: OrderedDict[tuple[str, int], Changes] = OrderedDict()
         self._lock = threading.Lock()
         self._names: OrderedDict[int, ConversationOpened | AliasRecorded] = OrderedDict()
         self._names_checked = False
         self._turns_checked: OrderedDict[int, int] = OrderedDict()
+        self._life = ""
+
+    def drop(self) -> None:
+        """Forget everything that is kept; what is read next is read from the log alone."""
+        with self._lock:
+            self._changes.clear()
+            self._names.clear()
+            self._names_checked = False
+            self._turns_checked.clear()
+
+    def _live(self, reader: Reader) -> str:
+        """Return the life of the log; what was kept of another one is forgotten (decision 0021)."""
+        life = self._ledger.life(reader)
+        if life != self._life:
+            self.drop()
+            self._life = life
+        return life
 
     # --- finding ------------------------------------------------------------------------------------------------------
 
@@ -66,6 +83,7 @@ class Transcript:
         The first "no" since opening is believed only after every conversation of the space was found under its names.
         What a writer has appended must be flushed before it is looked for.
         """
+        self._live(reader)
         found = reader.lookup(self.conversation_digest(key.channel, key.conversation))
         if found is None and not self._names_checked:
             self._check_names(reader)
@@ -175,10 +193,11 @@ class Transcript:
 
     def changes(self, reader: Reader, head: StreamHead) -> Changes:
         """Return all changes of a stream up to its head; complete, or `Corrupt`."""
+        place = (self._live(reader), head.stream)  # who reads an old snapshot keeps nothing for the others
         with self._lock:
-            known = self._changes.get(head.stream, NONE_YET)
+            known = self._changes.get(place, NONE_YET)
             if known.seq:
-                self._changes.move_to_end(head.stream)
+                self._changes.move_to_end(place)
         if known.seq >= head.seq:
             # A reader's snapshot may be older than what another one has seen: fold only what this snapshot has.
             if known.count == head.changes:
@@ -189,15 +208,15 @@ class Transcript:
         if known.count != head.changes:
             at = f"stream {head.stream}"
             raise Corrupt(at=at, problem="changes_missing", limit=head.changes, found=known.count)
-        self._keep(head.stream, known)
+        self._keep(place, known)
         return known
 
-    def _keep(self, stream: int, changes: Changes) -> None:
+    def _keep(self, place: tuple[str, int], changes: Changes) -> None:
         with self._lock:
-            kept = self._changes.get(stream)
+            kept = self._changes.get(place)
             if kept is None or kept.seq < changes.seq:
-                self._changes[stream] = changes
-                self._changes.move_to_end(stream)
+                self._changes[place] = changes
+                self._changes.move_to_end(place)
                 if len(self._changes) > STREAMS_KEPT_MAX:
                     self._changes.popitem(last=False)
 

@@ -9,7 +9,7 @@ reading and writing raise it, audit and health still answer.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -18,10 +18,10 @@ from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, MunimentError, RolledBack
 from muniment.events.changes import Transition, span_of
-from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened
+from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, SpaceRestored
 from muniment.kernel.cursor import Cursors
 from muniment.log.attest import Notary, Signed
-from muniment.log.ledger import SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
+from muniment.log.ledger import LIFE, SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
 from muniment.log.port import BundleRow, Reader, ScrubReport, Store
 from muniment.projections.catalogue import Catalogue
 from muniment.projections.transcript import Transcript
@@ -32,7 +32,6 @@ ErasePlan = Callable[[Writer], object]  # what is done in the transaction that t
 REWRAP_BATCH = 1000
 HEAL_BATCH = 500
 VKEY = "vkey"
-INCARNATION = "incarnation"  # a log that was never restored has none
 
 
 class Rotation(Struct, frozen=True, kw_only=True):
@@ -81,24 +80,43 @@ class Space:
         """Attest the log, complete what was interrupted, destroy again what is erased; return how much came back."""
         self.fault = None
         self.catalogue.drop()
+        self.transcript.drop()
         try:
-            pinned = self.notary.pinned()
-            with self.ledger.reader() as reader:
-                self.notary.attest(self.ledger, reader, pinned)
+            former = self._attested()
         except (RolledBack, Corrupt) as fault:
             self.fault = fault
             return 0
+        if former is not None:
+            self.notary.repin(self.ledger, former)
         if len(self.keys.versions) > 1:
             self.rotate(RotationCause.REQUESTED)
         return self._heal()
 
+    def _attested(self) -> str | None:
+        """Attest the log; return the note at the pin when a restore has abandoned it (decision 0091)."""
+        pinned, note = self.notary.pinned(), self.notary.pinned_note()
+        with self.ledger.reader() as reader:
+            abandoned = note is not None and note in self._abandoned(reader)
+            self.notary.attest(self.ledger, reader, None if abandoned else pinned)
+        return note if abandoned else None
+
+    def _abandoned(self, reader: Reader) -> Iterator[str]:
+        """Yield the signed checkpoints that the log grew to before it was restored."""
+        after = -1
+        while rows := reader.of_kind(EventKind.SPACE_RESTORED, after, HEAL_BATCH):
+            after = rows[-1].position
+            for row in rows:
+                meta = self.ledger.open(row).meta
+                if isinstance(meta, SpaceRestored) and meta.former is not None:
+                    yield meta.former
+
     def incarnation(self, reader: Reader) -> str:
         """Return which life of the log this is; cursors are bound to it (BEHAVIOUR PG-08, decision 0021)."""
-        return (reader.meta(INCARNATION) or b"").decode()
+        return self.ledger.life(reader)
 
     def reincarnate(self, writer: Writer) -> None:
         """Begin another life of the log: it was restored, and every cursor from before ends."""
-        writer.tx.put_meta(INCARNATION, self.sources.ids.new_id().encode())
+        writer.tx.put_meta(LIFE, self.sources.ids.new_id().encode())
 
     def require_sound(self) -> None:
         """Raise the fault that this space was opened with, if there is one."""
@@ -178,7 +196,7 @@ class Space:
     def _heal(self) -> int:
         """Destroy again whatever the log calls erased; return how many contents had come back."""
         with self.ledger.reader() as reader:
-            returned = self._returned(reader)
+            returned = self.returned(reader)
         if returned:
 
             def plan(writer: Writer) -> None:
@@ -191,7 +209,7 @@ class Space:
             self.rotate(RotationCause.ERASURE, plan)
         return len(returned)
 
-    def _returned(self, reader: Reader) -> list[int]:
+    def returned(self, reader: Reader) -> list[int]:
         """Return the positions of turns that an event calls erased and whose content is there all the same."""
         returned: set[int] = set()
         after = -1

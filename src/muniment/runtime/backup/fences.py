@@ -1,0 +1,133 @@
+"""Fences: what the present log of a space has erased, so that no older state of it brings that back.
+
+The list is the log itself: every erasure is an event, and the turns that it is about are found through it. It is
+collected before the log is replaced, and held against what takes its place: by the leaf of a turn's commit where that
+stands at the same position, otherwise by the names of the turn. What of the present log cannot be read any more fences
+nothing; it is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from muniment.errors import Corrupt, KeyMissing
+from muniment.events.changes import Span, Transition, TurnLifecycle, span_of, span_refs
+from muniment.events.identity import Channel, ConversationId, ConversationKey
+from muniment.events.records import ConversationOpened, EventKind, TurnMeta
+from muniment.log.ledger import CONTENT, Writer, draft
+from muniment.log.port import WHOLE_CONVERSATION, Reader, SealedRow
+from muniment.runtime.space import Space
+
+BATCH = 500
+
+
+class FencedTurn(Struct, frozen=True, gc=False):
+    """A turn that was erased: where its commit stood, its leaf, and the digest that it is found by."""
+
+    position: int
+    leaf: bytes
+    digest: bytes | None
+
+
+class Fence(Struct, frozen=True, kw_only=True):
+    """An erasure: its event, and the turns that it is about."""
+
+    stream: int
+    event: TurnLifecycle
+    whole: bool
+    turns: list[FencedTurn]
+
+
+class Fences:
+    """The erasures of a log."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._known: list[Fence] = []
+        self.unreadable = 0
+
+    def collect(self, reader: Reader) -> None:
+        """Remember every erasure of the present log."""
+        after = -1
+        while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, BATCH):
+            after = rows[-1].position
+            for row in rows:
+                try:
+                    self._remember(reader, row)
+                except (Corrupt, KeyMissing):
+                    self.unreadable += 1
+
+    def _remember(self, reader: Reader, row: SealedRow) -> None:
+        ledger = self._space.ledger
+        header, _ = ledger.header(row)
+        if header.reason != Transition.DELETE_RAW:
+            return
+        opened, event = reader.sealed(row.stream), ledger.open(row).meta
+        names = None if opened is None else ledger.open(opened).meta
+        assert isinstance(event, TurnLifecycle), "rows of this kind have this body"
+        if not isinstance(names, ConversationOpened):
+            raise Corrupt(at=f"stream {row.stream}", problem="names")
+        span = span_of(header.refs)
+        assert span.last is not None, "what is erased was there"
+        turns = list(self._turns(reader, row.stream, span, names))
+        self._known.append(Fence(stream=row.stream, event=event, whole="turn" not in header.refs, turns=turns))
+
+    def _turns(self, reader: Reader, stream: int, span: Span, names: ConversationOpened) -> Iterator[FencedTurn]:
+        key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
+        last = span.last or 0
+        for start in range(span.first, last + 1, BATCH):
+            for row in reader.turns(stream, start, min(last, start + BATCH - 1)):
+                try:
+                    meta = self._space.ledger.open(row).meta
+                except (Corrupt, KeyMissing):
+                    meta = None
+                digest = None
+                if isinstance(meta, TurnMeta):
+                    digest = self._space.transcript.turn_digest(key, meta.delivery.turn)
+                yield FencedTurn(row.position, row.leaf, digest)
+
+    def apply(self, writer: Writer) -> int:
+        """Erase again, in the log that a plan has put in place, what is fenced; return how many turns that were."""
+        return sum(self._again(writer, fence) for fence in self._known)
+
+    def _again(self, writer: Writer, fence: Fence) -> int:
+        found: dict[int, list[SealedRow]] = {}
+        for turn in fence.turns:
+            row = self._found(writer.tx, turn)
+            if row is not None:
+                found.setdefault(row.stream, []).append(row)
+        erased = 0
+        for stream, rows in found.items():
+            left = [row for row in rows if row.content is not None or CONTENT in self._space.ledger.keys_of(row)]
+            if not left:
+                continue
+            sequences = [row.turn_seq or 0 for row in rows]
+            as_one = fence.whole and sequences == list(range(1, len(rows) + 1))
+            spans = [Span(1, len(rows))] if as_one else [Span(row.turn_seq or 0, row.turn_seq) for row in left]
+            for span in spans:
+                self._append(writer, stream, span, fence.event)
+            for row in left:
+                writer.destroy_content(row)
+            erased += len(left)
+        return erased
+
+    def _found(self, reader: Reader, turn: FencedTurn) -> SealedRow | None:
+        row = reader.sealed(turn.position)
+        if row is not None and row.leaf == turn.leaf:
+            return row
+        lookup = None if turn.digest is None else reader.lookup(turn.digest)
+        return None if lookup is None else reader.sealed(lookup.position)
+
+    def _append(self, writer: Writer, stream: int, span: Span, event: TurnLifecycle) -> None:
+        sources = self._space.sources
+        again = draft(
+            sources.entropy,
+            EventKind.TURN_LIFECYCLE,
+            sources.clock.now_ms(),
+            event,
+            reason=Transition.DELETE_RAW,
+        )
+        refs = span_refs(span)
+        writer.append(again, stream=stream, target=refs.get("turn", WHOLE_CONVERSATION), refs=refs)
