@@ -404,4 +404,4 @@ def test_a_backup_that_is_interrupted_leaves_no_file(world: FileWorld, tmp_path:
         with pytest.raises(Interrupted):
             interrupted(world.runtime, stage, 1).spaces.backup(str(tmp_path / "backup"))
         assert not list((tmp_path / "backup").iterdir())
-    assert backed_up(world)
+    assert backed_up(world).exists()

@@ -266,7 +266,10 @@ class Taking:
             self._roots[size] = self._audit.frontier.root()
         note = self._notes.pop(size, None)
         if note is not None:
-            self._audit.checkpoint(self._signed(note))
+            checkpoint = self._signed(note)
+            if checkpoint.size != size:
+                raise Corrupt(at="checkpoint", problem="size", limit=size, found=checkpoint.size)
+            self._audit.checkpoint(checkpoint)
 
     def _cells(self, row: SealedRow) -> None:
         if row.bundle is None:
