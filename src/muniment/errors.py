@@ -324,6 +324,23 @@ class RestoreConflict(MunimentError):
     kind = Kind.CONFLICT
 
 
+# --- archives -------------------------------------------------------------------------------------------------------
+
+
+class ArchiveRefused(MunimentError):
+    """The archive is not what it says it is, or not what was asked for; nothing was written."""
+
+    code = "archive.refused"
+    kind = Kind.CORRUPT
+
+
+class ArchiveConflict(MunimentError):
+    """What is here stands in the way of the archive; nothing was written."""
+
+    code = "archive.conflict"
+    kind = Kind.CONFLICT
+
+
 # --- evidence -------------------------------------------------------------------------------------------------------
 
 

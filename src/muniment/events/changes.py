@@ -9,6 +9,10 @@ Which turns a change is about stands in the references of its header, as one of:
 | `{"through": b}` | all turns from the first to b, as many as there were then |
 | `{"first": a, "through": b}` | the turns a to b |
 | `{"first": 1}` | all turns, those that are still to come too |
+
+An erasure with `{"replaced": 1}` beside them was made because an archive took the place of the conversation: its stream
+is not found by its names any more, and nobody asked for the words to be erased. One with `{"omitted": 1}` says that an
+archive did not take this message along.
 """
 
 from __future__ import annotations
@@ -18,6 +22,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from msgspec import Struct
+
+REPLACED = "replaced"
+OMITTED = "omitted"
 
 
 class Transition(StrEnum):

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from muniment.events.archives import ArchiveExported, ArchiveImported
 from muniment.events.changes import TurnLifecycle, TurnRedacted
 from muniment.events.message import Authority, Part, Role
 from muniment.events.turn import Attribution, Delivery, Relation, Source, Visibility
@@ -30,6 +31,8 @@ class EventKind(StrEnum):
     KEY_ROTATED = "key.rotated"
     EXPORT_ISSUED = "export.issued"
     SPACE_RESTORED = "space.restored"
+    ARCHIVE_EXPORTED = "archive.exported"
+    ARCHIVE_IMPORTED = "archive.imported"
 
 
 class RotationCause(StrEnum):
@@ -113,7 +116,8 @@ class TurnContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     """What was written in a turn: the parts of each message, the summaries and labels beside them.
 
     `digest` is the keyed digest of the turn as it was handed over; a repeat is held against it. It dies with the words
-    (decision 0007) and is no field: nothing commits to it.
+    (decision 0007) and is no field: nothing commits to it. A turn that came from an archive has none (empty): it was
+    handed over to somebody else.
     """
 
     parts: list[list[Part]]
@@ -164,6 +168,8 @@ MetaBody = (
     | KeyRotated
     | ExportIssued
     | SpaceRestored
+    | ArchiveExported
+    | ArchiveImported
 )
 ContentBody = TurnContent
 
@@ -177,6 +183,8 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.KEY_ROTATED: KeyRotated,
     EventKind.EXPORT_ISSUED: ExportIssued,
     EventKind.SPACE_RESTORED: SpaceRestored,
+    EventKind.ARCHIVE_EXPORTED: ArchiveExported,
+    EventKind.ARCHIVE_IMPORTED: ArchiveImported,
 }
 
 # kind -> the body of its content cell, for the kinds that have one

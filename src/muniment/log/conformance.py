@@ -148,6 +148,20 @@ class StoreMachine(RuleBasedStateMachine):
             self.store.transact(plan)
             self.model.lookups[digest] = Lookup(stream=stream, position=position)
 
+    @rule(digest=digests, other=digests)
+    def rename(self, digest: bytes, other: bytes) -> None:
+        """Check that another digest leads where this one led, and this one nowhere."""
+        if digest not in self.model.lookups or other in self.model.lookups:
+            self.refused(lambda tx: tx.rename(digest, other))
+            return
+
+        def plan(tx: Transaction) -> None:
+            tx.rename(digest, other)
+            assert (tx.lookup(digest), tx.lookup(other)) == (None, self.model.lookups[digest])
+
+        self.store.transact(plan)
+        self.model.lookups[other] = self.model.lookups.pop(digest)
+
     @rule(name=names, value=blobs)
     def put_meta(self, name: str, value: bytes) -> None:
         """Check that a named value is what it was set to last."""

@@ -280,9 +280,18 @@ class MemoryTransaction(MemoryReader):
             self._set(state.bundles, position, row.bundle)
 
     def claim(self, digest: bytes, stream: int, position: int) -> None:
-        """Let a digest lead to an event, for ever."""
+        """Let a digest lead to an event."""
         self._demand(digest not in self._state.lookups, "lookup", "taken")
         self._set(self._state.lookups, digest, Lookup(stream=stream, position=position))
+
+    def rename(self, digest: bytes, other: bytes) -> None:
+        """Let another digest lead where this one led."""
+        lookups = self._state.lookups
+        self._demand(digest in lookups, "lookup", "no_lookup")
+        self._demand(other not in lookups, "lookup", "taken")
+        found = lookups.pop(digest)
+        self._undoing.append(lambda: lookups.__setitem__(digest, found))
+        self._set(lookups, other, found)
 
     def put_meta(self, name: str, value: bytes) -> None:
         """Set a named value."""

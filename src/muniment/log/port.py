@@ -213,7 +213,14 @@ class Transaction(Reader, Protocol):
         ...
 
     def claim(self, digest: bytes, stream: int, position: int) -> None:
-        """Let a digest lead to an event, for ever; a digest that was claimed before is a `Conflict`."""
+        """Let a digest lead to an event; a digest that was claimed before is a `Conflict`."""
+        ...
+
+    def rename(self, digest: bytes, other: bytes) -> None:
+        """Let another digest lead where this one led, which then leads nowhere and may be claimed again.
+
+        One that leads nowhere, and another that leads somewhere, are a `Conflict`.
+        """
         ...
 
     def put_meta(self, name: str, value: bytes) -> None:

@@ -28,6 +28,7 @@ INSERT_CELL = "INSERT INTO cells VALUES (?, ?)"
 INSERT_BUNDLE = "INSERT INTO keyring VALUES (?, ?)"
 INSERT_NODE = "INSERT INTO nodes VALUES (?, ?)"
 INSERT_LOOKUP = "INSERT INTO lookups VALUES (?, ?, ?)"
+UPDATE_LOOKUP = "UPDATE lookups SET digest = ?2 WHERE digest = ?1"
 UPDATE_FRONTIER = "UPDATE frontier SET range = ? WHERE id = 0"
 UPDATE_BUNDLE = "UPDATE keyring SET bundle = ?2 WHERE position = ?1"
 PUT_STREAM_HEAD = """
@@ -154,8 +155,13 @@ class SqliteTransaction(SqliteReader):
         self._write(UPDATE_FRONTIER, [(frontier.to_bytes(),)])
 
     def claim(self, digest: bytes, stream: int, position: int) -> None:
-        """Let a digest lead to an event, for ever."""
+        """Let a digest lead to an event."""
         self._write(INSERT_LOOKUP, [(digest, stream, position)])
+
+    def rename(self, digest: bytes, other: bytes) -> None:
+        """Let another digest lead where this one led."""
+        self._write(UPDATE_LOOKUP, [(digest, other)])
+        self._demand(self._connection.changes() == 1, "lookup", "no_lookup")
 
     def put_meta(self, name: str, value: bytes) -> None:
         """Set a named value."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from muniment.events.changes import Custody, RedactionReason, Span, Transition, TurnRedacted, span_of
+from muniment.events.changes import REPLACED, Custody, RedactionReason, Span, Transition, TurnRedacted, span_of
 from muniment.events.records import EventKind
 from muniment.governance.lifecycle import Hold, Step
 from muniment.governance.redaction import Redaction
@@ -33,12 +33,13 @@ class Noted(NamedTuple):
 class Changes(Struct, frozen=True, kw_only=True):
     """All changes of a stream up to an event of it: `count` of them, up to `seq`. Whatever is by turn has its sequence.
 
-    `steps` are transitions in log order, `holds` those in force by position, `erased` the messages that were erased
-    alone, `redactions` and `noted` in log order.
+    `replaced`: the stream is not found by its names any more. `steps` are transitions in log order, `holds` those in
+    force by position, `erased` the messages that were erased alone, `redactions` and `noted` in log order.
     """
 
     seq: int = 0
     count: int = 0
+    replaced: bool = False
     steps: tuple[Step, ...] = ()
     holds: Mapping[int, Hold] = {}
     erased: Mapping[int, frozenset[int]] = {}
@@ -56,6 +57,7 @@ class Folding:
     def __init__(self, ledger: Ledger, known: Changes) -> None:
         self._ledger = ledger
         self._count = known.count
+        self._replaced = known.replaced
         self._steps = list(known.steps)
         self._holds = dict(known.holds)
         self._erased = dict(known.erased)
@@ -69,6 +71,7 @@ class Folding:
         return Changes(
             seq=seq,
             count=self._count,
+            replaced=self._replaced,
             steps=tuple(self._steps),
             holds=self._holds,
             erased=self._erased,
@@ -93,6 +96,7 @@ class Folding:
         header, _ = self._ledger.header(row)
         assert header.reason is not None, "a change names what it does"
         span, message = span_of(header.refs), header.refs.get("message")
+        self._replaced = self._replaced or REPLACED in header.refs
         if header.reason == Custody.HOLD:
             self._holds[row.position] = Hold(position=row.position, span=span)
         elif header.reason == Custody.RELEASE:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from muniment.errors import Corrupt
-from muniment.events.identity import ConversationKey, TurnId
+from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnMeta
 from muniment.governance.lifecycle import Phase, phase_of
 from muniment.governance.slices import TurnRecord
@@ -90,8 +90,16 @@ class Transcript:
             self._names_checked = True
         if found is None:
             return None
-        self._prove(reader, found, ConversationOpened(channel=key.channel, conversation=key.conversation))
+        names = ConversationOpened(channel=key.channel, conversation=key.conversation)
+        if self._prove(reader, found, names):
+            self._prove_current(reader, found, key)
         return found.stream
+
+    def _prove_current(self, reader: Reader, found: Lookup, key: ConversationKey) -> None:
+        """Hold the lookup of a conversation that was replaced against the streams that it had before."""
+        first = self.former_digest(self.conversation_digest(key.channel, key.conversation), 1)
+        if reader.lookup(first) is not None and self.changes(reader, self.head(reader, found.stream)).replaced:
+            raise Corrupt(at=f"position {found.position}", problem="lookup")
 
     def stream_of_alias(self, reader: Reader, subject: str, channel: str, chat: str) -> int | None:
         """Return the stream of the conversation that a chat id stands for, or None for one that stands for none."""
@@ -126,12 +134,40 @@ class Transcript:
         """Return the digest under which a turn is found by its id."""
         return self._ledger.name_digest("turn", key.channel, key.conversation, turn)
 
-    def _prove(self, reader: Reader, found: Lookup, wanted: ConversationOpened | AliasRecorded) -> None:
-        """Hold a lookup against the names in the event that it leads to."""
+    def former_digest(self, digest: bytes, number: int) -> bytes:
+        """Return the digest under which is found what an archive has replaced.
+
+        `digest` is the one that it was found by. A conversation's former streams are numbered from 1 in the order in
+        which they were replaced; what was in such a stream has the number of the stream.
+        """
+        return self._ledger.name_digest("former", digest.hex(), str(number))
+
+    def former_streams(self, reader: Reader, key: ConversationKey) -> list[int]:
+        """Return the streams that a conversation had before archives took its place, oldest first."""
+        wanted = ConversationOpened(channel=key.channel, conversation=key.conversation)
+        digest, streams = self.conversation_digest(key.channel, key.conversation), list[int]()
+        while (found := reader.lookup(self.former_digest(digest, len(streams) + 1))) is not None:
+            self._prove(reader, found, wanted)
+            streams.append(found.stream)
+        return streams
+
+    def is_current(self, reader: Reader, row: SealedRow) -> bool:
+        """Tell whether a conversation is still found in the stream that a row opened; it is found somewhere."""
+        names = self.names(row)
+        key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
+        found = reader.lookup(self.conversation_digest(key.channel, key.conversation))
+        if found is not None and found.stream == row.stream:
+            return True
+        if row.stream in self.former_streams(reader, key):
+            return False
+        raise Corrupt(at=f"position {row.position}", problem="lookup_missing")
+
+    def _prove(self, reader: Reader, found: Lookup, wanted: ConversationOpened | AliasRecorded) -> bool:
+        """Hold a lookup against the names in the event that it leads to; return whether that was not known yet."""
         with self._lock:
             if self._names.get(found.position) == wanted:
                 self._names.move_to_end(found.position)
-                return
+                return False
         row = reader.sealed(found.position)
         if row is None or row.stream != found.stream or self._ledger.open(row).meta != wanted:
             raise Corrupt(at=f"position {found.position}", problem="lookup")
@@ -139,6 +175,7 @@ class Transcript:
             self._names[found.position] = wanted
             if len(self._names) > NAMES_KEPT_MAX:
                 self._names.popitem(last=False)
+        return True
 
     def _check_turns(self, reader: Reader, head: StreamHead, key: ConversationKey) -> None:
         with self._lock:
@@ -156,10 +193,7 @@ class Transcript:
 
     def _check_names(self, reader: Reader) -> None:
         for row in self.conversations(reader, -1, None):
-            names = self.names(row)
-            found = reader.lookup(self.conversation_digest(names.channel, names.conversation))
-            if found is None or found.stream != row.stream:
-                raise Corrupt(at=f"position {row.position}", problem="lookup_missing")
+            self.is_current(reader, row)
 
     def conversations(self, reader: Reader, after: int, limit: int | None) -> list[SealedRow]:
         """Return the events that opened conversations, in log order, from behind a position."""

@@ -13,6 +13,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "lifecycle": ("muniment.runtime.lifecycle", "Lifecycle"),
     "evidence": ("muniment.runtime.evidence", "Evidence"),
     "spaces": ("muniment.runtime.spaces", "Spaces"),
+    "archives": ("muniment.runtime.archives", "Archives"),
     "system": ("muniment.runtime.system", "System"),
 }
 

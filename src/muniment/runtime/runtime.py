@@ -8,6 +8,7 @@ from typing import Self
 from msgspec.structs import replace
 
 from muniment.governance.access import Access
+from muniment.runtime.archives import Archives
 from muniment.runtime.desk import Desk
 from muniment.runtime.evidence import Evidence
 from muniment.runtime.lifecycle import Lifecycle
@@ -25,6 +26,7 @@ class Runtime:
         self.lifecycle = Lifecycle(desk)
         self.evidence = Evidence(desk)
         self.spaces = Spaces(desk)
+        self.archives = Archives(desk)
         self.system = System(desk)
 
     @property

@@ -8,7 +8,7 @@ from muniment.errors import AliasConflict, Corrupt, CursorInvalid, LimitExceeded
 from muniment.events.binding import deterministic
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.labels import content_fields
-from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnContent
+from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
 from muniment.events.turn import Turn
 from muniment.governance import admission
 from muniment.governance.access import Effect
@@ -276,9 +276,9 @@ class Committing:
         erased = CONTENT not in opened.keys
         if not erased:
             _, content = ledger.words(opened)
-            if content.digest != self._digest:
+            if content.digest != (self._digest if content.digest else b"") or not self._is_kept(opened.meta, content):
                 raise TurnConflict(at="turn")
-            if alias_is_new:
+            if alias_is_new and content.digest:
                 raise Corrupt(at="chat", problem="alias_missing")
         return self._report(
             head.messages,
@@ -288,6 +288,13 @@ class Committing:
             leaf=row.leaf.hex(),
             reason=ALREADY_ERASED if erased else ALREADY_COMMITTED,
         )
+
+    def _is_kept(self, meta: MetaBody, content: TurnContent) -> bool:
+        """Tell whether a turn that came from an archive is what would be kept of this one; others have a digest."""
+        kept = self._kept
+        assert isinstance(kept, Kept), "a skipped turn is not compared"
+        here = TurnContent(parts=kept.parts, digest=b"", summaries=kept.summaries, labels=kept.labels)
+        return bool(content.digest) or (meta, content) == (kept.meta, here)
 
     def _digest_of_words(self) -> bytes:
         """Return the keyed digest of the turn as it was handed over; text and a single text part are the same words."""
