@@ -112,12 +112,15 @@ class TurnMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     candidates: list[str] = []
 
 
+FROM_ARCHIVE = b"archive"  # in place of the digest of a turn that was handed over to somebody else
+
+
 class TurnContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What was written in a turn: the parts of each message, the summaries and labels beside them.
 
     `digest` is the keyed digest of the turn as it was handed over; a repeat is held against it. It dies with the words
-    (decision 0007) and is no field: nothing commits to it. A turn that came from an archive has none (empty): it was
-    handed over to somebody else.
+    (decision 0007) and is no field: nothing commits to it. A turn that came from an archive has
+    `FROM_ARCHIVE` instead, one of which a message was erased has none (empty).
     """
 
     parts: list[list[Part]]

@@ -217,7 +217,7 @@ class Space:
             after = rows[-1].position
             for row in rows:
                 header, _ = self.ledger.header(row)
-                if header.reason != Transition.DELETE_RAW:
+                if header.reason != Transition.DELETE_RAW or "message" in header.refs:
                     continue
                 first, last = span_of(header.refs)
                 assert last is not None, "what is erased was there"

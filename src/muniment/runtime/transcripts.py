@@ -8,7 +8,7 @@ from muniment.errors import AliasConflict, Corrupt, CursorInvalid, LimitExceeded
 from muniment.events.binding import deterministic
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.labels import content_fields
-from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
+from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
 from muniment.events.turn import Turn
 from muniment.governance import admission
 from muniment.governance.access import Effect
@@ -276,9 +276,12 @@ class Committing:
         erased = CONTENT not in opened.keys
         if not erased:
             _, content = ledger.words(opened)
-            if content.digest != (self._digest if content.digest else b"") or not self._is_kept(opened.meta, content):
+            erased = not content.digest  # a message was: nothing is left that could tell (decision 0007)
+            archived = content.digest == FROM_ARCHIVE
+            same = self._is_kept(opened.meta, content) if archived else content.digest == self._digest
+            if not erased and not same:
                 raise TurnConflict(at="turn")
-            if alias_is_new and content.digest:
+            if alias_is_new and not archived:
                 raise Corrupt(at="chat", problem="alias_missing")
         return self._report(
             head.messages,
@@ -290,11 +293,11 @@ class Committing:
         )
 
     def _is_kept(self, meta: MetaBody, content: TurnContent) -> bool:
-        """Tell whether a turn that came from an archive is what would be kept of this one; others have a digest."""
+        """Tell whether a turn that came from an archive is what would be kept of this one."""
         kept = self._kept
         assert isinstance(kept, Kept), "a skipped turn is not compared"
-        here = TurnContent(parts=kept.parts, digest=b"", summaries=kept.summaries, labels=kept.labels)
-        return bool(content.digest) or (meta, content) == (kept.meta, here)
+        here = TurnContent(parts=kept.parts, digest=FROM_ARCHIVE, summaries=kept.summaries, labels=kept.labels)
+        return (meta, content) == (kept.meta, here)
 
     def _digest_of_words(self) -> bytes:
         """Return the keyed digest of the turn as it was handed over; text and a single text part are the same words."""

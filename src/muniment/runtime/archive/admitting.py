@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.crypto.envelope import Envelope
 from muniment.errors import AliasConflict, ArchiveConflict, ArchiveRefused
 from muniment.events.archives import ArchiveImported, ArchiveScope, ImportMode, Private, ScopeKind
-from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
+from muniment.events.changes import Transition, TurnLifecycle
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.labels import content_fields
 from muniment.events.records import (
@@ -30,6 +31,7 @@ from muniment.events.records import (
     EventKind,
     MetaBody,
     RotationCause,
+    TurnContent,
     TurnMeta,
 )
 from muniment.log.ledger import SPACE_STREAM, Draft, Placed, Writer, draft
@@ -167,7 +169,10 @@ class Appending:
         target, transcript = self._target(key), self._space.transcript
         if transcript.stream_of(self._writer.tx, target) is not None:
             raise ArchiveConflict(at="conversation", problem="of_another_scope")
-        fences = self._replacing.fences(key) | self._replacing.fences(target)
+        fences = self._replacing.fences(key)
+        if target != key:
+            for turn, more in self._replacing.fences(target).items():
+                fences.setdefault(turn, []).extend(more)
         names = ConversationOpened(channel=target.channel, conversation=target.conversation)
         placed = self.append(self.drafted(EventKind.CONVERSATION_OPENED, line.t, names), None)
         digest = transcript.conversation_digest(target.channel, target.conversation)
@@ -268,14 +273,15 @@ class Appending:
 class _Conversation:
     """One conversation on its way in."""
 
-    def __init__(self, into: Appending, key: ConversationKey, stream: int, fences: dict[str, Fenced]) -> None:
+    def __init__(self, into: Appending, key: ConversationKey, stream: int, fences: dict[str, list[Fenced]]) -> None:
         self._into = into
         self._key = key
         self._stream = stream
         self._fences = fences
         self._positions: dict[int, int] = {}
         self._turns = 0
-        self._fenced: dict[int, LifecycleRequest] = {}
+        self._fenced: dict[int, list[Fenced]] = {}
+        self._gone: set[int] = set()
 
     def take(self, told: Told) -> None:
         """Append the next event."""
@@ -288,13 +294,25 @@ class _Conversation:
 
     def _turn(self, told: Told, meta: TurnMeta) -> None:
         self._turns += 1
-        fence = self._fences.get(meta.delivery.turn)
-        content = told.content if fence is None else None
-        if fence is not None and told.content is not None:
-            self._fenced[self._turns] = fence.request
+        content = self._allowed(told.content, self._fences.get(meta.delivery.turn, []))
         event = self._into.drafted(EventKind.TURN_COMMITTED, told.line.t, meta, body=content)
         placed = self._into.append(event, self._stream, messages=len(meta.messages))
         self._into.claim(self._into.space.transcript.turn_digest(self._key, meta.delivery.turn), placed)
+
+    def _allowed(self, content: ContentBody | None, fences: list[Fenced]) -> ContentBody | None:
+        """Return what of a turn's content may come in."""
+        if not isinstance(content, TurnContent) or not fences:
+            return content
+        whole = [fence for fence in fences if fence.message is None or fence.message >= len(content.parts)]
+        if whole:
+            self._fenced[self._turns] = [Fenced(request=whole[0].request, message=None)]
+            self._gone.add(self._turns)
+            return None
+        alone = {fence.message: fence for fence in fences if fence.message is not None and content.parts[fence.message]}
+        if alone:
+            self._fenced[self._turns] = list(alone.values())
+        left = [[] if place in alone else parts for place, parts in enumerate(content.parts)]
+        return replace(content, parts=left, digest=b"" if alone else content.digest)
 
     def _alias(self, told: Told, meta: AliasRecorded) -> None:
         if self._into.renamed:
@@ -308,19 +326,21 @@ class _Conversation:
         for name in POSITIONS & refs.keys():
             refs[name] = self._positions[refs[name]]
         kind = EventKind(line.kind)
-        gone = refs.get("turn") in self._fenced
+        gone = refs.get("turn") in self._gone
         event = self._into.drafted(kind, line.t, told.meta, line.reason, None if gone else told.content)
         placed = self._into.append(event, self._stream, target=line.target, refs=refs)
         self._positions[told.number] = placed.position
 
     def end(self) -> None:
-        """Erase, as it is said here, the turns that came without their words."""
-        for turn, request in self._fenced.items():
-            event = self._into.drafted(
-                EventKind.TURN_LIFECYCLE,
-                self._into.now_ms,
-                TurnLifecycle(request=request),
-                Transition.DELETE_RAW,
-            )
-            self._into.append(event, self._stream, target=turn, refs={"turn": turn})
+        """Erase, as it is said here, what came without its words."""
+        for turn, fences in self._fenced.items():
+            for fence in fences:
+                event = self._into.drafted(
+                    EventKind.TURN_LIFECYCLE,
+                    self._into.now_ms,
+                    TurnLifecycle(request=fence.request),
+                    Transition.DELETE_RAW,
+                )
+                refs = {"turn": turn} if fence.message is None else {"turn": turn, "message": fence.message}
+                self._into.append(event, self._stream, target=turn, refs=refs)
         self._into.count(self._turns, len(self._fenced))

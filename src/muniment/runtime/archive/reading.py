@@ -23,6 +23,7 @@ from muniment.events.identity import check_name
 from muniment.events.records import (
     CHANGES,
     CONTENT_BODIES,
+    FROM_ARCHIVE,
     META_BODIES,
     AliasRecorded,
     ContentBody,
@@ -131,6 +132,8 @@ class _Conversation:
         self._subjects: dict[str, None] = {}
         self._worded: set[int] = set()
         self._erased: list[Span] = []
+        self._cut: set[int] = set()
+        self._cut_said: set[int] = set()
         self._holds: set[int] = set()
 
     def take(self, line: EventLine, number: int) -> Told:
@@ -172,6 +175,8 @@ class _Conversation:
             self._worded.add(line.turn)
             if not _fits(content, meta):
                 raise ArchiveRefused(at=at, problem="content")
+            if not content.digest:
+                self._cut.add(line.turn)
 
     def _change(self, line: EventLine, at: str) -> None:
         """Hold a change to the turns and events that are there."""
@@ -193,7 +198,9 @@ class _Conversation:
             sound = sound and "hold" in refs
         elif line.kind == EventKind.TURN_LIFECYCLE:
             sound = sound and span.last is not None
-            if line.reason == Transition.DELETE_RAW and "message" not in refs:
+            if line.reason == Transition.DELETE_RAW and "message" in refs:
+                self._cut_said.add(one or 0)
+            elif line.reason == Transition.DELETE_RAW:
                 self._erased.append(span)
         elif line.kind == EventKind.TURN_REDACTED:
             sound = sound and one is not None
@@ -202,8 +209,9 @@ class _Conversation:
 
     def end(self) -> None:
         """Hold what was read of a conversation together."""
-        gone = {turn for turn in range(1, len(self._messages) + 1) if any(span.holds(turn) for span in self._erased)}
-        if self._worded | gone != set(range(1, len(self._messages) + 1)) or self._worded & gone:
+        turns = set(range(1, len(self._messages) + 1))
+        gone = {turn for turn in turns if any(span.holds(turn) for span in self._erased)}
+        if self._worded | gone != turns or self._worded & gone or self._cut != self._cut_said - gone:
             raise ArchiveRefused(at=self._at, problem="erased")
         if self._root.scope.kind is not ScopeKind.CONVERSATION and not within(self._root.scope, self._subjects):
             raise ArchiveRefused(at=self._at, problem="foreign_scope")
@@ -211,7 +219,7 @@ class _Conversation:
 
 def _fits(content: object, meta: TurnMeta) -> bool:
     """Tell whether content is that of a turn with this head."""
-    if not isinstance(content, TurnContent) or content.digest:
+    if not isinstance(content, TurnContent) or content.digest not in {b"", FROM_ARCHIVE}:
         return False
     sizes = (len(content.parts), len(content.summaries), len(content.labels))
     return sizes == (len(meta.messages), len(meta.tools), len(meta.host_refs))

@@ -24,9 +24,10 @@ REASON = "replaced by an archive"
 
 
 class Fenced(Struct, frozen=True, kw_only=True):
-    """Why a turn may not come back with its words: who asked for its erasure."""
+    """Why a turn, or a message of it, may not come back with its words: who asked for its erasure."""
 
     request: LifecycleRequest
+    message: int | None
 
 
 class Replacing:
@@ -39,17 +40,15 @@ class Replacing:
 
     # --- fences -------------------------------------------------------------------------------------------------------
 
-    def fences(self, key: ConversationKey) -> dict[str, Fenced]:
-        """Return the turns of a conversation that were erased here, by id, in all streams that it ever had.
-
-        A turn of which one message was erased is fenced as a whole: that it comes without its words is the safe side.
-        """
+    def fences(self, key: ConversationKey) -> dict[str, list[Fenced]]:
+        """Return what was erased here of the turns of a conversation, by turn id, in all streams that it ever had."""
         tx, transcript = self._writer.tx, self._space.transcript
         now = transcript.stream_of(tx, key)
         streams = transcript.former_streams(tx, key) + ([] if now is None else [now])
-        found: dict[str, Fenced] = {}
+        found: dict[str, list[Fenced]] = {}
         for stream in streams:
-            found.update(self._fences_in(tx, stream))
+            for turn, fence in self._fences_in(tx, stream):
+                found.setdefault(turn, []).append(fence)
         return found
 
     def _fences_in(self, reader: Reader, stream: int) -> Iterator[tuple[str, Fenced]]:
@@ -63,7 +62,7 @@ class Replacing:
                 for turn in reader.turns(stream, span.first, span.last):
                     meta = ledger.open(turn).meta
                     if isinstance(meta, TurnMeta):
-                        yield meta.delivery.turn, Fenced(request=event.request)
+                        yield meta.delivery.turn, Fenced(request=event.request, message=header.refs.get("message"))
 
     # --- giving up names ----------------------------------------------------------------------------------------------
 

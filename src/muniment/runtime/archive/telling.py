@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from muniment.events.archives import Private
 from muniment.events.changes import OMITTED, LifecycleRequest, Span, Transition, TurnLifecycle, span_refs
 from muniment.events.message import Authority
-from muniment.events.records import CHANGES, CONTENT_BODIES, EventKind, TurnContent, TurnMeta
+from muniment.events.records import CHANGES, CONTENT_BODIES, FROM_ARCHIVE, EventKind, TurnContent, TurnMeta
 from muniment.governance.lifecycle import Phase, phase_of
 from muniment.log.ledger import CONTENT, Opened
 from muniment.log.port import WHOLE_CONVERSATION, Reader
@@ -85,7 +85,7 @@ class Telling:
             self._withheld = True
             return UNSET
         _, content = self._space.ledger.words(opened)
-        return Raw(encode(self._without_soul(opened, row.turn_seq, replace(content, digest=b""))))
+        return Raw(encode(self._without_soul(opened, row.turn_seq, content)))
 
     def _without_soul(self, opened: Opened, turn: int, content: TurnContent) -> TurnContent:
         assert isinstance(opened.meta, TurnMeta), "only turns have a turn sequence"
@@ -96,7 +96,11 @@ class Telling:
             if head.authority is Authority.SOUL_GOVERNANCE and place not in gone
         ]
         self._left += [(turn, place) for place in soul]
-        return replace(content, parts=[[] if place in soul else parts for place, parts in enumerate(content.parts)])
+        return replace(
+            content,
+            parts=[[] if place in soul else parts for place, parts in enumerate(content.parts)],
+            digest=b"" if gone or soul else FROM_ARCHIVE,
+        )
 
 
 def _erasure(refs: dict[str, int], time_ms: int) -> EventLine:

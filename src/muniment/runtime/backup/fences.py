@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import Span, Transition, TurnLifecycle, span_of, span_refs
@@ -32,11 +33,14 @@ class FencedTurn(Struct, frozen=True, gc=False):
 
 
 class Fence(Struct, frozen=True, kw_only=True):
-    """An erasure: its event, and the turns that it is about."""
+    """An erasure: its event, and the turns that it is about, or a message of one.
 
-    stream: int
+    `whole`: of all turns from the first to one, in one event.
+    """
+
     event: TurnLifecycle
     whole: bool
+    message: int | None
     turns: list[FencedTurn]
 
 
@@ -72,7 +76,8 @@ class Fences:
         span = span_of(header.refs)
         assert span.last is not None, "what is erased was there"
         turns = list(self._turns(reader, row.stream, span, names))
-        self._known.append(Fence(stream=row.stream, event=event, whole="turn" not in header.refs, turns=turns))
+        whole, message = "turn" not in header.refs, header.refs.get("message")
+        self._known.append(Fence(event=event, whole=whole, message=message, turns=turns))
 
     def _turns(self, reader: Reader, stream: int, span: Span, names: ConversationOpened) -> Iterator[FencedTurn]:
         key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
@@ -93,6 +98,8 @@ class Fences:
         return sum(self._again(writer, fence) for fence in self._known)
 
     def _again(self, writer: Writer, fence: Fence) -> int:
+        if fence.message is not None:
+            return sum(self._message_again(writer, fence, fence.message, turn) for turn in fence.turns)
         found: dict[int, list[SealedRow]] = {}
         for turn in fence.turns:
             row = self._found(writer.tx, turn)
@@ -107,11 +114,24 @@ class Fences:
             as_one = fence.whole and sequences == list(range(1, len(rows) + 1))
             spans = [Span(1, len(rows))] if as_one else [Span(row.turn_seq or 0, row.turn_seq) for row in left]
             for span in spans:
-                self._append(writer, stream, span, fence.event)
+                self._append(writer, stream, span_refs(span), fence.event)
             for row in left:
                 writer.destroy_content(row)
             erased += len(left)
         return erased
+
+    def _message_again(self, writer: Writer, fence: Fence, message: int, turn: FencedTurn) -> bool:
+        row, ledger = self._found(writer.tx, turn), self._space.ledger
+        opened = None if row is None else ledger.open(row)
+        if row is None or opened is None or CONTENT not in opened.keys:
+            return False
+        salts, words = ledger.words(opened)
+        if not words.parts[message] and not words.digest:
+            return False
+        left = [[] if place == message else parts for place, parts in enumerate(words.parts)]
+        writer.reseal_content(opened, salts, replace(words, parts=left, digest=b""))
+        self._append(writer, row.stream, {"turn": row.turn_seq or 0, "message": message}, fence.event)
+        return True
 
     def _found(self, reader: Reader, turn: FencedTurn) -> SealedRow | None:
         row = reader.sealed(turn.position)
@@ -120,7 +140,7 @@ class Fences:
         lookup = None if turn.digest is None else reader.lookup(turn.digest)
         return None if lookup is None else reader.sealed(lookup.position)
 
-    def _append(self, writer: Writer, stream: int, span: Span, event: TurnLifecycle) -> None:
+    def _append(self, writer: Writer, stream: int, refs: dict[str, int], event: TurnLifecycle) -> None:
         sources = self._space.sources
         again = draft(
             sources.entropy,
@@ -129,5 +149,4 @@ class Fences:
             event,
             reason=Transition.DELETE_RAW,
         )
-        refs = span_refs(span)
         writer.append(again, stream=stream, target=refs.get("turn", WHOLE_CONVERSATION), refs=refs)
