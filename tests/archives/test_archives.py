@@ -11,69 +11,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muniment.errors import AccessDenied, FileTaken, InvalidInput, KeyWrong
+from muniment.errors import AccessDenied, FileTaken, InvalidInput, KeyWrong, TurnConflict
 from muniment.events.archives import ArchiveScope, ImportMode, Private, ScopeKind
-from muniment.events.changes import RedactionTarget, TurnRedacted, LifecycleRequest
-from muniment.events.identity import ChatId, ConversationId, SubjectId, TurnId
-from muniment.events.records import EventKind
+from muniment.events.identity import ChatId, ConversationId, TurnId
 from muniment.events.turn import Attribution, Turn
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
-from muniment.log.ledger import draft
-from muniment.runtime.runtime import Runtime
-from tests.archives.documents import ADA, SHARED, TALKING, exported, imported, lines_of
+from tests.archives.documents import (
+    ADA,
+    SHARED,
+    TALKING,
+    exported,
+    held,
+    imported,
+    lines_of,
+    of_subject,
+    redacted,
+    shown,
+    without_soul,
+)
 from tests.backups import entered, root_of
 from tests.turns import TALK, answer, asked, plain_turn, question, rich_turn, turns
-from tests.worlds import FileWorld, World, key_of, memory_world, sqlite_world
+from tests.worlds import FileWorld, key_of, memory_world, sqlite_world
 
 EXCLUDE, INCLUDE = Private.EXCLUDE, Private.INCLUDE
-
-
-def shown(runtime: Runtime, conversation: str = TALK, channel: str = "default") -> list[object]:
-    """Return what every view shows of a conversation, wherever it stands in its log."""
-    pages = [runtime.transcripts.replay(key_of(conversation, channel), view, 500) for view in View]
-    return [([replace(turn, position=0) for turn in page.turns], page.items) for page in pages]
-
-
-def of_subject(name: str, number: int, conversation: str) -> Turn:
-    """Return a plain turn whose subject is somebody."""
-    return replace(plain_turn(number, conversation), subject=SubjectId(name))
-
-
-def without_soul() -> Turn:
-    """Return the rich turn without its message of soul governance."""
-    turn = rich_turn()
-    return replace(turn, messages=[one for one in turn.messages if one.authority != "soul_governance"])
-
-
-def redacted(world: World, number: int) -> World:
-    """Redact the first message of a plain turn."""
-    space = world.runtime._desk.space
-    body = TurnRedacted(
-        target=RedactionTarget(message=0),
-        views=["host_ui"],
-        request=LifecycleRequest(reason="why", requester="who", requested_ms=5),
-    )
-    event = draft(space.sources.entropy, EventKind.TURN_REDACTED, 77, body, reason="personal_data")
-    with space.ledger.reader() as reader:
-        stream = space.transcript.stream_of(reader, key_of())
-    space.ledger.transact(lambda writer: writer.append(event, stream=stream, target=number, refs={"turn": number}))
-    return world
-
-
-def held(world: World, number: int) -> int:
-    """Put a plain turn under a hold; return the position."""
-    space = world.runtime._desk.space
-    from muniment.events.changes import TurnLifecycle
-
-    body = TurnLifecycle(request=LifecycleRequest(reason="why", requester="who", requested_ms=5))
-    event = draft(space.sources.entropy, EventKind.TURN_LIFECYCLE, 77, body, reason="hold")
-    with space.ledger.reader() as reader:
-        stream = space.transcript.stream_of(reader, key_of())
-    placed = space.ledger.transact(
-        lambda writer: writer.append(event, stream=stream, target=number, refs={"turn": number})
-    )
-    return placed.position
 
 
 @pytest.fixture
@@ -158,9 +119,7 @@ def test_what_an_archive_did_stands_in_the_log(world: FileWorld, tmp_path: Path)
 
 
 def test_a_repeat_of_a_turn_that_came_from_an_archive_is_found(world: FileWorld, tmp_path: Path) -> None:
-    """TR-16, TR-17: the same turn is a repeat, another one under its id a conflict; the words are compared themselves."""
-    from muniment.errors import TurnConflict
-
+    """TR-16, TR-17: the same turn is a repeat, another one under its id a conflict; the words are compared."""
     exported(world.runtime, tmp_path / "archive")
     target = memory_world()
     imported(target.runtime, tmp_path / "archive")
@@ -341,7 +300,7 @@ def test_archives_take_their_rights(world: FileWorld, tmp_path: Path) -> None:
     no_words = world.runtime.restricted(Access(views=frozenset({View.HOST_UI})))
     with pytest.raises(AccessDenied):
         exported(no_words, tmp_path / "y")
-    assert exported(no_words, tmp_path / "y", private=EXCLUDE)
+    assert exported(no_words, tmp_path / "y", private=EXCLUDE).turns == 8
     ada, bob = (world.runtime.restricted(Access(subject=name)) for name in ("ada", "bob"))
     assert exported(ada, tmp_path / "z").root.documents == 2
     for scope in (ADA, SHARED, TALKING):

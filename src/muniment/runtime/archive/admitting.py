@@ -37,7 +37,7 @@ from muniment.events.records import (
 from muniment.log.ledger import SPACE_STREAM, Draft, Placed, Writer, draft
 from muniment.runtime.archive.document import POSITIONS, ArchiveRoot, DocumentLine
 from muniment.runtime.archive.reading import CONTEXT, Checking, Told, check_root, opened_document
-from muniment.runtime.archive.replacing import Fenced, Replacing
+from muniment.runtime.archive.replacing import Fenced, Replacing, check_holds
 from muniment.runtime.archive.scopes import checked, conversations
 from muniment.runtime.desk import Desk
 from muniment.runtime.space import Space
@@ -77,11 +77,14 @@ class Admitting:
     def run(self, scope: ArchiveScope, private: Private, mode: ImportMode, into: ConversationId | None) -> Admitted:
         """Check the archive, append it, and report."""
         scope = checked(scope, self._desk.access)
+        foreseen = Foreseeing(self._space, mode, into)
         with self._checking() as check:
             check_root(check.root, scope, private)
             root = check.root
-            for done, _ in enumerate(check.events(), start=1):
+            for done, told in enumerate(check.events(), start=1):
+                foreseen.take(told)
                 self._desk.progress("check", done, root.events)
+        foreseen.check(scope)
         admitted: list[Admitted] = []
 
         def plan(writer: Writer) -> None:
@@ -113,6 +116,58 @@ class Admitting:
             root, _ = self._desk.home.seal(self._sealed_by, envelope.descriptor)
             self._key = envelope.open(root, CONTEXT)
         return self._key
+
+
+class Foreseeing:
+    """What stands in the way of an archive, found out before the key of the space is turned over for it.
+
+    The plan of the import finds it out again, in the state that it writes to.
+    """
+
+    def __init__(self, space: Space, mode: ImportMode, into: ConversationId | None) -> None:
+        self._space = space
+        self._mode = mode
+        self._into = into
+        self._keys: list[ConversationKey] = []
+        self._aliases: list[AliasRecorded] = []
+
+    def take(self, told: DocumentLine | Told) -> None:
+        """Note the names of the archive."""
+        if isinstance(told, DocumentLine):
+            self._keys.append(target_of(told, self._into))
+        elif isinstance(told.meta, AliasRecorded) and self._into is None:
+            self._aliases.append(told.meta)
+
+    def check(self, scope: ArchiveScope) -> None:
+        """Raise `ArchiveConflict` or `AliasConflict` for what is in the way."""
+        transcript = self._space.transcript
+        with self._space.ledger.reader() as reader:
+            there = conversations(self._space, reader, here(scope, self._into))
+            if there and self._mode is ImportMode.BOOTSTRAP:
+                raise ArchiveConflict(at="scope", problem="not_empty")
+            going = {one.stream for one in there}
+            for stream in sorted(going):
+                check_holds(self._space, reader, stream)
+            for key in self._keys:
+                if transcript.stream_of(reader, key) not in {None, *going}:
+                    raise ArchiveConflict(at="conversation", problem="of_another_scope")
+            for alias in self._aliases:
+                named = (alias.subject, alias.channel, alias.chat)
+                if transcript.stream_of_alias(reader, *named) not in {None, *going}:
+                    raise AliasConflict(at="chat")
+
+
+def target_of(line: DocumentLine, into: ConversationId | None) -> ConversationKey:
+    """Return the conversation that one of an archive comes into."""
+    conversation = ConversationId(line.conversation) if into is None else into
+    return ConversationKey(conversation=conversation, channel=Channel(line.channel))
+
+
+def here(scope: ArchiveScope, into: ConversationId | None) -> ArchiveScope:
+    """Return the scope that an archive of this one comes into."""
+    if into is None:
+        return scope
+    return ArchiveScope(kind=ScopeKind.CONVERSATION, channel=scope.channel, conversation=into)
 
 
 class Appending:
@@ -150,15 +205,9 @@ class Appending:
             current.end()
         return self._report(self._say())
 
-    def _target(self, key: ConversationKey) -> ConversationKey:
-        return key if self._into is None else ConversationKey(conversation=self._into, channel=key.channel)
-
     def _make_room(self) -> None:
         """Retire what is here of the scope, or refuse the archive because it is there."""
-        scope, tx = self._root.scope, self._writer.tx
-        if self._into is not None:
-            scope = ArchiveScope(kind=ScopeKind.CONVERSATION, channel=scope.channel, conversation=self._into)
-        for one in conversations(self._space, tx, scope):
+        for one in conversations(self._space, self._writer.tx, here(self._root.scope, self._into)):
             if self._mode is ImportMode.BOOTSTRAP:
                 raise ArchiveConflict(at="scope", problem="not_empty")
             self._counts["went"] += 1
@@ -166,7 +215,7 @@ class Appending:
 
     def _opened(self, line: DocumentLine) -> _Conversation:
         key = ConversationKey(conversation=ConversationId(line.conversation), channel=Channel(line.channel))
-        target, transcript = self._target(key), self._space.transcript
+        target, transcript = target_of(line, self._into), self._space.transcript
         if transcript.stream_of(self._writer.tx, target) is not None:
             raise ArchiveConflict(at="conversation", problem="of_another_scope")
         fences = self._replacing.fences(key)

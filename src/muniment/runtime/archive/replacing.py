@@ -16,7 +16,7 @@ from muniment.events.changes import OMITTED, REPLACED, LifecycleRequest, Transit
 from muniment.events.identity import ConversationKey
 from muniment.events.records import AliasRecorded, EventKind, TurnMeta
 from muniment.log.ledger import Writer, draft
-from muniment.log.port import WHOLE_CONVERSATION, Reader
+from muniment.log.port import WHOLE_CONVERSATION, Reader, StreamHead
 from muniment.runtime.archive.telling import REQUESTER
 from muniment.runtime.space import Space
 
@@ -72,10 +72,7 @@ class Replacing:
         Raises `ArchiveConflict` while a hold keeps anything of it.
         """
         writer, transcript = self._writer, self._space.transcript
-        head = transcript.head(writer.tx, stream)
-        held = transcript.changes(writer.tx, head).holds
-        if held:
-            raise ArchiveConflict(at=f"position {min(held)}", problem="held")
+        head = check_holds(self._space, writer.tx, stream)
         request = LifecycleRequest(reason=REASON, requester=REQUESTER, requested_ms=self._now_ms)
         event = draft(
             self._space.sources.entropy,
@@ -104,3 +101,12 @@ class Replacing:
         if isinstance(meta, AliasRecorded):
             return self._space.transcript.alias_digest(meta.subject, meta.channel, meta.chat)
         return None
+
+
+def check_holds(space: Space, reader: Reader, stream: int) -> StreamHead:
+    """Return the head of a conversation that nothing keeps from being replaced; a hold is an `ArchiveConflict`."""
+    head = space.transcript.head(reader, stream)
+    held = space.transcript.changes(reader, head).holds
+    if held:
+        raise ArchiveConflict(at=f"position {min(held)}", problem="held")
+    return head
