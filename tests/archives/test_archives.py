@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, FileTaken, InvalidInput, KeyWrong, TurnConflict
-from muniment.events.archives import ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archives import ArchiveExported, ArchiveImported, ArchiveScope, ImportMode, Private, ScopeKind
 from muniment.events.identity import ChatId, ConversationId, TurnId
 from muniment.events.turn import Attribution, Turn
 from muniment.governance.access import Access, Effect
@@ -112,7 +112,9 @@ def test_what_an_archive_did_stands_in_the_log(world: FileWorld, tmp_path: Path)
             row = reader.sealed(position)
         assert row is not None
         assert (row.kind, row.stream) == (kind, 0)
-        assert ledger.open(row).meta.digest == out.root.digest  # type: ignore[union-attr]
+        meta = ledger.open(row).meta
+        assert isinstance(meta, ArchiveExported | ArchiveImported)
+        assert meta.archive.digest == out.root.digest
         refs = ledger.header(row)[0].refs
     assert refs == {"first": report.first, "last": report.last}
     target.close()

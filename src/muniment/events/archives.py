@@ -38,19 +38,19 @@ class ArchiveScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     conversation: str | None = None
 
 
-class ArchiveExported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """An archive of this scope and policy, with this root digest, was written."""
+class ArchiveExport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """What an archive held: its scope, its policy, its root digest."""
 
     scope: ArchiveScope
     private: Private
     digest: str
 
 
-class ArchiveImported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """The events from `refs.first` to `refs.last` came from an archive of this scope and policy, with this root digest.
+class ArchiveImport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """What came in with an archive, and how.
 
-    `into` is the conversation that they came into, when it has another id than in the archive. `erased` of the turns
-    had been erased here before and came without their words.
+    `into` is the conversation that it came into, when it has another id than in the archive. `erased` of the turns had
+    been erased here before and came without their words.
     """
 
     scope: ArchiveScope
@@ -59,3 +59,15 @@ class ArchiveImported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     mode: ImportMode
     into: str | None = None
     erased: int = 0
+
+
+class ArchiveExported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """An archive was written."""
+
+    archive: ArchiveExport
+
+
+class ArchiveImported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """An archive was imported; the events that came with it stand from `refs.first` to `refs.last`."""
+
+    archive: ArchiveImport

@@ -149,16 +149,21 @@ class ExportIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     export: ExportGrant
 
 
-class SpaceRestored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """The log was put back from a backup of so many events; `erased_again` of its turns had been erased since.
+class BackupRestore(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """A backup of so many events was put back; `erased_again` of its turns had been erased since.
 
-    `former` is the signed checkpoint that the log grew to before and does not grow from any more. The events that are
-    lost with it stand in the references, from `first` to `last`, when they are known.
+    `former` is the signed checkpoint that the log grew to before and does not grow from any more.
     """
 
     events: int
     erased_again: int = 0
     former: str | None = None
+
+
+class SpaceRestored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The log was put back from a backup. What is known to be lost stood from `refs.first` to `refs.last`."""
+
+    restore: BackupRestore
 
 
 MetaBody = (

@@ -107,8 +107,8 @@ class Space:
             after = rows[-1].position
             for row in rows:
                 meta = self.ledger.open(row).meta
-                if isinstance(meta, SpaceRestored) and meta.former is not None:
-                    yield meta.former
+                if isinstance(meta, SpaceRestored) and meta.restore.former is not None:
+                    yield meta.restore.former
 
     def incarnation(self, reader: Reader) -> str:
         """Return which life of the log this is; cursors are bound to it (BEHAVIOUR PG-08, decision 0021)."""

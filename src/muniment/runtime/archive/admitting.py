@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from muniment.crypto.envelope import Envelope
 from muniment.errors import AliasConflict, ArchiveConflict, ArchiveRefused
-from muniment.events.archives import ArchiveImported, ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archives import ArchiveImport, ArchiveImported, ArchiveScope, ImportMode, Private, ScopeKind
 from muniment.events.changes import Transition, TurnLifecycle
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.labels import content_fields
@@ -289,7 +289,7 @@ class Appending:
 
     def _say(self) -> int:
         root, counts = self._root, self._counts
-        body = ArchiveImported(
+        body = ArchiveImport(
             scope=root.scope,
             private=root.private,
             digest=root.digest,
@@ -299,7 +299,7 @@ class Appending:
         )
         refs = {} if self._first is None or self._last is None else {"first": self._first, "last": self._last}
         self._writer.flush()
-        event = self.drafted(EventKind.ARCHIVE_IMPORTED, self._now_ms, body)
+        event = self.drafted(EventKind.ARCHIVE_IMPORTED, self._now_ms, ArchiveImported(archive=body))
         placed = self._writer.append(event, stream=SPACE_STREAM, refs=refs)
         self._writer.flush()
         return placed.position

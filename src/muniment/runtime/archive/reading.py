@@ -50,7 +50,7 @@ from muniment.runtime.archive.document import (
     parse_root,
 )
 from muniment.runtime.archive.scopes import mounted, within
-from muniment.runtime.newfile import reading
+from muniment.runtime.outfile import reading
 
 CONTEXT = b"muniment/archive"
 REASONS: dict[str, frozenset[str]] = {

@@ -14,7 +14,7 @@ from msgspec import Struct
 from muniment.crypto.envelope import Envelope
 from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.stream import SALT_BYTES, SealedReader, SealedWriter
-from muniment.events.archives import ArchiveExported, ArchiveScope, Private
+from muniment.events.archives import ArchiveExport, ArchiveExported, ArchiveScope, Private
 from muniment.events.records import EventKind
 from muniment.governance.views import View
 from muniment.log.ledger import SPACE_STREAM, draft
@@ -23,7 +23,7 @@ from muniment.runtime.archive.reading import CONTEXT, Checking, opened_document
 from muniment.runtime.archive.scopes import Conversation, checked, conversations
 from muniment.runtime.archive.telling import Telling
 from muniment.runtime.desk import Desk
-from muniment.runtime.newfile import NewFile, outside, reading
+from muniment.runtime.outfile import OutFile, outside, reading
 
 SPOOL_CONTEXT = b"muniment/archive/spool"
 
@@ -49,8 +49,8 @@ class Archiving:
         self._scope = checked(scope, desk.access)
         self._private = private
         self._sealed_by = sealed_by
-        self._file = NewFile(target, "target")
-        self._spool = NewFile(target.with_name(target.name + ".spool"), "target")
+        self._file = OutFile(target, "target")
+        self._spool = OutFile(target.with_name(target.name + ".spool"), "target")
 
     def run(self) -> Archived:
         """Write the document, read it back, record it, give it its name, and report."""
@@ -104,7 +104,7 @@ class Archiving:
                 sealed.write(data)
 
     def _record(self, root: ArchiveRoot) -> int:
-        body = ArchiveExported(scope=root.scope, private=root.private, digest=root.digest)
+        body = ArchiveExported(archive=ArchiveExport(scope=root.scope, private=root.private, digest=root.digest))
         sources = self._space.sources
         event = draft(sources.entropy, EventKind.ARCHIVE_EXPORTED, sources.clock.now_ms(), body)
         return self._space.ledger.transact(lambda writer: writer.append(event, stream=SPACE_STREAM)).position

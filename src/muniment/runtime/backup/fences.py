@@ -9,6 +9,7 @@ nothing; it is counted.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,7 +25,7 @@ from muniment.runtime.space import Space
 BATCH = 500
 
 
-class FencedTurn(Struct, frozen=True, gc=False):
+class FencedTurn(NamedTuple):
     """A turn that was erased: where its commit stood, its leaf, and the digest that it is found by."""
 
     position: int

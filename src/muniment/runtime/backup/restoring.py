@@ -22,7 +22,7 @@ from muniment.crypto import escrow
 from muniment.crypto.cell import NONCE_BYTES, rewrap_bundle
 from muniment.crypto.keyring import Ring
 from muniment.errors import Corrupt, KeyUnavailable, RestoreConflict
-from muniment.events.records import EventKind, RotationCause, SpaceRestored
+from muniment.events.records import BackupRestore, EventKind, RotationCause, SpaceRestored
 from muniment.evidence.tree import frontier_at
 from muniment.evidence.verifier import Checkpoint
 from muniment.kernel.sources import Entropy
@@ -180,7 +180,7 @@ class Restoring:
         return done[0]
 
     def _say(self, writer: Writer, space: Space, report: Restored, erased: int) -> None:
-        body = SpaceRestored(events=report.events, erased_again=erased, former=self._former)
+        body = SpaceRestored(restore=BackupRestore(events=report.events, erased_again=erased, former=self._former))
         event = draft(space.sources.entropy, EventKind.SPACE_RESTORED, space.sources.clock.now_ms(), body)
         lost = {} if report.lost_last is None else {"first": report.lost_first or 0, "last": report.lost_last}
         writer.append(event, stream=SPACE_STREAM, refs=lost)

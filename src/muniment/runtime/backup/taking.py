@@ -27,8 +27,8 @@ from muniment.errors import StoreBusy
 from muniment.evidence.notes import Signer, origin_of
 from muniment.log.transfer import Frame, Nothing, Sink, Taken, Taking, frames, given
 from muniment.runtime.desk import Desk
-from muniment.runtime.newfile import NewFile, outside, reading
 from muniment.runtime.options import Progress
+from muniment.runtime.outfile import OutFile, outside, reading
 
 LOG_FILE, KEYS_FILE = "log.sealed", escrow.FILE
 CONTEXT = b"muniment/backup"
@@ -59,8 +59,8 @@ class BackingUp:
     def __init__(self, desk: Desk, target: Path, keyring: Path | None, sealed_by: str | None) -> None:
         self._desk = desk
         self._space = desk.space
-        self._log = NewFile(target / LOG_FILE, "target")
-        self._keys = NewFile((keyring or target) / KEYS_FILE, "target" if keyring is None else "keyring")
+        self._log = OutFile(target / LOG_FILE, "target")
+        self._keys = OutFile((keyring or target) / KEYS_FILE, "target" if keyring is None else "keyring")
         self._sealed_by = sealed_by
 
     def run(self) -> Backup:

@@ -32,7 +32,7 @@ def reading(path: Path, at: str) -> Iterator[BinaryIO]:
         yield file
 
 
-class NewFile:
+class OutFile:
     """A file on its way: `beside` until it is `kept`. What an interrupted attempt left is written over."""
 
     def __init__(self, path: Path, at: str) -> None:
