@@ -143,10 +143,11 @@ class Spaces(Group):
 
     @operation(Effect.READ)
     def usage(self) -> Usage:
-        """Count what the open space holds."""
+        """Count what the open space holds; of conversations, those that are found under their names."""
         space = self._desk.space
         with space.ledger.reader() as reader:
-            rows = space.transcript.conversations(reader, -1, None)
+            opened = space.transcript.conversations(reader, -1, None)
+            rows = [row for row in opened if space.transcript.is_current(reader, row)]
             heads = [space.transcript.head(reader, row.stream) for row in rows]
             return Usage(
                 space=SpaceName(space.name),
