@@ -221,8 +221,8 @@ def _fits(content: object, meta: TurnMeta) -> bool:
     """Tell whether content is that of a turn with this head."""
     if not isinstance(content, TurnContent) or content.digest not in {b"", FROM_ARCHIVE}:
         return False
-    sizes = (len(content.parts), len(content.summaries), len(content.labels))
-    return sizes == (len(meta.messages), len(meta.tools), len(meta.host_refs))
+    sizes = (len(content.parts), len(content.summaries))
+    return sizes == (len(meta.messages), len(meta.tools)) and len(content.labels) in {0, len(meta.host_refs)}
 
 
 def check_root(root: ArchiveRoot, scope: ArchiveScope, private: Private) -> None:

@@ -49,8 +49,8 @@ class Archiving:
         self._scope = checked(scope, desk.access)
         self._private = private
         self._sealed_by = sealed_by
-        self._file = OutFile(target, "target")
-        self._spool = OutFile(target.with_name(target.name + ".spool"), "target")
+        self._file = OutFile(target, "file")
+        self._spool = OutFile(target.with_name(target.name + ".spool"), "file")
 
     def run(self) -> Archived:
         """Write the document, read it back, record it, give it its name, and report."""
@@ -59,7 +59,7 @@ class Archiving:
         spool_key, key = entropy.take(KEY_BYTES), entropy.take(KEY_BYTES)
         try:
             root = self._gather(spool_key)
-            with self._file.writing() as file, reading(self._spool.beside, "target") as spooled:
+            with self._file.writing() as file, reading(self._spool.beside, "file") as spooled:
                 file.write(Envelope.around(key, root_key, descriptor, CONTEXT).line())
                 sealed = SealedWriter(file, key, entropy.take(SALT_BYTES), CONTEXT)
                 sealed.write(line_of(root))
@@ -71,7 +71,7 @@ class Archiving:
                 check = Checking(lines)
                 for _ in check.events():
                     pass
-            with outside("target"):
+            with outside("file"):
                 size = self._file.beside.stat().st_size
             position = self._record(root)
             self._file.keep()
