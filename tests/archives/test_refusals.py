@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from muniment.errors import ArchiveRefused, Corrupt, FileUnavailable, LimitExceeded, StoreNewer
@@ -123,8 +125,19 @@ def test_an_archive_with_a_fault_leaves_the_store_as_it_was(archive: Path, targe
 
 
 def test_the_archive_that_the_faults_are_put_into_is_sound(archive: Path, target: FileWorld) -> None:
+    """EX-05: schema, scope, policy, counts, bytes and digest, as anybody counts them."""
     told = lines_of(archive)
     assert rooted(told) == told
+    root = msgspec.json.decode(told[0])
+    assert root == {
+        "schema": "muniment/archive/1",
+        "scope": {"kind": "subject", "subject": "ada"},
+        "private": "include",
+        "documents": 2,
+        "events": len(told) - 1,
+        "bytes": sum(map(len, told[1:])),
+        "digest": hashlib.sha256(b"".join(told[1:])).hexdigest(),
+    }
     assert imported(target.runtime, seal(archive, told), mode=RESTORE).turns_inserted == 4
 
 

@@ -22,18 +22,21 @@ from muniment.errors import (
     StoreFault,
     StoreMissing,
 )
-from muniment.events.changes import Transition
+from muniment.events.archives import ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
+from muniment.events.records import EventKind
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
+from muniment.log.ledger import draft
 from muniment.runtime.desk import Desk
 from muniment.runtime.open import inspect
 from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.space import Space
 from tests.backups import backed_up, elsewhere, entered, root_of, without_space, words
-from tests.turns import TALK, question, rich_turn
+from tests.turns import TALK, answer, question, rich_turn
 from tests.worlds import PINS, FileWorld, key_of, root_key, sqlite_world
 
 FAULTS_OF_FILES = (Corrupt, KeyWrong, FileUnavailable)
@@ -405,3 +408,66 @@ def test_a_backup_that_is_interrupted_leaves_no_file(world: FileWorld, tmp_path:
             interrupted(world.runtime, stage, 1).spaces.backup(str(tmp_path / "backup"))
         assert not list((tmp_path / "backup").iterdir())
     assert backed_up(world).exists()
+
+
+# --- fences of other kinds --------------------------------------------------------------------------------------------
+
+
+def message_erased(world: FileWorld, turn: int, message: int) -> None:
+    """Say in the log that a message was erased alone."""
+    space = world.runtime._desk.space
+    body = TurnLifecycle(request=LifecycleRequest(reason="why", requester="who", requested_ms=5))
+    event = draft(space.sources.entropy, EventKind.TURN_LIFECYCLE, 77, body, reason=Transition.DELETE_RAW)
+    with space.ledger.reader() as reader:
+        stream = space.transcript.stream_of(reader, key_of())
+    refs = {"turn": turn, "message": message}
+    space.ledger.transact(lambda writer: writer.append(event, stream=stream, target=turn, refs=refs))
+
+
+def test_a_message_that_was_erased_alone_does_not_come_back(tmp_path: Path) -> None:
+    """What else was said in that turn does."""
+    world = sqlite_world(tmp_path).with_turns(2).erased(2)
+    backup = backed_up(world)
+    message_erased(world, 1, 0)
+    message_erased(world, 2, 0)
+    for _ in range(2):
+        assert world.runtime.spaces.restore(str(backup), replace=True).erased_again == 1
+        told = str(words(world.runtime))
+        assert question(1) not in told
+        assert answer(1) in told
+    again = backed_up(world, "again")
+    assert world.runtime.spaces.restore(str(again), replace=True).erased_again == 0
+
+
+def test_erasures_that_a_damaged_log_cannot_tell_any_more_are_counted(tmp_path: Path) -> None:
+    world = sqlite_world(tmp_path).with_turns(3)
+    backup = backed_up(world)
+    world.erased(1).erased(2)
+    with world.edited() as raw:
+        raw.execute("UPDATE keyring SET bundle = zeroblob(60) WHERE position = 5")  # of the first erasure
+        raw.execute("UPDATE cells SET ciphertext = zeroblob(60) WHERE id = 3 * 2")  # who and when of the second turn
+    report = world.runtime.spaces.restore(str(backup), replace=True)
+    assert (report.erased_again, report.fences_unreadable, report.sound) == (1, 1, True)
+    assert question(2) not in str(words(world.runtime))
+
+
+def test_a_fence_holds_without_the_names_of_its_conversation(tmp_path: Path) -> None:
+    """A turn is known by its leaf, too."""
+    world = sqlite_world(tmp_path).with_turns(1)
+    backup = backed_up(world)
+    world.erased(1)
+    with world.edited() as raw:
+        raw.execute("UPDATE cells SET ciphertext = zeroblob(60) WHERE id = 1 * 2")
+    report = world.runtime.spaces.restore(str(backup), replace=True)
+    assert (report.erased_again, report.fences_unreadable) == (1, 0)
+    assert question(1) not in str(words(world.runtime))
+
+
+def test_what_an_archive_had_replaced_comes_back_with_the_backup_of_before(tmp_path: Path) -> None:
+    """Nobody had asked for these words to be erased."""
+    world = sqlite_world(tmp_path).with_turns(2).erased(2)
+    backup, talk = backed_up(world), ArchiveScope(kind=ScopeKind.CONVERSATION, conversation=TALK)
+    world.runtime.archives.export(str(tmp_path / "archive"), talk, Private.INCLUDE)
+    world.runtime.archives.import_(str(tmp_path / "archive"), talk, Private.INCLUDE, ImportMode.RESTORE)
+    assert world.runtime.spaces.restore(str(backup), replace=True).erased_again == 0
+    assert question(1) in str(words(world.runtime))

@@ -15,9 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing
-from muniment.events.changes import Span, Transition, TurnLifecycle, span_of, span_refs
+from muniment.events.changes import OMITTED, REPLACED, Span, Transition, TurnLifecycle, span_of, span_refs
 from muniment.events.identity import Channel, ConversationId, ConversationKey
-from muniment.events.records import ConversationOpened, EventKind, TurnMeta
+from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnMeta
 from muniment.log.ledger import CONTENT, Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION, Reader, SealedRow
 from muniment.runtime.space import Space
@@ -67,30 +67,33 @@ class Fences:
     def _remember(self, reader: Reader, row: SealedRow) -> None:
         ledger = self._space.ledger
         header, _ = ledger.header(row)
-        if header.reason != Transition.DELETE_RAW:
+        if header.reason != Transition.DELETE_RAW or header.refs.keys() & {REPLACED, OMITTED}:
             return
-        opened, event = reader.sealed(row.stream), ledger.open(row).meta
-        names = None if opened is None else ledger.open(opened).meta
+        event, span = ledger.open(row).meta, span_of(header.refs)
         assert isinstance(event, TurnLifecycle), "rows of this kind have this body"
-        if not isinstance(names, ConversationOpened):
-            raise Corrupt(at=f"stream {row.stream}", problem="names")
-        span = span_of(header.refs)
-        assert span.last is not None, "what is erased was there"
-        turns = list(self._turns(reader, row.stream, span, names))
+        turns = list(self._turns(reader, row.stream, span, self._key_of(reader, row.stream)))
         whole, message = "turn" not in header.refs, header.refs.get("message")
         self._known.append(Fence(event=event, whole=whole, message=message, turns=turns))
 
-    def _turns(self, reader: Reader, stream: int, span: Span, names: ConversationOpened) -> Iterator[FencedTurn]:
-        key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
+    def _meta(self, row: SealedRow | None) -> MetaBody | None:
+        """Return what an event says, or None where it cannot be read any more."""
+        try:
+            return None if row is None else self._space.ledger.open(row).meta
+        except (Corrupt, KeyMissing):
+            return None
+
+    def _key_of(self, reader: Reader, stream: int) -> ConversationKey | None:
+        names = self._meta(reader.sealed(stream))
+        if not isinstance(names, ConversationOpened):
+            return None
+        return ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
+
+    def _turns(self, reader: Reader, stream: int, span: Span, key: ConversationKey | None) -> Iterator[FencedTurn]:
         last = span.last or 0
         for start in range(span.first, last + 1, BATCH):
             for row in reader.turns(stream, start, min(last, start + BATCH - 1)):
-                try:
-                    meta = self._space.ledger.open(row).meta
-                except (Corrupt, KeyMissing):
-                    meta = None
-                digest = None
-                if isinstance(meta, TurnMeta):
+                meta, digest = self._meta(row), None
+                if key is not None and isinstance(meta, TurnMeta):
                     digest = self._space.transcript.turn_digest(key, meta.delivery.turn)
                 yield FencedTurn(row.position, row.leaf, digest)
 
