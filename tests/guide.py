@@ -16,8 +16,12 @@ from msgspec.structs import fields
 from muniment import errors
 from muniment.errors import MunimentError
 from muniment.events.changes import Transition
+from muniment.events.references import Plane
 from muniment.events.turn import Visibility
 from muniment.governance.admission import KEPT
+from muniment.governance.annotation import Refusal
+from muniment.governance.attributes import AFTER, SHOWS_ATTRIBUTES, Shown
+from muniment.governance.custody import KEEPS, Rule
 from muniment.governance.lifecycle import NEXT
 from muniment.governance.limits import Limits
 from muniment.governance.policy import FAMILIES, HIDES
@@ -33,6 +37,7 @@ from muniment.governance.views import (
     View,
     withheld_by_phase,
 )
+from muniment.projections.repair.findings import MEANS, IssueKind
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.guide import TOPICS, chapter
 
@@ -83,6 +88,36 @@ def _reason(reason: Reason | None, otherwise: str) -> str:
     return otherwise if reason is None else f"withheld: `{reason}`"
 
 
+RULES: dict[Rule, str] = {
+    Rule.HOLD: "somebody holds it, and did not release it",
+    Rule.LEGAL_MINIMUM: "a policy says that it is kept longer than it was kept so far",
+    Rule.ERASE_REQUEST: "somebody asks for it to be erased",
+    Rule.RETENTION: "a policy says that its time is over, and `apply_retention` runs",
+    Rule.DEFAULT: "nothing was said of it",
+}
+
+
+def _precedence() -> str:
+    rows = [[f"`{rule}`", RULES[rule], "kept" if keeps else "erased"] for rule, keeps in KEEPS.items()]
+    return table(["rule", "applies when", "the words are"], rows)
+
+
+SCOPES: dict[str, tuple[str, str]] = {
+    "conversation": ("all turns that the conversation has now", "its names; turns that come later"),
+    "turn": ("the words of one turn, and what was recorded beside it", "everything else of the turn"),
+    "message": ("the words of one message, by its id", "the other messages; summaries and labels of the turn"),
+    "subject": (
+        "every turn whose subject, acting or mounted subject it is",
+        "the name in who spoke and in chat ids; turns in which it only speaks",
+    ),
+    "whole_space": ("everything sealed, all keys, all names", "headers, tree, checkpoints: the audit holds"),
+}
+
+
+def _scopes() -> str:
+    return table(["scope", "what goes", "what stays"], [[f"`{name}`", *told] for name, told in SCOPES.items()])
+
+
 # --- who sees what ----------------------------------------------------------------------------------------------------
 
 PLACES: dict[Place, str] = {
@@ -102,7 +137,11 @@ REASONS: dict[Reason, str] = {
     Reason.VIEW_POLICY: "the view does not show what stands in this place",
     Reason.HOST_REF_VISIBILITY: "the host recorded the reference for other views",
     Reason.HOST_REF_LABEL: "the reference is shown, what somebody called it is not",
+    Reason.ATTR_VISIBILITY: "the attribute was recorded for other views, or it is not valid any more",
+    Reason.ATTR_LIFECYCLE_POLICY: "its turn is masked or erased, and the policy of the attribute hides the value then",
+    Reason.ATTR_VALUE_BUDGET: "the view shows more attributes of the turn or message than the profile has room for",
     Reason.PROFILE_BUDGET: "the view shows more host references than the profile has room for",
+    Reason.REDACTED: "somebody redacted it for this view; the item has the causes",
 }
 
 
@@ -119,7 +158,10 @@ def _places() -> str:
 
 
 def _origin() -> str:
-    return _by_view("", {"source, tool observations, use of external content": lambda view: view in SHOWS_ORIGIN})
+    return _by_view(
+        "",
+        {"source, tool observations, use of external content, source of attributes": lambda view: view in SHOWS_ORIGIN},
+    )
 
 
 def _by_visibility(shows: Mapping[View, frozenset[Visibility]]) -> str:
@@ -135,6 +177,57 @@ def _references() -> str:
 
 def _labels() -> str:
     return _by_visibility(SHOWS_LABELS)
+
+
+# --- attributes -------------------------------------------------------------------------------------------------------
+
+SHOWN: dict[Shown, str] = {Shown.VALUE: "value", Shown.REPLACEMENT: "replacement", Shown.NOTHING: NO}
+
+REFUSALS: dict[Refusal, str] = {
+    Refusal.ID_MALFORMED: "the id is no name: empty, with blanks at its ends, with control characters, too long",
+    Refusal.ID_REPEATED: "the id occurs more than once in the request",
+    Refusal.KEY_MALFORMED: "the key is not `host` or `memory` and at least two more parts of letters, digits, `_`, `-`",
+    Refusal.SCHEMA_MALFORMED: "the name of the schema is no name",
+    Refusal.KIND_DIFFERS: "the value is not of the kind that is said; null is of none",
+    Refusal.VALUE_NOT_CANONICAL: "the value is no JSON, or too deep, or holds what has no canonical form",
+    Refusal.VALUE_TOO_LARGE: "the value is larger than its governance or the store allows",
+    Refusal.SIZE_OUT_OF_RANGE: "`value_bytes_max` is not above 0",
+    Refusal.MESSAGE_MISSING: "scope `message`, and no message is named",
+    Refusal.MESSAGE_NOT_TAKEN: "scope `turn`, and a message is named",
+    Refusal.WRITER_MALFORMED: "the writer is no name",
+    Refusal.REASON_MALFORMED: "the reason is blank or too long",
+    Refusal.LINK_MALFORMED: "relation, kind or id of a link is no name",
+    Refusal.TOO_MANY_LINKS: "there are more links than an attribute may have",
+    Refusal.TIME_OUT_OF_RANGE: "a time is before 1970 or after 9999",
+    Refusal.UPDATED_BEFORE_CREATED: "the update time is before the creation time",
+    Refusal.UNKNOWN_TURN: "the conversation has no such turn",
+    Refusal.UNKNOWN_MESSAGE: "the turn has no such message",
+    Refusal.ERASED: "the turn, or the message, was erased",
+    Refusal.TARGET_DIFFERS: "the id is known, and is about another turn or message",
+    Refusal.TOO_MANY_OF_TURN: "the turn has as many attributes as it may have",
+}
+
+
+def _attribute_views() -> str:
+    def told(view: View, visibility: Visibility) -> str:
+        allowed = "if allowed" if view is View.EXPORT else YES
+        return allowed if visibility in SHOWS_ATTRIBUTES[view] else NO
+
+    rows = [[visibility, *(told(view, visibility) for view in View)] for visibility in Visibility]
+    return table(["recorded for", *View], rows)
+
+
+def _attribute_policies() -> str:
+    rows = [
+        [policy, phase, *(SHOWN[shown[view]] for view in View)]
+        for policy, phases in AFTER.items()
+        for phase, shown in phases.items()
+    ]
+    return table(["policy", "phase", *View], rows)
+
+
+def _attribute_refusals() -> str:
+    return table(["reason", "means"], [[f"`{refusal}`", REFUSALS[refusal]] for refusal in Refusal])
 
 
 def _authorities() -> str:
@@ -163,9 +256,14 @@ LIMITS: dict[str, str] = {
     "turn_host_refs_max": "host references in a turn",
     "turn_tools_max": "tool observations in a turn",
     "turn_candidates_max": "ids of memory candidates in a turn",
+    "turn_attributes_max": "attributes of a turn and of its messages; one that replaces another is not counted again",
+    "attribute_bytes_max": "the value of an attribute, as canonical JSON",
+    "attributes_max": "attributes in one request",
     "page_turns_max": "turns (or conversations) in a page",
     "report_items_max": "turns, messages and references that a lifecycle report lists; its counts are always whole",
     "activity_ranges_max": "ranges of time whose activity is counted at once",
+    "derivations_max": "derived references in one recording",
+    "source_turns_max": "turns that one derived reference names as its source",
 }
 
 # module and name of a limit that is the same for every store -> what it limits
@@ -173,7 +271,9 @@ FIXED: dict[tuple[str, str], str] = {
     ("events.binding", "REQUEST_BYTES_MAX"): "one request, and a file that stands for one on the command line",
     ("events.identity", "NAME_BYTES_MAX"): "a name: space, channel, conversation, chat, turn, subject, requester",
     ("runtime.lifecycle", "REASON_BYTES_MAX"): "the reason given for a transition",
-    ("kernel.canonical", "DEPTH_MAX"): "levels in a JSON value: arguments and results of tools",
+    ("governance.annotation", "ATTRIBUTE_REASON_BYTES_MAX"): "the reason given for an attribute",
+    ("governance.annotation", "ATTRIBUTE_LINKS_MAX"): "links of an attribute",
+    ("kernel.canonical", "DEPTH_MAX"): "levels in a JSON value: arguments and results of tools, values of attributes",
     ("kernel.canonical", "NODES_MAX"): "members and elements in such a value",
     ("kernel.cursor", "CURSOR_CHARS_MAX"): "a cursor",
     ("runtime.evidence", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
@@ -220,6 +320,27 @@ def _amount(name: str, value: float) -> str:
             return f"{value // size:,.0f} {larger}"
     return f"{value:,.0f} {unit}".rstrip()
 
+
+# --- repair -----------------------------------------------------------------------------------------------------------
+
+
+def _issues() -> str:
+    return table(["issue", "means"], [[f"`{kind}`", MEANS[kind]] for kind in IssueKind])
+
+
+def _planes() -> str:
+    return table(["plane", "holds"], [[f"`{plane}`", PLANES[plane]] for plane in Plane])
+
+
+PLANES: dict[Plane, str] = {
+    Plane.LONG_TERM: "what is remembered of and for one subject",
+    Plane.SHARED_FACT: "facts that several subjects share",
+    Plane.PROCEDURAL_SKILL: "how something is done",
+    Plane.TASK_LEARNING: "what was learned from a task",
+    Plane.ARCHIVE_EVIDENCE: "summaries and extracts of transcripts",
+    Plane.PRIVATE_GARDEN: "private material of the agent; a reference names no message",
+    Plane.SOUL_CANDIDATE_HANDOFF: "what was handed over as a candidate, whatever became of it",
+}
 
 # --- profiles, policies -----------------------------------------------------------------------------------------------
 
@@ -290,14 +411,21 @@ def _topics() -> str:
 
 # name of a part -> what makes it
 PARTS: dict[str, Callable[[], str]] = {
+    "planes": _planes,
+    "issues": _issues,
     "topics": _topics,
     "transitions": _transitions,
     "phases": _phases,
+    "precedence": _precedence,
+    "scopes": _scopes,
     "places": _places,
     "origin": _origin,
     "references": _references,
     "labels": _labels,
     "authorities": _authorities,
+    "attribute views": _attribute_views,
+    "attribute policies": _attribute_policies,
+    "attribute refusals": _attribute_refusals,
     "reasons": _reasons,
     "admission": _admission,
     "limits": _limits,

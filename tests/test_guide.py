@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from muniment.governance.annotation import Refusal
+from muniment.governance.custody import Rule
 from muniment.governance.lifecycle import NEXT
 from muniment.governance.limits import Limits
 from muniment.governance.profiles import SHARES, Ceiling
 from muniment.governance.views import Place, Reason
+from muniment.runtime.lifecycle import Scope
 from muniment.transports.cli.guide import MARK, TOPICS, chapter, pages
 from tests import guide
 from tests.cli.shell import Shell
@@ -145,6 +148,9 @@ def test_everything_that_a_table_lists_is_described() -> None:
     assert set(guide.REASONS) == set(Reason)
     assert set(guide.CEILINGS) == set(Ceiling)
     assert set(guide.CAUSES) == set(SHARES)
+    assert set(guide.RULES) == set(Rule)
+    assert set(guide.SCOPES) | {"channel"} == set(Scope.__struct_fields__)
+    assert set(guide.REFUSALS) == set(Refusal)
 
 
 def test_the_table_of_transitions_is_the_table_of_the_product() -> None:

@@ -20,7 +20,7 @@ from typing import Self
 
 import muniment
 from muniment.crypto.root import LocalRoot
-from muniment.events.changes import Transition
+from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
@@ -30,6 +30,7 @@ from muniment.governance.views import View
 from muniment.kernel.sources import SystemEntropy, seeded_sources
 from muniment.runtime.lifecycle import LifecycleReport
 from muniment.runtime.options import Options
+from muniment.runtime.redacting import Passage, RedactionReport
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.transcripts import Commit, Slice
 from tests.turns import TALK, plain_turn
@@ -86,6 +87,11 @@ class World:
         self.request(Transition.DELETE_RAW, number, conversation)
         return self
 
+    def redacted(self, passage: Passage, *views: View, conversation: str = TALK) -> Self:
+        """Redact a passage for views, or for all of them."""
+        self.redact(passage, *views, conversation=conversation)
+        return self
+
     # --- using --------------------------------------------------------------------------------------------------------
 
     def commit(self, turn: Turn) -> Commit:
@@ -98,6 +104,16 @@ class World:
         """Ask for a transition of a plain turn by its number, or of the whole conversation."""
         turn = None if number is None else TurnId(f"turn-{number}")
         return self.runtime.lifecycle.request(key_of(conversation), transition, reason, OPERATOR, turn)
+
+    def redact(
+        self,
+        passage: Passage,
+        *views: View,
+        reason: RedactionReason = RedactionReason.LEGAL,
+        conversation: str = TALK,
+    ) -> RedactionReport:
+        """Redact a passage for views, or for all of them, and return the report."""
+        return self.runtime.transcripts.redact(key_of(conversation), passage, list(views or View), reason, OPERATOR)
 
     def replay(self, view: View = View.RAW_OWNER, conversation: str = TALK) -> Slice:
         """Return the first page of a conversation, as large as pages go."""

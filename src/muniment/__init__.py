@@ -9,10 +9,22 @@ from importlib import import_module
 TYPE_CHECKING = False  # spelt like typing's, which would cost more than all the rest of this module
 if TYPE_CHECKING:
     from muniment.errors import Kind, MunimentError
-    from muniment.events.changes import Transition
+    from muniment.events.attributes import (
+        Attribute,
+        AttributeGovernance,
+        AttributeLink,
+        AttributePolicy,
+        AttributeScope,
+        AttributeSource,
+        AttributeTarget,
+        SourceKind,
+        ValueKind,
+    )
+    from muniment.events.changes import Action, RedactionReason, Transition
     from muniment.events.identity import ConversationKey
     from muniment.events.message import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolCallResponsePart
-    from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn
+    from muniment.events.references import Plane
+    from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn, Visibility
     from muniment.evidence.pin import FilePin
     from muniment.governance.access import Access, Effect
     from muniment.governance.limits import Limits
@@ -21,9 +33,13 @@ if TYPE_CHECKING:
     from muniment.governance.profiles import Pressure, PressureLevel, Profile
     from muniment.governance.views import View
     from muniment.runtime.activity import Range
+    from muniment.runtime.lifecycle.scope import Scope
+    from muniment.runtime.links import MemoryKey
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
     from muniment.runtime.open import open_store as open_store
     from muniment.runtime.options import Options
+    from muniment.runtime.provenance import Derivation
+    from muniment.runtime.redacting import Passage
     from muniment.runtime.runtime import Runtime
     from muniment.runtime.timeline import Anchor, At
     from muniment.version import __version__
@@ -31,35 +47,52 @@ if TYPE_CHECKING:
 # Public name -> the module that defines it. schemas/api.txt is generated from this table.
 _HOMES = {
     "Access": "muniment.governance.access",
+    "Action": "muniment.events.changes",
     "Anchor": "muniment.runtime.timeline",
     "At": "muniment.runtime.timeline",
+    "Attribute": "muniment.events.attributes",
+    "AttributeGovernance": "muniment.events.attributes",
+    "AttributeLink": "muniment.events.attributes",
+    "AttributePolicy": "muniment.events.attributes",
+    "AttributeScope": "muniment.events.attributes",
+    "AttributeSource": "muniment.events.attributes",
+    "AttributeTarget": "muniment.events.attributes",
     "Attribution": "muniment.events.turn",
     "ConversationKey": "muniment.events.identity",
+    "Derivation": "muniment.runtime.provenance",
     "Effect": "muniment.governance.access",
     "FilePin": "muniment.evidence.pin",
     "HostReference": "muniment.events.turn",
     "Kind": "muniment.errors",
     "LifecycleFilter": "muniment.governance.listing",
     "Limits": "muniment.governance.limits",
+    "MemoryKey": "muniment.runtime.links",
     "Message": "muniment.events.message",
     "MunimentError": "muniment.errors",
     "Options": "muniment.runtime.options",
+    "Passage": "muniment.runtime.redacting",
+    "Plane": "muniment.events.references",
     "Policy": "muniment.governance.policy",
     "Pressure": "muniment.governance.profiles",
     "PressureLevel": "muniment.governance.profiles",
     "Profile": "muniment.governance.profiles",
     "Range": "muniment.runtime.activity",
     "ReasoningPart": "muniment.events.message",
+    "RedactionReason": "muniment.events.changes",
     "Role": "muniment.events.message",
     "Runtime": "muniment.runtime.runtime",
+    "Scope": "muniment.runtime.lifecycle.scope",
     "Source": "muniment.events.turn",
+    "SourceKind": "muniment.events.attributes",
     "TextPart": "muniment.events.message",
     "ToolCallPart": "muniment.events.message",
     "ToolCallResponsePart": "muniment.events.message",
     "ToolObservation": "muniment.events.turn",
     "Transition": "muniment.events.changes",
     "Turn": "muniment.events.turn",
+    "ValueKind": "muniment.events.attributes",
     "View": "muniment.governance.views",
+    "Visibility": "muniment.events.turn",
     "__version__": "muniment.version",
     "open": "muniment.runtime.open",
     "open_store": "muniment.runtime.open",
@@ -67,35 +100,52 @@ _HOMES = {
 
 __all__ = [
     "Access",
+    "Action",
     "Anchor",
     "At",
+    "Attribute",
+    "AttributeGovernance",
+    "AttributeLink",
+    "AttributePolicy",
+    "AttributeScope",
+    "AttributeSource",
+    "AttributeTarget",
     "Attribution",
     "ConversationKey",
+    "Derivation",
     "Effect",
     "FilePin",
     "HostReference",
     "Kind",
     "LifecycleFilter",
     "Limits",
+    "MemoryKey",
     "Message",
     "MunimentError",
     "Options",
+    "Passage",
+    "Plane",
     "Policy",
     "Pressure",
     "PressureLevel",
     "Profile",
     "Range",
     "ReasoningPart",
+    "RedactionReason",
     "Role",
     "Runtime",
+    "Scope",
     "Source",
+    "SourceKind",
     "TextPart",
     "ToolCallPart",
     "ToolCallResponsePart",
     "ToolObservation",
     "Transition",
     "Turn",
+    "ValueKind",
     "View",
+    "Visibility",
     "__version__",
     "open",
     "open_store",

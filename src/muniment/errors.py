@@ -190,9 +190,33 @@ class UnknownConversation(MunimentError):
 
 
 class UnknownPlace(MunimentError):
-    """The conversation has no such turn."""
+    """The conversation has no such turn, message, part or field."""
 
     code = "transcript.unknown_place"
+    kind = Kind.MISSING
+
+
+class WordsErased(MunimentError):
+    """The words are erased; there is nothing left to show or to redact."""
+
+    code = "transcript.words_erased"
+    kind = Kind.CONFLICT
+
+
+# --- lifecycle ------------------------------------------------------------------------------------------------------
+
+
+class HoldMissing(MunimentError):
+    """There is no hold at this position of the log."""
+
+    code = "lifecycle.hold_missing"
+    kind = Kind.MISSING
+
+
+class SpaceErased(MunimentError):
+    """The space was erased: its keys are destroyed, and nothing in it can be read or written any more."""
+
+    code = "space.erased"
     kind = Kind.MISSING
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.shell import Shell
-from tests.cli.test_commands import VALID
+from tests.cli.test_commands import CONVERSATION, VALID
 
 CANARY = "canary7f3a"
 FORMS = [
@@ -28,10 +28,27 @@ FORMS = [
 ]
 
 
+ATTRIBUTES = [
+    {
+        "id": "a",
+        "target": {"turn": "turn-2", "scope": "message", "message": "turn-2#0"},
+        "key": "host.desk.tone",
+        "kind": "object",
+        "value": {"tone": "calm"},
+        "visibility": "export",
+        "source": {"writer": "desk", "kind": "host_estimated", "reason": "routing", "written_ms": 7},
+        "governance": {"value_bytes_max": 100, "policy": "follow_transcript", "export_allowed": True},
+        "links": [{"relation": "of", "kind": "case", "id": "17"}],
+        "schema": "tone/1",
+    }
+]
+
+
 def _bundle(shell: Shell) -> None:
     """Write the files that the valid calls name."""
     ran = shell.must("evidence", "export", "order-LF-20418", "--channel", "web-chat")
     (shell.directory / "bundle.jsonl").write_text(ran.out)
+    (shell.directory / "attributes.json").write_text(json.dumps(ATTRIBUTES))
     (shell.directory / "chat.jsonl").write_text(json.dumps({"messages": [{"role": "user", "content": "Hello"}]}))
 
 
@@ -75,6 +92,18 @@ def test_no_leaf_of_a_refused_turn_comes_back_in_its_error(shell: Shell) -> None
     for canary in LEAVES:
         for mutant in _mutants(turn, canary):
             ran = shell.run("transcripts", "commit", "-", typed=json.dumps(mutant))
+            refused += bool(ran.code)
+            assert not ran.code or CANARY not in ran.said
+    assert refused > 100
+
+
+def test_no_leaf_of_a_refused_annotation_comes_back_in_its_error(filled: Shell) -> None:
+    """What is malformed as a whole is an error; an attribute that is refused alone is told by its id and a reason."""
+    refused = 0
+    words = ("transcripts", "annotate", *CONVERSATION, "--attributes", "-")
+    for canary in LEAVES:
+        for mutant in _mutants(ATTRIBUTES, canary):
+            ran = filled.run(*words, typed=json.dumps(mutant))
             refused += bool(ran.code)
             assert not ran.code or CANARY not in ran.said
     assert refused > 100

@@ -113,6 +113,17 @@ def test_a_turn_is_read_from_a_file_or_from_standard_input(shell: Shell) -> None
     assert (again["committed"], again["sequence"]) == (False, 1)
 
 
+def test_an_option_for_several_words_may_be_repeated(filled: Shell) -> None:
+    redact = ("transcripts", "redact", *VALID["transcripts.redact"])
+    assert json.loads(filled.must(*redact, "--json").out)["views"] == ["export", "host_ui"]
+    assert "changed       no" in filled.must(*redact).out
+    told = filled.must("transcripts", "replay", *CONVERSATION, "--view", "host_ui").out
+    assert "[words withheld: redacted (legal)]" in told
+    none = filled.run("transcripts", "redact", *CONVERSATION, "--turn", "turn-1", *redact[-4:])
+    assert (none.code, "views, problem missing_field" in none.err) == (2, True)
+    assert "unknown_word" in filled.run(*redact, "--views", "everybody").err
+
+
 # --- destroying -------------------------------------------------------------------------------------------------------
 
 ERASE = (
@@ -162,6 +173,8 @@ def test_only_what_appends_makes_a_store(operation: Operation, shell: Shell) -> 
 
 
 CONVERSATION = ("order-LF-20418", "--channel", "web-chat")
+SCOPE = ("--conversation", *CONVERSATION)
+WHY = ("--reason", "why", "--requester", "who")
 # path of an operation -> arguments that are valid for the store of the demo
 VALID: dict[str, tuple[str, ...]] = {
     "transcripts.commit": ("turns/1.json",),
@@ -169,13 +182,29 @@ VALID: dict[str, tuple[str, ...]] = {
     "transcripts.timeline": (*CONVERSATION, "--at", "around", "--turn", "turn-3", "--view", "host_ui", "--limit", "2"),
     "transcripts.activity": ("ranges.json", "--channel", "web-chat"),
     "transcripts.conversations": ("--channel", "web-chat", "--lifecycle", "active_and_archived", "--limit", "5"),
+    "transcripts.redact": (
+        *(*CONVERSATION, "--turn", "turn-1", "--message", "1", "--views", "export", "--views", "host_ui"),
+        *("--reason", "legal", "--requester", "desk"),
+    ),
+    "transcripts.annotate": (*CONVERSATION, "--attributes", "attributes.json", "--idempotency-key", "write-7"),
     "lifecycle.request": (*CONVERSATION, "--transition", "mask", "--reason", "why", "--requester", "who"),
+    "lifecycle.erase": (*SCOPE, "--turn", "turn-2", *WHY),
+    "lifecycle.review": ("delete_raw", "--subject", "ada"),
+    "lifecycle.hold": (*SCOPE, "--turn", "turn-2", *WHY),
+    "lifecycle.release": ("7", *WHY),
+    "lifecycle.retain": ("--channel", "web-chat", "--keep-at-least-ms", "1000", *WHY),
+    "lifecycle.apply_retention": ("--dry-run", "--limit", "10", *WHY),
     "lifecycle.receipts": CONVERSATION,
     "evidence.checkpoint": (),
     "evidence.prove": (*CONVERSATION, "--turn", "turn-2", "--view", "export"),
     "evidence.export": (*CONVERSATION, "--view", "host_ui", "--recipient", "someone", "--purpose", "something"),
     "evidence.verify": ("bundle.jsonl", "--vkey", "muniment/x+00000000+AAAA"),
     "evidence.audit": (),
+    "evidence.disclosures": ("--limit", "5"),
+    "disclosure.reveal": (*CONVERSATION, "--turn", "turn-1", "--reason", "asked for", "--requester", "desk"),
+    "evidence.links": ("--plane", "long_term", "--key", "refund-limit", "--limit", "5"),
+    "evidence.repair": (*CONVERSATION, "--limit", "5"),
+    "provenance.record": ("derivations.json",),
     "spaces.list": (),
     "spaces.import": ("chat.jsonl", "--format", "openai", "--channel", "imported", "--subject", "somebody"),
     "spaces.export": (*CONVERSATION, "--format", "markdown", "--view", "host_ui"),

@@ -25,7 +25,7 @@ from muniment.events.message import (
 )
 from muniment.transports.cli.guide import TOPICS, chapter
 from muniment.transports.cli.page import Mood, PlainPage, Said, on_one_line, printable
-from muniment.transports.cli.report import part_words, tell
+from muniment.transports.cli.report import part_words, period, tell
 from muniment.transports.cli.rich_page import Leaf, RichPage
 from tests.cli.shell import Shell
 from tests.cli.test_commands import CONVERSATION
@@ -240,3 +240,11 @@ def test_progress_is_a_bar_on_a_terminal_and_silence_in_a_pipe(filled: Shell) ->
     words = ["evidence", "export", *CONVERSATION, "--json"]
     assert filled.must(*words).err == ""
     assert "export" in filled.run(*words, terminal=True).err
+
+
+@pytest.mark.parametrize(
+    ("ms", "told"),
+    [(864_000_000, "10 days"), (86_400_000, "1 day"), (90 * 60_000, "90 minutes"), (1000, "1 second"), (1, "1 ms")],
+)
+def test_a_period_is_told_in_the_largest_unit_that_it_is_whole_in(ms: int, told: str) -> None:
+    assert period(ms) == told

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from muniment.crypto import files
 from muniment.crypto.cell import rewrap_bundle, unwrap_bundle, wrap_bundle
-from muniment.crypto.keyring import VERSIONS_MAX, SpaceKeys, root_of
+from muniment.crypto.keyring import VERSIONS_MAX, SpaceKeys, is_erased, root_of
 from muniment.errors import (
     Conflict,
     Corrupt,
@@ -28,6 +28,7 @@ from muniment.errors import (
     KeyWrong,
     LimitExceeded,
     MunimentError,
+    SpaceErased,
     StoreFault,
     StoreFull,
     StoreMissing,
@@ -414,3 +415,37 @@ TestTurning = Turning.TestCase
 TestTurning.settings = settings(
     max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+
+
+# --- the end ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stop", [None, *range(1, 11)])
+def test_destroying_the_keys_of_a_space_leaves_none_wherever_it_is_stopped(tmp_path: Path, stop: int | None) -> None:
+    """Before the new file is in place they are all there, afterwards none is, and none of their bytes."""
+    keys = new_space(tmp_path)
+    wrapped, secrets = [wrapped_version(tmp_path, version) for version in keys.versions], secrets_of(keys)
+    with Disk.watched() as disk, disk.stopping_at(stop), contextlib.suppress(Crash):
+        assert keys.destroy()
+    try:
+        assert secrets_of(opened_space(tmp_path)) == secrets
+        assert stop is not None
+    except SpaceErased:
+        assert not [key for key in wrapped if key in everything_under(tmp_path)]
+        file = msgspec.json.decode((tmp_path / "keys.json").read_bytes())
+        assert file == {"erased": True, "format": 1, "log": keys.log_id}
+
+
+def test_whoever_holds_destroyed_keys_is_told(tmp_path: Path) -> None:
+    """In this process and in another; a repeat destroys nothing."""
+    keys = new_space(tmp_path)
+    other, known = opened_space(tmp_path), keys.current.version
+    assert keys.destroy()
+    assert not keys.destroy()
+    assert is_erased(tmp_path)
+    for attempt in (
+        keys.refresh, other.refresh, other.begin_rotation, lambda: other.finish_rotation(known),
+        lambda: other.rewrap(new_root("new")), lambda: keys.by_version(known), lambda: root_of(tmp_path),
+    ):  # fmt: skip
+        with pytest.raises(SpaceErased):
+            attempt()

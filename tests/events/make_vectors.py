@@ -154,6 +154,32 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
         {"request": {"reason": "asked for", "requester": "operator", "requested_ms": 1_700_000_000_000}},
         {"request": '{"reason":"asked for","requested_ms":1700000000000,"requester":"operator"}'},
     ),
+    "turn_lifecycle_of_a_subject": (
+        "turn.lifecycle",
+        {"request": {"reason": "r", "requester": "o", "requested_ms": 1, "subject": "größe"}},
+        {"request": '{"reason":"r","requested_ms":1,"requester":"o","subject":"größe"}'},
+    ),
+    "policy_set": (
+        "policy.set",
+        {
+            "policy": {"channel": "mail", "conversation": "talk", "keep_at_least_ms": 1, "erase_after_ms": 2**40},
+            "request": {"reason": "the law", "requester": "counsel", "requested_ms": 1_700_000_000_000},
+        },
+        {
+            "policy": '{"channel":"mail","conversation":"talk","erase_after_ms":1099511627776,"keep_at_least_ms":1}',
+            "request": '{"reason":"the law","requested_ms":1700000000000,"requester":"counsel"}',
+        },
+    ),
+    "policy_set_back": (
+        "policy.set",
+        {"policy": {}, "request": {"reason": "r", "requester": "o", "requested_ms": 1}},
+        {"policy": "{}", "request": '{"reason":"r","requested_ms":1,"requester":"o"}'},
+    ),
+    "space_erased": (
+        "space.erased",
+        {"request": {"reason": "asked for", "requester": "operator", "requested_ms": 1_700_000_000_000}},
+        {"request": '{"reason":"asked for","requested_ms":1700000000000,"requester":"operator"}'},
+    ),
     "turn_redacted": (
         "turn.redacted",
         {
@@ -183,6 +209,107 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "request": '{"reason":"r","requested_ms":1,"requester":"o"}',
             "target": '{"field":"tools/0/summary"}',
             "views": '["raw_owner"]',
+        },
+    ),
+    "attr_recorded": (
+        "attr.recorded",
+        {
+            "attribute": {
+                "id": "größe/1",
+                "key": "host.billing.token-count_2",
+                "kind": "object",
+                "created_ms": 1_700_000_000_000,
+                "updated_ms": 1_700_000_000_001,
+                "message": 4,
+                "schema": "usage/1",
+            },
+            "source": {
+                "writer": "gateway",
+                "kind": "gateway_counted",
+                "written_ms": 1_700_000_000_002,
+                "request": "write-7",
+            },
+            "visibility": "operator_audit",
+            "governance": {
+                "value_bytes_max": 300,
+                "policy": "operator_audit_only_after_mask",
+                "export_allowed": True,
+            },
+        },
+        {
+            "attribute": '{"created_ms":1700000000000,"id":"größe/1","key":"host.billing.token-count_2",'
+            '"kind":"object","message":4,"schema":"usage/1","updated_ms":1700000000001}',
+            "governance": '{"export_allowed":true,"policy":"operator_audit_only_after_mask","value_bytes_max":300}',
+            "source": '{"kind":"gateway_counted","request":"write-7","writer":"gateway","written_ms":1700000000002}',
+            "visibility": '"operator_audit"',
+        },
+    ),
+    "attr_recorded_usual": (
+        "attr.recorded",
+        {
+            "attribute": {
+                "id": "a",
+                "key": "host.a.b",
+                "kind": "number",
+                "created_ms": 0,
+                "updated_ms": 0,
+            },
+            "source": {"writer": "w", "kind": "unavailable", "written_ms": 0},
+            "visibility": "internal",
+            "governance": {},
+        },
+        {
+            "attribute": '{"created_ms":0,"id":"a","key":"host.a.b","kind":"number","updated_ms":0}',
+            "governance": "{}",
+            "source": '{"kind":"unavailable","writer":"w","written_ms":0}',
+            "visibility": '"internal"',
+        },
+    ),
+    "ref_derived": (
+        "ref.derived",
+        {
+            "plane": "long_term",
+            "key": "größe/17",
+            "subject": "ada",
+            "source": {
+                "space": "home",
+                "channel": "mail",
+                "conversation": "talk",
+                "turn": "turn-1",
+                "message": "turn-1#0",
+                "subject": "ada",
+                "authority": "user_asserted",
+            },
+            "created_ms": 1_700_000_000_000,
+            "digest": "h2-Zp0hnoLe0rSXFWfGXBxhI1YaUe8sOgB5P0TMNyGM",
+        },
+        {
+            "created_ms": "1700000000000",
+            "digest": '"h2-Zp0hnoLe0rSXFWfGXBxhI1YaUe8sOgB5P0TMNyGM"',
+            "key": '"größe/17"',
+            "plane": '"long_term"',
+            "source": '{"authority":"user_asserted","channel":"mail","conversation":"talk","message":"turn-1#0",'
+            '"space":"home","subject":"ada","turn":"turn-1"}',
+            "subject": '"ada"',
+        },
+    ),
+    "ref_derived_range": (
+        "ref.derived",
+        {
+            "plane": "soul_candidate_handoff",
+            "key": "k",
+            "subject": "s",
+            "source": {"space": "h", "channel": "c", "conversation": "t", "turn": "t-1", "through": "t-9"},
+            "created_ms": 0,
+            "digest": "d",
+        },
+        {
+            "created_ms": "0",
+            "digest": '"d"',
+            "key": '"k"',
+            "plane": '"soul_candidate_handoff"',
+            "source": '{"channel":"c","conversation":"t","space":"h","through":"t-9","turn":"t-1"}',
+            "subject": '"s"',
         },
     ),
     "key_rotated": ("key.rotated", {"version": 300}, {"version": "300"}),
@@ -240,10 +367,72 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
         },
         {"archive": '{"digest":"' + "0f" * 32 + '","mode":"bootstrap","private":"include","scope":{"kind":"shared"}}'},
     ),
+    "content_revealed": (
+        "content.revealed",
+        {
+            "request": {"reason": "Größe", "requester": "operator", "requested_ms": 1_700_000_000_000},
+            "caller": {"views": ["export", "host_ui"], "subject": "ada"},
+        },
+        {
+            "caller": '{"subject":"ada","views":["export","host_ui"]}',
+            "request": '{"reason":"Größe","requested_ms":1700000000000,"requester":"operator"}',
+        },
+    ),
+    "content_revealed_without_views": (
+        "content.revealed",
+        {"request": {"reason": "r", "requester": "o", "requested_ms": 0}, "caller": {"views": []}},
+        {"caller": '{"views":[]}', "request": '{"reason":"r","requested_ms":0,"requester":"o"}'},
+    ),
+    "access_denied": (
+        "access.denied",
+        {"denial": {"operation": "disclosure.reveal", "right": "reveal", "since_ms": 1_700_000_000_000}},
+        {"denial": '{"operation":"disclosure.reveal","right":"reveal","since_ms":1700000000000}'},
+    ),
+    "access_denied_often": (
+        "access.denied",
+        {
+            "denial": {
+                "operation": "evidence.export",
+                "right": "raw_owner",
+                "policy": "no_debug_replay",
+                "subject": "größe",
+                "attempts": 300,
+                "since_ms": 1,
+            }
+        },
+        {
+            "denial": '{"attempts":300,"operation":"evidence.export","policy":"no_debug_replay","right":"raw_owner",'
+            '"since_ms":1,"subject":"größe"}'
+        },
+    ),
 }
-CONTENTS: dict[str, tuple[Vector, dict[str, str]]] = {
-    "turn_content": (TURN_CONTENT, TURN_CONTENT_FIELDS),
-    "turn_content_usual": (USUAL_CONTENT, {"message/0/content/0": '{"content":"Hello.","type":"text"}'}),
+CONTENTS: dict[str, tuple[str, Vector, dict[str, str]]] = {
+    "turn_content": ("turn.committed", TURN_CONTENT, TURN_CONTENT_FIELDS),
+    "turn_content_usual": (
+        "turn.committed",
+        USUAL_CONTENT,
+        {"message/0/content/0": '{"content":"Hello.","type":"text"}'},
+    ),
+    "attr_content": (
+        "attr.recorded",
+        {
+            "value": ARGUMENTS,
+            "reason": "Größe of the bill",
+            "links": [
+                {"relation": "counts", "kind": "invoice", "id": "größe/17"},
+                {"relation": "of", "kind": "memory", "id": "m-1"},
+            ],
+        },
+        {
+            "link/0": '{"id":"größe/17","kind":"invoice","relation":"counts"}',
+            "link/1": '{"id":"m-1","kind":"memory","relation":"of"}',
+            "reason": '"Größe of the bill"',
+            "value": '{"deep":[null,true,{"a/b":"\\"\\\\\\u000f\\n\u20ac\u007f"}],"größe":1.5,'
+            '"numbers":[0,0.000001,1e-7,333333333.3333333,9007199254740993,-9223372036854775808,18446744073709551615],'
+            '"whole":3,"\U0001f600":1e+21,"\ufb33":1}',
+        },
+    ),
+    "attr_content_usual": ("attr.recorded", {"value": False, "reason": "r"}, {"reason": '"r"', "value": "false"}),
 }
 
 
@@ -284,10 +473,10 @@ def good_vectors() -> dict[str, Vector]:
     for name, (kind, body, texts) in BODIES.items():
         found[f"cell_{name}_v1"] = cell_vector(msgpack([1, META_SEED, body]), kind, "meta", body)
         found[f"fields_{name}_v1"] = fields_vector(kind, "meta", body, texts)
-    for name, (body, texts) in CONTENTS.items():
+    for name, (kind, body, texts) in CONTENTS.items():
         cell = msgpack([1, CONTENT_SEED, body])
-        found[f"cell_{name}_v1"] = cell_vector(cell, "turn.committed", "content", body)
-        found[f"fields_{name}_v1"] = fields_vector("turn.committed", "content", body, texts)
+        found[f"cell_{name}_v1"] = cell_vector(cell, kind, "content", body)
+        found[f"fields_{name}_v1"] = fields_vector(kind, "content", body, texts)
     cell = msgpack([1, LEFT_SALTS, LEFT_CONTENT])
     found["cell_turn_content_left_v1"] = cell_vector(cell, "turn.committed", "content", LEFT_CONTENT) | {
         "seed": {label: salt.hex() for label, salt in LEFT_SALTS.items()}
@@ -337,6 +526,18 @@ def bad_vectors() -> dict[str, Vector]:
             USUAL_META | {"delivery": {"turn": "turn-1", "status": "lost"}},
             "the delivery status is unknown",
             kind="turn.committed",
+        ),
+        "bad_plane": meta_fault(
+            {
+                "plane": "dream",
+                "key": "k",
+                "subject": "s",
+                "created_ms": 0,
+                "digest": "d",
+                "source": {"space": "h", "channel": "c", "conversation": "t", "turn": "t-1"},
+            },
+            "the plane is unknown",
+            kind="ref.derived",
         ),
         "bad_inner_member": meta_fault(
             {"request": request | {"more": 1}}, "there is an inner member too many", kind="turn.lifecycle"

@@ -67,7 +67,7 @@ def check(name: str, body: msgspec.Struct) -> None:
 
 def test_every_kind_and_the_turn_itself_have_a_schema() -> None:
     names = [f"{kind}.meta.v1" for kind in EventKind]
-    assert sorted(SCHEMAS) == sorted([*names, "turn.committed.content.v1", "turn"])
+    assert sorted(SCHEMAS) == sorted([*names, "turn.committed.content.v1", "attr.recorded.content.v1", "turn"])
     assert all(schema["$schema"] == DIALECT for schema in SCHEMAS.values())
     assert all(re.fullmatch(r"[a-z._]+(\.v\d+)?", name) for name in SCHEMAS)
 

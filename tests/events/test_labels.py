@@ -23,6 +23,26 @@ from muniment.events.archives import (
 )
 from muniment.events.changes import LifecycleRequest, RedactionTarget, TurnLifecycle, TurnRedacted
 from muniment.events.labels import content_fields, encode_part, meta_fields, part_label
+from muniment.events.attributes import (
+    AttributeContent,
+    AttributeGovernance,
+    AttributeHead,
+    AttributeLink,
+    AttributeOrigin,
+    AttributeRecorded,
+    SourceKind,
+    ValueKind,
+)
+from muniment.events.changes import (
+    LifecycleRequest,
+    PolicySet,
+    RedactionTarget,
+    RetentionPolicy,
+    TurnLifecycle,
+    TurnRedacted,
+)
+from muniment.events.disclosures import AccessRefused, Caller, ContentRevealed, Denial
+from muniment.events.labels import content_fields, encode_part, link_label, meta_fields, part_label
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart
 from muniment.events.records import (
     META_BODIES,
@@ -33,11 +53,14 @@ from muniment.events.records import (
     ExportIssued,
     KeyRotated,
     MetaBody,
+    SpaceErasure,
     SpaceOpened,
     SpaceRestored,
     TurnContent,
     TurnMeta,
 )
+from muniment.events.references import Plane, RefDerived, SourceEvidence
+from muniment.events.turn import Visibility
 from muniment.governance.admission import Kept, admit
 from muniment.governance.limits import Limits
 from muniment.kernel.canonical import DEPTH_MAX, encode, encode_plain
@@ -45,6 +68,7 @@ from tests.turns import committed, json_values, parts, plain_turn, rich_turn
 
 LABEL = re.compile(r"[a-z_]+(/\d+(/[a-z_]+(/\d+)?)?)?", re.ASCII)
 
+REQUEST = LifecycleRequest(reason="asked", requester="ada", requested_ms=7)
 SMALL_BODIES: list[MetaBody] = [
     SpaceOpened(name="größe"),
     ConversationOpened(channel="mail", conversation="talk"),
@@ -54,6 +78,22 @@ SMALL_BODIES: list[MetaBody] = [
         target=RedactionTarget(message=1, part=0, start=2, end=4),
         views=["export"],
         request=LifecycleRequest(reason="asked", requester="ada", requested_ms=7),
+    ),
+    AttributeRecorded(
+        attribute=AttributeHead(
+            id="größe", key="host.a.b", kind=ValueKind.OBJECT, created_ms=7, updated_ms=8, message=1, schema="s"
+        ),
+        source=AttributeOrigin(writer="gateway", kind=SourceKind.HOST_REPORTED, written_ms=9, request="r"),
+        visibility=Visibility.EXPORT,
+        governance=AttributeGovernance(export_allowed=True),
+    ),
+    RefDerived(
+        plane=Plane.LONG_TERM,
+        key="größe",
+        subject="ada",
+        source=SourceEvidence(space="home", channel="mail", conversation="talk", turn="turn-1", through="turn-2"),
+        created_ms=7,
+        digest="d",
     ),
     KeyRotated(version=2),
     ExportIssued(export=ExportGrant(view="export", recipient="court")),
@@ -73,6 +113,12 @@ SMALL_BODIES: list[MetaBody] = [
             erased=2,
         )
     ),
+    PolicySet(policy=RetentionPolicy(channel="mail", erase_after_ms=7), request=REQUEST),
+    SpaceErasure(request=REQUEST),
+    ContentRevealed(
+        request=LifecycleRequest(reason="asked", requester="ada", requested_ms=7), caller=Caller(views=["export"])
+    ),
+    AccessRefused(denial=Denial(operation="disclosure.reveal", right="reveal", since_ms=7)),
 ]
 
 
@@ -142,6 +188,18 @@ def test_every_field_is_the_canonical_form_of_its_value(bodies: tuple[TurnMeta, 
 def test_a_part_is_encoded_as_any_json_value_would_be(part: Part) -> None:
     """Fast road and wide road give the bytes of the general encoder: floats, foreign keys and all."""
     assert encode_part(part) == encode(msgspec.to_builtins(part))
+
+
+@given(json_values)
+def test_the_value_of_an_attribute_is_one_field_and_its_links_are_one_each(value: Any) -> None:
+    """Value, reason and links are each committed alone, as the canonical JSON of what they are."""
+    links = [AttributeLink(relation="of", kind="memory", id=str(place)) for place in range(2)]
+    fields = dict(content_fields(AttributeContent(value=value, reason="größe", links=links)))
+    assert list(fields) == ["value", "reason", "link/0", "link/1"]
+    assert fields["value"] == encode(value)
+    assert fields["reason"] == '"größe"'.encode()
+    assert [json.loads(fields[link_label(place)]) for place in range(2)] == msgspec.to_builtins(links)
+    assert all(LABEL.fullmatch(label) for label in fields)
 
 
 @given(json_values)

@@ -243,7 +243,9 @@ def test_every_format_has_a_writing_of_its_own() -> None:
 # --- parts in their places --------------------------------------------------------------------------------------------
 
 
-def told(parts: list[Part], items: list[tuple[int | None, Reason]]) -> list[Part | Reason]:
+def told(
+    parts: list[Part], items: list[tuple[int | None, Reason]], *ranges: tuple[int, int, int]
+) -> list[Part | Reason | tuple[int | None, int]]:
     message = SliceMessage(
         id="t#0", role=Role.USER, authority="user_asserted", speaker_id="s", speaker_kind="k", observed_ms=1,  # type: ignore[arg-type]  # as a host spells it
         parts=parts,
@@ -251,7 +253,21 @@ def told(parts: list[Part], items: list[tuple[int | None, Reason]]) -> list[Part
     about = [
         RedactionItem(turn="t", message="t#0", part=part, reason=reason, view=View.EXPORT) for part, reason in items
     ]
-    return list(ToldTurn(turn=None, items=about).pieces(message))  # type: ignore[arg-type]  # it is not asked for
+    about += [
+        RedactionItem(
+            turn="t", message="t#0", part=part, reason=Reason.REDACTED, view=View.EXPORT, start=start, end=end
+        )
+        for part, start, end in ranges
+    ]
+    pieces = ToldTurn(turn=None, items=about).pieces(message)  # type: ignore[arg-type]  # it is not asked for
+    return [
+        piece
+        if not isinstance(piece, RedactionItem)
+        else piece.reason
+        if piece.end is None
+        else (piece.start, piece.end)
+        for piece in pieces
+    ]
 
 
 def test_reasons_stand_where_the_parts_would() -> None:
@@ -260,6 +276,11 @@ def test_reasons_stand_where_the_parts_would() -> None:
     assert told([a, b], [(1, policy)]) == [a, policy, b]
     assert told([a], [(0, policy), (2, mask)]) == [policy, a, mask]
     assert told([a], [(3, policy)]) == [a, policy]
+
+
+def test_withheld_ranges_stand_behind_their_part() -> None:
+    a, b, policy = TextPart(content="a"), TextPart(content="b"), Reason.VIEW_POLICY
+    assert told([a, b], [(0, policy)], (1, 0, 1), (1, 3, 4)) == [policy, a, (0, 1), (3, 4), b]
 
 
 # --- chat messages ----------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def read_everything(store: Store) -> None:
             reader.stream_head(stream)
             list(reader.in_stream(stream, 1, 100))
             reader.turns(stream, 1, 100)
-            reader.changes(stream, 0)
+            list(reader.changes(stream, 0))
         for level in (0, 4):
             reader.hashes(level, 0, 100)
 

@@ -24,11 +24,11 @@ from muniment.events.changes import (
 )
 from muniment.events.records import EventKind, TurnContent
 from muniment.evidence.header import commit, disclose
-from muniment.governance.lifecycle import Hold, Phase
+from muniment.governance.lifecycle import Hold, Phase, Step
 from muniment.governance.redaction import Redaction
 from muniment.governance.slices import cut
 from muniment.governance.views import Reason, View
-from muniment.projections.changes import Changes
+from muniment.projections.changes import Changes, Noted, beside
 from muniment.projections.transcript import Transcript
 from tests.log.ledgers import Book, memory_book
 
@@ -148,3 +148,33 @@ def test_what_is_left_of_a_content_is_sealed_anew_and_still_proves_its_fields(bo
         book.ledger.words(book.ledger.open(replace(book.row(2), content=row.content)))
     with pytest.raises(Corrupt):
         disclose(kept, "message/9/content/0", b"1")
+
+
+# --- content beside turns ---------------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.tuples(spans, st.none() | st.integers(0, 2)), max_size=8),
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=5),
+    st.dictionaries(st.integers(1, 9), st.frozensets(st.integers(0, 2)), max_size=3),
+)
+def test_content_beside_turns_goes_with_the_last_of_them(
+    recorded: list[tuple[Span, int | None]], steps: list[tuple[int, int]], alone: dict[int, frozenset[int]]
+) -> None:
+    """It is erased when its turns all are, or its message; what is also about turns to come never is."""
+    noted = tuple(
+        Noted(position, span, message if span.first == span.last else None)
+        for position, (span, message) in enumerate(recorded)
+    )
+    changes = Changes(
+        steps=tuple(Step(Transition.DELETE_RAW, min(ends), max(ends)) for ends in steps),
+        erased=alone,
+        noted={EventKind.TURN_COMMITTED: noted},  # stands for any kind that has content
+    )
+    gone = {turn for first, last in steps for turn in range(min(first, last), max(first, last) + 1)}
+    assert beside(changes, 9) == [
+        one.position
+        for one in noted
+        if (one.message is not None and one.message in alone.get(one.span.first, ()))
+        or (one.span.last is not None and set(range(one.span.first, one.span.last + 1)) <= gone)
+    ]

@@ -27,7 +27,9 @@ from muniment.errors import (
 )
 from muniment.events.archives import ArchiveScope, ScopeKind
 from muniment.events.changes import Transition
+from muniment.events.changes import Action, RedactionReason, Transition
 from muniment.events.identity import TurnId
+from muniment.events.references import Plane
 from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import Frontier
 from muniment.governance.access import Access, Effect
@@ -36,12 +38,15 @@ from muniment.log import ledger
 from muniment.projections import transcript
 from muniment.runtime.activity import Range
 from muniment.runtime.catalogue import catalogue
+from muniment.runtime.lifecycle import Scope
 from muniment.runtime.open import inspect
 from muniment.runtime.options import Options
+from muniment.runtime.provenance import Derivation
+from muniment.runtime.redacting import Passage
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import settings
 from muniment.runtime.system import Hidden
-from tests.turns import plain_turn, rich_turn
+from tests.turns import SUBJECT, plain_turn, rich_turn
 from tests.worlds import PINS, STORE, FileWorld, World, key_of, open_store, root_key, sqlite_world
 
 NO_PATH = "no\0path"  # of a file that can be neither read nor written
@@ -55,18 +60,35 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     """Return a call of every operation that needs the key."""
-    key = key_of()
+    key, scope = key_of(), Scope(conversation=key_of().conversation)
     return {
         "transcripts.commit": lambda: runtime.transcripts.commit(plain_turn(1)),
         "transcripts.replay": lambda: runtime.transcripts.replay(key),
         "transcripts.timeline": lambda: runtime.transcripts.timeline(key),
         "transcripts.activity": lambda: runtime.transcripts.activity([Range(from_ms=0, until_ms=1)]),
         "transcripts.conversations": runtime.transcripts.conversations,
+        "transcripts.redact": lambda: runtime.transcripts.redact(
+            key, Passage(turn=TurnId("turn-1")), [View.EXPORT], RedactionReason.LEGAL, "who"
+        ),
+        "transcripts.annotate": lambda: runtime.transcripts.annotate(key, []),
         "lifecycle.request": lambda: runtime.lifecycle.request(key, Transition.MASK, "why", "who"),
+        "lifecycle.review": lambda: runtime.lifecycle.review(Action.HOLD, scope),
+        "lifecycle.hold": lambda: runtime.lifecycle.hold(scope, "why", "who"),
+        "lifecycle.release": lambda: runtime.lifecycle.release(3, "why", "who"),
+        "lifecycle.erase": lambda: runtime.lifecycle.erase(scope, "why", "who"),
+        "lifecycle.retain": lambda: runtime.lifecycle.retain("why", "who", keep_at_least_ms=1),
+        "lifecycle.apply_retention": lambda: runtime.lifecycle.apply_retention("who"),
         "lifecycle.receipts": lambda: runtime.lifecycle.receipts(key),
         "evidence.checkpoint": runtime.evidence.checkpoint,
         "evidence.prove": lambda: runtime.evidence.prove(key, TurnId("turn-1")),
         "evidence.export": lambda: runtime.evidence.export(key),
+        "evidence.disclosures": runtime.evidence.disclosures,
+        "disclosure.reveal": lambda: runtime.disclosure.reveal(key, TurnId("turn-1"), "why", "who"),
+        "evidence.links": lambda: runtime.evidence.links(conversation=key),
+        "evidence.repair": runtime.evidence.repair,
+        "provenance.record": lambda: runtime.provenance.record(
+            [Derivation(plane=Plane.LONG_TERM, key="k", subject=SUBJECT, conversation=key, turn=TurnId("turn-1"))]
+        ),
         "spaces.usage": runtime.spaces.usage,
         "spaces.rotate": runtime.spaces.rotate,
         "spaces.list": runtime.spaces.list_,
@@ -202,10 +224,11 @@ def test_an_older_copy_put_back_opens_for_inspection_only(lasting: FileWorld) ->
     assert health.pinned_size > health.events
     before = contents(lasting.store)
     for name, call in everything(lasting.runtime).items():
-        if name not in {"system.health", "system.recover", "spaces.list", "spaces.restore"}:
+        if name not in {"system.health", "system.recover", "spaces.list", "spaces.restore", "evidence.repair"}:
             with pytest.raises(RolledBack):
                 call()
     assert lasting.runtime.evidence.audit().spaces[0].turns == 1
+    assert lasting.runtime.evidence.repair().kinds == {"rolled_back": 1}
     assert not lasting.runtime.system.recover().sound
     lasting.close()
     assert {name: data for name, data in contents(lasting.store).items() if not name.endswith(("-wal", "-shm"))} == {

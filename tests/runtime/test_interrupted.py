@@ -21,15 +21,17 @@ from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access
 from muniment.kernel.sources import seeded_sources
 from muniment.log.connection import Mode
-from muniment.log.ledger import Writer
 from muniment.log.sqlite import SqliteStore
 from muniment.runtime.desk import Desk
 from muniment.runtime.home import Home
-from muniment.runtime.lifecycle import Asking, Target
-from muniment.runtime.options import Options
+from muniment.runtime.lifecycle import Scope
+from muniment.runtime.lifecycle.asking import Asking
+from muniment.runtime.lifecycle.erasing import Erasing
+from muniment.runtime.lifecycle.scope import aim_of
+from muniment.runtime.options import Options, no_progress
 from muniment.runtime.runtime import Runtime
 from tests.log.worlds import Disk
-from tests.turns import plain_turn
+from tests.turns import TALK, plain_turn
 from tests.worlds import PINS, STORE, World, key_of, root_key
 
 # --- faults of the disk -----------------------------------------------------------------------------------------------
@@ -136,17 +138,14 @@ def test_a_request_that_somebody_else_fulfilled_meanwhile_changes_nothing(world:
     for transition in (Transition.MASK, Transition.DELETE_RAW):
         desk = world.runtime._desk
         asked = LifecycleRequest(reason="why", requester="who", requested_ms=1)
-        asking = Asking(desk, key_of(), transition, asked)
-        with desk.space.ledger.reader() as reader:
-            target = asking._target(reader, None)
-            assert target is not None
-            report = asking._report(reader, target, asking._affected(reader, target))
+        scope = Scope(conversation=TALK)
+        asking: Asking | Erasing
+        if transition is Transition.MASK:
+            asking = Asking(desk, scope, transition, asked)
+        else:
+            asking = Erasing(desk, scope, aim_of(desk.space, scope, no_progress), asked)
+        report = asking.review()
         assert report.affected_turns == 1
         world.request(transition)
-        assert desk.space.ledger.transact(functools.partial(_late, asking, target)) is None
-        if transition is Transition.DELETE_RAW:
-            assert not asking._erase(target, report).changed
-
-
-def _late(asking: Asking, target: Target, writer: Writer) -> int | None:
-    return asking._append(writer, target)
+        late = asking.carry_out(report)
+        assert (late.changed, late.position, late.receipt) == (False, None, None)

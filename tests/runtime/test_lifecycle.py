@@ -9,7 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, InvalidInput
-from muniment.events.changes import Transition
+from muniment.events.changes import Action, Transition
 from muniment.events.identity import TurnId
 from muniment.events.message import TextPart
 from muniment.evidence.verifier import verify_receipt
@@ -206,7 +206,7 @@ def test_every_transition_has_an_entry_with_reason_requester_and_proof(world: Wo
         world.request(transition, number, reason=f"because of {transition}")
     entries = world.runtime.lifecycle.receipts(key_of()).entries
     assert [(entry.transition, entry.first, entry.last) for entry in entries] == [
-        (Transition.MASK, 1, 1), (Transition.ARCHIVE, 1, 3), (Transition.DELETE_RAW, 3, 3),
+        (Action.MASK, 1, 1), (Action.ARCHIVE, 1, 3), (Action.DELETE_RAW, 3, 3),
     ]  # fmt: skip
     assert [entry.reason for entry in entries] == [f"because of {entry.transition}" for entry in entries]
     assert all((entry.requester, entry.content_left) == ("operator", 0) for entry in entries)

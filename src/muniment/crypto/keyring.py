@@ -16,6 +16,9 @@ Turning the space key over:
 3. `finish_rotation` destroys the older versions. A reader that still looks at the log of before step 2 may now meet
    `KeyMissing`; it looks again at the present log.
 
+Erasing a space is `destroy`: what is left of the file says that there was a space, and nothing else of it (decision
+0052).
+
 After a crash `versions` holds more than one, and steps 2 and 3 are done again. Turning the root key over is `rewrap`;
 it changes no space key, so nothing of the log is touched. Both may happen while other processes have the space open.
 """
@@ -31,7 +34,16 @@ from muniment.crypto import files
 from muniment.crypto.cell import SpaceKey
 from muniment.crypto.root import RootKey
 from muniment.crypto.secret import KEY_BYTES, Secret
-from muniment.errors import Conflict, Corrupt, KeyMissing, KeyWrong, LimitExceeded, StoreNewer, StoreReadOnly
+from muniment.errors import (
+    Conflict,
+    Corrupt,
+    KeyMissing,
+    KeyWrong,
+    LimitExceeded,
+    SpaceErased,
+    StoreNewer,
+    StoreReadOnly,
+)
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url, keyed_digest, unb64url
 from muniment.kernel.sources import Entropy, Sources
@@ -59,6 +71,14 @@ class KeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     index: str
     space: tuple[Version, ...]
     mac: str = ""
+
+
+class Grave(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is in the place of `keys.json` after a space was erased; its name is not."""
+
+    format: int
+    log: str
+    erased: bool = True
 
 
 class Ring(Struct, frozen=True, kw_only=True):
@@ -236,6 +256,16 @@ class SpaceKeys(Secret):
             self._root = new_root
         return True
 
+    def destroy(self) -> bool:
+        """Destroy all keys of the space, here and in its directory; return whether there were any. Nothing follows."""
+        with files.faults(FILE), files.locked(self._directory / LOCK):
+            files.settle(self._path)
+            is_left = not is_erased(self._directory)
+            if is_left:
+                files.replace(self._path, encode_plain(Grave(format=FORMAT, log=self.log_id)))
+        self._ring = msgspec.structs.replace(self._ring, signing_seed=b"", index_key=b"", space={})
+        return is_left
+
     @property
     def _path(self) -> Path:
         return self._directory / FILE
@@ -281,6 +311,14 @@ class SpaceKeys(Secret):
         self._stamp = files.stamp(self._path)
 
 
+def is_erased(directory: Path) -> bool:
+    """Tell whether the space in this directory was erased."""
+    with files.faults(FILE):
+        contents, _ = files.read(directory / FILE)
+    parse_format(contents, FILE, FORMAT)
+    return _is_grave(contents)
+
+
 def root_of(directory: Path) -> str:
     """Return the id of the root key that wrapped the keys of the space in this directory."""
     with files.faults(FILE):
@@ -306,11 +344,21 @@ class _Format(Struct, frozen=True, kw_only=True):
 
 
 _format, _key_file = msgspec.json.Decoder(_Format), msgspec.json.Decoder(KeyFile)
+_grave = msgspec.json.Decoder(Grave)
+
+
+def _is_grave(contents: bytes) -> bool:
+    try:
+        return _grave.decode(contents).erased
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
 
 
 def parse(contents: bytes) -> KeyFile:
     """Return what is written, not yet authenticated; raises `Corrupt` or `StoreNewer`."""
     parse_format(contents, FILE, FORMAT)
+    if _is_grave(contents):
+        raise SpaceErased(at=FILE)
     try:
         file = _key_file.decode(contents)
     except (msgspec.DecodeError, UnicodeDecodeError):

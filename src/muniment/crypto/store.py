@@ -29,11 +29,11 @@ from msgspec import Struct
 
 from muniment.crypto import files
 from muniment.crypto.keyring import FILE as SPACE_FILE
-from muniment.crypto.keyring import SpaceKeys, parse_format, root_of
+from muniment.crypto.keyring import SpaceKeys, is_erased, parse_format, root_of
 from muniment.crypto.root import RootKey
 from muniment.crypto.secret import KEY_BYTES, Secret
 from muniment.crypto.sources import Ask, Descriptor, Occasion, Opener, ask_at_terminal, describe, open_root
-from muniment.errors import Conflict, Corrupt, KeyInvalid, KeyWrong, StoreMissing, StoreReadOnly
+from muniment.errors import Conflict, Corrupt, KeyInvalid, KeyWrong, SpaceErased, StoreMissing, StoreReadOnly
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url, keyed_digest, unb64url
 from muniment.kernel.sources import Entropy, Sources
@@ -201,12 +201,16 @@ class StoreKeys(Secret):
                 pass
 
     def _directories(self) -> list[Path]:
+        """Return the directories of all spaces but those that were erased."""
         with files.faults(SPACES):
-            return sorted(path.parent for path in (self._directory / SPACES).glob(f"*/{SPACE_FILE}"))
+            found = sorted(path.parent for path in (self._directory / SPACES).glob(f"*/{SPACE_FILE}"))
+        return [directory for directory in found if not is_erased(directory)]
 
     def _load(self, directory: Path, entropy: Entropy) -> SpaceKeys:
         try:
             return SpaceKeys(directory, self._root, entropy)
+        except SpaceErased:
+            raise SpaceErased(at=f"{SPACES}/{directory.name}") from None
         except KeyWrong:
             if self.unfinished:
                 raise KeyWrong(at=SPACE_FILE, problem="root_rotation_unfinished") from None

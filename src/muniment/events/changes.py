@@ -10,6 +10,7 @@ Which turns a change is about stands in the references of its header, as one of:
 | `{"first": a, "through": b}` | the turns a to b |
 | `{"first": 1}` | all turns, those that are still to come too |
 
+In the stream of the space, which has no turns, `{"first": 1}` means those of all conversations.
 An erasure with `{"replaced": 1}` beside them was made because an archive took the place of the conversation: its stream
 is not found by its names any more, and nobody asked for the words to be erased. One with `{"omitted": 1}` says that an
 archive did not take this message along.
@@ -44,6 +45,18 @@ class Custody(StrEnum):
     RELEASE = "release"
 
 
+class Action(StrEnum):
+    """What may be asked of turns, and what may stand in the header of a lifecycle event: `Transition` and `Custody`."""
+
+    ARCHIVE = Transition.ARCHIVE.value
+    RESTORE = Transition.RESTORE.value
+    MASK = Transition.MASK.value
+    UNMASK = Transition.UNMASK.value
+    DELETE_RAW = Transition.DELETE_RAW.value
+    HOLD = Custody.HOLD.value
+    RELEASE = Custody.RELEASE.value
+
+
 class RedactionReason(StrEnum):
     """Why a redaction was made; the header of `turn.redacted` names it in `reason`."""
 
@@ -56,16 +69,39 @@ class RedactionReason(StrEnum):
 
 
 class LifecycleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Who asked for a change, why and when. What and which is in the header."""
+    """Who asked for a change, why and when. What and which is in the header.
+
+    `subject` is there when it was asked of every turn of a subject, in whatever conversation.
+    """
 
     reason: str
     requester: str
     requested_ms: int
+    subject: str | None = None
 
 
 class TurnLifecycle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A transition, a hold or a release; of a turn, of several, or of one message of a turn (erasing alone)."""
 
+    request: LifecycleRequest
+
+
+class RetentionPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """How long words are kept: of a conversation (both names), of a channel (its name), or of the space (neither).
+
+    Milliseconds since a turn was committed. A policy that says neither takes back what was said of its scope before.
+    """
+
+    channel: str | None = None
+    conversation: str | None = None
+    keep_at_least_ms: int | None = None
+    erase_after_ms: int | None = None
+
+
+class PolicySet(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """From here on this policy is in force for its scope, in place of an earlier one; in the stream of the space."""
+
+    policy: RetentionPolicy
     request: LifecycleRequest
 
 

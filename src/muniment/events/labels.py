@@ -11,14 +11,23 @@ A label is ASCII and stable for ever. For most kinds the labels are the field na
 | `message/<i>` | role, authority, speaker, observed time | meta |
 | `message/<i>/content/<j>` | one part | content |
 | `tools/<i>/summary`, `host_ref/<i>/label` | text | content |
+
+An attribute has, beside the members of its meta body:
+
+| label | value | cell |
+|---|---|---|
+| `value` | any JSON value | content |
+| `reason` | text | content |
+| `link/<i>` | relation, kind and id of another thing | content |
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from muniment.events.attributes import AttributeContent
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart
-from muniment.events.records import MetaBody, TurnContent, TurnMeta
+from muniment.events.records import ContentBody, MetaBody, TurnContent, TurnMeta
 from muniment.events.turn import Source
 from muniment.kernel.canonical import encode, encode_plain, scan
 
@@ -47,8 +56,12 @@ def meta_fields(body: MetaBody) -> Iterator[tuple[str, bytes]]:
         yield f"message/{place}", encode_plain(head)
 
 
-def content_fields(body: TurnContent) -> Iterator[tuple[str, bytes]]:
-    """Yield label and canonical JSON of every field in a turn's content."""
+def content_fields(body: ContentBody) -> Iterator[tuple[str, bytes]]:
+    """Yield label and canonical JSON of every field in a content body."""
+    return _attribute_fields(body) if isinstance(body, AttributeContent) else _turn_fields(body)
+
+
+def _turn_fields(body: TurnContent) -> Iterator[tuple[str, bytes]]:
     for place, parts in enumerate(body.parts):
         for index, part in enumerate(parts):
             yield part_label(place, index), encode_part(part)
@@ -59,9 +72,21 @@ def content_fields(body: TurnContent) -> Iterator[tuple[str, bytes]]:
             yield f"host_ref/{place}/label", encode_plain(label)
 
 
+def _attribute_fields(body: AttributeContent) -> Iterator[tuple[str, bytes]]:
+    yield "value", encode(body.value)
+    yield "reason", encode_plain(body.reason)
+    for place, link in enumerate(body.links):
+        yield link_label(place), encode_plain(link)
+
+
 def part_label(message: int, part: int) -> str:
     """Return the label of one part of one message."""
     return f"message/{message}/content/{part}"
+
+
+def link_label(place: int) -> str:
+    """Return the label of one link of an attribute."""
+    return f"link/{place}"
 
 
 def encode_part(part: Part) -> bytes:

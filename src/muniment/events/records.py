@@ -15,7 +15,11 @@ from msgspec import Struct
 
 from muniment.events.archives import ArchiveExported, ArchiveImported
 from muniment.events.changes import TurnLifecycle, TurnRedacted
+from muniment.events.attributes import AttributeContent, AttributeRecorded
+from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
+from muniment.events.disclosures import AccessRefused, ContentRevealed
 from muniment.events.message import Authority, Part, Role
+from muniment.events.references import RefDerived
 from muniment.events.turn import Attribution, Delivery, Relation, Source, Visibility
 
 
@@ -28,11 +32,17 @@ class EventKind(StrEnum):
     TURN_COMMITTED = "turn.committed"
     TURN_REDACTED = "turn.redacted"
     TURN_LIFECYCLE = "turn.lifecycle"
+    ATTR_RECORDED = "attr.recorded"
+    REF_DERIVED = "ref.derived"
     KEY_ROTATED = "key.rotated"
     EXPORT_ISSUED = "export.issued"
     SPACE_RESTORED = "space.restored"
     ARCHIVE_EXPORTED = "archive.exported"
     ARCHIVE_IMPORTED = "archive.imported"
+    POLICY_SET = "policy.set"
+    SPACE_ERASED = "space.erased"
+    CONTENT_REVEALED = "content.revealed"
+    ACCESS_DENIED = "access.denied"
 
 
 class RotationCause(StrEnum):
@@ -164,6 +174,10 @@ class SpaceRestored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The log was put back from a backup. What is known to be lost stood from `refs.first` to `refs.last`."""
 
     restore: BackupRestore
+class SpaceErasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The last event of a log: everything in the space was erased, and its keys are destroyed."""
+
+    request: LifecycleRequest
 
 
 MetaBody = (
@@ -173,13 +187,19 @@ MetaBody = (
     | TurnMeta
     | TurnRedacted
     | TurnLifecycle
+    | AttributeRecorded
+    | RefDerived
     | KeyRotated
     | ExportIssued
     | SpaceRestored
     | ArchiveExported
     | ArchiveImported
+    | PolicySet
+    | SpaceErasure
+    | ContentRevealed
+    | AccessRefused
 )
-ContentBody = TurnContent
+ContentBody = TurnContent | AttributeContent
 
 META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.SPACE_OPENED: SpaceOpened,
@@ -188,15 +208,30 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.TURN_COMMITTED: TurnMeta,
     EventKind.TURN_REDACTED: TurnRedacted,
     EventKind.TURN_LIFECYCLE: TurnLifecycle,
+    EventKind.ATTR_RECORDED: AttributeRecorded,
+    EventKind.REF_DERIVED: RefDerived,
     EventKind.KEY_ROTATED: KeyRotated,
     EventKind.EXPORT_ISSUED: ExportIssued,
     EventKind.SPACE_RESTORED: SpaceRestored,
     EventKind.ARCHIVE_EXPORTED: ArchiveExported,
     EventKind.ARCHIVE_IMPORTED: ArchiveImported,
+    EventKind.POLICY_SET: PolicySet,
+    EventKind.SPACE_ERASED: SpaceErasure,
+    EventKind.CONTENT_REVEALED: ContentRevealed,
+    EventKind.ACCESS_DENIED: AccessRefused,
 }
 
 # kind -> the body of its content cell, for the kinds that have one
-CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {EventKind.TURN_COMMITTED: TurnContent}
+CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {
+    EventKind.TURN_COMMITTED: TurnContent,
+    EventKind.ATTR_RECORDED: AttributeContent,
+}
 
 # kinds whose events target a turn, or all of them: what they say is folded into what a stream is (decision 0008)
-CHANGES = frozenset({EventKind.TURN_REDACTED, EventKind.TURN_LIFECYCLE})
+CHANGES = frozenset({
+    EventKind.TURN_REDACTED,
+    EventKind.TURN_LIFECYCLE,
+    EventKind.ATTR_RECORDED,
+    EventKind.REF_DERIVED,
+    EventKind.POLICY_SET,
+})  # fmt: skip

@@ -17,10 +17,11 @@ from muniment.governance.views import View
 
 
 class Effect(StrEnum):
-    """What an operation may do to a store."""
+    """What an operation may do to a store; to reveal is to read words that no view of the caller shows, on record."""
 
     READ = "read"
     APPEND = "append"
+    REVEAL = "reveal"
     ERASE = "erase"
     ADMIN = "admin"
 

@@ -1,6 +1,7 @@
 """What a budget did to an answer: which ceiling cut what, from how much (BEHAVIOUR BG-01 to BG-03, LC-12).
 
-A budget only ever leaves something out: turns at the end of a page, host references and report items beyond a number.
+A budget only ever leaves something out: turns at the end of a page; host references, attributes and report items beyond
+a number.
 Counts are those of the whole, and an answer from which a budget left something out lists it.
 """
 
@@ -17,7 +18,10 @@ from muniment.governance.views import Reason
 
 
 class BudgetApplied(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A ceiling that cut an answer: `limit` of `found` are there. `found` of references is that of the fullest turn."""
+    """A ceiling that cut an answer: `limit` of `found` are there.
+
+    `found` of references and attributes is the limit and what was left out of the turn that lost most.
+    """
 
     ceiling: Ceiling
     limit: int
@@ -50,11 +54,16 @@ def applied_to_slices(budget: Budget, items: Sequence[RedactionItem], page_turns
     """Return what a budget cut from slices: `items` are all of theirs, `page_turns` the turns a page would hold."""
     if budget.profile is None:
         return []
-    beyond = Counter(each.turn for each in items if each.reason is Reason.PROFILE_BUDGET and each.host_ref is not None)
-    most = budget.host_refs_per_turn or 0
+    references = [each for each in items if each.reason is Reason.PROFILE_BUDGET and each.host_ref is not None]
+    attributes = [each for each in items if each.reason is Reason.ATTR_VALUE_BUDGET]
     found = {
         Ceiling.PAGE_TURNS: page_turns,
-        Ceiling.HOST_REFS_PER_TURN: most + max(beyond.values(), default=0),
+        Ceiling.HOST_REFS_PER_TURN: (budget.host_refs_per_turn or 0) + _most_of_a_turn(references),
+        Ceiling.ATTRIBUTES_PER_TURN: (budget.attributes_per_turn or 0) + _most_of_a_turn(attributes),
         Ceiling.REDACTION_ITEMS: len(items),
     }
     return applied(budget, found)
+
+
+def _most_of_a_turn(items: Sequence[RedactionItem]) -> int:
+    return max(Counter(each.turn for each in items).values(), default=0)

@@ -64,10 +64,14 @@ class Step(Struct, frozen=True):
 
 
 class Hold(Struct, frozen=True, kw_only=True):
-    """A hold that is in force: its turns are not erased, whoever asks. It is named by the position of its event."""
+    """A hold that is in force: its turns are not erased, whoever asks. It is named by the position of its event.
+
+    With a subject it is of that subject's turns alone.
+    """
 
     position: int
     span: Span
+    subject: str | None = None
 
 
 def after(phase: Phase, transition: Transition) -> Phase:

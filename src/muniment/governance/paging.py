@@ -3,9 +3,12 @@
 | cursor | ends when |
 |---|---|
 | of a replay | never: each page applies the policy of its day (DESIGN §6) |
+| of disclosures | never: what was disclosed stays disclosed |
 | of a timeline | a lifecycle change in its conversation; appends stay outside its snapshot |
 | of the catalogue | anything that it ranks changes |
 | of a timeline or the catalogue | 7 days after it was issued |
+
+A redaction ends none of them: no turn is listed more or less for it, and it applies from the next page on.
 
 All of them end when the log is restored: they are bound to its incarnation. An ended cursor is `cursor.stale`, so that
 a client can begin again; one that was issued for something else, or in the future, is `cursor.invalid`.

@@ -30,6 +30,7 @@ class Family(StrEnum):
     COMMIT = "commit"
     REPLAY = "replay"
     LISTING = "listing"
+    REVEAL = "reveal"
     LIFECYCLE = "lifecycle"
     VALIDATION = "validation"
     EXPORT = "export"
@@ -44,13 +45,26 @@ FAMILIES: dict[str, Family] = {
     "transcripts.timeline": Family.REPLAY,
     "transcripts.activity": Family.LISTING,
     "transcripts.conversations": Family.LISTING,
+    "transcripts.redact": Family.LIFECYCLE,
+    "transcripts.annotate": Family.COMMIT,
     "lifecycle.request": Family.LIFECYCLE,
+    "lifecycle.erase": Family.LIFECYCLE,
+    "lifecycle.review": Family.LIFECYCLE,
+    "lifecycle.hold": Family.LIFECYCLE,
+    "lifecycle.release": Family.LIFECYCLE,
+    "lifecycle.retain": Family.LIFECYCLE,
+    "lifecycle.apply_retention": Family.LIFECYCLE,
     "lifecycle.receipts": Family.LIFECYCLE,
     "evidence.checkpoint": Family.VALIDATION,
     "evidence.prove": Family.EXPORT,
     "evidence.export": Family.EXPORT,
     "evidence.verify": Family.VALIDATION,
     "evidence.audit": Family.VALIDATION,
+    "evidence.disclosures": Family.VALIDATION,
+    "disclosure.reveal": Family.REVEAL,
+    "evidence.links": Family.VALIDATION,
+    "evidence.repair": Family.VALIDATION,
+    "provenance.record": Family.COMMIT,
     "spaces.list": Family.STORE,
     "spaces.import": Family.IMPORT,
     "spaces.export": Family.EXPORT,
@@ -77,13 +91,16 @@ class Hides(Struct, frozen=True, kw_only=True):
 
 HIDES: dict[Policy, Hides] = {
     Policy.NO_EXPORT: Hides(families=frozenset({Family.EXPORT})),
-    Policy.NO_DEBUG_REPLAY: Hides(views=frozenset({View.RAW_OWNER, View.OPERATOR_AUDIT})),
+    Policy.NO_DEBUG_REPLAY: Hides(
+        families=frozenset({Family.REVEAL}), views=frozenset({View.RAW_OWNER, View.OPERATOR_AUDIT})
+    ),
 }
 
 # Operations that answer for a space that is open for inspection only; all others raise its fault.
 INSPECTING = frozenset({
     "evidence.verify",
     "evidence.audit",
+    "evidence.repair",
     "spaces.list",
     "spaces.restore",
     "system.capabilities",

@@ -3,21 +3,34 @@
 `judge` decides, once, for every message, part, reference and label of a turn; `cut` renders its decision as a
 `SliceTurn` and `disclosed_labels` as the set of fields that an export may disclose. Both read the same judgement, so
 that what a proof shows is what a page shows. Content that is withheld is absent, never an empty string or a
-placeholder (RP-04). A budget may leave host references out of a slice (BG-03); it bounds pages and reports, never a
-proof (decision 0080).
+placeholder (RP-04); only where a range of a text is withheld, the text has a marker in its place
+(`governance.redaction`). A commitment covers a whole part, so a part with such a range is shown and not disclosed. A
+budget may leave host references out of a slice (BG-03); it bounds pages and reports, never a proof (decision 0080).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
+from muniment.events.attributes import AttributeRecorded
 from muniment.events.identity import TurnId, message_id
 from muniment.events.labels import part_label
-from muniment.events.message import DEFAULT_AUTHORITY, Authority, Part, Role, ToolCallPart, is_blank
+from muniment.events.message import (
+    DEFAULT_AUTHORITY,
+    Authority,
+    Part,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    is_blank,
+)
 from muniment.events.records import MessageHead, ReferenceRecord, TurnContent, TurnMeta
 from muniment.events.turn import (
     SUBJECT_SPEAKS,
@@ -28,8 +41,20 @@ from muniment.events.turn import (
     ToolObservation,
     attributed,
 )
+from muniment.governance import attributes
+from muniment.governance.annotation import is_erased
+from muniment.governance.attributes import AttributeRecord, Shown, SliceAttribute, Standing
 from muniment.governance.lifecycle import Phase
-from muniment.governance.redaction import Redaction
+from muniment.governance.redaction import (
+    WHOLE_TURN,
+    Causes,
+    Redaction,
+    Stretch,
+    redacted,
+    replaced,
+    stretches,
+    words_label,
+)
 from muniment.governance.views import (
     SHOWS,
     SHOWS_LABELS,
@@ -46,7 +71,8 @@ from muniment.governance.views import (
 class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
     """A turn as the log has it: the fold of its commit and of what came later. `content` is None when not read.
 
-    `erased` are the places of messages that were erased alone; `redactions` come in log order.
+    `erased` are the places of messages that were erased alone; `redactions` come in log order, `attributes` in that of
+    AT-20 where they were read.
     """
 
     position: int
@@ -57,6 +83,7 @@ class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
     content: TurnContent | None
     erased: frozenset[int] = frozenset()
     redactions: tuple[Redaction, ...] = ()
+    attributes: tuple[AttributeRecord, ...] = ()
 
 
 class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -84,13 +111,21 @@ class SliceTurn(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     actor: Attribution
     messages: list[SliceMessage]
     host_refs: list[HostReference] = []
+    attributes: list[SliceAttribute] = []
     source: Source | UnsetType = UNSET
     tools: list[ToolObservation] | UnsetType = UNSET
     external: bool | UnsetType = UNSET
 
 
 class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One thing withheld: where, why, and from which view (BEHAVIOUR RP-06). Places count from 0 within the turn."""
+    """One thing withheld: where, why, and from which view (BEHAVIOUR RP-06). Places count from 0 within the turn.
+
+    An attribute is named by its id and its key alone: an item with a message is about the words of that message.
+    `start` and `end` are there when of the text of a part only a range is withheld: code points of the text as it was
+    committed, the end not included; a marker stands in the text that is shown, and no proof discloses the part to this
+    view. `causes` say more about the reason: why somebody redacted it. `tool` is the place of an observation whose
+    summary is withheld.
+    """
 
     turn: str
     reason: Reason
@@ -99,6 +134,12 @@ class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     part: int | None = None
     host_ref: int | None = None
     authority: Authority | None = None
+    attribute: str | None = None
+    attribute_key: str | None = None
+    tool: int | None = None
+    start: int | None = None
+    end: int | None = None
+    causes: Causes = ()
 
 
 class SliceAudit(Struct, frozen=True, kw_only=True):
@@ -113,7 +154,11 @@ class SliceAudit(Struct, frozen=True, kw_only=True):
 
 
 class Judgement(NamedTuple):
-    """The decision about one turn: a reason for what is withheld, None for what is shown."""
+    """The decision about one turn: a reason for what is withheld, None for what is shown.
+
+    `causes` say more about what is withheld, by the label of a part or field, or `words_label` of a message; every
+    label in it is withheld. `stretches` are withheld ranges of parts that are shown, by the label of the part.
+    """
 
     messages: list[Reason | None]
     parts: list[list[Reason | None]]
@@ -121,6 +166,8 @@ class Judgement(NamedTuple):
     labels: list[bool]
     origin: bool
     summaries: bool
+    causes: Mapping[str, Causes] = {}
+    stretches: Mapping[str, tuple[Stretch, ...]] = {}
 
 
 def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
@@ -132,13 +179,19 @@ def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
 
 def judge(view: View, record: TurnRecord) -> Judgement:
     """Decide what a view shows of a turn. Where the words are not at hand nothing of them is shown."""
+    judged = _by_policy(view, record)
+    return _redacted(judged, view, record) if record.redactions else judged
+
+
+def _by_policy(view: View, record: TurnRecord) -> Judgement:
+    """Judge by phase, authority and policy of the view."""
     meta, content = record.meta, record.content
     gone = withheld_by_phase(record.phase)
     words = content.parts if gone is None and content is not None else None
     readable = words is not None
     whole: list[Reason | None] = []
     parts: list[list[Reason | None]] = []
-    answer = _answer(meta, words) if words is not None else None
+    answer = _answer(meta, words, record.erased) if words is not None else None
     for place, head in enumerate(meta.messages):
         reason = gone or withheld_by_authority(view, authority_of(head))
         if gone is None and place in record.erased:
@@ -162,23 +215,69 @@ def judge(view: View, record: TurnRecord) -> Judgement:
     return Judgement(whole, parts, references, labels, origin, origin and readable)
 
 
+def _redacted(judged: Judgement, view: View, record: TurnRecord) -> Judgement:
+    """Withhold what redactions name from what the policy of the view shows."""
+    if record.content is None:
+        return judged
+    named = redacted(record.redactions, view)
+    causes: dict[str, Causes] = {}
+    ranges: dict[str, tuple[Stretch, ...]] = {}
+    for place, inside in enumerate(judged.parts):
+        if judged.messages[place] is not None:
+            continue
+        whole = named.causes(WHOLE_TURN, words_label(place))
+        for index, part in enumerate(record.content.parts[place]):
+            label = part_label(place, index)
+            covered = stretches(Reason.REDACTED, named.ranges.get(label, ()))
+            why = whole or named.causes(label)
+            if covered and not isinstance(part, TextPart | ReasoningPart):
+                why = tuple(sorted({*why, *(cause for each in covered for cause in each.causes)}))
+            if inside[index] is not None:
+                continue
+            if why:
+                inside[index], causes[label] = Reason.REDACTED, why
+            elif covered:
+                ranges[label] = covered
+        if None not in inside:
+            judged.messages[place] = Reason.REDACTED
+            gone = {cause for index in range(len(inside)) for cause in causes.get(part_label(place, index), ())}
+            causes[words_label(place)] = tuple(sorted(gone))
+    for place, text in enumerate(record.content.labels):
+        label = f"host_ref/{place}/label"
+        if text is not None and judged.labels[place] and (why := named.causes(WHOLE_TURN, label)):
+            judged.labels[place], causes[label] = False, why
+    for place, summary in enumerate(record.content.summaries if judged.summaries else []):
+        label = f"tools/{place}/summary"
+        if summary and (why := named.causes(WHOLE_TURN, label)):
+            causes[label] = why
+    return judged._replace(causes=causes, stretches=ranges)
+
+
 def authority_of(head: MessageHead) -> Authority:
     """Return the authority of a message; one that says none has that of its role (BEHAVIOUR TR-06)."""
     return head.authority or DEFAULT_AUTHORITY[head.role]
 
 
-def _answer(meta: TurnMeta, words: list[list[Part]]) -> int | None:
+def _answer(meta: TurnMeta, words: list[list[Part]], erased: frozenset[int]) -> int | None:
+    """Return the place of the answer. An erased message may have been it, so none before it is taken for it."""
     for place in range(len(meta.messages) - 1, -1, -1):
         if meta.messages[place].role is Role.ASSISTANT:
+            if place in erased:
+                return place
             for part in words[place]:
                 if not isinstance(part, ToolCallPart) and not is_blank(part):
                     return place
     return None
 
 
-def cut(record: TurnRecord, view: View, host_refs_max: int | None = None) -> tuple[SliceTurn, list[RedactionItem]]:
-    """Return the turn as the view shows it, and an item for everything withheld; at most so many host references."""
-    meta, content = record.meta, record.content
+def cut(
+    record: TurnRecord, view: View, host_refs_max: int | None = None, attributes_max: int | None = None
+) -> tuple[SliceTurn, list[RedactionItem]]:
+    """Return the turn as the view shows it, and an item for everything withheld.
+
+    Shows at most so many host references, and so many attributes of the turn and of each of its messages.
+    """
+    meta = record.meta
     judged = judge(view, record)
     items: list[RedactionItem] = []
     turn = SliceTurn(
@@ -191,8 +290,9 @@ def cut(record: TurnRecord, view: View, host_refs_max: int | None = None) -> tup
         actor=attributed(meta.actor),
         messages=[_message(record, place, view, judged, items) for place in range(len(meta.messages))],
         host_refs=_references(record, view, within(judged, host_refs_max), items) if meta.host_refs else [],
+        attributes=_attributes(record, view, attributes_max, items) if record.attributes else [],
         source=meta.source if judged.origin else UNSET,
-        tools=_tools(meta, content, judged) if judged.origin else UNSET,
+        tools=_tools(record, view, judged, items) if judged.origin else UNSET,
         external=meta.external if judged.origin else UNSET,
     )
     return turn, items
@@ -203,20 +303,16 @@ def _message(record: TurnRecord, place: int, view: View, judged: Judgement, item
     authority = authority_of(head)
     turn = record.meta.delivery.turn
     name = message_id(TurnId(turn), place)
-    whole, inside = judged.messages[place], judged.parts[place]
+    whole = judged.messages[place]
     shown: list[Part] | UnsetType = UNSET
     if whole is not None:
-        items.append(RedactionItem(turn=turn, message=name, reason=whole, authority=authority, view=view))
+        why = judged.causes.get(words_label(place), ()) if judged.causes else ()
+        items.append(RedactionItem(turn=turn, message=name, reason=whole, authority=authority, view=view, causes=why))
+    elif judged.stretches or any(judged.parts[place]):
+        shown = list(_parts(record, place, view, judged, items))
     else:
         assert record.content is not None, "nothing is shown of words that are not at hand"
         shown = record.content.parts[place]
-        if any(inside):
-            shown = [part for part, reason in zip(shown, inside, strict=True) if reason is None]
-            items.extend(
-                RedactionItem(turn=turn, message=name, part=index, reason=reason, authority=authority, view=view)
-                for index, reason in enumerate(inside)
-                if reason is not None
-            )
     return SliceMessage(
         id=name,
         role=head.role,
@@ -241,6 +337,42 @@ def within(judged: Judgement, host_refs_max: int | None) -> Judgement:
     return judged._replace(references=references)
 
 
+def _parts(record: TurnRecord, place: int, view: View, judged: Judgement, items: list[RedactionItem]) -> Iterator[Part]:
+    """Yield the parts of a message that are shown, with markers for their withheld ranges; report all the others."""
+    assert record.content is not None, "nothing is shown of words that are not at hand"
+    turn, authority = record.meta.delivery.turn, authority_of(record.meta.messages[place])
+    name = message_id(TurnId(turn), place)
+
+    def item(part: int, reason: Reason, causes: Causes, start: int | None = None, end: int | None = None) -> None:
+        items.append(
+            RedactionItem(
+                turn=turn,
+                message=name,
+                part=part,
+                reason=reason,
+                authority=authority,
+                view=view,
+                start=start,
+                end=end,
+                causes=causes,
+            )
+        )
+
+    for index, (part, reason) in enumerate(zip(record.content.parts[place], judged.parts[place], strict=True)):
+        label = part_label(place, index)
+        if reason is not None:
+            item(index, reason, judged.causes.get(label, ()))
+            continue
+        covered = judged.stretches.get(label, ())
+        for each in covered:
+            item(index, each.reason, each.causes, each.start, each.end)
+        if covered:
+            assert isinstance(part, TextPart | ReasoningPart), "only of a text a range is withheld"
+            yield replace(part, content=replaced(part.content, covered))
+        else:
+            yield part
+
+
 def _references(record: TurnRecord, view: View, judged: Judgement, items: list[RedactionItem]) -> list[HostReference]:
     turn = record.meta.delivery.turn
     labels = record.content.labels if record.content is not None else []
@@ -252,9 +384,47 @@ def _references(record: TurnRecord, view: View, judged: Judgement, items: list[R
             continue
         label = labels[place] if labels else None
         if label is not None and not judged.labels[place]:
-            items.append(RedactionItem(turn=turn, host_ref=place, reason=Reason.HOST_REF_LABEL, view=view))
+            causes = judged.causes.get(f"host_ref/{place}/label", ())
+            reason = Reason.REDACTED if causes else Reason.HOST_REF_LABEL
+            items.append(RedactionItem(turn=turn, host_ref=place, reason=reason, view=view, causes=causes))
         shown.append(with_label(reference, label if judged.labels[place] else None))
     return shown
+
+
+def _attributes(
+    record: TurnRecord, view: View, attributes_max: int | None, items: list[RedactionItem]
+) -> list[SliceAttribute]:
+    turn = TurnId(record.meta.delivery.turn)
+    found: list[SliceAttribute] = []
+    shown: Counter[int | None] = Counter()  # of the turn, and of each message (BG-01)
+    for each in record.attributes:
+        message = each.meta.attribute.message
+        as_what, reason = attributes.judge(view, standing(record, view, message), each)
+        if as_what is not Shown.NOTHING and attributes_max is not None and shown[message] >= attributes_max:
+            as_what, reason = Shown.NOTHING, Reason.ATTR_VALUE_BUDGET
+        if reason is not None:
+            items.append(attribute_item(turn, each.meta, reason, view))
+        if as_what is not Shown.NOTHING:
+            shown[message] += 1
+            found.append(attributes.shown(view, turn, each, as_what))
+    return found
+
+
+def attribute_item(turn: TurnId, meta: AttributeRecorded, reason: Reason, view: View) -> RedactionItem:
+    """Return the item for an attribute of which a view does not show the value; its id says where it stands."""
+    head = meta.attribute
+    return RedactionItem(turn=turn, reason=reason, view=view, attribute=head.id, attribute_key=head.key)
+
+
+def standing(record: TurnRecord, view: View, message: int | None) -> Standing:
+    """Return where an attribute of a turn, or of a message of it, stands for a view."""
+    phase = Phase.RAW_DELETED if is_erased(record.phase, message, record.erased) else record.phase
+    whole = [WHOLE_TURN] if message is None else [WHOLE_TURN, words_label(message)]
+    barred = bool(redacted(record.redactions, view).causes(*whole))
+    if message is not None and message < len(record.meta.messages):
+        authority = authority_of(record.meta.messages[message])
+        barred = barred or withheld_by_authority(view, authority) is Reason.PRIVATE_AUTHORITY
+    return Standing(phase, barred)
 
 
 def with_label(reference: ReferenceRecord, label: str | None) -> HostReference:
@@ -269,23 +439,33 @@ def with_label(reference: ReferenceRecord, label: str | None) -> HostReference:
     )
 
 
-def _tools(meta: TurnMeta, content: TurnContent | None, judged: Judgement) -> list[ToolObservation]:
+def _tools(record: TurnRecord, view: View, judged: Judgement, items: list[RedactionItem]) -> list[ToolObservation]:
+    meta, content = record.meta, record.content
     summaries = content.summaries if judged.summaries and content is not None else [""] * len(meta.tools)
-    return [
-        ToolObservation(id=tool.id, tool=tool.tool, external=tool.external, summary=summary)
-        for tool, summary in zip(meta.tools, summaries, strict=True)
-    ]
+    shown: list[ToolObservation] = []
+    for place, (tool, summary) in enumerate(zip(meta.tools, summaries, strict=True)):
+        causes = judged.causes.get(f"tools/{place}/summary", ())
+        if causes:
+            turn = meta.delivery.turn
+            items.append(RedactionItem(turn=turn, tool=place, reason=Reason.REDACTED, view=view, causes=causes))
+        shown.append(
+            ToolObservation(id=tool.id, tool=tool.tool, external=tool.external, summary="" if causes else summary)
+        )
+    return shown
 
 
 def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem]) -> SliceAudit:
-    """Count what a page read, returned and withheld."""
+    """Count what a page read, returned and withheld; attributes are left out for the profile's sake alone (BG-04)."""
+    reasons = {item.reason for item in items}
+    if Reason.ATTR_VALUE_BUDGET in reasons:
+        reasons.add(Reason.PROFILE_BUDGET)
     return SliceAudit(
         view=view,
         turns_read=len(turns),
         turns_returned=len(turns),
         messages_redacted=sum(message.redacted for turn in turns for message in turn.messages),
         host_refs_redacted=hidden_references(items),
-        reasons=sorted({item.reason for item in items}),
+        reasons=sorted(reasons),
     )
 
 
@@ -311,4 +491,5 @@ def disclosed_labels(record: TurnRecord, view: View) -> set[str]:
     )
     if judged.summaries:
         labels.update(f"tools/{place}/summary" for place in range(len(record.meta.tools)))
+    labels.difference_update(judged.causes, judged.stretches)
     return labels

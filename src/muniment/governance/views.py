@@ -3,9 +3,10 @@
 The rule for a message, first match wins (RP-03):
 
 1. content erased → `raw_deleted`; masked → `lifecycle_masked`; both also for the raw owner;
-2. the raw owner sees everything else;
+2. the raw owner sees everything else but what 5. names;
 3. authority of a private plane → `private_authority`; operator diagnostics → `operator_only`;
-4. what `SHOWS` does not list for the view → `view_policy`.
+4. what `SHOWS` does not list for the view → `view_policy`;
+5. what somebody redacted for the view → `redacted`, also for the raw owner when the redaction names that view.
 
 guide/views.md is generated from the tables.
 """
@@ -41,7 +42,11 @@ class Reason(StrEnum):
     VIEW_POLICY = "view_policy"
     HOST_REF_VISIBILITY = "host_ref_visibility"
     HOST_REF_LABEL = "host_ref_label"
+    ATTR_VISIBILITY = "attr_visibility"
+    ATTR_LIFECYCLE_POLICY = "attr_lifecycle_policy"
+    ATTR_VALUE_BUDGET = "attr_value_budget"
     PROFILE_BUDGET = "profile_budget"
+    REDACTED = "redacted"
 
 
 class Place(StrEnum):

@@ -100,7 +100,7 @@ class Notary:
         rows, totals = reader.count(), reader.stream_totals()
         if not rows == totals.events == head.size:
             raise Corrupt(at="events", problem="rows_missing", limit=head.size, found=min(rows, totals.events))
-        named = totals.events - totals.changes - _events_of_the_space(ledger, reader)
+        named = totals.events - totals.changes - _unnamed_of_the_space(ledger, reader)
         if reader.lookup_count() != named:
             raise Corrupt(at="lookups", problem="lookup_missing", limit=named, found=reader.lookup_count())
         kept = reader.latest_checkpoint()
@@ -134,10 +134,10 @@ class Notary:
             raise Corrupt(at=at, problem=refused.code) from None
 
 
-def _events_of_the_space(ledger: Ledger, reader: Reader) -> int:
-    """Return how many events the space's own stream has; of all others, those that change nothing have a name."""
+def _unnamed_of_the_space(ledger: Ledger, reader: Reader) -> int:
+    """Return how many events of the space's own stream change nothing; of all others, those that do not have a name."""
     own = ledger.head(reader, SPACE_STREAM)
-    return 0 if own is None else own.seq
+    return 0 if own is None else own.seq - own.changes
 
 
 def _replayed(ledger: Ledger, reader: Reader, base: Frontier, head: Frontier) -> Frontier:

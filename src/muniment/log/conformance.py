@@ -114,6 +114,7 @@ class StoreMachine(RuleBasedStateMachine):
             tx.put_meta("format", digest)
             for row in self.model.rows:
                 tx.destroy_cell(row.position, 1)
+                tx.destroy_bundle(row.position)
             raise LookupError
 
         try:
@@ -230,6 +231,14 @@ class StoreMachine(RuleBasedStateMachine):
         else:
             with suppress(LookupError):
                 self.store.transact(plan)
+    @rule(position=st.integers(0, 50))
+    def destroy_bundle(self, position: int) -> None:
+        """Check that a destroyed bundle is gone, and that a second time nothing happens."""
+        row = self.model.rows[position] if position < len(self.model.rows) else None
+        there = row is not None and row.bundle is not None
+        assert self.store.transact(lambda tx: tx.destroy_bundle(position)) == there
+        if row is not None:
+            self.model.rows[position] = msgspec.structs.replace(row, bundle=None)
 
     @precondition(lambda self: self.model.heads)
     @rule(choice=st.integers(0, 9), tag=st.binary(min_size=16, max_size=16))

@@ -40,14 +40,14 @@ from muniment.crypto.cell import (
     wrap_bundle,
 )
 from muniment.crypto.keyring import SpaceKeys
-from muniment.errors import Corrupt, KeyMissing
+from muniment.errors import Corrupt, KeyMissing, SpaceErased
 from muniment.events.cells import SEED_BYTES, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import ContentBody, EventKind, MetaBody, TurnContent
 from muniment.evidence.header import Header, commit_fields, encode, salts_of
-from muniment.evidence.tree import Frontier, extend
-from muniment.evidence.verifier import leaf_hash
+from muniment.evidence.tree import Frontier, extend, inclusion_proof
+from muniment.evidence.verifier import Refused, leaf_hash, verify_inclusion
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
 from muniment.kernel.sources import Entropy
 from muniment.log.headers import pack, unpack
@@ -58,6 +58,7 @@ SPACE_STREAM = 0
 HEAD_TAG_BYTES = 16
 NAME_DIGEST_BYTES = 16
 LIFE = "incarnation"  # the named value that says which life of the log this is
+ERASED = "erased"  # the named value of a log that takes no more events: its space was erased
 CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
 
 ABSENT = 2**64 - 1  # what a column without a value packs to
@@ -159,6 +160,8 @@ class Writer:
     """Appends within one plan. `tx` is the state it appends to; what was appended shows there once it is flushed."""
 
     def __init__(self, tx: Transaction, ledger: Ledger) -> None:
+        if tx.meta(ERASED) is not None:
+            raise SpaceErased
         self.tx = tx
         self._ledger = ledger
         self._frontier = tx.frontier()
@@ -247,6 +250,29 @@ class Writer:
             self.tx.destroy_cell(row.position, CONTENT)
         return gone or row.content is not None
 
+    def destroy_sealed(self, position: int) -> None:
+        """Destroy everything that is sealed of an event, and the keys of it, whether they can be read or not."""
+        for cls in (META, CONTENT):
+            self.tx.destroy_cell(position, cls)
+        self.tx.destroy_bundle(position)
+
+    def destroy_unreadable(self, row: SealedRow) -> bool:
+        """Destroy the content of a turn whose bundle does not open; return whether there was any.
+
+        No key can be taken out of such a bundle, so it goes as a whole, and the meta cell stays without a key. That the
+        row is the turn that it says it is has to be proved without keys: by its header, and by the tree (`Corrupt`).
+        """
+        self._ledger.prove_place(self.tx, row)
+        gone = self.tx.destroy_bundle(row.position)
+        return self.tx.destroy_cell(row.position, CONTENT) or gone
+
+    def end(self) -> None:
+        """Let the log take no more events after this plan; its head is signed, and pinned once that is durable."""
+        self.flush()
+        self.note = self._ledger.witness.sign(self._frontier)
+        self.tx.put_checkpoint(self._frontier.size, self.note)
+        self.tx.put_meta(ERASED, b"1")
+
     def reseal_content(self, opened: Opened, salts: Salts, body: ContentBody) -> None:
         """Seal what is left of an event's content under a new key, with the salt of each field; the old key is gone."""
         row = opened.row
@@ -325,6 +351,7 @@ class Ledger:
     def keys_of(self, row: SealedRow) -> dict[int, CellKey]:
         """Return the keys of a row's cells, having proved its leaf and every column, or raise `Corrupt`."""
         if row.bundle is None:
+            self.keys.refresh()  # raises when the whole space was erased meanwhile
             raise KeyMissing(at=f"position {row.position}")
         try:
             return unwrap_bundle(self.keys, row.bundle, row.leaf, place_of(row))
@@ -334,6 +361,19 @@ class Ledger:
     def header(self, row: EventRow) -> tuple[Header, bytes]:
         """Return the header of a row and its exact bytes, held against the leaf."""
         return unpack(row, self.log)
+
+    def prove_place(self, reader: Reader, row: SealedRow) -> Header:
+        """Prove without a key where an event stands: by its header, and by the tree over what was signed."""
+        header, _ = self.header(row)
+        head = reader.frontier()
+        proof = inclusion_proof(reader, row.position, head.size)
+        try:
+            verify_inclusion(row.position, head.size, row.leaf, proof, head.root())
+        except Refused:
+            raise Corrupt(at=f"position {row.position}", problem="leaf") from None
+        if row.turn_seq != header.refs.get("turn") or row.kind != EventKind.TURN_COMMITTED:
+            raise Corrupt(at=f"position {row.position}", problem="columns")
+        return header
 
     def open(self, row: SealedRow) -> Opened:
         """Return a row with its meta body."""

@@ -152,11 +152,11 @@ class MemoryReader:
         """Return the turns of a stream in a range of turn_seq."""
         return self._sealed_rows(self._state.turns.get(stream, [])[max(first - 1, 0) : max(last, 0)])
 
-    def changes(self, stream: int, after_seq: int) -> list[SealedRow]:
-        """Return the events of a stream that target a turn or all of them."""
+    def changes(self, stream: int, after_seq: int) -> Iterator[SealedRow]:
+        """Yield the events of a stream that target a turn or all of them."""
         state = self._state
         start = bisect_right(state.changes.get(stream, []), after_seq, key=lambda position: state.rows[position].seq)
-        return self._sealed_rows(state.changes.get(stream, [])[start:])
+        return iter(self._sealed_rows(state.changes.get(stream, [])[start:]))
 
     def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
         """Return events of a kind that is not a turn."""
@@ -194,6 +194,10 @@ class MemoryReader:
     def count(self) -> int:
         """Return how many event rows there are."""
         return len(self._state.rows)
+
+    def orphans(self) -> int:
+        """Return 0: bundles and cells are only ever put beside an event."""
+        return 0
 
     def size_bytes(self) -> int:
         """Return the room that headers, cells and bundles take."""
@@ -314,6 +318,14 @@ class MemoryTransaction(MemoryReader):
         if cell is not None:
             self._undoing.append(lambda: cells.__setitem__((position, cls), cell))
         return cell is not None
+
+    def destroy_bundle(self, position: int) -> bool:
+        """Remove the key bundle of an event; return whether it was there."""
+        bundles = self._state.bundles
+        bundle = bundles.pop(position, None)
+        if bundle is not None:
+            self._undoing.append(lambda: bundles.__setitem__(position, bundle))
+        return bundle is not None
 
     def put_checkpoint(self, size: int, note: str) -> None:
         """Keep the checkpoint of a size, in place of an earlier one."""

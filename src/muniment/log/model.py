@@ -127,6 +127,7 @@ def check_log(reader: Reader, model: Model, first: int, last: int) -> None:
     assert list(reader.events(first, last)) == [event(row) for row in rows]
     assert reader.sealed(first) == (model.rows[first] if 0 <= first < len(model.rows) else None)
     assert reader.count() == len(model.rows)
+    assert reader.orphans() == 0
     assert (
         reader.bundles(first, 3)
         == [with_bundle(row) for row in model.rows if row.bundle is not None and row.position > first][:3]
@@ -146,7 +147,7 @@ def check_streams(reader: Reader, model: Model, first: int, last: int) -> None:
         assert reader.turns(stream, first, last) == turns
         changes = [row for row in rows if row.target_seq is not None]
         for after in (first, *(row.seq for row in changes[:2])):
-            assert reader.changes(stream, after) == [row for row in changes if row.seq > after]
+            assert list(reader.changes(stream, after)) == [row for row in changes if row.seq > after]
     heads = model.heads.values()
     totals = StreamTotals(
         streams=len(heads), events=sum(head.seq for head in heads), changes=sum(head.changes for head in heads)

@@ -164,8 +164,11 @@ class Reader(Hashes, Protocol):
         """Return the turns of a stream in a range of turn_seq: a page."""
         ...
 
-    def changes(self, stream: int, after_seq: int) -> list[SealedRow]:
-        """Return the events of a stream that target a turn or all of them, behind a seq (0: from the first)."""
+    def changes(self, stream: int, after_seq: int) -> Iterator[SealedRow]:
+        """Yield the events of a stream that target a turn or all of them, behind a seq (0: from the first).
+
+        Reads in bounded batches: some have content of their own.
+        """
         ...
 
     def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
@@ -190,6 +193,10 @@ class Reader(Hashes, Protocol):
 
     def count(self) -> int:
         """Return how many event rows there really are, by counting them."""
+        ...
+
+    def orphans(self) -> int:
+        """Return how many key bundles and cells there are that belong to no event, by counting them."""
         ...
 
     def size_bytes(self) -> int:
@@ -237,6 +244,10 @@ class Transaction(Reader, Protocol):
 
     def destroy_cell(self, position: int, cls: int) -> bool:
         """Remove a cell; return whether it was there."""
+        ...
+
+    def destroy_bundle(self, position: int) -> bool:
+        """Remove the key bundle of an event; return whether it was there."""
         ...
 
     def put_checkpoint(self, size: int, note: str) -> None:

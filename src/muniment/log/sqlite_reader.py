@@ -45,7 +45,7 @@ FROM events WHERE position BETWEEN ? AND ? ORDER BY position"""
 SEALED = "SELECT * FROM sealed WHERE position BETWEEN ? AND ? ORDER BY position"
 IN_STREAM = "SELECT * FROM sealed WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq"
 TURNS = "SELECT * FROM sealed WHERE stream = ? AND turn_seq BETWEEN ? AND ? ORDER BY turn_seq"
-CHANGES = "SELECT * FROM sealed WHERE stream = ? AND seq > ? AND target_seq IS NOT NULL ORDER BY seq"
+CHANGES = "SELECT * FROM sealed WHERE stream = ? AND seq > ? AND target_seq IS NOT NULL ORDER BY seq LIMIT ?"
 OF_KIND = "SELECT * FROM sealed WHERE kind = ? AND turn_seq IS NULL AND position > ? ORDER BY position LIMIT ?"
 BUNDLES = """
 SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header, k.bundle
@@ -56,6 +56,9 @@ META = "SELECT value FROM meta WHERE name = ?"
 CHECKPOINT = "SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1"
 CHECKPOINTS = "SELECT size, note FROM checkpoints ORDER BY size"
 COUNT = "SELECT count(*) FROM events"
+ORPHANS = """
+SELECT (SELECT count(*) FROM keyring AS k LEFT JOIN events AS e ON e.position = k.position WHERE e.position IS NULL)
+    + (SELECT count(*) FROM cells AS c LEFT JOIN events AS e ON e.position = c.id / 2 WHERE e.position IS NULL)"""
 SIZE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 # msgspec learns a type when it meets it first, and two threads that both learn would crash: these are learned here.
@@ -167,9 +170,13 @@ class SqliteReader:
         """Return the turns of a stream in a range of turn_seq."""
         return self._rows(list[SealedRow], TURNS, (stream, first, last))
 
-    def changes(self, stream: int, after_seq: int) -> list[SealedRow]:
-        """Return the events of a stream that target a turn or all of them."""
-        return self._rows(list[SealedRow], CHANGES, (stream, after_seq))
+    def changes(self, stream: int, after_seq: int) -> Iterator[SealedRow]:
+        """Yield the events of a stream that target a turn or all of them."""
+        rows = None
+        while rows is None or len(rows) == BATCH_SEALED_MAX:
+            rows = self._rows(list[SealedRow], CHANGES, (stream, after_seq, BATCH_SEALED_MAX))
+            yield from rows
+            after_seq = rows[-1].seq if rows else after_seq
 
     def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
         """Return events of a kind that is not a turn."""
@@ -201,6 +208,10 @@ class SqliteReader:
     def count(self) -> int:
         """Return how many event rows there are."""
         return self._number(COUNT)
+
+    def orphans(self) -> int:
+        """Return how many key bundles and cells belong to no event."""
+        return self._number(ORPHANS)
 
     def size_bytes(self) -> int:
         """Return the room that the database takes."""

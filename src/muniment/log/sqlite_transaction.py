@@ -37,6 +37,7 @@ seq = excluded.seq, turns = excluded.turns, messages = excluded.messages, change
 leaf = excluded.leaf, tag = excluded.tag"""
 UPDATE_CELL = "UPDATE cells SET ciphertext = ?1 WHERE id = ?2"
 DELETE_CELL = "DELETE FROM cells WHERE id = ?"
+DELETE_BUNDLE = "DELETE FROM keyring WHERE position = ?"
 PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 TABLES = ("cells", "keyring", "events", "streams", "nodes", "lookups", "checkpoints", "meta")
 CLEAR = [f"DELETE FROM {table}" for table in TABLES]  # noqa: S608 - names of our own tables
@@ -180,6 +181,11 @@ class SqliteTransaction(SqliteReader):
     def destroy_cell(self, position: int, cls: int) -> bool:
         """Remove a cell; return whether it was there."""
         self._write(DELETE_CELL, [(position * CELL_CLASSES + cls,)])
+        return self._connection.changes() == 1
+
+    def destroy_bundle(self, position: int) -> bool:
+        """Remove the key bundle of an event; return whether it was there."""
+        self._write(DELETE_BUNDLE, [(position,)])
         return self._connection.changes() == 1
 
     def put_checkpoint(self, size: int, note: str) -> None:

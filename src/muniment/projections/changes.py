@@ -2,32 +2,48 @@
 
 A change is an event of the stream with a target. Few streams have many, so all of a stream are read once and then kept
 and grown; the head of the stream tells how many there must be (decision 0008). Kept are the steps and redactions that
-decide what a page shows. Of every other kind only the places are kept, for those who read them.
+decide what a page shows, and where the newest event of each attribute stands. Of every kind that is not folded the
+places are kept, for those who read them.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from muniment.events.changes import REPLACED, Custody, RedactionReason, Span, Transition, TurnRedacted, span_of
-from muniment.events.records import EventKind
-from muniment.governance.lifecycle import Hold, Step
+from muniment.errors import Corrupt
+from muniment.events.attributes import AttributeRecorded
+from muniment.events.changes import (
+    REPLACED,
+    Custody,
+    RedactionReason,
+    Span,
+    Transition,
+    TurnLifecycle,
+    TurnRedacted,
+    span_of,
+)
+from muniment.events.records import CONTENT_BODIES, EventKind
+from muniment.governance.lifecycle import Hold, Phase, Run, Step, runs
 from muniment.governance.redaction import Redaction
 from muniment.governance.views import View
 from muniment.log.ledger import Ledger
 from muniment.log.port import SealedRow
+from muniment.projections.attributes import Attributes, Gathering, Recorded
 
 NOTHING: frozenset[int] = frozenset()
 
 
 class Noted(NamedTuple):
-    """Where a change of another kind stands, and the turns that it is about."""
+    """Where a change of another kind stands, the turns that it is about, and the message if it names one of a turn."""
 
     position: int
     span: Span
+    message: int | None = None
 
 
 class Changes(Struct, frozen=True, kw_only=True):
@@ -45,10 +61,64 @@ class Changes(Struct, frozen=True, kw_only=True):
     erased: Mapping[int, frozenset[int]] = {}
     redactions: Mapping[int, tuple[Redaction, ...]] = {}
     noted: Mapping[EventKind, tuple[Noted, ...]] = {}
+    attributes: Attributes = Attributes()
+
+    def rows(self) -> list[object]:
+        """Return all that is known as plain data, in the order of its keys."""
+        noted = [
+            [kind, [[one.position, *one.span, one.message] for one in each]]
+            for kind, each in sorted(self.noted.items())
+        ]
+        redactions = [
+            [turn, [[one.position, one.target, sorted(one.views), one.reason] for one in each]]
+            for turn, each in sorted(self.redactions.items())
+        ]
+        return [
+            self.seq,
+            self.count,
+            self.replaced,
+            [[step.transition, step.first, step.last] for step in self.steps],
+            [[at, *hold.span, hold.subject] for at, hold in sorted(self.holds.items())],
+            [[turn, sorted(places)] for turn, places in sorted(self.erased.items())],
+            redactions,
+            noted,
+            self.attributes.rows(),
+        ]
 
     def holds_on(self, turn: int) -> list[Hold]:
         """Return the holds in force on a turn, in log order."""
         return [hold for hold in self.holds.values() if hold.span.holds(turn)]
+
+
+def beside(changes: Changes, turns: int) -> list[int]:
+    """Return the positions of changes that have content of their own about turns, or messages, that are all erased.
+
+    Content about several turns goes with the last of them; content about turns that are still to come stays.
+    """
+    noted = [one for kind in CONTENT_BODIES for one in changes.noted.get(kind, ())]
+    if not noted:
+        return []
+    gone = [run for run in runs(turns, changes.steps) if run.phase is Phase.RAW_DELETED]
+    return sorted(one.position for one in noted if _is_erased(one, gone, changes.erased))
+
+
+def _is_erased(noted: Noted, gone: list[Run], erased: Mapping[int, frozenset[int]]) -> bool:
+    if noted.message is not None and noted.message in erased.get(noted.span.first, NOTHING):
+        return True
+    if noted.span.last is None:
+        return False
+    left = noted.span.first
+    for run in gone[max(0, bisect_right(gone, left, key=_first) - 1) :]:
+        if not run.first <= left <= run.last:
+            return False
+        left = run.last + 1
+        if left > noted.span.last:
+            return True
+    return False
+
+
+def _first(run: Run) -> int:
+    return run.first
 
 
 class Folding:
@@ -62,7 +132,9 @@ class Folding:
         self._holds = dict(known.holds)
         self._erased = dict(known.erased)
         self._redactions = dict(known.redactions)
-        self._noted = dict(known.noted)
+        self._known = known.noted
+        self._noted: defaultdict[EventKind, list[Noted]] = defaultdict(list)
+        self._attributes = Gathering(known.attributes)
 
     def grown(self, rows: Iterable[SealedRow], seq: int) -> Changes:
         """Return the changes with those rows taken, which end at a seq."""
@@ -76,36 +148,59 @@ class Folding:
             holds=self._holds,
             erased=self._erased,
             redactions=self._redactions,
-            noted=self._noted,
+            noted={**self._known, **{kind: (*self._known.get(kind, ()), *new) for kind, new in self._noted.items()}},
+            attributes=self._attributes.grown(),
         )
 
     def _take(self, row: SealedRow) -> None:
         self._count += 1
+        try:
+            self._fold(row)
+        except (KeyError, ValueError):  # a word that is none, or nothing that it is about
+            raise Corrupt(at=f"position {row.position}", problem="change") from None
+
+    def _fold(self, row: SealedRow) -> None:
         if row.kind == EventKind.TURN_LIFECYCLE:
             self._lifecycle(row)
         elif row.kind == EventKind.TURN_REDACTED:
             self._redacted(row)
+        elif row.kind == EventKind.ATTR_RECORDED:
+            self._attribute(row)
         else:
             self._ledger.keys_of(row)
-            header, _ = self._ledger.header(row)
-            kind = EventKind(row.kind)
-            self._noted[kind] = (*self._noted.get(kind, ()), Noted(row.position, span_of(header.refs)))
+            self._note(row)
+
+    def _note(self, row: SealedRow) -> Noted:
+        header, _ = self._ledger.header(row)
+        noted = Noted(row.position, span_of(header.refs), header.refs.get("message"))
+        self._noted[EventKind(row.kind)].append(noted)
+        return noted
+
+    def _attribute(self, row: SealedRow) -> None:
+        meta, noted = self._ledger.open(row).meta, self._note(row)
+        assert isinstance(meta, AttributeRecorded), "rows of this kind have this body"
+        self._attributes.add(noted.span.first, meta.attribute.id, Recorded(row.position, noted.message))
 
     def _lifecycle(self, row: SealedRow) -> None:
         self._ledger.keys_of(row)
         header, _ = self._ledger.header(row)
-        assert header.reason is not None, "a change names what it does"
         span, message = span_of(header.refs), header.refs.get("message")
         self._replaced = self._replaced or REPLACED in header.refs
         if header.reason == Custody.HOLD:
-            self._holds[row.position] = Hold(position=row.position, span=span)
+            self._holds[row.position] = Hold(position=row.position, span=span, subject=self._subject(row))
         elif header.reason == Custody.RELEASE:
             self._holds.pop(header.refs["hold"], None)
         elif message is not None:
             self._erased[span.first] = self._erased.get(span.first, NOTHING) | {message}
         else:
-            assert span.last is not None, "a transition is of turns that are there"
-            self._steps.append(Step(Transition(header.reason), span.first, span.last))
+            if span.last is None:  # a transition is of turns that are there
+                raise Corrupt(at=f"position {row.position}", problem="change")
+            self._steps.append(Step(Transition(header.reason or ""), span.first, span.last))
+
+    def _subject(self, row: SealedRow) -> str | None:
+        meta = self._ledger.open(row).meta
+        assert isinstance(meta, TurnLifecycle), "rows of this kind have this body"
+        return meta.request.subject
 
     def _redacted(self, row: SealedRow) -> None:
         opened = self._ledger.open(row)

@@ -148,8 +148,11 @@ class Listing:
 
     # --- growing ------------------------------------------------------------------------------------------------------
 
-    def take(self, row: EventRow, meta: MetaBody) -> None:
-        """Take the next event. `touched` and `stepped` then say which conversations are to be settled."""
+    def take(self, row: EventRow, meta: MetaBody, *, ranks: bool = True) -> None:
+        """Take the next event. `touched` and `stepped` then say which conversations are to be settled.
+
+        `ranks` is False for an event of a kind in `RANKED` that changes no phase: a hold, or its release.
+        """
         self.size += 1
         if isinstance(meta, ConversationOpened):
             self._conversations[row.stream] = Conversation(row.stream, meta)
@@ -162,7 +165,7 @@ class Listing:
         self.touched.add(row.stream)
         if row.target_seq is not None:
             self.stepped.add(row.stream)
-        if row.kind in RANKED:
+        if ranks and row.kind in RANKED:
             self._generations[None] = self._generations[conversation.names.channel] = Generation(row.position, row.leaf)
 
     def settle(self, stream: int, phases: list[Run] | None) -> None:
@@ -193,6 +196,10 @@ class Listing:
     def conversation(self, stream: int) -> Conversation:
         """Return a conversation by its stream."""
         return self._conversations[stream]
+
+    def streams(self) -> list[int]:
+        """Return the streams of all conversations, in log order."""
+        return sorted(self._conversations)
 
     def generation(self, channel: str | None) -> Generation:
         """Return the newest event that could change the order of a channel, or (None) of all of them."""

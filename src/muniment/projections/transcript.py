@@ -13,18 +13,23 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.errors import Corrupt
+from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
-from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnMeta
+from muniment.events.records import AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnMeta
+from muniment.governance.attributes import AttributeRecord, Shown, judge_attribute, order_of
 from muniment.governance.lifecycle import Phase, phase_of
-from muniment.governance.slices import TurnRecord
+from muniment.governance.slices import TurnRecord, needs_content, standing
+from muniment.governance.views import View
 from muniment.kernel.digest import Salts
 from muniment.log.ledger import Ledger, Opened
 from muniment.log.port import Lookup, Reader, SealedRow, StreamHead
+from muniment.projections.attributes import Recorded
 from muniment.projections.changes import NOTHING, Changes, Folding
 
 STREAMS_KEPT_MAX = 10_000
@@ -237,8 +242,8 @@ class Transcript:
             if known.count == head.changes:
                 return known
             known = NONE_YET
-        rows = reader.changes(head.stream, known.seq) if known.count < head.changes else []
-        known = Folding(self._ledger, known).grown([row for row in rows if row.seq <= head.seq], head.seq)
+        rows = reader.changes(head.stream, known.seq) if known.count < head.changes else ()
+        known = Folding(self._ledger, known).grown((row for row in rows if row.seq <= head.seq), head.seq)
         if known.count != head.changes:
             at = f"stream {head.stream}"
             raise Corrupt(at=at, problem="changes_missing", limit=head.changes, found=known.count)
@@ -294,6 +299,42 @@ class Transcript:
             redactions=changes.redactions.get(sequence, ()),
         )
         return ReadTurn(record=record, opened=opened, content_salts=salts)
+
+    def shown(self, reader: Reader, head: StreamHead, first: int, last: int, view: View) -> list[ReadTurn]:
+        """Return the turns `first` to `last` with all that a view needs: words, and attributes with their values."""
+        page = self.page(reader, head, first, last, lambda phase, meta: needs_content(view, phase, meta))
+        attributes = self.changes(reader, head).attributes
+        if not attributes.by_turn:
+            return page
+        return [self._with_attributes(reader, read, attributes.of(read.record.sequence), view) for read in page]
+
+    def _with_attributes(
+        self, reader: Reader, read: ReadTurn, recorded: Mapping[str, Recorded], view: View
+    ) -> ReadTurn:
+        if not recorded:
+            return read
+        record = read.record
+        found = sorted(
+            (self.attribute(reader, each.position, record, view) for each in recorded.values()), key=order_of
+        )
+        return replace(read, record=replace(record, attributes=tuple(found)))
+
+    def attribute(self, reader: Reader, position: int, record: TurnRecord, view: View) -> AttributeRecord:
+        """Return the attribute of a turn that stands at a position; the value only where a view shows it."""
+        row = reader.sealed(position)
+        if row is None:
+            raise Corrupt(at=f"position {position}", problem="changes_missing")
+        return self.attribute_of(self._ledger.open(row), record, view)
+
+    def attribute_of(self, opened: Opened, record: TurnRecord, view: View) -> AttributeRecord:
+        """Return the attribute of a turn that was opened; the value only where a view shows it."""
+        meta = opened.meta
+        assert isinstance(meta, AttributeRecorded), "it was folded from rows of this kind"
+        content: ContentBody | None = None
+        if judge_attribute(view, standing(record, view, meta.attribute.message), meta)[0] is Shown.VALUE:
+            _, content = self._ledger.content(opened)
+        assert content is None or isinstance(content, AttributeContent), "rows of this kind have this content"
+        return AttributeRecord(position=opened.row.position, meta=meta, content=content)
 
 
 def _no_words(_phase: Phase, _meta: TurnMeta) -> bool:

@@ -12,6 +12,8 @@ GROUPS: dict[str, tuple[str, str]] = {
     "transcripts": ("muniment.runtime.transcripts", "Transcripts"),
     "lifecycle": ("muniment.runtime.lifecycle", "Lifecycle"),
     "evidence": ("muniment.runtime.evidence", "Evidence"),
+    "disclosure": ("muniment.runtime.disclosure", "Disclosure"),
+    "provenance": ("muniment.runtime.provenance", "Provenance"),
     "spaces": ("muniment.runtime.spaces", "Spaces"),
     "archives": ("muniment.runtime.archives", "Archives"),
     "system": ("muniment.runtime.system", "System"),

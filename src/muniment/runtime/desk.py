@@ -6,10 +6,19 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from muniment.errors import ForeignSpace, KeyUnavailable, MunimentError, StoreClosed, StoreMissing
+from muniment.errors import (
+    AccessDenied,
+    CapabilityHidden,
+    ForeignSpace,
+    KeyUnavailable,
+    MunimentError,
+    StoreClosed,
+    StoreMissing,
+)
 from muniment.events.identity import ConversationKey, check_key
 from muniment.governance.access import Access, Effect
 from muniment.governance.profiles import NO_BUDGET, Budget, Pressure, Profile, budget_of
+from muniment.runtime.denials import Refusal
 from muniment.runtime.home import Home
 from muniment.runtime.options import Progress, no_progress, unmeasured
 from muniment.runtime.space import Space
@@ -54,6 +63,12 @@ class Desk(Struct, frozen=True, kw_only=True):
 
     def _none_open(self) -> MunimentError:
         return KeyUnavailable(problem="opened_without_key") if self.home.keys is None else StoreMissing(at="space")
+
+    def refused(self, operation: str, denied: AccessDenied | CapabilityHidden) -> None:
+        """Put a refused attempt on record, where the space is open and sound."""
+        if self.opened is not None and self.opened.fault is None:
+            policy = denied.problem if isinstance(denied, CapabilityHidden) else None
+            self.opened.denials.note(Refusal(operation, denied.at or "", policy or ""), self.access.subject)
 
     def check_key(self, key: ConversationKey) -> None:
         """Refuse a malformed conversation key, and one that names another space (BEHAVIOUR SC-11, SC-12)."""

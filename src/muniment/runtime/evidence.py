@@ -1,4 +1,4 @@
-"""The noun group `evidence`: checkpoints, proofs and exports for strangers, verification, audit."""
+"""The noun group `evidence`: checkpoints, proofs and exports for strangers, verification, audit, disclosures."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from functools import partial
 
 from msgspec import Struct
 
-from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, LimitExceeded
-from muniment.events.identity import ConversationKey, TurnId, check_name
+from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, ForeignSpace, LimitExceeded
+from muniment.events.attributes import AttributeRecorded
+from muniment.events.identity import ConversationKey, TurnId, check_key, check_name
 from muniment.events.records import EventKind, ExportGrant, ExportIssued
 from muniment.evidence import verifier
 from muniment.evidence.bundle import BundleHead, bundle, event_line
@@ -18,7 +19,8 @@ from muniment.evidence.receipt import receipt
 from muniment.evidence.tree import inclusion_proof, multiproof
 from muniment.evidence.verifier import Refused, VerifierKey
 from muniment.governance.access import Effect
-from muniment.governance.slices import disclosed_labels, needs_content
+from muniment.governance.attributes import disclosed_attribute_labels
+from muniment.governance.slices import disclosed_labels, needs_content, standing
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts
 from muniment.log.attest import Signed, audit
@@ -26,7 +28,10 @@ from muniment.log.ledger import SPACE_STREAM, Opened, Writer, draft
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.transcript import ReadTurn
 from muniment.runtime.desk import Desk
+from muniment.runtime.disclosures import Disclosing, Disclosures
+from muniment.runtime.links import Linking, LinkPage, MemoryKey, asked_of_one
 from muniment.runtime.operation import Document, Group, Upload, operation
+from muniment.runtime.repair import Repairing, RepairReport
 from muniment.runtime.space import VKEY, Space
 
 BUNDLE_TYPE = "application/jsonl"
@@ -86,7 +91,7 @@ class Audited(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Group):
-    """Checkpoints, proofs, exports, verification, audit."""
+    """Checkpoints, proofs, exports, verification, audit, and who received what."""
 
     name = "evidence"
 
@@ -251,6 +256,59 @@ class Evidence(Group):
             raise EvidenceMissing(at="vkey")
         return Audited(spaces=audited)
 
+    @operation(Effect.READ)
+    def disclosures(
+        self, conversation: ConversationKey | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Disclosures:
+        """List who received what, when, under which view: certified exports, revealed words, refused attempts.
+
+        In the order of the log, of the whole space or of one conversation; a refused attempt is of the space, because
+        what was refused was not looked at. `limit` counts disclosures and is above 0. Every event of the stream is
+        proved, so that none is left out unseen. Raises `transcript.unknown_conversation`.
+        """
+        return Disclosing(self._desk, conversation, limit).run(cursor)
+
+    @operation(Effect.READ)
+    def links(
+        self,
+        memory: MemoryKey | None = None,
+        conversation: ConversationKey | None = None,
+        turn: TurnId | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> LinkPage:
+        """Tell where an item of memory came from, or what was derived from a conversation or a turn.
+
+        Give `memory` (plane and key), or `conversation`, with `turn` for what names that turn. Each link shows what was
+        recorded, what is left of its source today, and whether the source is proved: the leaves of its turns, which
+        outlive their words, give the recorded digest. Links come in the order of their creation, page by page; the
+        cursor of a page leads to the next one. Takes the view `raw_owner` or `operator_audit`. Raises
+        `transcript.unknown_conversation`, `transcript.unknown_place`, `cursor.invalid` (BEHAVIOUR DR-01 to DR-06).
+        """
+        asked_of_one(memory, conversation, turn)
+        linking = Linking(self._desk, limit)
+        if memory is not None:
+            return linking.of_memory(memory, cursor)
+        assert conversation is not None, "one of both was given"
+        return linking.of_conversation(conversation, turn, cursor)
+
+    @operation(Effect.READ)
+    def repair(self, conversation: ConversationKey | None = None, limit: int = 100) -> RepairReport:
+        """Inspect everything that the store owns, of the space or of one conversation, and say what is wrong.
+
+        Holds every event, its keys and its sealed parts to the header and every field to its commitment; order, heads
+        and names of conversations; words to what was erased; holds, redactions and derived references to what they
+        name; and for a space the tree, the checkpoints, the pin, and what is folded in memory. Changes nothing, appends
+        nothing, looks into no other database, and works where a space is open for inspection only. `limit` cuts the
+        list of issues; the counts are whole. An issue holds no content (BEHAVIOUR RE-01 to RE-06). Raises
+        `transcript.unknown_conversation`.
+        """
+        if conversation is not None:
+            check_key(conversation)
+            if conversation.space not in {None, self._desk.inspected.name}:
+                raise ForeignSpace(at="space")
+        return Repairing(self._desk, limit).run(conversation)
+
     def _told(self, done: int, total: int) -> None:
         self._desk.progress("audit", done, total)
 
@@ -343,6 +401,8 @@ def _placed_lines(
         if row.turn_seq is not None:
             read = space.transcript.read(row, row.turn_seq, changes, partial(needs_content, view))
             disclosed = _of_turn(space, read, header, view)
+        elif row.kind == EventKind.ATTR_RECORDED:
+            disclosed = _of_attribute(space, reader, row, header, view)
         else:
             disclosed = _of_other(space, space.ledger.open(row), header, view)
         yield row, event_line(exact, disclosed)
@@ -358,6 +418,21 @@ def _of_turn(space: Space, read: ReadTurn, header: Header, view: View) -> dict[s
     return _disclosures(
         header, (field for field in space.ledger.disclosable(read.opened, content) if field[1] in shown)
     )
+
+
+def _of_attribute(space: Space, reader: Reader, row: SealedRow, header: Header, view: View) -> dict[str, str]:
+    """Return what a view is shown of an attribute as it is now; of one that was replaced since, nothing."""
+    transcript, opened, turn = space.transcript, space.ledger.open(row), header.refs["turn"]
+    assert isinstance(opened.meta, AttributeRecorded), "rows of this kind have this body"
+    head = transcript.head(reader, row.stream)
+    if not transcript.changes(reader, head).attributes.is_newest(turn, opened.meta.attribute.id, row.position):
+        return {}
+    (read,) = transcript.page(reader, head, turn, turn, lambda _phase, _meta: False)
+    record = transcript.attribute_of(opened, read.record, view)
+    place = standing(read.record, view, opened.meta.attribute.message)
+    shown = disclosed_attribute_labels(view, place, record)
+    content = None if record.content is None else space.ledger.content(opened)
+    return _disclosures(header, (each for each in space.ledger.disclosable(opened, content) if each[1] in shown))
 
 
 def _of_other(space: Space, opened: Opened, header: Header, view: View) -> dict[str, str]:

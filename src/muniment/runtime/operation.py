@@ -19,6 +19,7 @@ from typing import Any, NewType, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
+from muniment.errors import AccessDenied, CapabilityHidden
 from muniment.events.binding import REQUEST_BYTES_MAX, UPLOAD_BYTES_MAX, bind
 from muniment.governance.access import Effect
 
@@ -70,6 +71,10 @@ class Gate(Protocol):
         """
         ...
 
+    def refused(self, operation: str, denied: AccessDenied | CapabilityHidden) -> None:
+        """Put on record that the access in force refused an operation, or something that it asked for."""
+        ...
+
 
 class Group:
     """A noun group: its methods that are marked are operations."""
@@ -92,10 +97,15 @@ def operation(effect: Effect, *, keyless: bool = False, spaceless: bool = False)
 
         @functools.wraps(method)
         def run(self: Group, *args: Any, **kwargs: Any) -> Any:
-            self._gate.pass_through(f"{self.name}.{verb}", effect, bare=keyless or spaceless)
-            given = dict(zip(names, args, strict=False)) | kwargs
-            request = bind(given, _request(run), _bytes_max(run))
-            return method(self, **{name: getattr(request, name) for name in names})
+            path = f"{self.name}.{verb}"
+            try:
+                self._gate.pass_through(path, effect, bare=keyless or spaceless)
+                given = dict(zip(names, args, strict=False)) | kwargs
+                request = bind(given, _request(run), _bytes_max(run))
+                return method(self, **{name: getattr(request, name) for name in names})
+            except (AccessDenied, CapabilityHidden) as denied:
+                self._gate.refused(path, denied)
+                raise
 
         run.__operation__ = (effect, keyless, spaceless)  # type: ignore[attr-defined]  # read by the catalogue alone
         return typing.cast("Method", run)

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 from muniment.governance.access import Access
 from muniment.runtime.archives import Archives
 from muniment.runtime.desk import Desk
+from muniment.runtime.disclosure import Disclosure
 from muniment.runtime.evidence import Evidence
 from muniment.runtime.lifecycle import Lifecycle
+from muniment.runtime.provenance import Provenance
 from muniment.runtime.spaces import Spaces
 from muniment.runtime.system import System
 from muniment.runtime.transcripts import Transcripts
@@ -25,6 +27,8 @@ class Runtime:
         self.transcripts = Transcripts(desk)
         self.lifecycle = Lifecycle(desk)
         self.evidence = Evidence(desk)
+        self.disclosure = Disclosure(desk)
+        self.provenance = Provenance(desk)
         self.spaces = Spaces(desk)
         self.archives = Archives(desk)
         self.system = System(desk)

@@ -16,21 +16,22 @@ from msgspec import Struct
 from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundle
 from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
-from muniment.errors import Corrupt, MunimentError, RolledBack
-from muniment.events.changes import Transition, span_of
+from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, SpaceErased
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, SpaceRestored
 from muniment.kernel.cursor import Cursors
 from muniment.log.attest import Notary, Signed
-from muniment.log.ledger import LIFE, SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
+from muniment.log.ledger import ERASED, LIFE, SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
 from muniment.log.port import BundleRow, Reader, ScrubReport, Store
 from muniment.projections.catalogue import Catalogue
 from muniment.projections.transcript import Transcript
+from muniment.runtime.denials import Denials
+from muniment.runtime.healing import Healing
 from muniment.runtime.options import Options
 
 ErasePlan = Callable[[Writer], object]  # what is done in the transaction that turns the key over
 
 REWRAP_BATCH = 1000
-HEAL_BATCH = 500
+RESTORES_BATCH = 500
 VKEY = "vkey"
 
 
@@ -56,6 +57,7 @@ class Space:
         self.transcript = Transcript(self.ledger)
         self.catalogue = Catalogue(self.ledger, self.transcript)
         self.cursors = Cursors(CursorKey(keys.index_key))
+        self.denials = Denials(self.ledger, options.sources)
         self.fault: MunimentError | None = None
         self._rotating = threading.Lock()
 
@@ -66,8 +68,12 @@ class Space:
 
     def begin(self) -> None:
         """Bring a space that was just opened into a state that may be trusted, or find its fault."""
-        with self.ledger.reader() as reader:
-            is_new = reader.frontier().size == 0
+        try:
+            with self.ledger.reader() as reader:
+                is_new = reader.frontier().size == 0
+        except Corrupt as fault:
+            self.fault = fault
+            return
         if is_new and self.ledger.transact(self._genesis):
             self.checkpoint()
         self.recover()
@@ -82,15 +88,41 @@ class Space:
         self.catalogue.drop()
         self.transcript.drop()
         try:
+            self._bury()
             former = self._attested()
-        except (RolledBack, Corrupt) as fault:
+            if former is not None:
+                self.notary.repin(self.ledger, former)
+            if len(self.keys.versions) > 1:
+                self.rotate(RotationCause.REQUESTED)
+            return self._heal()
+        except (RolledBack, Corrupt, KeyMissing) as fault:
             self.fault = fault
             return 0
-        if former is not None:
-            self.notary.repin(self.ledger, former)
-        if len(self.keys.versions) > 1:
-            self.rotate(RotationCause.REQUESTED)
-        return self._heal()
+        except SpaceErased as erased:
+            self.fault = erased
+            raise
+
+    def _bury(self) -> None:
+        """Complete the erasure of the whole space when its log says that it was erased; raises `SpaceErased` then."""
+        with self.ledger.reader() as reader:
+            last = reader.of_kind(EventKind.SPACE_ERASED, -1, 1)
+            kept, is_ended = reader.latest_checkpoint(), reader.meta(ERASED) is not None
+        if last and last[0].bundle is not None:
+            self.ledger.keys_of(last[0])  # only a holder of the keys can have written it
+            assert kept is not None, "it was signed with the event"
+            self.notary.remember(kept.note)
+            self.bury()
+            raise SpaceErased
+        if last or is_ended:
+            raise Corrupt(at="log", problem="ended")
+
+    def bury(self) -> ScrubReport:
+        """Destroy the keys of a space whose log has ended; whatever is asked from now on raises `SpaceErased`."""
+        try:
+            return self.store.scrub()
+        finally:  # the keys do not wait for somebody who reads an old snapshot
+            self.keys.destroy()
+            self.fault = SpaceErased()
 
     def _attested(self) -> str | None:
         """Attest the log; return the note at the pin when a restore has abandoned it (decision 0091)."""
@@ -103,7 +135,7 @@ class Space:
     def _abandoned(self, reader: Reader) -> Iterator[str]:
         """Yield the signed checkpoints that the log grew to before it was restored."""
         after = -1
-        while rows := reader.of_kind(EventKind.SPACE_RESTORED, after, HEAL_BATCH):
+        while rows := reader.of_kind(EventKind.SPACE_RESTORED, after, RESTORES_BATCH):
             after = rows[-1].position
             for row in rows:
                 meta = self.ledger.open(row).meta
@@ -135,8 +167,9 @@ class Space:
         return True
 
     def close(self) -> None:
-        """Pin the head, then close the store."""
+        """Hand on what was only counted, pin the head, then close the store."""
         if self.fault is None:
+            self.denials.settle()
             with self.ledger.reader() as reader:
                 kept, size = reader.latest_checkpoint(), reader.frontier().size
             if kept is None or kept.size < size:
@@ -195,33 +228,14 @@ class Space:
 
     def _heal(self) -> int:
         """Destroy again whatever the log calls erased; return how many contents had come back."""
+        healing = Healing(self.ledger, self.transcript)
         with self.ledger.reader() as reader:
-            returned = self.returned(reader)
+            returned = healing.returned(reader)
         if returned:
 
             def plan(writer: Writer) -> None:
                 self.reincarnate(writer)
-                for position in returned:
-                    row = writer.tx.sealed(position)
-                    if row is not None:
-                        writer.destroy_content(row)
+                healing.destroy(writer, returned)
 
             self.rotate(RotationCause.ERASURE, plan)
         return len(returned)
-
-    def returned(self, reader: Reader) -> list[int]:
-        """Return the positions of turns that an event calls erased and whose content is there all the same."""
-        returned: set[int] = set()
-        after = -1
-        while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, HEAL_BATCH):
-            after = rows[-1].position
-            for row in rows:
-                header, _ = self.ledger.header(row)
-                if header.reason != Transition.DELETE_RAW or "message" in header.refs:
-                    continue
-                first, last = span_of(header.refs)
-                assert last is not None, "what is erased was there"
-                for start in range(first, last + 1, HEAL_BATCH):
-                    turns = reader.turns(row.stream, start, min(last, start + HEAL_BATCH - 1))
-                    returned.update(found.position for found in turns if found.content is not None)
-        return sorted(returned)

@@ -13,8 +13,9 @@ listed is a gap between turns and as good as any other place.
 
 A page has a cursor for each direction in which there is more. It is bound to the whole request, so that the request
 that follows is the same one with the cursor. The turns of a run are those of its first page: what is committed
-meanwhile is not in it; a lifecycle change makes its cursors stale. The budget of a profile may make each page of a run
-shorter than the limit; the run leads through the same turns.
+meanwhile is not in it; a lifecycle change makes its cursors stale. A redaction lists no turn more or less: it applies
+from the next page on. The budget of a profile may make each page of a run shorter than the limit; the run leads through
+the same turns.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from muniment.errors import CursorInvalid, InvalidInput, UnknownConversation, Un
 from muniment.events.identity import ConversationKey, Sequence, TurnId, message_id
 from muniment.events.records import TurnMeta
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
-from muniment.governance.lifecycle import Phase, Run, runs
+from muniment.governance.lifecycle import Run, Step, runs
 from muniment.governance.listing import LifecycleFilter, before, listed, onward
 from muniment.governance.paging import Term, check_term, check_unchanged, term
-from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut, needs_content
+from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut
 from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
 from muniment.log.port import Reader, StreamHead
@@ -113,10 +114,10 @@ class Timeline(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Snapshot(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
-    """The conversation that a run leads through: its turns, the changes made to it, and its head at the first page."""
+    """The conversation that a run leads through: its turns, the transitions of them, and its head at the first page."""
 
     turns: int
-    changes: int
+    steps: int
     revision: int
     leaf: str
 
@@ -191,7 +192,8 @@ class Walking:
 
     def _first_page(self, reader: Reader, listing: Listing | None) -> Timeline:
         head = self._head(reader)
-        snapshot = Snapshot(turns=head.turns, changes=head.changes, revision=head.seq, leaf=short_leaf(head.leaf))
+        steps = len(self._steps(reader, head))
+        snapshot = Snapshot(turns=head.turns, steps=steps, revision=head.seq, leaf=short_leaf(head.leaf))
         shown = self._shown(reader, head, snapshot)
         if listing is None:
             return self._page(reader, head, snapshot, shown, self._laid(reader, head, shown))
@@ -209,7 +211,7 @@ class Walking:
         known = [short_leaf(row.leaf) for row in reader.in_stream(head.stream, snapshot.revision, snapshot.revision)]
         if known != [snapshot.leaf]:
             raise CursorInvalid
-        check_unchanged(snapshot.changes, head.changes)
+        check_unchanged(snapshot.steps, len(self._steps(reader, head)))
         shown = self._shown(reader, head, snapshot)
         direction = At.AFTER if mark.newer else At.BEFORE
         return self._page(reader, head, snapshot, shown, self._laid_at(shown, direction, mark.edge))
@@ -221,8 +223,10 @@ class Walking:
         return self._space.transcript.head(reader, stream)
 
     def _shown(self, reader: Reader, head: StreamHead, snapshot: Snapshot) -> list[Run]:
-        phases = runs(snapshot.turns, self._space.transcript.changes(reader, head).steps)
-        return listed(phases, self._request.lifecycle)
+        return listed(runs(snapshot.turns, self._steps(reader, head)), self._request.lifecycle)
+
+    def _steps(self, reader: Reader, head: StreamHead) -> tuple[Step, ...]:
+        return self._space.transcript.changes(reader, head).steps
 
     def _bound(self, reader: Reader) -> tuple[str, ...]:
         return binding(self._desk, reader, self._request.spelled())
@@ -282,8 +286,9 @@ class Walking:
         turns: list[SliceTurn] = []
         items: list[RedactionItem] = []
         for span in laid.spans:
-            for read in self._space.transcript.page(reader, head, span.first, span.last, self._needed):
-                turn, withheld = cut(read.record, self._request.view, self._budget.host_refs_per_turn)
+            for read in self._space.transcript.shown(reader, head, span.first, span.last, self._request.view):
+                most = (self._budget.host_refs_per_turn, self._budget.attributes_per_turn)
+                turn, withheld = cut(read.record, self._request.view, *most)
                 turns.append(turn)
                 items += withheld
         marks = {
@@ -310,9 +315,6 @@ class Walking:
             anchor=laid.place,
             budget_applied=applied_to_slices(self._budget, items, laid.asked),
         )
-
-    def _needed(self, phase: Phase, meta: TurnMeta) -> bool:
-        return needs_content(self._request.view, phase, meta)
 
 
 def _spans(shown: list[Run], at: At, gap: int, limit: int) -> list[Run]:

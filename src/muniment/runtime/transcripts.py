@@ -1,11 +1,13 @@
-"""The noun group `transcripts`: commit what was delivered, replay it under a view, find one's way in it."""
+"""The noun group `transcripts`: commit what was delivered, say things about it, replay it, find one's way in it."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 from muniment.errors import AliasConflict, Corrupt, CursorInvalid, LimitExceeded, TurnConflict
+from muniment.events.attributes import Attribute
 from muniment.events.binding import deterministic
+from muniment.events.changes import RedactionReason
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.labels import content_fields
 from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
@@ -15,14 +17,16 @@ from muniment.governance.access import Effect
 from muniment.governance.admission import Kept, Skip
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.listing import LifecycleFilter
-from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut, needs_content
+from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut
 from muniment.governance.views import View
 from muniment.log.ledger import CONTENT, Draft, Writer, draft
 from muniment.runtime.activity import Activity, Counting, Range
+from muniment.runtime.annotating import Annotated, Annotating
 from muniment.runtime.desk import Desk
 from muniment.runtime.listing import Conversations, Listing
 from muniment.runtime.operation import Group, operation
 from muniment.runtime.paging import binding, limit_of_replay
+from muniment.runtime.redacting import Passage, Redacting, RedactionReport, Why
 from muniment.runtime.timeline import LATEST, Anchor, Request, Timeline, Walking
 
 ALREADY_COMMITTED = "turn_already_committed"
@@ -64,7 +68,7 @@ class ReplayMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unkn
 
 
 class Transcripts(Group):
-    """Commit what was delivered, replay it under a view, list conversations, walk through them in time."""
+    """Commit what was delivered, replay it under a view, find it, redact it, annotate it."""
 
     name = "transcripts"
 
@@ -115,13 +119,11 @@ class Transcripts(Group):
             if after > head.turns:
                 raise CursorInvalid
             last = min(after + budget.page(limit), head.turns)
-            read = space.transcript.page(
-                reader, head, after + 1, last, lambda phase, meta: needs_content(view, phase, meta)
-            )
+            read = space.transcript.shown(reader, head, after + 1, last, view)
         turns: list[SliceTurn] = []
         items: list[RedactionItem] = []
         for one in read:
-            turn, withheld = cut(one.record, view, budget.host_refs_per_turn)
+            turn, withheld = cut(one.record, view, budget.host_refs_per_turn, budget.attributes_per_turn)
             turns.append(turn)
             items += withheld
         more = last < head.turns
@@ -188,6 +190,47 @@ class Transcripts(Group):
         conversation once (BEHAVIOUR CT-01 to CT-03, PG-05 to PG-07).
         """
         return Listing(self._desk, channel, lifecycle, limit).run(cursor)
+
+    @operation(Effect.APPEND)
+    def redact(
+        self,
+        conversation: ConversationKey,
+        passage: Passage,
+        views: list[View],
+        reason: RedactionReason,
+        requester: str,
+        note: str | None = None,
+    ) -> RedactionReport:
+        """Withhold a turn, or something in it, from named views from now on.
+
+        Appends `turn.redacted` with the reason, the requester and a note of your own. The words stay, and stay visible
+        to the views that are not named, until they are erased; naming `raw_owner` names every view. Redactions overlap
+        as they like, their order does not matter, and there is no way back. What is named whole is then absent; in the
+        place of a range stands a marker such as `[redacted: legal]`, and proofs for that view no longer disclose the
+        part. A repeat, with the same reason and no further view, completes with `changed` false and appends nothing.
+        Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `transcript.words_erased`,
+        `request.invalid` for a range that is empty, reversed, beyond the text or in what has no text, and
+        `access.denied` for a view that the access does not include.
+        """
+        why = Why(reason=reason, requester=requester, note=note or "")
+        return Redacting(self._desk, conversation, passage, views, why).run()
+
+    def annotate(
+        self,
+        conversation: ConversationKey,
+        attributes: list[Attribute],
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Annotated:
+        """Record attributes of turns and messages, each taken or refused alone with a reason.
+
+        Appends one `attr.recorded` for each that is taken, all in one atomic step. Writing an id again replaces what it
+        stood for; an id that occurs twice in one request is refused. The values die with their turn. `dry_run` appends
+        nothing and answers what a write would do, and what each view would not show. The idempotency key is kept for
+        correlation and suppresses nothing (BEHAVIOUR AT-01 to AT-21). Sizes are bytes of canonical JSON, times UTC
+        milliseconds. Raises `transcript.unknown_conversation`, `request.limit_exceeded`, `access.denied`.
+        """
+        return Annotating(self._desk, conversation, attributes, idempotency_key).run(dry=dry_run)
 
 
 class Committing:

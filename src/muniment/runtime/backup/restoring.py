@@ -33,6 +33,7 @@ from muniment.log.transfer import Checkpoints, Ending, Events, Frame, Heads, Loo
 from muniment.runtime.backup.fences import Fences
 from muniment.runtime.backup.taking import KEYS_FILE, LOG_FILE, keys_copy, read_log
 from muniment.runtime.desk import Desk
+from muniment.runtime.healing import Healing
 from muniment.runtime.space import VKEY, Space
 
 
@@ -166,10 +167,8 @@ class Restoring:
             again = read_log(self._log, self._keys, sink, self._desk.progress)
             if again.checkpoint != taken.checkpoint:
                 raise Corrupt(at="backup", problem="changed_meanwhile")
-            for position in space.returned(writer.tx):
-                row = writer.tx.sealed(position)
-                assert row is not None, "it was just found"
-                writer.destroy_content(row)
+            healing = Healing(space.ledger, space.transcript)
+            healing.destroy(writer, healing.returned(writer.tx))
             erased = fences.apply(writer)
             self._say(writer, space, report, erased)
             writer.tx.put_meta(VKEY, str(space.notary.key).encode())

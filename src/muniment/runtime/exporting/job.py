@@ -69,6 +69,8 @@ class Exporting:
             page = transcripts.replay(self._conversation, self._view, min(limit, last - told), cursor)
             of_turn: defaultdict[str, list[RedactionItem]] = defaultdict(list)
             for item in page.items:
+                if item.attribute is not None:
+                    continue  # no format has attributes, so none is missing
                 of_turn[item.turn].append(item)
             for turn in page.turns:
                 self._counts["turns"] += 1

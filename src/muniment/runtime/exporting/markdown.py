@@ -24,7 +24,6 @@ from muniment.events.message import (
 )
 from muniment.events.turn import HostReference
 from muniment.governance.slices import RedactionItem, SliceMessage
-from muniment.governance.views import Reason
 from muniment.runtime.exporting.pages import Told, ToldTurn, as_json
 
 FENCE = "`"
@@ -47,20 +46,34 @@ def _turn(told: ToldTurn) -> Iterator[str]:
     for message in turn.messages:
         yield from _message(told, message)
     references = [f"- Refers to {_named(reference)}.\n" for reference in turn.host_refs]
-    hidden = [f"- *Withheld of reference {item.host_ref}: `{item.reason}`.*\n" for item in _about_references(told)]
+    hidden = [f"- *Withheld of {_place(item)}: {_why(item)}.*\n" for item in _about_fields(told)]
     observed = [f"- Observed {span(tool.tool)}{_words(': ', tool.summary)}.\n" for tool in turn.tools or []]
     if notes := observed + references + hidden:
         yield "\n" + "".join(notes)
 
 
-def _about_references(told: ToldTurn) -> list[RedactionItem]:
-    return [item for item in told.items if item.host_ref is not None]
+def _about_fields(told: ToldTurn) -> list[RedactionItem]:
+    return [item for item in told.items if item.message is None]
+
+
+def _place(item: RedactionItem) -> str:
+    return f"observation {item.tool}" if item.tool is not None else f"reference {item.host_ref}"
+
+
+def _why(item: RedactionItem) -> str:
+    return f"`{item.reason}`" + (f" ({', '.join(item.causes)})" if item.causes else "")
 
 
 def _message(told: ToldTurn, message: SliceMessage) -> Iterator[str]:
     yield f"\n### {message.role}, {span(message.speaker_id)}, {_moment(message.observed_ms)}\n"
     for piece in told.pieces(message):
-        yield "\n" + (f"*Withheld: `{piece}`.*\n" if isinstance(piece, Reason) else _part(piece))
+        yield "\n" + (_withheld(piece) if isinstance(piece, RedactionItem) else _part(piece))
+
+
+def _withheld(item: RedactionItem) -> str:
+    if item.start is None:
+        return f"*Withheld: {_why(item)}.*\n"
+    return f"*Withheld of this text, characters {item.start:,} to {item.end:,}: {_why(item)}.*\n"
 
 
 def _part(part: Part) -> str:

@@ -11,15 +11,22 @@ from msgspec import UNSET, Struct
 
 from muniment.events.message import Authority, Part, Role
 from muniment.events.turn import Delivery
+from muniment.governance.slices import RedactionItem
 from muniment.governance.views import Reason
 from muniment.runtime.exporting.pages import Told, ToldTurn, as_json
 
 
 class Withheld(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a part of a message, or the whole of it, is not there. Parts are counted from 0, withheld ones among them."""
+    """Why a part of a message, a range of its text, or the whole message is not there.
+
+    Parts are counted from 0, withheld ones among them; a range is code points, the end not included.
+    """
 
     reason: Reason
     part: int | None = None
+    start: int | None = None
+    end: int | None = None
+    causes: tuple[str, ...] = ()
 
 
 class OtelLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -56,5 +63,9 @@ def _lines(conversation: str, told: ToldTurn) -> Iterator[OtelLine]:
             authority=message.authority,
             ts=message.observed_ms,
             parts=[] if message.parts is UNSET else message.parts,
-            withheld=[Withheld(reason=item.reason, part=item.part) for item in told.withheld_of(message)],
+            withheld=[_withheld(item) for item in told.withheld_of(message)],
         )
+
+
+def _withheld(item: RedactionItem) -> Withheld:
+    return Withheld(reason=item.reason, part=item.part, start=item.start, end=item.end, causes=item.causes)

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from muniment.events.message import Part
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
-from muniment.governance.views import Reason, View
+from muniment.governance.views import View
 
 
 class ToldTurn(NamedTuple):
@@ -20,21 +20,26 @@ class ToldTurn(NamedTuple):
     items: list[RedactionItem]
 
     def withheld_of(self, message: SliceMessage) -> list[RedactionItem]:
-        """Return what is withheld of a message: one item for the whole of it, or one for each part."""
+        """Return what is withheld of a message: an item for the whole of it, or for each part and range of a part."""
         return [item for item in self.items if item.message == message.id]
 
-    def pieces(self, message: SliceMessage) -> Iterator[Part | Reason]:
-        """Yield the parts of a message in their order, a reason in the place of each one withheld."""
+    def pieces(self, message: SliceMessage) -> Iterator[Part | RedactionItem]:
+        """Yield the parts of a message in their order, each with its withheld ranges behind it.
+
+        In the place of a part that is withheld its item is yielded.
+        """
+        withheld = self.withheld_of(message)
         if message.parts is UNSET:
-            yield from (item.reason for item in self.withheld_of(message))
+            yield from withheld
             return
-        reasons = {item.part: item.reason for item in self.withheld_of(message) if item.part is not None}
+        whole = {item.part: item for item in withheld if item.start is None}
         shown = list(message.parts)
         place = 0
-        while shown or place in reasons:
-            yield reasons.pop(place) if place in reasons else shown.pop(0)
+        while shown or place in whole:
+            yield whole.pop(place) if place in whole else shown.pop(0)
+            yield from (item for item in withheld if item.part == place and item.start is not None)
             place += 1
-        yield from reasons.values()
+        yield from whole.values()
 
 
 class Told(NamedTuple):

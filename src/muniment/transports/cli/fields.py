@@ -5,6 +5,7 @@
 | text, number | `--name VALUE` |
 | enumeration | `--name [one|of|these]` |
 | yes or no | `--name / --no-name` |
+| list of enumerations | `--name [one|of|these]`, as often as wanted |
 | struct of scalars | each of its fields as if it were one of the request |
 | `Upload` | the path of a file, or `-` |
 | any other struct | the path of a file that holds it as JSON, or `-` |
@@ -45,11 +46,21 @@ WORDS: dict[tuple[str, bool], str] = {
     ("conversation", True): "Id of the conversation.",
     ("turn", True): "Id of the turn.",
     ("turn", False): "Id of the turn. Without it: all turns that the conversation has now.",
+    ("whole_space", False): "Everything: the name of the open space, once more.",
+    ("hold", True): "Position of the hold.",
     ("reason", True): "Why; goes on record.",
+    ("reason", False): "Why; goes on record.",
+    ("keep_at_least_ms", False): "Milliseconds since the commit before which nothing is erased.",
+    ("erase_after_ms", False): "Milliseconds since the commit after which retention erases.",
+    ("dry_run", False): "Only report what would be done.",
     ("requester", True): "Who asks; goes on record.",
     ("recipient", False): "Who receives it; goes on record.",
     ("purpose", False): "What it is for; goes on record.",
-    ("limit", False): "How many on a page.",
+    ("idempotency_key", False): "What you call this write; kept with what it records.",
+    ("limit", False): "How many to list.",
+    ("conversation", False): "Id of the conversation.",
+    ("plane", False): "Plane of an item of memory; goes with --key.",
+    ("key", False): "Key of the item in its plane.",
     ("cursor", False): "The next cursor of the page before.",
     ("file", True): "Path of the file.",
     ("subject", False): "Whose turns these are.",
@@ -64,6 +75,13 @@ WORDS: dict[tuple[str, bool], str] = {
     ("private", False): "Words, aliases, attributes and derived references.",
     ("into", False): "Another id for the conversation.",
     ("root", False): "Where the new root key is, as in --keys.",
+    ("views", True): "A view; may be repeated.",
+    ("note", False): "Why, in words of your own; goes on record.",
+    ("message", False): "A message of the turn: a number counts from 0, a text is its id.",
+    ("part", False): "A part of the message, from 0.",
+    ("start", False): "First character of a range of the part's text, from 0.",
+    ("end", False): "Where the range ends: the first character behind it.",
+    ("field", False): "A summary or label: tools/0/summary, host_ref/1/label.",
     ("vkey", True): "Public key of the log, as checkpoint and export tell it.",
     ("vkey", False): "Public key of the only log to audit.",
 }
@@ -77,6 +95,7 @@ class Field(NamedTuple):
     default: Any
     kind: type[Any]
     read: Callable[[str], Any] | None = None
+    many: bool = False
 
     @property
     def name(self) -> str:
@@ -101,6 +120,8 @@ def fields_of(request: type[Struct], shared: frozenset[str]) -> list[Field]:
                 found.append(Field((info.name,), required, default, str, _json_of(kind)))
         elif _is_scalar(kind):
             found.append(Field((info.name,), required, default, kind))
+        elif (word := _word_of(kind)) is not None:
+            found.append(Field((info.name,), required, default, word, many=True))
         else:
             found.append(Field((info.name,), required, default, str, _json_of(info.type)))
     return found
@@ -126,6 +147,12 @@ def _bare(kind: Any) -> Any:
             kind = others[0]
         else:
             return kind
+
+
+def _word_of(kind: Any) -> type[Enum] | None:
+    """Return the enumeration that a list is made of, or None for any other type."""
+    (of,) = typing.get_args(kind) if typing.get_origin(kind) is list else (None,)
+    return of if isinstance(of, type) and issubclass(of, Enum) else None
 
 
 def _is_scalar(kind: Any) -> bool:
@@ -199,7 +226,9 @@ def _option(field: Field, *, by_place: bool) -> click.Option:
         words = f"{WORDS.get((field.name, field.required), '')} {words}".strip()
     if told is not None:
         words = f"{words} Default: {told}.".strip()
-    return click.Option([flag, field.name], type=_type_of(field), metavar=_metavar(field), help=words or None)
+    return click.Option(
+        [flag, field.name], type=_type_of(field), metavar=_metavar(field), help=words or None, multiple=field.many
+    )
 
 
 def _yes(field: Field) -> str:
@@ -230,7 +259,7 @@ def request_of(request: type[Struct], fields: list[Field], typed: Mapping[str, A
     given: dict[str, Any] = {}
     for field in fields:
         value = _typed(field, typed)
-        if value is None:
+        if value is None or value == ():  # an option that may be repeated and was not given
             if field.required:
                 raise InvalidInput(at=field.name, problem="missing_field")
             continue

@@ -6,9 +6,10 @@
 | a small struct of scalars, a dictionary, a list of scalars | its members beside its name |
 | another struct | its members under its name |
 | a list of structs | a table |
-| what is absent | nothing |
+| what is absent, or empty as it is by default | nothing |
 
-Times (`..._ms`) are told in UTC. A text of several lines inside a table is only counted; `--json` has all of it.
+Times (`..._ms`) are told in UTC, periods in the largest unit that they are whole in. A text of several lines inside a
+table is only counted; `--json` has all of it.
 """
 
 from __future__ import annotations
@@ -22,18 +23,26 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from muniment.events.message import BlobPart, FilePart, Part, ReasoningPart, TextPart, ToolCallPart, UriPart
+from muniment.governance.attributes import SliceAttribute
 from muniment.governance.budgets import BudgetApplied
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason
+from muniment.projections.repair.findings import MEANS, IssueKind
 from muniment.runtime.activity import Activity
+from muniment.runtime.disclosure import Revealed
+from muniment.runtime.disclosures import Disclosures
+from muniment.runtime.links import LinkPage, SourceState
 from muniment.runtime.listing import ConversationEntry, Conversations
 from muniment.runtime.place import Place
+from muniment.runtime.repair import RepairReport
 from muniment.runtime.system import Capabilities, Capability, ViewCapability
 from muniment.runtime.timeline import Timeline
 from muniment.runtime.transcripts import Slice
 from muniment.transports.cli.page import Mood, Page, Said, on_one_line
 
 MS = "_ms"
+PERIODS = frozenset({"keep_at_least_ms", "erase_after_ms"})
+UNITS_MS = {"days": 24 * 60 * 60 * 1000, "hours": 60 * 60 * 1000, "minutes": 60 * 1000, "seconds": 1000}
 SMALL_MEMBERS = 4
 NONE = Said("none", Mood.FAINT)
 
@@ -48,9 +57,9 @@ def tell(report: Struct, page: Page) -> None:
 
 
 def _tell_struct(report: Struct, page: Page) -> None:
-    members = [(name, getattr(report, name)) for name in report.__struct_fields__]
     absent = _left_out_when_empty(report)
-    members = [(name, value) for name, value in members if value != [] or name not in absent]
+    named = [(name, getattr(report, name)) for name in report.__struct_fields__]
+    members = [(name, value) for name, value in named if value or name not in absent]
     facts = sorted((one for one in members if _is_fact(one[1])), key=lambda one: isinstance(one[1], Struct))
     page.facts([(label(name), _fact(name, value)) for name, value in facts])
     for name, value in members:
@@ -62,35 +71,39 @@ def _tell_struct(report: Struct, page: Page) -> None:
 
 
 def _left_out_when_empty(report: Struct) -> set[str]:
-    """Return the lists that a report leaves out for machines, too, when there is nothing in them."""
+    """Return the members that a report leaves out for machines, too, when there is nothing in them."""
     if not report.__struct_config__.omit_defaults:
         return set()
-    return {each.name for each in msgspec.structs.fields(report) if each.default_factory is list}
+    return {
+        each.name
+        for each in msgspec.structs.fields(report)
+        if each.default_factory is list or (type(each.default) in (int, str) and not each.default)
+    }
 
 
 def _is_fact(value: object) -> bool:
     """Tell whether a member has room beside its name."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return not any(isinstance(one, Struct) for one in value)
     if isinstance(value, Struct):
         members = [getattr(value, name) for name in value.__struct_fields__]
-        return len(members) <= SMALL_MEMBERS and not any(isinstance(one, list | Mapping | Struct) for one in members)
+        return len(members) <= SMALL_MEMBERS and not any(
+            isinstance(one, list | tuple | Mapping | Struct) for one in members
+        )
     return _is_there(value)
 
 
 def _fact(name: str, value: Any) -> Said:
-    if isinstance(value, list | Mapping) and not value:
+    if isinstance(value, list | tuple | Mapping) and not value:
         return NONE
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return Said("\n".join(said(name, one).text for one in value))
     return Said(_members(value)) if isinstance(value, Mapping) else _cell(name, value, folded=False)
 
 
 def _tell_table(name: str, rows: list[Struct], page: Page) -> None:
     columns = [
-        column
-        for column in rows[0].__struct_fields__
-        if any(_is_there(getattr(row, column)) and getattr(row, column) != [] for row in rows)
+        column for column in rows[0].__struct_fields__ if any(_says_something(getattr(row, column)) for row in rows)
     ]
     cells = [[_cell(column, getattr(row, column)) for column in columns] for row in rows]
     page.table([label(column) for column in columns], cells, label(name))
@@ -99,7 +112,7 @@ def _tell_table(name: str, rows: list[Struct], page: Page) -> None:
 def _cell(name: str, value: Any, *, folded: bool = True) -> Said:
     if isinstance(value, Struct):
         return Said(_members({each: getattr(value, each) for each in value.__struct_fields__}))
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         inside = any(isinstance(one, Struct) for one in value)
         return Said(str(len(value)) if inside else " ".join(said(name, one).text for one in value))
     told = said(name, value)
@@ -109,12 +122,16 @@ def _cell(name: str, value: Any, *, folded: bool = True) -> Said:
 
 
 def _members(values: Mapping[str, Any]) -> str:
-    known = {name: _cell(name, value).text for name, value in values.items() if _is_there(value) and value != []}
+    known = {name: _cell(name, value).text for name, value in values.items() if _says_something(value)}
     return ", ".join(f"{label(name)} {text}" for name, text in known.items())
 
 
 def _is_there(value: object) -> bool:
     return value is not None and value is not UNSET
+
+
+def _says_something(value: object) -> bool:
+    return _is_there(value) and value not in ([], ())
 
 
 def label(name: str) -> str:
@@ -127,6 +144,8 @@ def said(name: str, value: Any) -> Said:
     if isinstance(value, bool):
         return Said("yes" if value else "no")
     if isinstance(value, int):
+        if name in PERIODS:
+            return Said(period(value))
         return Said(moment(value) if name.endswith(MS) else f"{value:,}")
     if isinstance(value, Enum):
         return Said(str(value.value))
@@ -136,6 +155,14 @@ def said(name: str, value: Any) -> Said:
 def moment(ms: int) -> str:
     """Return a time as words, to the second."""
     return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
+
+
+def period(ms: int) -> str:
+    """Return a period as words."""
+    for unit, size_ms in UNITS_MS.items():
+        if ms % size_ms == 0:
+            return f"{ms // size_ms:,} {unit if ms != size_ms else unit.removesuffix('s')}"
+    return f"{ms:,} ms"
 
 
 # --- a page of a conversation -----------------------------------------------------------------------------------------
@@ -197,29 +224,56 @@ def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: Page) -> None:
         named = f"{reference.host}/{reference.type}/{reference.id} ({reference.relation})"
         page.line(Said("refers to", Mood.STRONG), Said(on_one_line(named)), Said(reference.label or ""))
     for item in items:
-        if item.host_ref is not None:
-            page.line(withheld_reference(item))
+        if item.message is None and item.attribute is None:
+            page.line(withheld_field(item))
+    for attribute in turn.attributes:
+        place = "" if attribute.message is None else f" of {attribute.message}"
+        named = on_one_line(f"{attribute.key}{place}")
+        page.line(Said("noted", Mood.STRONG), Said(named), attribute_words(attribute))
+    shown = {attribute.id for attribute in turn.attributes}
+    for item in items:
+        if item.attribute is not None and item.attribute not in shown:
+            page.line(withheld(f"attribute {on_one_line(item.attribute_key or '')}", item))
 
 
 def message_words(message: SliceMessage, items: list[RedactionItem]) -> list[Said]:
     """Return what a view shows of a message, part by part, with a marker for everything withheld."""
-    reasons = {item.part: item.reason for item in items if item.message == message.id}
+    of_it = [item for item in items if item.message == message.id]
+    whole = {item.part: item for item in of_it if item.start is None}
     if message.redacted:
-        return [withheld("words", reasons.get(None))]
+        return [withheld("words", whole.get(None))]
     shown = iter(message.parts or [])
-    count = len(reasons) + len(message.parts or [])
-    return [withheld("part", reasons[place]) if place in reasons else part_words(next(shown)) for place in range(count)]
+    said: list[Said] = []
+    for place in range(len(whole) + len(message.parts or [])):
+        said.append(withheld("part", whole[place]) if place in whole else part_words(next(shown)))
+        ranges = [item for item in of_it if item.part == place and item.start is not None]
+        said += [withheld(f"characters {item.start:,} to {item.end:,}", item) for item in ranges]
+    return said
 
 
-def withheld(what: str, reason: str | None) -> Said:
-    """Return the marker for something that a view does not show; a budget may have left its reason out."""
-    return Said(f"[{what} withheld{': ' if reason else ''}{reason or ''}]", Mood.FAINT)
+def withheld(what: str, item: RedactionItem | Reason | None) -> Said:
+    """Return the marker for something that a view does not show; a budget may have left its item out."""
+    if item is None:
+        return Said(f"[{what} withheld]", Mood.FAINT)
+    if isinstance(item, Reason):
+        return Said(f"[{what} withheld: {item}]", Mood.FAINT)
+    why = f" ({', '.join(item.causes)})" if item.causes else ""
+    return Said(f"[{what} withheld: {item.reason}{why}]", Mood.FAINT)
 
 
-def withheld_reference(item: RedactionItem) -> Said:
-    """Return the marker for a host reference, or its label, that a view does not show."""
-    what = "label of reference" if item.reason is Reason.HOST_REF_LABEL else "reference"
-    return withheld(f"{what} {item.host_ref}", item.reason)
+def withheld_field(item: RedactionItem) -> Said:
+    """Return the marker for a host reference, its label, or a tool summary that a view does not show."""
+    if item.tool is not None:
+        return withheld(f"summary of observation {item.tool}", item)
+    labelled = item.reason in {Reason.HOST_REF_LABEL, Reason.REDACTED}
+    return withheld(f"{'label of reference' if labelled else 'reference'} {item.host_ref}", item)
+
+
+def attribute_words(attribute: SliceAttribute) -> Said:
+    """Return the value of an attribute as words, or the marker for one that was replaced."""
+    if attribute.redacted:
+        return withheld("value", Reason.ATTR_LIFECYCLE_POLICY)
+    return Said(on_one_line(_json(attribute.value)))
 
 
 def part_words(part: Part) -> Said:
@@ -276,6 +330,41 @@ def place_words(place: Place) -> str:
     return f"{on_one_line(place.conversation.conversation)} {place.sequence} {moment(place.observed_ms)}"
 
 
+# --- evidence ---------------------------------------------------------------------------------------------------------
+
+
+def _tell_links(shown: LinkPage, page: Page) -> None:
+    for link in shown.links:
+        page.heading(on_one_line(f"{link.plane}  {link.key}  of {link.subject}  {moment(link.created_ms)}"))
+        page.line(Said("derived from", Mood.STRONG), Said(on_one_line(link.citation)))
+        proved = Said("its source is proved") if link.verified else Said("its source is NOT proved", Mood.STRONG)
+        page.line(proved, Said(f"position {link.position}"), Said(f"digest {link.digest}", Mood.FAINT))
+        page.line(Said(_left(link.state)))
+    if not shown.links:
+        page.line(Said("no links", Mood.FAINT))
+    _tell_budget(shown.budget_applied, page)
+    _tell_cursors([("next cursor", shown.next_cursor)], page)
+
+
+def _left(state: SourceState) -> str:
+    """Return what is left of a source as words; what there is none of is not told."""
+    counted = {name: getattr(state, name) for name in SourceState.__struct_fields__}
+    turns = f"{counted.pop('turns'):,} turn{'s' * (state.turns != 1)}"
+    return f"{turns}: " + (", ".join(f"{label(name)} {count:,}" for name, count in counted.items() if count) or "none")
+
+
+def _tell_repair(report: RepairReport, page: Page) -> None:
+    """Say what was looked at, then each kind of issue with its meaning, then the issues."""
+    members = [name for name in RepairReport.__struct_fields__ if name not in {"issues", "kinds", "budget_applied"}]
+    facts = [(name, getattr(report, name)) for name in members]
+    page.facts([(label(name), _cell(name, value)) for name, value in facts if _is_there(value)])
+    if report.kinds:
+        kinds = [[Said(kind), Said(f"{count:,}"), Said(MEANS[IssueKind(kind)])] for kind, count in report.kinds.items()]
+        page.table(["kind", "issues", "means"], kinds, "kinds")
+        _tell_table("issues", list(report.issues), page)
+    _tell_budget(report.budget_applied, page)
+
+
 def _on_one_line(words: Said) -> Said:
     return Said(on_one_line(words.text), words.mood)
 
@@ -305,10 +394,38 @@ def _visible(told: Capability | ViewCapability) -> Said:
     return Said("yes") if told.visible else Said(f"no: {told.policy or told.hidden}", Mood.FAINT)
 
 
+# --- disclosures ------------------------------------------------------------------------------------------------------
+
+
+def _tell_revealed(revealed: Revealed, page: Page) -> None:
+    page.facts([
+        (label(name), said(name, getattr(revealed, name)))
+        for name in ("position", "reason", "requester", "requested_ms")
+    ])  # fmt: skip
+    _tell_turn(revealed.turn, revealed.items, page)
+
+
+def _tell_disclosures(disclosures: Disclosures, page: Page) -> None:
+    """Say each in two lines: what it was, and the rest of what is known."""
+    for entry in disclosures.disclosures:
+        known = {
+            name: getattr(entry, name) for name in entry.__struct_fields__ if name not in {"position", "kind", "at_ms"}
+        }
+        page.line(Said(f"{entry.position}"), Said(entry.kind, Mood.STRONG), Said(moment(entry.at_ms)))
+        page.line(Said(on_one_line(_members(known))), indent=2)
+    if not disclosures.disclosures:
+        page.line(Said("no disclosures", Mood.FAINT))
+    _tell_cursors([("next cursor", disclosures.next_cursor)], page)
+
+
 BY_HAND: dict[type[Struct], Callable[[Any, Page], None]] = {
     Activity: _tell_activity,
     Capabilities: _tell_capabilities,
     Conversations: _tell_conversations,
+    Disclosures: _tell_disclosures,
+    Revealed: _tell_revealed,
+    LinkPage: _tell_links,
+    RepairReport: _tell_repair,
     Slice: _tell_slice,
     Timeline: _tell_timeline,
 }

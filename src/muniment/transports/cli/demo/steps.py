@@ -20,7 +20,7 @@ from muniment.runtime.runtime import Runtime
 from muniment.runtime.transcripts import Slice
 from muniment.transports.cli.demo import intruder
 from muniment.transports.cli.demo.stage import Act, Check, Exhibit, Stage
-from muniment.transports.cli.report import message_words, moment, withheld_reference
+from muniment.transports.cli.report import message_words, moment, withheld_field
 
 VIEWS = [View.RAW_OWNER, View.HOST_UI, View.OPERATOR_AUDIT]
 MASKED, ERASED = 2, 3  # places of the turns that are masked and erased
@@ -372,9 +372,7 @@ def _message(page: Slice, turn: SliceTurn, number: int) -> str:
 
 def _references(page: Slice, turn: SliceTurn) -> str:
     shown = [f"{ref.type} {ref.id}" + (f": {ref.label}" if ref.label else "") for ref in turn.host_refs]
-    hidden = [
-        withheld_reference(item).text for item in page.items if item.turn == turn.turn and item.host_ref is not None
-    ]
+    hidden = [withheld_field(item).text for item in page.items if item.turn == turn.turn and item.host_ref is not None]
     return "\n".join(shown + hidden)
 
 

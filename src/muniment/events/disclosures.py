@@ -1,0 +1,46 @@
+"""Who was shown what beyond their views, and who was refused: events of the stream of the space.
+
+`content.revealed` names the turn in its references (`{"stream": s, "turn": n}`, or with `"message": m` one message of
+it). `access.denied` names none: what was refused was not looked at.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from muniment.events.changes import LifecycleRequest
+
+
+class Caller(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """What the access of a caller was: the views it had, and the subject that it spoke for."""
+
+    views: list[str]
+    subject: str | None = None
+
+
+class ContentRevealed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """Words were shown to somebody whose views do not show them."""
+
+    request: LifecycleRequest
+    caller: Caller
+
+
+class Denial(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """What was refused: the operation, the right that was missing, and the policy when it was one that refused.
+
+    `attempts` counts those of this operation and right since `since_ms`, this one included; the others are in no event
+    of their own. `subject` is the one that the access of this one speaks for.
+    """
+
+    operation: str
+    right: str
+    policy: str | None = None
+    subject: str | None = None
+    attempts: int = 1
+    since_ms: int = 0
+
+
+class AccessRefused(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """Somebody asked for what their access does not include."""
+
+    denial: Denial

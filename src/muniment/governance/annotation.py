@@ -1,0 +1,238 @@
+"""What an annotation takes: each attribute alone, with a reason for what is refused (BEHAVIOUR AT-02 to AT-09).
+
+`admit_attribute` makes of what a host handed over what the log would keep of it, or says why nothing is kept. `flaw`
+judges what is kept, so that the same rules are asked again when an attribute is read (AT-19). What only the state of
+the conversation can tell (is the turn there, is the id free) is decided by `refused_by_target`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from typing import NamedTuple
+
+from muniment.errors import InvalidInput, NotCanonical
+from muniment.events.attributes import (
+    Attribute,
+    AttributeContent,
+    AttributeHead,
+    AttributeLink,
+    AttributeOrigin,
+    AttributeRecorded,
+    AttributeScope,
+    ValueKind,
+)
+from muniment.events.identity import NAME_BYTES_MAX, check_name, message_id
+from muniment.events.labels import content_fields
+from muniment.governance.admission import OBSERVED_MS_MAX
+from muniment.governance.lifecycle import Phase
+from muniment.governance.limits import Limits
+from muniment.kernel.canonical import encode
+
+ATTRIBUTE_REASON_BYTES_MAX = 4096
+ATTRIBUTE_LINKS_MAX = 64
+
+_KEY = re.compile(r"(?:host|memory)(?:\.[A-Za-z0-9_-]+){2,}")
+_PLACE = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
+class Refusal(StrEnum):
+    """Why an attribute was not recorded."""
+
+    ID_MALFORMED = "id_malformed"
+    ID_REPEATED = "id_repeated"
+    KEY_MALFORMED = "key_malformed"
+    SCHEMA_MALFORMED = "schema_malformed"
+    KIND_DIFFERS = "kind_differs"
+    VALUE_NOT_CANONICAL = "value_not_canonical"
+    VALUE_TOO_LARGE = "value_too_large"
+    SIZE_OUT_OF_RANGE = "size_out_of_range"
+    MESSAGE_MISSING = "message_missing"
+    MESSAGE_NOT_TAKEN = "message_not_taken"
+    WRITER_MALFORMED = "writer_malformed"
+    REASON_MALFORMED = "reason_malformed"
+    LINK_MALFORMED = "link_malformed"
+    TOO_MANY_LINKS = "too_many_links"
+    TIME_OUT_OF_RANGE = "time_out_of_range"
+    UPDATED_BEFORE_CREATED = "updated_before_created"
+    UNKNOWN_TURN = "unknown_turn"
+    UNKNOWN_MESSAGE = "unknown_message"
+    ERASED = "erased"
+    TARGET_DIFFERS = "target_differs"
+    TOO_MANY_OF_TURN = "too_many_of_turn"
+
+
+class Admitted(NamedTuple):
+    """What would be kept of an attribute: both bodies, and the fields of the content with their canonical JSON."""
+
+    meta: AttributeRecorded
+    content: AttributeContent
+    fields: list[tuple[str, bytes]]
+
+
+class Aim(NamedTuple):
+    """What an attribute is about, as the log has it: turn and message by their places, and whether they were erased."""
+
+    turn: int
+    message: int | None
+    messages: int
+    erased: bool
+
+
+class Taken(NamedTuple):
+    """What is recorded already: what the id is about if it is known, and how many other ids the turn has."""
+
+    known: tuple[int, int | None] | None
+    others: int
+
+
+def admit_attribute(given: Attribute, now_ms: int, request: str | None, limits: Limits) -> Admitted | Refusal:
+    """Return what would be kept of an attribute, judged by itself, or the reason why nothing is."""
+    message = _message_of(given)
+    if isinstance(message, Refusal):
+        return message
+    updated_ms = given.updated_ms or max(now_ms, given.created_ms)
+    meta = AttributeRecorded(
+        attribute=AttributeHead(
+            id=given.id,
+            key=given.key,
+            kind=given.kind,
+            created_ms=given.created_ms or min(now_ms, updated_ms),
+            updated_ms=updated_ms,
+            message=message,
+            schema=given.schema,
+        ),
+        source=AttributeOrigin(
+            writer=given.source.writer,
+            kind=given.source.kind,
+            written_ms=given.source.written_ms or now_ms,
+            request=request,
+        ),
+        visibility=given.visibility,
+        governance=given.governance,
+    )
+    content = AttributeContent(value=given.value, reason=given.source.reason, links=given.links)
+    found = flaw(meta, content)
+    if found is not None:
+        return found
+    fields = list(content_fields(content))
+    too_large = len(dict(fields)["value"]) > limits.attribute_bytes_max
+    return Refusal.VALUE_TOO_LARGE if too_large else Admitted(meta, content, fields)
+
+
+def _message_of(given: Attribute) -> int | Refusal | None:
+    """Return the place of the message that an attribute names; whether it is there, the conversation tells."""
+    target = given.target
+    if target.scope is AttributeScope.TURN:
+        return None if target.message is None else Refusal.MESSAGE_NOT_TAKEN
+    if target.message is None:
+        return Refusal.MESSAGE_MISSING
+    _, _, place = target.message.rpartition("#")
+    if _PLACE.fullmatch(place) is None or target.message != message_id(target.turn, int(place)):
+        return Refusal.UNKNOWN_MESSAGE
+    return int(place)
+
+
+# --- what an attribute must be, whenever it is looked at --------------------------------------------------------------
+
+KINDS: dict[ValueKind, tuple[type, ...]] = {
+    ValueKind.OBJECT: (dict,),
+    ValueKind.ARRAY: (list,),
+    ValueKind.STRING: (str,),
+    ValueKind.NUMBER: (int, float),
+    ValueKind.BOOLEAN: (bool,),
+}
+
+
+class Looked(NamedTuple):
+    """An attribute on the table, and the size of its value as canonical JSON, None when it has no such form."""
+
+    meta: AttributeRecorded
+    content: AttributeContent
+    value_bytes: int | None
+
+
+def flaw(meta: AttributeRecorded, content: AttributeContent) -> Refusal | None:
+    """Return the first thing that is wrong with an attribute, or None."""
+    try:
+        size: int | None = len(encode(content.value))
+    except NotCanonical:
+        size = None
+    looked = Looked(meta, content, size)
+    for refusal, is_wrong in RULES:
+        if is_wrong(looked):
+            return refusal
+    return None
+
+
+def _kind_differs(looked: Looked) -> bool:
+    kind, value = looked.meta.attribute.kind, looked.content.value
+    return not isinstance(value, KINDS[kind]) or (isinstance(value, bool) and kind is not ValueKind.BOOLEAN)
+
+
+def _is_no_key(text: str) -> bool:
+    return _KEY.fullmatch(text) is None or len(text) > NAME_BYTES_MAX
+
+
+def _is_no_name(text: str) -> bool:
+    try:
+        check_name(text, at="")
+    except InvalidInput:
+        return True
+    return False
+
+
+def _is_no_reason(text: str) -> bool:
+    return not text.strip() or len(text.encode()) > ATTRIBUTE_REASON_BYTES_MAX
+
+
+def _is_malformed_link(link: AttributeLink) -> bool:
+    return any(map(_is_no_name, (link.relation, link.kind, link.id)))
+
+
+def _is_out_of_range(meta: AttributeRecorded) -> bool:
+    low, _, high = sorted((meta.attribute.created_ms, meta.attribute.updated_ms, meta.source.written_ms))
+    return low < 0 or high > OBSERVED_MS_MAX
+
+
+# What an attribute is refused for by itself, in this order (AT-02, AT-03, AT-05 to AT-08).
+RULES: list[tuple[Refusal, Callable[[Looked], bool]]] = [
+    (Refusal.ID_MALFORMED, lambda it: _is_no_name(it.meta.attribute.id)),
+    (Refusal.KEY_MALFORMED, lambda it: _is_no_key(it.meta.attribute.key)),
+    (
+        Refusal.SCHEMA_MALFORMED,
+        lambda it: it.meta.attribute.schema is not None and _is_no_name(it.meta.attribute.schema),
+    ),
+    (Refusal.KIND_DIFFERS, _kind_differs),
+    (Refusal.VALUE_NOT_CANONICAL, lambda it: it.value_bytes is None),
+    (Refusal.SIZE_OUT_OF_RANGE, lambda it: it.meta.governance.value_bytes_max < 1),
+    (Refusal.VALUE_TOO_LARGE, lambda it: (it.value_bytes or 0) > it.meta.governance.value_bytes_max),
+    (Refusal.WRITER_MALFORMED, lambda it: _is_no_name(it.meta.source.writer)),
+    (Refusal.REASON_MALFORMED, lambda it: _is_no_reason(it.content.reason)),
+    (Refusal.TOO_MANY_LINKS, lambda it: len(it.content.links) > ATTRIBUTE_LINKS_MAX),
+    (Refusal.LINK_MALFORMED, lambda it: any(map(_is_malformed_link, it.content.links))),
+    (Refusal.TIME_OUT_OF_RANGE, lambda it: _is_out_of_range(it.meta)),
+    (Refusal.UPDATED_BEFORE_CREATED, lambda it: it.meta.attribute.updated_ms < it.meta.attribute.created_ms),
+]
+
+
+# --- what the conversation allows -------------------------------------------------------------------------------------
+
+
+def refused_by_target(aim: Aim, taken: Taken, limits: Limits) -> Refusal | None:
+    """Return why an attribute cannot be recorded where it aims at, or None (AT-11, decision 0060)."""
+    if aim.message is not None and aim.message >= aim.messages:
+        return Refusal.UNKNOWN_MESSAGE
+    if aim.erased:
+        return Refusal.ERASED
+    if taken.known is not None and taken.known != (aim.turn, aim.message):
+        return Refusal.TARGET_DIFFERS
+    if taken.others >= limits.turn_attributes_max:
+        return Refusal.TOO_MANY_OF_TURN
+    return None
+
+
+def is_erased(phase: Phase, message: int | None, erased: frozenset[int]) -> bool:
+    """Tell whether what an attribute is about was erased: its turn, or its message alone."""
+    return phase is Phase.RAW_DELETED or message in erased
