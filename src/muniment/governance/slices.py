@@ -67,6 +67,8 @@ from muniment.governance.views import (
     withheld_by_policy,
 )
 
+OF_LABELS = frozenset({Reason.HOST_REF_LABEL, Reason.REDACTED})  # withhold the label of a reference that is shown
+
 
 class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
     """A turn as the log has it: the fold of its commit and of what came later. `content` is None when not read.
@@ -471,7 +473,7 @@ def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem]) -> Sli
 
 def hidden_references(items: Iterable[RedactionItem]) -> int:
     """Count the host references that are withheld; one that only lost its label is shown."""
-    return sum(item.host_ref is not None and item.reason is not Reason.HOST_REF_LABEL for item in items)
+    return sum(item.host_ref is not None and item.reason not in OF_LABELS for item in items)
 
 
 def disclosed_labels(record: TurnRecord, view: View) -> set[str]:

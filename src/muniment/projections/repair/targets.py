@@ -87,6 +87,8 @@ class Targets:
             one.tail.holds.add(one.row.position)
         if reason == Custody.RELEASE and refs.get("hold") not in one.tail.holds:
             self._findings.of(one.row, IssueKind.HOLD_MISSING)
+        if one.row.stream == SPACE_STREAM and reason in STEPS:
+            self._findings.of(one.row, IssueKind.TARGET_MISSING, "turn")  # the space has no turns of its own
         if one.row.stream != SPACE_STREAM and self._turns_are_there(one) and "message" in refs:
             turn = self._turn(one, refs.get("turn", 0))
             if turn is not None and refs["message"] >= len(turn[0].messages):

@@ -25,7 +25,7 @@ from msgspec import UNSET, Struct
 from muniment.events.message import BlobPart, FilePart, Part, ReasoningPart, TextPart, ToolCallPart, UriPart
 from muniment.governance.attributes import SliceAttribute
 from muniment.governance.budgets import BudgetApplied
-from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
+from muniment.governance.slices import OF_LABELS, RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason
 from muniment.projections.repair.findings import MEANS, IssueKind
 from muniment.runtime.activity import Activity
@@ -265,8 +265,7 @@ def withheld_field(item: RedactionItem) -> Said:
     """Return the marker for a host reference, its label, or a tool summary that a view does not show."""
     if item.tool is not None:
         return withheld(f"summary of observation {item.tool}", item)
-    labelled = item.reason in {Reason.HOST_REF_LABEL, Reason.REDACTED}
-    return withheld(f"{'label of reference' if labelled else 'reference'} {item.host_ref}", item)
+    return withheld(f"{'label of reference' if item.reason in OF_LABELS else 'reference'} {item.host_ref}", item)
 
 
 def attribute_words(attribute: SliceAttribute) -> Said:
@@ -408,9 +407,10 @@ def _tell_revealed(revealed: Revealed, page: Page) -> None:
 def _tell_disclosures(disclosures: Disclosures, page: Page) -> None:
     """Say each in two lines: what it was, and the rest of what is known."""
     for entry in disclosures.disclosures:
-        known = {
-            name: getattr(entry, name) for name in entry.__struct_fields__ if name not in {"position", "kind", "at_ms"}
-        }
+        told = {"position", "kind", "at_ms", "conversation"}
+        known = {name: getattr(entry, name) for name in entry.__struct_fields__ if name not in told}
+        if entry.conversation is not None:
+            known = {"conversation": f"{entry.conversation.channel}/{entry.conversation.conversation}", **known}
         page.line(Said(f"{entry.position}"), Said(entry.kind, Mood.STRONG), Said(moment(entry.at_ms)))
         page.line(Said(on_one_line(_members(known))), indent=2)
     if not disclosures.disclosures:
