@@ -14,8 +14,8 @@ from muniment.governance import slices
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.transports.cli.demo import intruder, steps
+from muniment.transports.cli.demo.program import ACTS
 from muniment.transports.cli.demo.stage import Act, Stage, conversation
-from muniment.transports.cli.demo.steps import ACTS
 from tests.cli.shell import Shell
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ def test_every_expectation_of_the_demo_holds(shell: Shell) -> None:
     assert ran.err == ""
     for number in range(1, len(ACTS) + 1):
         assert f"\n{number}. " in ran.out
-    assert ran.out.endswith("30 of 30 expectations held.\n")
+    assert ran.out.endswith("54 of 54 expectations held.\n")
 
 
 def test_the_demo_is_one_document_for_machines(shell: Shell) -> None:
@@ -125,5 +125,5 @@ def test_a_demo_that_fails_ends_with_an_error(shell: Shell, monkeypatch: pytest.
     ran = shell.run("demo")
     assert ran.code == 1
     assert "FAILED  refused: the date of a turn moved" in ran.out
-    assert "29 of 30 expectations held." in ran.out
+    assert "53 of 54 expectations held." in ran.out
     assert json.loads(shell.run("demo", "--json").out)["held"] is False

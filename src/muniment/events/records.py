@@ -174,6 +174,8 @@ class SpaceRestored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The log was put back from a backup. What is known to be lost stood from `refs.first` to `refs.last`."""
 
     restore: BackupRestore
+
+
 class SpaceErasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The last event of a log: everything in the space was erased, and its keys are destroyed."""
 

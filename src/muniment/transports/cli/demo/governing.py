@@ -104,8 +104,8 @@ def remember(stage: Stage) -> Act:
         title="A memory keeps its source, also an erased one",
         story=(
             "The agent remembers a sentence about the refund. The log keeps which turns it came from, with a digest "
-            "over their leaves: the source is proved although the words of one of its turns are gone, and who erased it "
-            "finds the memory that cites it."
+            "over their leaves: the source is proved although the words of one of its turns are gone, and who "
+            "erased it finds the memory that cites it."
         ),
         exhibits=[
             Exhibit(
