@@ -14,7 +14,6 @@ from enum import StrEnum
 from msgspec import Struct
 
 from muniment.events.archives import ArchiveExported, ArchiveImported
-from muniment.events.changes import TurnLifecycle, TurnRedacted
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
 from muniment.events.disclosures import AccessRefused, ContentRevealed
