@@ -21,8 +21,6 @@ from muniment.events.archives import (
     Private,
     ScopeKind,
 )
-from muniment.events.changes import LifecycleRequest, RedactionTarget, TurnLifecycle, TurnRedacted
-from muniment.events.labels import content_fields, encode_part, meta_fields, part_label
 from muniment.events.attributes import (
     AttributeContent,
     AttributeGovernance,

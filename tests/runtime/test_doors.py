@@ -26,7 +26,6 @@ from muniment.errors import (
     StoreNewer,
 )
 from muniment.events.archives import ArchiveScope, ScopeKind
-from muniment.events.changes import Transition
 from muniment.events.changes import Action, RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.events.references import Plane

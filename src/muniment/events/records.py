@@ -14,7 +14,6 @@ from enum import StrEnum
 from msgspec import Struct
 
 from muniment.events.archives import ArchiveExported, ArchiveImported
-from muniment.events.changes import TurnLifecycle, TurnRedacted
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
 from muniment.events.disclosures import AccessRefused, ContentRevealed
@@ -174,6 +173,8 @@ class SpaceRestored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The log was put back from a backup. What is known to be lost stood from `refs.first` to `refs.last`."""
 
     restore: BackupRestore
+
+
 class SpaceErasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The last event of a log: everything in the space was erased, and its keys are destroyed."""
 

@@ -231,6 +231,7 @@ class StoreMachine(RuleBasedStateMachine):
         else:
             with suppress(LookupError):
                 self.store.transact(plan)
+
     @rule(position=st.integers(0, 50))
     def destroy_bundle(self, position: int) -> None:
         """Check that a destroyed bundle is gone, and that a second time nothing happens."""
