@@ -189,8 +189,8 @@ def test_a_projection_that_is_not_what_the_log_gives_is_named_and_derived_anew(w
     world.with_turns(3).masked(2)
     assert not repaired(world).fail_closed
     transcript = space_of(world).transcript
-    ((stream, known),) = [each for each in transcript._changes.items() if each[1].steps]
-    transcript._changes[stream] = Changes(seq=known.seq, count=known.count)
+    ((stream, known),) = [each for each in transcript._changes.items() if each[1].changes.steps]
+    transcript._changes[stream] = known._replace(changes=Changes(seq=known.changes.seq, count=known.changes.count))
     report = repaired(world)
     assert report.kinds == {Is.PROJECTION_MISMATCH: 1}
     assert [issue.problem for issue in report.issues] == ["changes"]

@@ -121,10 +121,19 @@ def _first(run: Run) -> int:
     return run.first
 
 
-class Folding:
-    """Grows the changes of a stream by further events."""
+class Newest(NamedTuple):
+    """The newest change of a stream that was folded: where it stands, and its leaf."""
 
-    def __init__(self, ledger: Ledger, known: Changes) -> None:
+    seq: int
+    position: int
+    leaf: bytes
+
+
+class Folding:
+    """Grows the changes of a stream by further events; `newest` is the last of them that was taken."""
+
+    def __init__(self, ledger: Ledger, known: Changes, newest: Newest | None = None) -> None:
+        self.newest = newest
         self._ledger = ledger
         self._count = known.count
         self._replaced = known.replaced
@@ -158,6 +167,7 @@ class Folding:
             self._fold(row)
         except (KeyError, ValueError):  # a word that is none, or nothing that it is about
             raise Corrupt(at=f"position {row.position}", problem="change") from None
+        self.newest = Newest(row.seq, row.position, row.leaf)
 
     def _fold(self, row: SealedRow) -> None:
         if row.kind == EventKind.TURN_LIFECYCLE:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,14 +31,23 @@ from muniment.kernel.digest import Salts
 from muniment.log.ledger import Ledger, Opened
 from muniment.log.port import Lookup, Reader, SealedRow, StreamHead
 from muniment.projections.attributes import Recorded
-from muniment.projections.changes import NOTHING, Changes, Folding
+from muniment.projections.changes import NOTHING, Changes, Folding, Newest
 
 STREAMS_KEPT_MAX = 10_000
 NAMES_KEPT_MAX = 10_000
 NAMES_BATCH = 500
 TURNS_BATCH = 500
 
-NONE_YET = Changes()
+
+class Folded(NamedTuple):
+    """The changes of a stream as they are kept, with the leaf of the event that they go up to."""
+
+    changes: Changes
+    leaf: bytes = b""
+    newest: Newest | None = None
+
+
+NONE_YET = Folded(Changes())
 
 
 class ReadTurn(Struct, frozen=True, kw_only=True, gc=False):
@@ -53,7 +63,7 @@ class Transcript:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._changes: OrderedDict[tuple[str, int], Changes] = OrderedDict()
+        self._changes: OrderedDict[tuple[str, int], Folded] = OrderedDict()
         self._lock = threading.Lock()
         self._names: OrderedDict[int, ConversationOpened | AliasRecorded] = OrderedDict()
         self._names_checked = False
@@ -233,28 +243,49 @@ class Transcript:
     def changes(self, reader: Reader, head: StreamHead) -> Changes:
         """Return all changes of a stream up to its head; complete, or `Corrupt`."""
         place = (self._live(reader), head.stream)  # who reads an old snapshot keeps nothing for the others
+        known = self._known(reader, place, head)
+        if (known.changes.seq, known.leaf) == (head.seq, head.leaf):
+            return known.changes
+        if known.changes.count == head.changes and known.changes.seq > head.seq:
+            return known.changes  # a newer snapshot has seen no more
+        after = 0 if known.newest is None else known.newest.seq
+        rows = reader.changes(head.stream, after) if known.changes.count < head.changes else ()
+        folding = Folding(self._ledger, known.changes, known.newest)
+        changes = folding.grown((row for row in rows if row.seq <= head.seq), head.seq)
+        if changes.count != head.changes:
+            at = f"stream {head.stream}"
+            raise Corrupt(at=at, problem="changes_missing", limit=head.changes, found=changes.count)
+        self._keep(place, Folded(changes, head.leaf, folding.newest))
+        return changes
+
+    def _known(self, reader: Reader, place: tuple[str, int], head: StreamHead) -> Folded:
+        """Return what is kept of a stream and is true of this snapshot.
+
+        What a plan has folded inside a transaction that came to nothing is in no log. The newest change that was folded
+        tells: its leaf commits to all before it, so that the rest is true where that one still stands.
+        """
         with self._lock:
             known = self._changes.get(place, NONE_YET)
-            if known.seq:
+            if known.changes.seq:
                 self._changes.move_to_end(place)
-        if known.seq >= head.seq:
-            # A reader's snapshot may be older than what another one has seen: fold only what this snapshot has.
-            if known.count == head.changes:
-                return known
-            known = NONE_YET
-        rows = reader.changes(head.stream, known.seq) if known.count < head.changes else ()
-        known = Folding(self._ledger, known).grown((row for row in rows if row.seq <= head.seq), head.seq)
-        if known.count != head.changes:
-            at = f"stream {head.stream}"
-            raise Corrupt(at=at, problem="changes_missing", limit=head.changes, found=known.count)
-        self._keep(place, known)
-        return known
+        newest = known.newest
+        if newest is None or (known.changes.seq, known.leaf) == (head.seq, head.leaf):
+            return known
+        if newest.seq > head.seq:
+            return NONE_YET
+        row = reader.sealed(newest.position)
+        if row is not None and (row.stream, row.leaf) == (head.stream, newest.leaf):
+            return known
+        with self._lock:
+            if self._changes.get(place) is known:
+                del self._changes[place]
+        return NONE_YET
 
-    def _keep(self, place: tuple[str, int], changes: Changes) -> None:
+    def _keep(self, place: tuple[str, int], folded: Folded) -> None:
         with self._lock:
             kept = self._changes.get(place)
-            if kept is None or kept.seq < changes.seq:
-                self._changes[place] = changes
+            if kept is None or kept.changes.seq <= folded.changes.seq:
+                self._changes[place] = folded
                 self._changes.move_to_end(place)
                 if len(self._changes) > STREAMS_KEPT_MAX:
                     self._changes.popitem(last=False)
