@@ -104,6 +104,8 @@ REASONS: dict[Reason, str] = {
     Reason.HOST_REF_LABEL: "the reference is shown, what somebody called it is not",
     Reason.PROFILE_BUDGET: "the view shows more host references than the profile has room for",
     Reason.REDACTED: "somebody redacted it for this view; the item has the causes",
+    Reason.DETECTED: "it was looked for in this view and found; the item has the types",
+    Reason.DETECTION_FAILED: "what was looked for in this view could not be, so all of the text is withheld",
 }
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn
     from muniment.evidence.pin import FilePin
     from muniment.governance.access import Access, Effect
+    from muniment.governance.detection.policy import Detect
+    from muniment.governance.detection.scan import DetectedType
     from muniment.governance.limits import Limits
     from muniment.governance.listing import LifecycleFilter
     from muniment.governance.policy import Policy
@@ -35,6 +37,8 @@ _HOMES = {
     "At": "muniment.runtime.timeline",
     "Attribution": "muniment.events.turn",
     "ConversationKey": "muniment.events.identity",
+    "Detect": "muniment.governance.detection.policy",
+    "DetectedType": "muniment.governance.detection.scan",
     "Effect": "muniment.governance.access",
     "FilePin": "muniment.evidence.pin",
     "HostReference": "muniment.events.turn",
@@ -72,6 +76,8 @@ __all__ = [
     "At",
     "Attribution",
     "ConversationKey",
+    "Detect",
+    "DetectedType",
     "Effect",
     "FilePin",
     "HostReference",

@@ -8,7 +8,7 @@ import pytest
 
 from muniment.governance.detection import DetectedType, detectors_for, scan
 from muniment.governance.detection.credentials import VENDORS, token_header
-from muniment.governance.detection.names import NAMES_MAX, finder, folded
+from muniment.governance.detection.names import folded
 from muniment.governance.detection.numbers import IBAN_CHARACTERS, is_card, is_iban, luhn
 from muniment.governance.detection.tokens import entropy_bits, looks_drawn
 
@@ -335,9 +335,3 @@ def test_known_names_are_found_as_whole_words_in_any_case(text: str, known: list
 def test_folding_makes_all_spellings_one() -> None:
     assert folded("ADA") == folded("ada")
     assert folded("ﬁ") == folded("FI")
-
-
-def test_there_is_a_limit_to_how_many_names_are_known() -> None:
-    finder([f"name{number}" for number in range(NAMES_MAX)])
-    with pytest.raises(ValueError, match="too many"):
-        finder([f"name{number}" for number in range(NAMES_MAX + 1)])

@@ -4,13 +4,14 @@
 `SliceTurn` and `disclosed_labels` as the set of fields that an export may disclose. Both read the same judgement, so
 that what a proof shows is what a page shows. Content that is withheld is absent, never an empty string or a
 placeholder (RP-04); only where a range of a text is withheld, the text has a marker in its place
-(`governance.redaction`). A commitment covers a whole part, so a part with such a range is shown and not disclosed. A
-budget may leave host references out of a slice (BG-03); it bounds pages and reports, never a proof (decision 0080).
+(`governance.redaction`). A commitment covers a whole part, so a part with such a range is shown and not disclosed.
+What is looked for in a view (`governance.detection`) is looked for in what all other rules leave. A budget may leave
+host references out of a slice (BG-03); it bounds pages and reports, never a proof (decision 0080).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -39,6 +40,9 @@ from muniment.events.turn import (
     ToolObservation,
     attributed,
 )
+from muniment.governance.detection.parts import found_in, marked
+from muniment.governance.detection.policy import NOWHERE, Looking
+from muniment.governance.detection.scan import Coverage, Detector
 from muniment.governance.lifecycle import Phase
 from muniment.governance.redaction import (
     WHOLE_TURN,
@@ -114,8 +118,9 @@ class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
     `start` and `end` are there when of the text of a part only a range is withheld: code points of the text as it was
     committed, the end not included; a marker stands in the text that is shown, and no proof discloses the part to this
-    view. `causes` say more about the reason: why somebody redacted it. `tool` is the place of an observation whose
-    summary is withheld.
+    view. `causes` say more about the reason: why somebody redacted it, what was detected, which detectors failed.
+    `tool` is the place of an observation whose summary is withheld, or a range of it; so is `host_ref` for a label.
+    `path` says in which string of what a call was given or gave back the range is: a JSON pointer.
     """
 
     turn: str
@@ -129,10 +134,18 @@ class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     start: int | None = None
     end: int | None = None
     causes: Causes = ()
+    path: str = ""
 
 
-class SliceAudit(Struct, frozen=True, kw_only=True):
-    """What was read and withheld, in numbers (BEHAVIOUR RP-07)."""
+# reasons for which a host reference is not there; for any other it is shown, and something of its label is not
+HIDES_REFERENCES = frozenset({Reason.HOST_REF_VISIBILITY, Reason.PROFILE_BUDGET})
+
+
+class SliceAudit(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was read and withheld, in numbers (BEHAVIOUR RP-07).
+
+    `coverage` is there when the view looks for something: what was looked for, never more than that.
+    """
 
     view: View
     turns_read: int
@@ -140,13 +153,15 @@ class SliceAudit(Struct, frozen=True, kw_only=True):
     messages_redacted: int
     host_refs_redacted: int
     reasons: list[Reason]
+    coverage: list[Coverage] = []
 
 
 class Judgement(NamedTuple):
     """The decision about one turn: a reason for what is withheld, None for what is shown.
 
     `causes` say more about what is withheld, by the label of a part or field, or `words_label` of a message; every
-    label in it is withheld. `stretches` are withheld ranges of parts that are shown, by the label of the part.
+    label in it is withheld. `stretches` are withheld ranges of parts and fields that are shown, by their label;
+    `marked` are such parts as they are shown.
     """
 
     messages: list[Reason | None]
@@ -157,6 +172,7 @@ class Judgement(NamedTuple):
     summaries: bool
     causes: Mapping[str, Causes] = {}
     stretches: Mapping[str, tuple[Stretch, ...]] = {}
+    marked: Mapping[str, Part] = {}
 
 
 def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
@@ -166,10 +182,13 @@ def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
     return bool(SHOWS[view]) or bool(meta.tools) or bool(meta.host_refs)
 
 
-def judge(view: View, record: TurnRecord) -> Judgement:
+def judge(view: View, record: TurnRecord, looking: Looking = NOWHERE) -> Judgement:
     """Decide what a view shows of a turn. Where the words are not at hand nothing of them is shown."""
     judged = _by_policy(view, record)
-    return _redacted(judged, view, record) if record.redactions else judged
+    if record.redactions:
+        judged = _redacted(judged, view, record)
+    detectors = looking.detectors(record.meta)
+    return _detected(judged, record, detectors) if detectors or judged.stretches else judged
 
 
 def _by_policy(view: View, record: TurnRecord) -> Judgement:
@@ -242,6 +261,33 @@ def _redacted(judged: Judgement, view: View, record: TurnRecord) -> Judgement:
     return judged._replace(causes=causes, stretches=ranges)
 
 
+def _detected(judged: Judgement, record: TurnRecord, detectors: Sequence[Detector]) -> Judgement:
+    """Put markers where ranges are withheld, and where something is found in what is still shown."""
+    content = record.content
+    if content is None:
+        return judged
+    ranges = dict(judged.stretches)
+    shown: dict[str, Part] = {}
+    for place, inside in enumerate(judged.parts):
+        for index, reason in enumerate(inside if judged.messages[place] is None else []):
+            if reason is None:
+                label = part_label(place, index)
+                one = marked(content.parts[place][index], detectors, ranges.get(label, ()))
+                if one.stretches:
+                    shown[label], ranges[label] = one
+    texts = {
+        f"host_ref/{place}/label": text
+        for place, text in enumerate(content.labels)
+        if text is not None and judged.labels[place]
+    }
+    if judged.summaries:
+        texts |= {f"tools/{place}/summary": text for place, text in enumerate(content.summaries)}
+    for label, text in texts.items():
+        if label not in judged.causes and (found := found_in(text, detectors)):
+            ranges[label] = found
+    return judged._replace(stretches=ranges, marked=shown)
+
+
 def authority_of(head: MessageHead) -> Authority:
     """Return the authority of a message; one that says none has that of its role (BEHAVIOUR TR-06)."""
     return head.authority or DEFAULT_AUTHORITY[head.role]
@@ -259,10 +305,12 @@ def _answer(meta: TurnMeta, words: list[list[Part]], erased: frozenset[int]) -> 
     return None
 
 
-def cut(record: TurnRecord, view: View, host_refs_max: int | None = None) -> tuple[SliceTurn, list[RedactionItem]]:
+def cut(
+    record: TurnRecord, view: View, host_refs_max: int | None = None, *, looking: Looking = NOWHERE
+) -> tuple[SliceTurn, list[RedactionItem]]:
     """Return the turn as the view shows it, and an item for everything withheld; at most so many host references."""
     meta = record.meta
-    judged = judge(view, record)
+    judged = judge(view, record, looking)
     items: list[RedactionItem] = []
     turn = SliceTurn(
         turn=meta.delivery.turn,
@@ -326,34 +374,23 @@ def _parts(record: TurnRecord, place: int, view: View, judged: Judgement, items:
     turn, authority = record.meta.delivery.turn, authority_of(record.meta.messages[place])
     name = message_id(TurnId(turn), place)
 
-    def item(part: int, reason: Reason, causes: Causes, start: int | None = None, end: int | None = None) -> None:
-        items.append(
-            RedactionItem(
-                turn=turn,
-                message=name,
-                part=part,
-                reason=reason,
-                authority=authority,
-                view=view,
-                start=start,
-                end=end,
-                causes=causes,
-            )
+    def item(part: int, reason: Reason, causes: Causes) -> RedactionItem:
+        return RedactionItem(
+            turn=turn, message=name, part=part, reason=reason, authority=authority, view=view, causes=causes
         )
 
     for index, (part, reason) in enumerate(zip(record.content.parts[place], judged.parts[place], strict=True)):
         label = part_label(place, index)
         if reason is not None:
-            item(index, reason, judged.causes.get(label, ()))
+            items.append(item(index, reason, judged.causes.get(label, ())))
             continue
-        covered = judged.stretches.get(label, ())
-        for each in covered:
-            item(index, each.reason, each.causes, each.start, each.end)
-        if covered:
-            assert isinstance(part, TextPart | ReasoningPart), "only of a text a range is withheld"
-            yield replace(part, content=replaced(part.content, covered))
-        else:
-            yield part
+        items += [_ranged(item(index, each.reason, each.causes), each) for each in judged.stretches.get(label, ())]
+        yield judged.marked.get(label, part)
+
+
+def _ranged(item: RedactionItem, stretch: Stretch) -> RedactionItem:
+    """Return an item as one about a range of a text."""
+    return replace(item, start=stretch.start, end=stretch.end, path=stretch.path)
 
 
 def _references(record: TurnRecord, view: View, judged: Judgement, items: list[RedactionItem]) -> list[HostReference]:
@@ -370,7 +407,12 @@ def _references(record: TurnRecord, view: View, judged: Judgement, items: list[R
             causes = judged.causes.get(f"host_ref/{place}/label", ())
             reason = Reason.REDACTED if causes else Reason.HOST_REF_LABEL
             items.append(RedactionItem(turn=turn, host_ref=place, reason=reason, view=view, causes=causes))
-        shown.append(with_label(reference, label if judged.labels[place] else None))
+        found = judged.stretches.get(f"host_ref/{place}/label", ())
+        for each in found:
+            item = RedactionItem(turn=turn, host_ref=place, reason=each.reason, view=view, causes=each.causes)
+            items.append(_ranged(item, each))
+        told = replaced(label, found) if label is not None and found else label
+        shown.append(with_label(reference, told if judged.labels[place] else None))
     return shown
 
 
@@ -391,18 +433,20 @@ def _tools(record: TurnRecord, view: View, judged: Judgement, items: list[Redact
     summaries = content.summaries if judged.summaries and content is not None else [""] * len(meta.tools)
     shown: list[ToolObservation] = []
     for place, (tool, summary) in enumerate(zip(meta.tools, summaries, strict=True)):
-        causes = judged.causes.get(f"tools/{place}/summary", ())
+        label, turn = f"tools/{place}/summary", meta.delivery.turn
+        causes, found = judged.causes.get(label, ()), judged.stretches.get(label, ())
         if causes:
-            turn = meta.delivery.turn
             items.append(RedactionItem(turn=turn, tool=place, reason=Reason.REDACTED, view=view, causes=causes))
-        shown.append(
-            ToolObservation(id=tool.id, tool=tool.tool, external=tool.external, summary="" if causes else summary)
-        )
+        for each in found:
+            item = RedactionItem(turn=turn, tool=place, reason=each.reason, view=view, causes=each.causes)
+            items.append(_ranged(item, each))
+        told = "" if causes else replaced(summary, found)
+        shown.append(ToolObservation(id=tool.id, tool=tool.tool, external=tool.external, summary=told))
     return shown
 
 
-def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem]) -> SliceAudit:
-    """Count what a page read, returned and withheld."""
+def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem], looking: Looking = NOWHERE) -> SliceAudit:
+    """Count what a page read, returned and withheld; say what was looked for."""
     return SliceAudit(
         view=view,
         turns_read=len(turns),
@@ -410,17 +454,18 @@ def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem]) -> Sli
         messages_redacted=sum(message.redacted for turn in turns for message in turn.messages),
         host_refs_redacted=hidden_references(items),
         reasons=sorted({item.reason for item in items}),
+        coverage=looking.coverage,
     )
 
 
 def hidden_references(items: Iterable[RedactionItem]) -> int:
     """Count the host references that are withheld; one that only lost its label is shown."""
-    return sum(item.host_ref is not None and item.reason is not Reason.HOST_REF_LABEL for item in items)
+    return sum(item.host_ref is not None and item.reason in HIDES_REFERENCES for item in items)
 
 
-def disclosed_labels(record: TurnRecord, view: View) -> set[str]:
+def disclosed_labels(record: TurnRecord, view: View, looking: Looking = NOWHERE) -> set[str]:
     """Return the labels of a turn that an export for a view discloses: exactly what `cut` shows, no more."""
-    judged = judge(view, record)
+    judged = judge(view, record, looking)
     labels = {"actor", "delivery", *(f"message/{place}" for place in range(len(record.meta.messages)))}
     if judged.origin:
         labels.update({"source", "tools", "external"})

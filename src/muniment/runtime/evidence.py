@@ -145,6 +145,7 @@ class Evidence(Group):
                 "size": signed.checkpoint.size,
                 "disclosed": len(report.disclosed),
                 "vkey": str(space.notary.key),
+                **_looked_for(space, view),
             },
         )
 
@@ -193,6 +194,7 @@ class Evidence(Group):
                 "view": view,
                 "certificate": issued,
                 "vkey": str(space.notary.key),
+                **_looked_for(space, view),
             },
         )
 
@@ -310,6 +312,12 @@ class Evidence(Group):
         return b"".join(lines).decode(), len(events)
 
 
+def _looked_for(space: Space, view: View) -> dict[str, str]:
+    """Say what the view looks for; a part in which it is found is not disclosed."""
+    told = space.lookout.view(view).told
+    return {"looked_for": told} if told else {}
+
+
 def _through(space: Space, reader: Reader, issued: int) -> int:
     row = reader.sealed(issued)
     assert row is not None, "the certificate was just made durable"
@@ -367,7 +375,7 @@ def _of_turn(space: Space, read: ReadTurn, header: Header, view: View) -> dict[s
     """Return what a view is shown of a turn, as disclosures by label."""
     record, salts = read.record, read.content_salts
     content = None if salts is None or record.content is None else (salts, record.content)
-    shown = disclosed_labels(record, view)
+    shown = disclosed_labels(record, view, space.lookout.view(view))
     return _disclosures(
         header, (field for field in space.ledger.disclosable(read.opened, content) if field[1] in shown)
     )

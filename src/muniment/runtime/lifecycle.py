@@ -334,6 +334,7 @@ class Asking:
     def _report(self, reader: Reader, target: Target | None, affected: list[Run]) -> LifecycleReport:
         """List what is affected as the operator's view shows it; lists are cut at limit and budget, counts are not."""
         most, budget = self._space.limits.report_items_max, self._budget
+        looking = self._space.lookout.view(View.OPERATOR_AUDIT)
         total = sum(run.last - run.first + 1 for run in affected)
         turns: list[TurnId] = []
         messages: list[str] = []
@@ -345,7 +346,9 @@ class Asking:
                 if last < run.first:
                     break
                 for read in self._space.transcript.page(reader, target.head, run.first, last, _labelled):
-                    shown, withheld = cut(read.record, View.OPERATOR_AUDIT, budget.host_refs_per_turn)
+                    shown, withheld = cut(
+                        read.record, View.OPERATOR_AUDIT, budget.host_refs_per_turn, looking=looking
+                    )
                     turns.append(TurnId(shown.turn))
                     messages += [message.id for message in shown.messages]
                     host_refs += shown.host_refs

@@ -19,6 +19,7 @@ from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, MunimentError, RolledBack
 from muniment.events.changes import Transition, span_of
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened
+from muniment.governance.detection.policy import lookout
 from muniment.kernel.cursor import Cursors
 from muniment.log.attest import Notary, Signed
 from muniment.log.ledger import SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
@@ -53,6 +54,7 @@ class Space:
         self.keys = keys
         self.sources = options.sources
         self.limits = options.limits
+        self.lookout = lookout(options.detect)
         self.notary = Notary(keys, options.pin)
         self.ledger = Ledger(store, keys, options.sources.entropy, self.notary)
         self.transcript = Transcript(self.ledger)

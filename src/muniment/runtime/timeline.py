@@ -283,9 +283,12 @@ class Walking:
     def _page(self, reader: Reader, head: StreamHead, snapshot: Snapshot, shown: list[Run], laid: Laid) -> Timeline:
         turns: list[SliceTurn] = []
         items: list[RedactionItem] = []
+        looking = self._space.lookout.view(self._request.view)
         for span in laid.spans:
             for read in self._space.transcript.page(reader, head, span.first, span.last, self._needed):
-                turn, withheld = cut(read.record, self._request.view, self._budget.host_refs_per_turn)
+                turn, withheld = cut(
+                    read.record, self._request.view, self._budget.host_refs_per_turn, looking=looking
+                )
                 turns.append(turn)
                 items += withheld
         marks = {
@@ -302,7 +305,7 @@ class Walking:
             conversation=self._request.conversation,
             turns=turns,
             items=items[: self._budget.redaction_items],
-            audit=audit(self._request.view, turns, items),
+            audit=audit(self._request.view, turns, items, looking),
             has_older=False in cursors,
             has_newer=True in cursors,
             revision=head.seq,

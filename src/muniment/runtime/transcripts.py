@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.errors import AliasConflict, Corrupt, CursorInvalid, LimitExceeded, TurnConflict
 from muniment.events.binding import deterministic
@@ -15,6 +16,8 @@ from muniment.governance import admission
 from muniment.governance.access import Effect
 from muniment.governance.admission import Kept, Skip
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
+from muniment.governance.detection.policy import without_detected
+from muniment.governance.detection.scan import Coverage, DetectedType
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut, needs_content
 from muniment.governance.views import View
@@ -32,7 +35,11 @@ ALREADY_ERASED = "turn_already_committed_and_erased"
 
 
 class Commit(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a commit (BEHAVIOUR TR-25). A turn that was not committed has a reason and is not an error."""
+    """What became of a commit (BEHAVIOUR TR-25). A turn that was not committed has a reason and is not an error.
+
+    Where the store looks before commits: `coverage` is what was looked for, `detected` how much of each type was
+    replaced by markers, `detection_failed` how many texts were replaced as a whole because looking failed.
+    """
 
     conversation: ConversationKey
     turn: TurnId
@@ -43,6 +50,9 @@ class Commit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int | None = None
     leaf: str | None = None
     reason: str | None = None
+    detected: dict[DetectedType, int] = {}
+    detection_failed: int = 0
+    coverage: list[Coverage] = []
 
 
 class Slice(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -81,7 +91,8 @@ class Transcripts(Group):
         Appends `turn.committed`, and before it `conversation.opened` or `alias.recorded` when the conversation or its
         chat id is new, in one atomic step. Repeating a turn returns its first sequence with `committed` false; the same
         turn id with any difference raises `transcript.turn_conflict`. What is kept of a turn follows from its delivery
-        status; nothing left is a reason, not an error. Raises `request.limit_exceeded` for what is too large,
+        status; nothing left is a reason, not an error. Where the store looks for personal data before commits, what it
+        finds is replaced by markers and counted. Raises `request.limit_exceeded` for what is too large,
         `transcript.alias_conflict`, `access.denied`.
         """
         return Committing(self._desk, turn).run()
@@ -105,6 +116,7 @@ class Transcripts(Group):
         self._desk.access.require_view(view)
         self._desk.check_key(conversation)
         limit, budget = limit_of_replay(limit, space.limits.page_turns_max), self._desk.budget()
+        looking = space.lookout.view(view)
         with space.ledger.reader() as reader:
             bound = binding(self._desk, reader, conversation.channel, conversation.conversation, view)
             after = 0 if cursor is None else space.cursors.accept("replay", bound, cursor, ReplayMark).after
@@ -112,7 +124,7 @@ class Transcripts(Group):
             if stream is None:
                 if cursor is not None:
                     raise CursorInvalid
-                return Slice(turns=[], items=[], audit=audit(view, [], []), has_more=False)
+                return Slice(turns=[], items=[], audit=audit(view, [], [], looking), has_more=False)
             head = space.transcript.head(reader, stream)
             if after > head.turns:
                 raise CursorInvalid
@@ -123,14 +135,14 @@ class Transcripts(Group):
         turns: list[SliceTurn] = []
         items: list[RedactionItem] = []
         for one in read:
-            turn, withheld = cut(one.record, view, budget.host_refs_per_turn)
+            turn, withheld = cut(one.record, view, budget.host_refs_per_turn, looking=looking)
             turns.append(turn)
             items += withheld
         more = last < head.turns
         return Slice(
             turns=turns,
             items=items[: budget.redaction_items],
-            audit=audit(view, turns, items),
+            audit=audit(view, turns, items, looking),
             has_more=more,
             next_cursor=space.cursors.issue("replay", bound, ReplayMark(after=last)) if more else None,
             budget_applied=applied_to_slices(budget, items, min(limit, head.turns - after)),
@@ -276,8 +288,14 @@ class Committing:
         count = len(self._kept.parts)
         placed = writer.append(self._draft, stream=stream, messages=count)
         tx.claim(self._turn_digest, stream, placed.position)
-        return self._report(
+        report = self._report(
             before, before + count, sequence=placed.turn_seq, position=placed.position, leaf=placed.leaf.hex()
+        )
+        return replace(
+            report,
+            detected=self._replaced.detected,
+            detection_failed=self._replaced.failed,
+            coverage=self._space.lookout.before_commit.coverage,
         )
 
     def _alias_claim(self, writer: Writer, stream: int | None) -> bytes | None:
@@ -332,13 +350,20 @@ class Committing:
         return self._space.ledger.words_digest(words)
 
     def _drafted(self, kept: Kept) -> Draft:
-        content = TurnContent(parts=kept.parts, digest=self._digest, summaries=kept.summaries, labels=kept.labels)
+        content = self._content(kept)
         fields = list(content_fields(content))
         sizes = iter([len(value) for _, value in fields])
         admission.check_sizes([[next(sizes) for _ in parts] for parts in kept.parts], self._space.limits)
+        kept, self._replaced = without_detected(kept, self._space.lookout.before_commit)
+        if self._replaced.any:
+            content = self._content(kept)
+            fields = list(content_fields(content))
         return draft(
             self._space.sources.entropy, EventKind.TURN_COMMITTED, kept.time_ms, kept.meta, content=(content, fields)
         )
+
+    def _content(self, kept: Kept) -> TurnContent:
+        return TurnContent(parts=kept.parts, digest=self._digest, summaries=kept.summaries, labels=kept.labels)
 
     def _small(self, kind: EventKind, meta: ConversationOpened | AliasRecorded) -> Draft:
         return draft(self._space.sources.entropy, kind, self._now_ms, meta)

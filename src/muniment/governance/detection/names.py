@@ -45,8 +45,6 @@ class _Known(NamedTuple):
 
 def finder(names: Collection[str]) -> Callable[[str], Iterator[Span | None]]:
     """Return what finds these names in a text."""
-    if len(names) > NAMES_MAX:
-        raise ValueError("too many names")
     known = _learned(names)
 
     def find(text: str) -> Iterator[Span | None]:

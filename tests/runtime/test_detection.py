@@ -1,0 +1,164 @@
+"""Looking for personal data through the front door: in views, in proofs and exports, and before a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import pytest
+from msgspec.structs import replace
+
+from muniment.errors import LimitExceeded, TurnConflict
+from muniment.events.identity import TurnId
+from muniment.events.message import Message, Role, TextPart, ToolCallPart
+from muniment.governance.detection import ALL, DetectedType
+from muniment.governance.detection.policy import Detect
+from muniment.governance.detection.scan import TEXT_CHARACTERS_MAX
+from muniment.governance.limits import Limits
+from muniment.governance.views import Reason, View
+from muniment.runtime.exporting.formats import ExportFormat
+from muniment.runtime.operation import Upload
+from muniment.runtime.transcripts import Slice
+from tests.turns import answered, asked, plain_turn
+from tests.worlds import DEFAULT_LIMITS, DETECT_NOTHING, World, key_of, memory_world
+
+MAIL, IBAN = "ada@example.org", "DE89 3704 0044 0532 0130 00"
+TURN = replace(plain_turn(1), messages=[asked(f"I am {MAIL}."), answered(f"Sent to {MAIL}; pay {IBAN}.")])
+IN_VIEWS = Detect(views={View.EXPORT: frozenset({DetectedType.EMAIL}), View.HOST_UI: ALL})
+BEFORE = Detect(before_commit=frozenset({DetectedType.EMAIL, DetectedType.IBAN}))
+
+
+class Opening(Protocol):
+    """Opens a world that is closed when the test ends."""
+
+    def __call__(self, detect: Detect = DETECT_NOTHING, limits: Limits = DEFAULT_LIMITS) -> World: ...
+
+
+@pytest.fixture
+def world_that() -> Iterator[Opening]:
+    """Return what opens a world that looks for something."""
+    opened: list[World] = []
+
+    def opening(detect: Detect = DETECT_NOTHING, limits: Limits = DEFAULT_LIMITS) -> World:
+        opened.append(memory_world(detect=detect, limits=limits))
+        return opened[-1]
+
+    yield opening
+    for world in opened:
+        world.close()
+
+
+def texts(page: Slice) -> list[str]:
+    """Return the texts that a page shows."""
+    parts = [part for turn in page.turns for message in turn.messages for part in message.parts or []]
+    return [part.content for part in parts if isinstance(part, TextPart)]
+
+
+def test_each_view_withholds_what_it_looks_for(world_that: Opening) -> None:
+    world = world_that(IN_VIEWS).with_turn(TURN)
+    assert texts(world.replay(View.RAW_OWNER)) == [f"I am {MAIL}.", f"Sent to {MAIL}; pay {IBAN}."]
+    page = world.replay(View.EXPORT)
+    assert texts(page) == ["I am [detected: email].", f"Sent to [detected: email]; pay {IBAN}."]
+    assert [(item.message, item.part, item.reason, item.start, item.end, item.causes) for item in page.items] == [
+        ("turn-1#0", 0, Reason.DETECTED, 5, 20, ("email",)),
+        ("turn-1#1", 0, Reason.DETECTED, 8, 23, ("email",)),
+    ]
+    assert [one.type for one in page.audit.coverage] == [DetectedType.EMAIL]
+    assert page.audit.reasons == [Reason.DETECTED]
+    assert texts(world.replay(View.HOST_UI))[1] == "Sent to [detected: email]; pay [detected: iban]."
+    assert [one.type for one in world.replay(View.HOST_UI).audit.coverage] == list(DetectedType)
+
+
+def test_a_timeline_looks_for_the_same(world_that: Opening) -> None:
+    world = world_that(IN_VIEWS).with_turn(TURN)
+    around = world.runtime.transcripts.timeline(key_of(), view=View.EXPORT)
+    page = world.replay(View.EXPORT)
+    assert (around.turns, around.items, around.audit) == (page.turns, page.items, page.audit)
+
+
+def test_no_proof_and_no_export_of_the_view_has_what_it_withholds(world_that: Opening) -> None:
+    """A commitment covers a whole part, so a part in which something was found is not disclosed at all."""
+    world, plain = world_that(IN_VIEWS).with_turn(TURN), world_that().with_turn(TURN)
+    disclosed = {}
+    for name, one in [("looking", world), ("plain", plain)]:
+        evidence = one.runtime.evidence
+        bundle, receipt = evidence.export(key_of()), evidence.prove(key_of(), TurnId("turn-1"))
+        verified = evidence.verify(Upload(bundle.text), str(bundle.summary["vkey"]))
+        disclosed[name] = (verified.disclosed, int(receipt.summary["disclosed"] or 0))
+        told = {"email"} if one is world else {None}
+        assert {each.summary.get("looked_for") for each in (bundle, receipt)} == told
+    assert disclosed["looking"] == tuple(count - 2 for count in disclosed["plain"])  # both messages have an address
+    raw = [one.runtime.evidence.prove(key_of(), TurnId("turn-1"), View.RAW_OWNER) for one in (world, plain)]
+    assert raw[0].summary["disclosed"] == raw[1].summary["disclosed"]
+    for written in ExportFormat:
+        document = world.runtime.spaces.export(key_of(), written, View.EXPORT)
+        assert MAIL not in document.text
+        assert "[detected: email]" in document.text
+        assert document.summary["looked_for"] == "email"
+
+
+def test_what_is_found_before_a_commit_is_never_written(world_that: Opening) -> None:
+    """The report says how much of what was replaced and what was looked for; no view has the words."""
+    world = world_that(BEFORE)
+    report = world.commit(TURN)
+    assert report.detected == {DetectedType.EMAIL: 2, DetectedType.IBAN: 1}
+    assert report.detection_failed == 0
+    assert [one.type for one in report.coverage] == [DetectedType.IBAN, DetectedType.EMAIL]
+    assert texts(world.replay()) == ["I am [detected: email].", "Sent to [detected: email]; pay [detected: iban]."]
+    assert world.replay().items == []
+    receipt = world.runtime.evidence.prove(key_of(), TurnId("turn-1"))
+    assert receipt.summary["disclosed"] == 6  # all that the view shows: actor, delivery, two messages and their texts
+
+
+def test_a_turn_in_which_nothing_is_found_is_kept_as_it_is(world_that: Opening) -> None:
+    world = world_that(BEFORE)
+    report = world.commit(plain_turn(1))
+    assert (report.detected, report.detection_failed, len(report.coverage)) == ({}, 0, 2)
+    assert texts(world.replay()) == texts(world_that().with_turns(1).replay())
+    assert world_that().commit(TURN).coverage == []
+
+
+def test_repeats_and_conflicts_are_judged_by_what_was_handed_over(world_that: Opening) -> None:
+    """TR-16, TR-17: also where two turns differ only in what was replaced."""
+    world = world_that(BEFORE)
+    first = world.commit(TURN)
+    again = world.commit(TURN)
+    assert (again.committed, again.sequence, again.leaf) == (False, first.sequence, first.leaf)
+    assert (again.detected, again.coverage) == ({}, [])
+    other = replace(TURN, messages=[asked("I am bob@example.org."), TURN.messages[1]])
+    with pytest.raises(TurnConflict):
+        world.commit(other)
+
+
+def test_a_text_that_detection_cannot_take_is_withheld_before_a_commit(world_that: Opening) -> None:
+    """Fails closed: a text above the bound of the detectors is replaced as a whole, and the report counts it."""
+    limits = Limits(message_bytes_max=4 * TEXT_CHARACTERS_MAX)
+    world = world_that(BEFORE, limits)
+    report = world.commit(replace(plain_turn(1), messages=[asked("x" * (TEXT_CHARACTERS_MAX + 1)), answered("y")]))
+    assert (report.detected, report.detection_failed) == ({}, 1)
+    assert texts(world.replay()) == ["[detection_failed: mailbox, mod97]", "y"]
+
+
+def test_limits_are_held_against_what_was_handed_over(world_that: Opening) -> None:
+    """A marker may be longer than what it stands for; that makes no turn too large, and none small enough."""
+    size = len('{"content":"","type":"text"}') + 6
+    fits, too_large = asked("a@b.cd"), asked("aa@b.cde")
+    world = world_that(BEFORE, Limits(message_bytes_max=size))
+    assert world.commit(replace(plain_turn(1), messages=[fits])).detected == {DetectedType.EMAIL: 1}
+    with pytest.raises(LimitExceeded):
+        world.commit(replace(plain_turn(2), messages=[too_large]))
+
+
+def test_calls_are_looked_into_before_a_commit(world_that: Opening) -> None:
+    call = Message(role=Role.ASSISTANT, content=[ToolCallPart(name="send", arguments={"to": MAIL, "n": 1.5})])
+    world = world_that(BEFORE)
+    assert world.commit(replace(plain_turn(1), messages=[asked("x"), call])).detected == {DetectedType.EMAIL: 1}
+    [turn] = world.replay().turns
+    assert turn.messages[1].parts == [ToolCallPart(name="send", arguments={"to": "[detected: email]", "n": 1.5})]
+
+
+def test_nobody_looks_unless_asked(world_that: Opening) -> None:
+    world = world_that().with_turn(TURN)
+    page = world.replay(View.EXPORT)
+    assert texts(page) == [f"I am {MAIL}.", f"Sent to {MAIL}; pay {IBAN}."]
+    assert page.audit.coverage == []
