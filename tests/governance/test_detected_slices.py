@@ -274,6 +274,12 @@ def test_a_view_for_which_nothing_is_asked_looks_for_nothing() -> None:
     assert asked.before_commit.detection.detectors == ()
 
 
+def test_what_is_looked_for_in_the_raw_view_is_looked_for_in_every_view() -> None:
+    """Views are monotone: none shows more than the raw owner sees."""
+    asked = lookout(Detect(views={View.RAW_OWNER: frozenset({DetectedType.EMAIL}), View.EXPORT: frozenset()}))
+    assert {asked.view(view).told for view in View} == {"email"}
+
+
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 lookings = st.sampled_from([EMAILS, EVERYTHING, BROKEN])

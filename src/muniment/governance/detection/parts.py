@@ -34,7 +34,7 @@ def found_in(text: str, detectors: Sequence[Detector]) -> tuple[Stretch, ...]:
     detected = scan(text, detectors)
     if detected.failed:
         return (Stretch(0, len(text), Reason.DETECTION_FAILED, tuple(detected.failed)),)
-    return stretches(Reason.DETECTED, (TextRange(one.start, one.end, one.type) for one in detected.findings))
+    return stretches(Reason.DETECTED, (TextRange(one.start, one.end, one.type.value) for one in detected.findings))
 
 
 def marked(part: Part, detectors: Sequence[Detector], covered: tuple[Stretch, ...] = ()) -> Marked:

@@ -30,7 +30,10 @@ FINDERS_CACHED_MAX = 256
 
 
 class Detect(Struct, frozen=True, kw_only=True):
-    """What to look for: by view, before a commit, and the names that are known beyond those of the turn itself."""
+    """What to look for: by view, before a commit, and the names that are known beyond those of the turn itself.
+
+    What is looked for in `raw_owner` is looked for in every view: none shows more than the raw owner sees.
+    """
 
     views: Mapping[View, frozenset[DetectedType]] = {}
     before_commit: frozenset[DetectedType] = frozenset()
@@ -83,8 +86,10 @@ def lookout(detect: Detect) -> Lookout:
     """Make ready what a store is asked to look for."""
     if len(detect.names) > NAMES_MAX:
         raise LimitExceeded(at="detect.names", problem="too_many", limit=NAMES_MAX, found=len(detect.names))
+    everywhere = detect.views.get(View.RAW_OWNER, frozenset())
+    asked = {view: everywhere | detect.views.get(view, frozenset()) for view in View}
     return Lookout(
-        views={view: _looking(types, detect.names) for view, types in detect.views.items()},
+        views={view: _looking(types, detect.names) for view, types in asked.items() if types},
         before_commit=_looking(detect.before_commit, detect.names),
     )
 
