@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from muniment.errors import LimitExceeded, TurnConflict
 from muniment.events.identity import TurnId
 from muniment.events.message import Message, Role, TextPart, ToolCallPart
+from muniment.events.turn import HostReference, ToolObservation, Visibility
 from muniment.governance.detection import ALL, DetectedType
 from muniment.governance.detection.policy import Detect
 from muniment.governance.detection.scan import TEXT_CHARACTERS_MAX
@@ -19,6 +20,7 @@ from muniment.governance.views import Reason, View
 from muniment.runtime.exporting.formats import ExportFormat
 from muniment.runtime.operation import Upload
 from muniment.runtime.transcripts import Slice
+from muniment.transports.cli.report import message_words, withheld_field
 from tests.turns import answered, asked, plain_turn
 from tests.worlds import DEFAULT_LIMITS, DETECT_NOTHING, World, key_of, memory_world
 
@@ -95,6 +97,36 @@ def test_no_proof_and_no_export_of_the_view_has_what_it_withholds(world_that: Op
         assert MAIL not in document.text
         assert "[detected: email]" in document.text
         assert document.summary["looked_for"] == "email"
+
+
+def test_a_person_is_told_which_characters_of_what_are_withheld(world_that: Opening) -> None:
+    """On the command line and in Markdown, of texts, of strings in calls, of labels and of summaries."""
+    call = Message(role=Role.ASSISTANT, content=[ToolCallPart(name="send", arguments={"to": f"x {MAIL}"})])
+    label = HostReference(host="crm", type="case", id="1", visibility=Visibility.HOST_UI, label=f"of {MAIL}")
+    seen = ToolObservation(id="o", tool="send", summary=f"to {MAIL}")
+    turn = replace(plain_turn(1), messages=[asked(MAIL), call], host_refs=[label], tools=[seen])
+    world = world_that(Detect(views={View.RAW_OWNER: frozenset({DetectedType.EMAIL})})).with_turn(turn)
+    page = world.replay()
+    assert page.audit.host_refs_redacted == 0
+    spoken = [said.text for message in page.turns[0].messages for said in message_words(message, page.items)]
+    assert spoken == [
+        "[detected: email]",
+        "[characters 0 to 15 withheld: detected (email)]",
+        'calls send {"to":"x [detected: email]"}',
+        "[characters 2 to 17 of /to withheld: detected (email)]",
+    ]
+    assert [withheld_field(item).text for item in page.items if item.message is None] == [
+        "[characters 3 to 18 of the label of reference 0 withheld: detected (email)]",
+        "[characters 3 to 18 of the summary of observation 0 withheld: detected (email)]",
+    ]
+    told = world.runtime.spaces.export(key_of(), ExportFormat.MARKDOWN, View.RAW_OWNER).text
+    for line in (
+        "*Withheld of this text, characters 0 to 15: `detected` (email).*",
+        "*Withheld of the text at `/to`, characters 2 to 17: `detected` (email).*",
+        "- *Withheld of reference 0, characters 3 to 18: `detected` (email).*",
+        "- *Withheld of observation 0, characters 3 to 18: `detected` (email).*",
+    ):
+        assert line in told.splitlines()
 
 
 def test_what_is_found_before_a_commit_is_never_written(world_that: Opening) -> None:

@@ -346,9 +346,7 @@ class Asking:
                 if last < run.first:
                     break
                 for read in self._space.transcript.page(reader, target.head, run.first, last, _labelled):
-                    shown, withheld = cut(
-                        read.record, View.OPERATOR_AUDIT, budget.host_refs_per_turn, looking=looking
-                    )
+                    shown, withheld = cut(read.record, View.OPERATOR_AUDIT, budget.host_refs_per_turn, looking=looking)
                     turns.append(TurnId(shown.turn))
                     messages += [message.id for message in shown.messages]
                     host_refs += shown.host_refs

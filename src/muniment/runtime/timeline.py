@@ -286,9 +286,7 @@ class Walking:
         looking = self._space.lookout.view(self._request.view)
         for span in laid.spans:
             for read in self._space.transcript.page(reader, head, span.first, span.last, self._needed):
-                turn, withheld = cut(
-                    read.record, self._request.view, self._budget.host_refs_per_turn, looking=looking
-                )
+                turn, withheld = cut(read.record, self._request.view, self._budget.host_refs_per_turn, looking=looking)
                 turns.append(turn)
                 items += withheld
         marks = {
