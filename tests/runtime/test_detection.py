@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -21,6 +22,7 @@ from muniment.runtime.exporting.formats import ExportFormat
 from muniment.runtime.operation import Upload
 from muniment.runtime.transcripts import Slice
 from muniment.transports.cli.report import message_words, withheld_field
+from tests.importing.files import line, turns_in, written
 from tests.turns import answered, asked, plain_turn
 from tests.worlds import DEFAULT_LIMITS, DETECT_NOTHING, World, key_of, memory_world
 
@@ -92,8 +94,8 @@ def test_no_proof_and_no_export_of_the_view_has_what_it_withholds(world_that: Op
     assert disclosed["looking"] == tuple(count - 2 for count in disclosed["plain"])  # both messages have an address
     raw = [one.runtime.evidence.prove(key_of(), TurnId("turn-1"), View.RAW_OWNER) for one in (world, plain)]
     assert raw[0].summary["disclosed"] == raw[1].summary["disclosed"]
-    for written in ExportFormat:
-        document = world.runtime.spaces.export(key_of(), written, View.EXPORT)
+    for one_format in ExportFormat:
+        document = world.runtime.spaces.export(key_of(), one_format, View.EXPORT)
         assert MAIL not in document.text
         assert "[detected: email]" in document.text
         assert document.summary["looked_for"] == "email"
@@ -120,13 +122,13 @@ def test_a_person_is_told_which_characters_of_what_are_withheld(world_that: Open
         "[characters 3 to 18 of the summary of observation 0 withheld: detected (email)]",
     ]
     told = world.runtime.spaces.export(key_of(), ExportFormat.MARKDOWN, View.RAW_OWNER).text
-    for line in (
+    for expected in (
         "*Withheld of this text, characters 0 to 15: `detected` (email).*",
         "*Withheld of the text at `/to`, characters 2 to 17: `detected` (email).*",
         "- *Withheld of reference 0, characters 3 to 18: `detected` (email).*",
         "- *Withheld of observation 0, characters 3 to 18: `detected` (email).*",
     ):
-        assert line in told.splitlines()
+        assert expected in told.splitlines()
 
 
 def test_what_is_found_before_a_commit_is_never_written(world_that: Opening) -> None:
@@ -187,6 +189,18 @@ def test_calls_are_looked_into_before_a_commit(world_that: Opening) -> None:
     assert world.commit(replace(plain_turn(1), messages=[asked("x"), call])).detected == {DetectedType.EMAIL: 1}
     [turn] = world.replay().turns
     assert turn.messages[1].parts == [ToolCallPart(name="send", arguments={"to": "[detected: email]", "n": 1.5})]
+
+
+def test_an_import_counts_what_it_replaced(world_that: Opening, tmp_path: Path) -> None:
+    """Of all its turns together; what is there already counts nothing."""
+    world = world_that(BEFORE)
+    lines = [line("c", role, f"{role} of {MAIL}") for role in ("user", "assistant") * 2]
+    file = written(tmp_path / "file.jsonl", lines)
+    first, second = world.runtime.spaces.import_(file), world.runtime.spaces.import_(file)
+    assert (first.detected, first.detection_failed) == ({"email": 4}, 0)
+    assert [one.type for one in first.coverage] == [DetectedType.IBAN, DetectedType.EMAIL]
+    assert (second.turns_already_there, second.detected, second.coverage) == (2, {}, [])
+    assert turns_in(world.runtime, "c")[1][0] == ("user", "user of [detected: email]")
 
 
 def test_nobody_looks_unless_asked(world_that: Opening) -> None:
