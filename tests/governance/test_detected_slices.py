@@ -33,7 +33,6 @@ from muniment.governance.detection import ALL, DetectedType, Detection, Detector
 from muniment.governance.detection.names import NAMES_MAX
 from muniment.governance.detection.parts import found_in, marked
 from muniment.governance.detection.policy import (
-    NOTHING_REPLACED,
     NOWHERE,
     Detect,
     Looking,
@@ -352,12 +351,14 @@ def test_what_is_replaced_before_a_commit_is_found_nowhere_after_it(record: Turn
         labels=record.content.labels,
     )
     after, told = without_detected(kept, EVERYTHING)
-    assert told.any is (after is not kept)
+    assert told is not None
+    assert bool(told.detected) is (after is not kept)
+    assert told.coverage == EVERYTHING.coverage
     assert list(told.detected) == [kind for kind in DetectedType if kind in told.detected]
     written = msgspec.json.encode([after.parts, after.summaries, after.labels]).decode()
     assert not [word for word in WORDS if found_in(word, EVERYTHING.detection.detectors) and word in written]
     assert after.meta == kept.meta
-    assert without_detected(kept, NOWHERE) == (kept, NOTHING_REPLACED)
+    assert without_detected(kept, NOWHERE) == (kept, None)
 
 
 def test_texts_that_failed_are_counted_apart() -> None:
@@ -365,6 +366,7 @@ def test_texts_that_failed_are_counted_apart() -> None:
     assert record.content is not None
     kept = Kept(time_ms=1, meta=record.meta, parts=record.content.parts, summaries=["plain"], labels=[None, "plain"])
     after, told = without_detected(kept, BROKEN)
+    assert told is not None
     assert (told.detected, told.failed) == ({}, 3)
     gone = "[detection_failed: breaks]"
     assert (after.summaries, after.labels) == ([gone], [None, gone])

@@ -20,7 +20,7 @@ from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
 from muniment.runtime.exporting.formats import ExportFormat
 from muniment.runtime.operation import Upload
-from muniment.runtime.transcripts import Slice
+from muniment.runtime.transcripts import Commit, Slice
 from muniment.transports.cli.report import message_words, withheld_field
 from tests.importing.files import line, turns_in, written
 from tests.turns import answered, asked, plain_turn
@@ -56,6 +56,12 @@ def texts(page: Slice) -> list[str]:
     """Return the texts that a page shows."""
     parts = [part for turn in page.turns for message in turn.messages for part in message.parts or []]
     return [part.content for part in parts if isinstance(part, TextPart)]
+
+
+def found_by(report: Commit) -> dict[DetectedType, int]:
+    """Return how much of each type a commit replaced."""
+    assert report.detection is not None
+    return report.detection.detected
 
 
 def test_each_view_withholds_what_it_looks_for(world_that: Opening) -> None:
@@ -135,9 +141,10 @@ def test_what_is_found_before_a_commit_is_never_written(world_that: Opening) -> 
     """The report says how much of what was replaced and what was looked for; no view has the words."""
     world = world_that(BEFORE)
     report = world.commit(TURN)
-    assert report.detected == {DetectedType.EMAIL: 2, DetectedType.IBAN: 1}
-    assert report.detection_failed == 0
-    assert [one.type for one in report.coverage] == [DetectedType.IBAN, DetectedType.EMAIL]
+    assert report.detection is not None
+    assert report.detection.detected == {DetectedType.EMAIL: 2, DetectedType.IBAN: 1}
+    assert report.detection.failed == 0
+    assert [one.type for one in report.detection.coverage] == [DetectedType.IBAN, DetectedType.EMAIL]
     assert texts(world.replay()) == ["I am [detected: email].", "Sent to [detected: email]; pay [detected: iban]."]
     assert world.replay().items == []
     receipt = world.runtime.evidence.prove(key_of(), TurnId("turn-1"))
@@ -147,9 +154,10 @@ def test_what_is_found_before_a_commit_is_never_written(world_that: Opening) -> 
 def test_a_turn_in_which_nothing_is_found_is_kept_as_it_is(world_that: Opening) -> None:
     world = world_that(BEFORE)
     report = world.commit(plain_turn(1))
-    assert (report.detected, report.detection_failed, len(report.coverage)) == ({}, 0, 2)
+    assert report.detection is not None
+    assert (report.detection.detected, report.detection.failed, len(report.detection.coverage)) == ({}, 0, 2)
     assert texts(world.replay()) == texts(world_that().with_turns(1).replay())
-    assert world_that().commit(TURN).coverage == []
+    assert world_that().commit(TURN).detection is None
 
 
 def test_repeats_and_conflicts_are_judged_by_what_was_handed_over(world_that: Opening) -> None:
@@ -158,7 +166,7 @@ def test_repeats_and_conflicts_are_judged_by_what_was_handed_over(world_that: Op
     first = world.commit(TURN)
     again = world.commit(TURN)
     assert (again.committed, again.sequence, again.leaf) == (False, first.sequence, first.leaf)
-    assert (again.detected, again.coverage) == ({}, [])
+    assert again.detection is None
     other = replace(TURN, messages=[asked("I am bob@example.org."), TURN.messages[1]])
     with pytest.raises(TurnConflict):
         world.commit(other)
@@ -169,7 +177,8 @@ def test_a_text_that_detection_cannot_take_is_withheld_before_a_commit(world_tha
     limits = Limits(message_bytes_max=4 * TEXT_CHARACTERS_MAX)
     world = world_that(BEFORE, limits)
     report = world.commit(replace(plain_turn(1), messages=[asked("x" * (TEXT_CHARACTERS_MAX + 1)), answered("y")]))
-    assert (report.detected, report.detection_failed) == ({}, 1)
+    assert report.detection is not None
+    assert (report.detection.detected, report.detection.failed) == ({}, 1)
     assert texts(world.replay()) == ["[detection_failed: mailbox, mod97]", "y"]
 
 
@@ -178,7 +187,7 @@ def test_limits_are_held_against_what_was_handed_over(world_that: Opening) -> No
     size = len('{"content":"","type":"text"}') + 6
     fits, too_large = asked("a@b.cd"), asked("aa@b.cde")
     world = world_that(BEFORE, Limits(message_bytes_max=size))
-    assert world.commit(replace(plain_turn(1), messages=[fits])).detected == {DetectedType.EMAIL: 1}
+    assert found_by(world.commit(replace(plain_turn(1), messages=[fits]))) == {DetectedType.EMAIL: 1}
     with pytest.raises(LimitExceeded):
         world.commit(replace(plain_turn(2), messages=[too_large]))
 
@@ -186,7 +195,7 @@ def test_limits_are_held_against_what_was_handed_over(world_that: Opening) -> No
 def test_calls_are_looked_into_before_a_commit(world_that: Opening) -> None:
     call = Message(role=Role.ASSISTANT, content=[ToolCallPart(name="send", arguments={"to": MAIL, "n": 1.5})])
     world = world_that(BEFORE)
-    assert world.commit(replace(plain_turn(1), messages=[asked("x"), call])).detected == {DetectedType.EMAIL: 1}
+    assert found_by(world.commit(replace(plain_turn(1), messages=[asked("x"), call]))) == {DetectedType.EMAIL: 1}
     [turn] = world.replay().turns
     assert turn.messages[1].parts == [ToolCallPart(name="send", arguments={"to": "[detected: email]", "n": 1.5})]
 
@@ -197,9 +206,10 @@ def test_an_import_counts_what_it_replaced(world_that: Opening, tmp_path: Path) 
     lines = [line("c", role, f"{role} of {MAIL}") for role in ("user", "assistant") * 2]
     file = written(tmp_path / "file.jsonl", lines)
     first, second = world.runtime.spaces.import_(file), world.runtime.spaces.import_(file)
-    assert (first.detected, first.detection_failed) == ({"email": 4}, 0)
-    assert [one.type for one in first.coverage] == [DetectedType.IBAN, DetectedType.EMAIL]
-    assert (second.turns_already_there, second.detected, second.coverage) == (2, {}, [])
+    assert first.detection is not None
+    assert (first.detection.detected, first.detection.failed) == ({DetectedType.EMAIL: 4}, 0)
+    assert [one.type for one in first.detection.coverage] == [DetectedType.IBAN, DetectedType.EMAIL]
+    assert (second.turns_already_there, second.detection) == (2, None)
     assert turns_in(world.runtime, "c")[1][0] == ("user", "user of [detected: email]")
 
 

@@ -16,8 +16,7 @@ from muniment.governance import admission
 from muniment.governance.access import Effect
 from muniment.governance.admission import Kept, Skip
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
-from muniment.governance.detection.policy import without_detected
-from muniment.governance.detection.scan import Coverage, DetectedType
+from muniment.governance.detection.policy import Replaced, without_detected
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut, needs_content
 from muniment.governance.views import View
@@ -37,8 +36,7 @@ ALREADY_ERASED = "turn_already_committed_and_erased"
 class Commit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What became of a commit (BEHAVIOUR TR-25). A turn that was not committed has a reason and is not an error.
 
-    Where the store looks before commits: `coverage` is what was looked for, `detected` how much of each type was
-    replaced by markers, `detection_failed` how many texts were replaced as a whole because looking failed.
+    `detection` is there where the store looks for something before commits: what it replaced by markers.
     """
 
     conversation: ConversationKey
@@ -50,9 +48,7 @@ class Commit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int | None = None
     leaf: str | None = None
     reason: str | None = None
-    detected: dict[DetectedType, int] = {}
-    detection_failed: int = 0
-    coverage: list[Coverage] = []
+    detection: Replaced | None = None
 
 
 class Slice(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -291,12 +287,7 @@ class Committing:
         report = self._report(
             before, before + count, sequence=placed.turn_seq, position=placed.position, leaf=placed.leaf.hex()
         )
-        return replace(
-            report,
-            detected=self._replaced.detected,
-            detection_failed=self._replaced.failed,
-            coverage=self._space.lookout.before_commit.coverage,
-        )
+        return replace(report, detection=self._detection) if self._detection is not None else report
 
     def _alias_claim(self, writer: Writer, stream: int | None) -> bytes | None:
         """Return the digest to claim for a chat id that is new; None when it is known or absent (SC-06, SC-07)."""
@@ -354,9 +345,9 @@ class Committing:
         fields = list(content_fields(content))
         sizes = iter([len(value) for _, value in fields])
         admission.check_sizes([[next(sizes) for _ in parts] for parts in kept.parts], self._space.limits)
-        kept, self._replaced = without_detected(kept, self._space.lookout.before_commit)
-        if self._replaced.any:
-            content = self._content(kept)
+        shown, self._detection = without_detected(kept, self._space.lookout.before_commit)
+        if shown is not kept:
+            content = self._content(shown)
             fields = list(content_fields(content))
         return draft(
             self._space.sources.entropy, EventKind.TURN_COMMITTED, kept.time_ms, kept.meta, content=(content, fields)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -113,26 +112,22 @@ def names_of(meta: TurnMeta) -> frozenset[str]:
 # --- before a commit --------------------------------------------------------------------------------------------------
 
 
-class Replaced(NamedTuple):
-    """What was replaced in a turn: findings by type, and texts withheld as a whole because detection failed on them."""
+class Replaced(Struct, frozen=True, kw_only=True):
+    """What was replaced before a commit: how much of each type, how many texts as a whole because detection failed.
+
+    `coverage` is what was looked for, never more than that.
+    """
 
     detected: dict[DetectedType, int]
     failed: int
-
-    @property
-    def any(self) -> bool:
-        """Tell whether anything was replaced."""
-        return bool(self.detected) or bool(self.failed)
+    coverage: list[Coverage]
 
 
-NOTHING_REPLACED = Replaced({}, 0)
-
-
-def without_detected(kept: Kept, looking: Looking) -> tuple[Kept, Replaced]:
-    """Return what is kept of a turn with markers in the place of what is found in it."""
+def without_detected(kept: Kept, looking: Looking) -> tuple[Kept, Replaced | None]:
+    """Return what is kept of a turn with markers in the place of what is found in it; None where nobody looks."""
     detectors = looking.detectors(kept.meta)
     if not detectors:
-        return kept, NOTHING_REPLACED
+        return kept, None
     found: list[Stretch] = []
 
     def text(words: str) -> str:
@@ -144,12 +139,23 @@ def without_detected(kept: Kept, looking: Looking) -> tuple[Kept, Replaced]:
     found += [stretch for message in parts for one in message for stretch in one.stretches]
     summaries = [text(summary) for summary in kept.summaries]
     labels = [label if label is None else text(label) for label in kept.labels]
-    if not found:
-        return kept, NOTHING_REPLACED
     kinds = Counter(cause for stretch in found if stretch.reason is Reason.DETECTED for cause in stretch.causes)
-    failed = sum(stretch.reason is Reason.DETECTION_FAILED for stretch in found)
-    replaced_parts = [[one.part for one in message] for message in parts]
-    return (
-        replace(kept, parts=replaced_parts, summaries=summaries, labels=labels),
-        Replaced({kind: kinds[kind] for kind in DetectedType if kinds[kind]}, failed),
+    told = Replaced(
+        detected={kind: kinds[kind] for kind in DetectedType if kinds[kind]},
+        failed=sum(stretch.reason is Reason.DETECTION_FAILED for stretch in found),
+        coverage=looking.coverage,
+    )
+    if found:
+        shown = [[one.part for one in message] for message in parts]
+        kept = replace(kept, parts=shown, summaries=summaries, labels=labels)
+    return kept, told
+
+
+def together(one: Replaced | None, other: Replaced) -> Replaced:
+    """Return what was replaced in several turns; what was looked for is the same in all of them."""
+    if one is None:
+        return other
+    kinds = Counter(one.detected) + Counter(other.detected)
+    return replace(
+        other, detected={kind: kinds[kind] for kind in DetectedType if kinds[kind]}, failed=one.failed + other.failed
     )
