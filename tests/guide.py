@@ -16,6 +16,7 @@ from msgspec.structs import fields
 from muniment import errors
 from muniment.errors import MunimentError
 from muniment.events.changes import Transition
+from muniment.events.references import Plane
 from muniment.events.turn import Visibility
 from muniment.governance.admission import KEPT
 from muniment.governance.annotation import Refusal
@@ -38,6 +39,7 @@ from muniment.governance.views import (
     View,
     withheld_by_phase,
 )
+from muniment.projections.repair.findings import MEANS, IssueKind
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.guide import TOPICS, chapter
 
@@ -264,6 +266,8 @@ LIMITS: dict[str, str] = {
     "page_turns_max": "turns (or conversations) in a page",
     "report_items_max": "turns, messages and references that a lifecycle report lists; its counts are always whole",
     "activity_ranges_max": "ranges of time whose activity is counted at once",
+    "derivations_max": "derived references in one recording",
+    "source_turns_max": "turns that one derived reference names as its source",
 }
 
 # module and name of a limit that is the same for every store -> what it limits
@@ -320,6 +324,27 @@ def _amount(name: str, value: float) -> str:
             return f"{value // size:,.0f} {larger}"
     return f"{value:,.0f} {unit}".rstrip()
 
+
+# --- repair -----------------------------------------------------------------------------------------------------------
+
+
+def _issues() -> str:
+    return table(["issue", "means"], [[f"`{kind}`", MEANS[kind]] for kind in IssueKind])
+
+
+def _planes() -> str:
+    return table(["plane", "holds"], [[f"`{plane}`", PLANES[plane]] for plane in Plane])
+
+
+PLANES: dict[Plane, str] = {
+    Plane.LONG_TERM: "what is remembered of and for one subject",
+    Plane.SHARED_FACT: "facts that several subjects share",
+    Plane.PROCEDURAL_SKILL: "how something is done",
+    Plane.TASK_LEARNING: "what was learned from a task",
+    Plane.ARCHIVE_EVIDENCE: "summaries and extracts of transcripts",
+    Plane.PRIVATE_GARDEN: "private material of the agent; a reference names no message",
+    Plane.SOUL_CANDIDATE_HANDOFF: "what was handed over as a candidate, whatever became of it",
+}
 
 # --- profiles, policies -----------------------------------------------------------------------------------------------
 
@@ -388,7 +413,6 @@ def _topics() -> str:
     return table(["page", "is about"], [[f"`muniment guide {each}`", chapter(each).title] for each in TOPICS])
 
 
-# name of a part -> what makes it
 DETECTED: dict[DetectedType, str] = {
     DetectedType.PRIVATE_KEY: "private keys in PEM, whole or cut off",
     DetectedType.JWT: "JSON web tokens whose header names an algorithm",
@@ -411,8 +435,11 @@ def _detected() -> str:
     )
 
 
+# name of a part -> what makes it
 PARTS: dict[str, Callable[[], str]] = {
     "detected": _detected,
+    "planes": _planes,
+    "issues": _issues,
     "topics": _topics,
     "transitions": _transitions,
     "phases": _phases,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from muniment.events.changes import Action, RedactionReason, Transition
     from muniment.events.identity import ConversationKey
     from muniment.events.message import Message, ReasoningPart, Role, TextPart, ToolCallPart, ToolCallResponsePart
+    from muniment.events.references import Plane
     from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn, Visibility
     from muniment.evidence.pin import FilePin
     from muniment.governance.access import Access, Effect
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from muniment.governance.views import View
     from muniment.runtime.activity import Range
     from muniment.runtime.lifecycle.scope import Scope
+    from muniment.runtime.links import MemoryKey
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
     from muniment.runtime.options import Options
+    from muniment.runtime.provenance import Derivation
     from muniment.runtime.redacting import Passage
     from muniment.runtime.runtime import Runtime
     from muniment.runtime.timeline import Anchor, At
@@ -57,6 +60,7 @@ _HOMES = {
     "AttributeTarget": "muniment.events.attributes",
     "Attribution": "muniment.events.turn",
     "ConversationKey": "muniment.events.identity",
+    "Derivation": "muniment.runtime.provenance",
     "Detect": "muniment.governance.detection.policy",
     "DetectedType": "muniment.governance.detection.scan",
     "Effect": "muniment.governance.access",
@@ -65,10 +69,12 @@ _HOMES = {
     "Kind": "muniment.errors",
     "LifecycleFilter": "muniment.governance.listing",
     "Limits": "muniment.governance.limits",
+    "MemoryKey": "muniment.runtime.links",
     "Message": "muniment.events.message",
     "MunimentError": "muniment.errors",
     "Options": "muniment.runtime.options",
     "Passage": "muniment.runtime.redacting",
+    "Plane": "muniment.events.references",
     "Policy": "muniment.governance.policy",
     "Pressure": "muniment.governance.profiles",
     "PressureLevel": "muniment.governance.profiles",
@@ -108,6 +114,7 @@ __all__ = [
     "AttributeTarget",
     "Attribution",
     "ConversationKey",
+    "Derivation",
     "Detect",
     "DetectedType",
     "Effect",
@@ -116,10 +123,12 @@ __all__ = [
     "Kind",
     "LifecycleFilter",
     "Limits",
+    "MemoryKey",
     "Message",
     "MunimentError",
     "Options",
     "Passage",
+    "Plane",
     "Policy",
     "Pressure",
     "PressureLevel",

@@ -41,7 +41,7 @@ class AsyncGroup:
 
 
 class AsyncRuntime:
-    """A runtime whose operations are awaited: `transcripts`, `lifecycle`, `evidence`, `spaces`, `system`."""
+    """A runtime whose operations are awaited: the noun groups, as `Runtime` has them."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

@@ -33,6 +33,8 @@ OPAQUE: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"\b[0-9a-f]{64}\b"), "<hash>"),
     (re.compile(r"(?m)^( *extra) [A-Za-z0-9+/=]+$"), r"\1 <event>"),
     (re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])"), "<hash>"),
+    (re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_=-])"), "<digest>"),
+    (re.compile(r"\b[0-9a-f]{32}\b"), "<digest>"),
     (re.compile(r"(?m)^(log +)[A-Za-z0-9_-]{22}$"), r"\1<log>"),
     (re.compile(r'"log":"[A-Za-z0-9_-]{22}"'), '"log":"<log>"'),
     (re.compile(r"(?m)^(bytes +)[0-9,]+$"), r"\1<size>"),

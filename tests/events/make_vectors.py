@@ -265,6 +265,53 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "visibility": '"internal"',
         },
     ),
+    "ref_derived": (
+        "ref.derived",
+        {
+            "plane": "long_term",
+            "key": "größe/17",
+            "subject": "ada",
+            "source": {
+                "space": "home",
+                "channel": "mail",
+                "conversation": "talk",
+                "turn": "turn-1",
+                "message": "turn-1#0",
+                "subject": "ada",
+                "authority": "user_asserted",
+            },
+            "created_ms": 1_700_000_000_000,
+            "digest": "h2-Zp0hnoLe0rSXFWfGXBxhI1YaUe8sOgB5P0TMNyGM",
+        },
+        {
+            "created_ms": "1700000000000",
+            "digest": '"h2-Zp0hnoLe0rSXFWfGXBxhI1YaUe8sOgB5P0TMNyGM"',
+            "key": '"größe/17"',
+            "plane": '"long_term"',
+            "source": '{"authority":"user_asserted","channel":"mail","conversation":"talk","message":"turn-1#0",'
+            '"space":"home","subject":"ada","turn":"turn-1"}',
+            "subject": '"ada"',
+        },
+    ),
+    "ref_derived_range": (
+        "ref.derived",
+        {
+            "plane": "soul_candidate_handoff",
+            "key": "k",
+            "subject": "s",
+            "source": {"space": "h", "channel": "c", "conversation": "t", "turn": "t-1", "through": "t-9"},
+            "created_ms": 0,
+            "digest": "d",
+        },
+        {
+            "created_ms": "0",
+            "digest": '"d"',
+            "key": '"k"',
+            "plane": '"soul_candidate_handoff"',
+            "source": '{"channel":"c","conversation":"t","space":"h","through":"t-9","turn":"t-1"}',
+            "subject": '"s"',
+        },
+    ),
     "key_rotated": ("key.rotated", {"version": 300}, {"version": "300"}),
     "export_issued": (
         "export.issued",
@@ -435,6 +482,18 @@ def bad_vectors() -> dict[str, Vector]:
             USUAL_META | {"delivery": {"turn": "turn-1", "status": "lost"}},
             "the delivery status is unknown",
             kind="turn.committed",
+        ),
+        "bad_plane": meta_fault(
+            {
+                "plane": "dream",
+                "key": "k",
+                "subject": "s",
+                "created_ms": 0,
+                "digest": "d",
+                "source": {"space": "h", "channel": "c", "conversation": "t", "turn": "t-1"},
+            },
+            "the plane is unknown",
+            kind="ref.derived",
         ),
         "bad_inner_member": meta_fault(
             {"request": request | {"more": 1}}, "there is an inner member too many", kind="turn.lifecycle"

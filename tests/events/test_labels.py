@@ -45,6 +45,7 @@ from muniment.events.records import (
     TurnContent,
     TurnMeta,
 )
+from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.events.turn import Visibility
 from muniment.governance.admission import Kept, admit
 from muniment.governance.limits import Limits
@@ -71,6 +72,14 @@ SMALL_BODIES: list[MetaBody] = [
         source=AttributeOrigin(writer="gateway", kind=SourceKind.HOST_REPORTED, written_ms=9, request="r"),
         visibility=Visibility.EXPORT,
         governance=AttributeGovernance(export_allowed=True),
+    ),
+    RefDerived(
+        plane=Plane.LONG_TERM,
+        key="größe",
+        subject="ada",
+        source=SourceEvidence(space="home", channel="mail", conversation="talk", turn="turn-1", through="turn-2"),
+        created_ms=7,
+        digest="d",
     ),
     KeyRotated(version=2),
     ExportIssued(export=ExportGrant(view="export", recipient="court")),

@@ -6,6 +6,7 @@ files again; tests/evidence/test_own_vectors.py compares them, so that a change 
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
 from pathlib import Path
@@ -406,6 +407,32 @@ def notes() -> dict[str, Any]:
     }
 
 
+def sources() -> dict[str, Any]:
+    leaves = [leaf_of(f"turn {number}".encode()) for number in range(3)]
+    made = []
+    for name, log, message, of in (
+        ("one turn", LOG, None, leaves[:1]),
+        ("three turns", LOG, None, leaves),
+        ("three turns in another order", LOG, None, leaves[::-1]),
+        ("the first message of a turn", LOG, 0, leaves[:1]),
+        ("the eleventh message of a turn", LOG, 10, leaves[:1]),
+        ("a turn of another log", OTHER_LOG, None, leaves[:1]),
+        ("no turn at all", LOG, None, []),
+    ):
+        place = b"" if message is None else str(message).encode()
+        exact = b"muniment/source/1\n" + log.encode() + b"\n" + place + b"\n" + b"".join(of)
+        made.append(
+            {
+                "name": name,
+                "log": log,
+                "message": message,
+                "leaves": [leaf.hex() for leaf in of],
+                "digest": url(hashlib.sha256(exact).digest()),
+            }
+        )
+    return {"about": "Source digests: context, log and message in lines, then the leaves.", "sources": made}
+
+
 def files() -> dict[str, str]:
     """Return every vector file by its name."""
     key = vkey_of(ORIGIN, SIGNING_SEED)[0]
@@ -414,6 +441,7 @@ def files() -> dict[str, str]:
         "commitments.json": commitments(),
         "tree.json": trees(),
         "checkpoint.json": notes(),
+        "source.json": sources(),
     }
     for name, (about, code, lines) in (case for cases in BUNDLES for case in cases().items()):
         text = b"".join(line + b"\n" for line in lines).decode()

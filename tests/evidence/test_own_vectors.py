@@ -126,6 +126,18 @@ def test_a_signed_checkpoint_is_the_pinned_note() -> None:
     assert (opened.size, opened.root) == (2, root)
 
 
+def test_source_digests_are_the_pinned_ones() -> None:
+    """What a summary proves that it summarised: every part of the input changes the digest."""
+    told = vector("source")["sources"]
+    for case in told:
+        leaves = [bytes.fromhex(leaf) for leaf in case["leaves"]]
+        assert verifier.source_digest(case["log"], leaves, case["message"]) == case["digest"]
+    assert len({case["digest"] for case in told}) == len(told)
+    with pytest.raises(Refused) as refused:
+        verifier.source_digest(told[0]["log"], [bytes(31)])
+    assert refused.value.code == "source"
+
+
 def test_the_words_that_refusals_are_told_by_are_the_released_ones() -> None:
     """A code never changes once released; a new one is added here on purpose."""
     source = Path(verifier.__file__).read_text()
@@ -136,5 +148,5 @@ def test_the_words_that_refusals_are_told_by_are_the_released_ones() -> None:
         "certificate", "chain", "checkpoint_malformed", "commitment", "consistency", "disclosure", "event",
         "foreign_event", "foreign_log", "head", "header", "inclusion", "incomplete", "key_malformed", "line_too_long",
         "multiproof", "not_canonical", "not_json", "note_malformed", "order", "origin", "receipt_malformed",
-        "signature", "signature_missing", "trailing", "truncated",
+        "signature", "signature_missing", "source", "trailing", "truncated",
     }  # fmt: skip

@@ -29,7 +29,7 @@ from muniment.governance.redaction import (
     stretches,
     withheld_from,
 )
-from muniment.governance.slices import RedactionItem, SliceTurn, cut, disclosed_labels
+from muniment.governance.slices import RedactionItem, SliceTurn, audit, cut, disclosed_labels
 from muniment.governance.views import Reason, View
 from tests.governance.test_views import record_of, words_of
 from tests.turns import turn_records
@@ -381,6 +381,13 @@ def test_everything_redacted_has_exactly_one_item(record: TurnRecord, view: View
         assert bool(item.causes) == (item.reason is Reason.REDACTED)
         assert item.causes == tuple(sorted(set(item.causes)))
         assert set(item.causes) <= set(RedactionReason)
+
+
+@given(redacted_records(), views)
+def test_a_reference_that_lost_its_label_alone_is_not_counted(record: TurnRecord, view: View) -> None:
+    """RP-07: withheld references are those that are not there."""
+    turn, items = cut(record, view)
+    assert audit(view, [turn], items).host_refs_redacted == len(record.meta.host_refs) - len(turn.host_refs)
 
 
 def test_an_item_of_a_range_names_no_word() -> None:

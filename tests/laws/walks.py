@@ -19,9 +19,11 @@ from muniment.errors import TurnConflict, WordsErased
 from muniment.events.attributes import AttributePolicy, AttributeScope, AttributeTarget
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId, message_id
+from muniment.events.references import Plane
 from muniment.governance.views import View
 from muniment.runtime.lifecycle import Scope
 from muniment.runtime.operation import Upload
+from muniment.runtime.provenance import Derivation
 from muniment.runtime.redacting import Passage
 from tests.attributes import RULED, SEES, ruled
 from tests.laws.marked import PLACES, SPEAKERS, Mark, Marked, marks_in, seen
@@ -306,6 +308,23 @@ def export(walk: Walk, one: int, other: int) -> ConversationKey:
     return key
 
 
+def derive(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Record what was derived from a turn, or from all up to it: once, whatever became of their words."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    kept = walk.turns[one % len(walk.turns)]
+    key, turn = kept.marked.key, kept.marked.handed_over()
+    first = walk.of(key)[0].marked.turn if other % 3 == 0 else kept.marked.turn
+    derivation = Derivation(
+        plane=list(Plane)[other % len(Plane)], key=f"item {other % 5}", subject=turn.subject, conversation=key,
+        turn=first, through=kept.marked.turn,
+    )  # fmt: skip
+    told = [walk.world.runtime.provenance.record([derivation]).references[0] for _ in range(2)]
+    assert told[0].position == told[1].position
+    assert not told[1].changed
+    return key
+
+
 def rotate(walk: Walk, one: int, other: int) -> ConversationKey:
     """Replace the key of the space."""
     walk.world.runtime.spaces.rotate()
@@ -329,4 +348,5 @@ COMMANDS: dict[str, Command] = {
     "hold": hold,
     "export": export,
     "rotate": rotate,
+    "derive": derive,
 }

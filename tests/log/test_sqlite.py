@@ -19,7 +19,7 @@ from muniment.log.port import BATCH_EVENTS_MAX, BATCH_SEALED_MAX, Transaction
 from muniment.log.sqlite import READERS_IDLE_MAX, SqliteStore
 from tests.log.worlds import TURN, Disk, a_turn, check_whole
 
-COUNTING = {"COUNT", "LOOKUP_COUNT", "SIZE_BYTES"}  # asked once, at opening
+COUNTING = {"ORPHANS", "COUNT", "LOOKUP_COUNT", "SIZE_BYTES"}  # asked once, at opening
 STATEMENTS = {
     name: sql
     for name, sql in vars(sqlite_reader).items()

@@ -278,7 +278,7 @@ def test_another_space_is_refused_by_name_wherever_it_is_named(world: World) -> 
 
 
 def test_nobody_speaks_for_another_subject_through_a_narrow_door(world: World) -> None:
-    """AC-05, AC-06: refused before anything is written; a speaker's name is only a label."""
+    """AC-05, AC-06: nothing of it is written but that it was refused, once; a speaker's name is only a label."""
     narrow = world.runtime.restricted(Access(subject="ada"))
     for turn in [
         replace(plain_turn(1), subject=SubjectId("eve")),
@@ -288,7 +288,9 @@ def test_nobody_speaks_for_another_subject_through_a_narrow_door(world: World) -
     ]:
         with pytest.raises(AccessDenied):
             narrow.transcripts.commit(turn)
-    assert events_of(world) == 1
+    assert events_of(world) == 2
+    (refused,) = world.runtime.evidence.disclosures().disclosures
+    assert (refused.operation, refused.right, refused.subject) == ("transcripts.commit", "subject", "ada")
     spoken = [replace(asked("hello"), speaker_id="eve", speaker_kind="person")]
     assert narrow.transcripts.commit(replace(plain_turn(1), messages=spoken)).committed
 

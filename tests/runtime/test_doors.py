@@ -27,6 +27,7 @@ from muniment.errors import (
 )
 from muniment.events.changes import Action, RedactionReason, Transition
 from muniment.events.identity import TurnId
+from muniment.events.references import Plane
 from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import Frontier
 from muniment.governance.access import Access, Effect
@@ -38,11 +39,12 @@ from muniment.runtime.catalogue import catalogue
 from muniment.runtime.lifecycle import Scope
 from muniment.runtime.open import inspect
 from muniment.runtime.options import Options
+from muniment.runtime.provenance import Derivation
 from muniment.runtime.redacting import Passage
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import settings
 from muniment.runtime.system import Hidden
-from tests.turns import plain_turn, rich_turn
+from tests.turns import SUBJECT, plain_turn, rich_turn
 from tests.worlds import PINS, STORE, FileWorld, World, key_of, open_store, root_key, sqlite_world
 
 
@@ -77,6 +79,11 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "evidence.export": lambda: runtime.evidence.export(key),
         "evidence.disclosures": runtime.evidence.disclosures,
         "disclosure.reveal": lambda: runtime.disclosure.reveal(key, TurnId("turn-1"), "why", "who"),
+        "evidence.links": lambda: runtime.evidence.links(conversation=key),
+        "evidence.repair": runtime.evidence.repair,
+        "provenance.record": lambda: runtime.provenance.record(
+            [Derivation(plane=Plane.LONG_TERM, key="k", subject=SUBJECT, conversation=key, turn=TurnId("turn-1"))]
+        ),
         "spaces.usage": runtime.spaces.usage,
         "spaces.rotate": runtime.spaces.rotate,
         "spaces.list": runtime.spaces.list_,
@@ -207,10 +214,11 @@ def test_an_older_copy_put_back_opens_for_inspection_only(lasting: FileWorld) ->
     assert health.pinned_size > health.events
     before = contents(lasting.store)
     for name, call in everything(lasting.runtime).items():
-        if name not in {"system.health", "system.recover", "spaces.list"}:
+        if name not in {"system.health", "system.recover", "spaces.list", "evidence.repair"}:
             with pytest.raises(RolledBack):
                 call()
     assert lasting.runtime.evidence.audit().spaces[0].turns == 1
+    assert lasting.runtime.evidence.repair().kinds == {"rolled_back": 1}
     assert not lasting.runtime.system.recover().sound
     lasting.close()
     assert {name: data for name, data in contents(lasting.store).items() if not name.endswith(("-wal", "-shm"))} == {

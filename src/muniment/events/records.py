@@ -17,6 +17,7 @@ from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
 from muniment.events.disclosures import AccessRefused, ContentRevealed
 from muniment.events.message import Authority, Part, Role
+from muniment.events.references import RefDerived
 from muniment.events.turn import Attribution, Delivery, Relation, Source, Visibility
 
 
@@ -30,6 +31,7 @@ class EventKind(StrEnum):
     TURN_REDACTED = "turn.redacted"
     TURN_LIFECYCLE = "turn.lifecycle"
     ATTR_RECORDED = "attr.recorded"
+    REF_DERIVED = "ref.derived"
     KEY_ROTATED = "key.rotated"
     EXPORT_ISSUED = "export.issued"
     POLICY_SET = "policy.set"
@@ -161,6 +163,7 @@ MetaBody = (
     | TurnRedacted
     | TurnLifecycle
     | AttributeRecorded
+    | RefDerived
     | KeyRotated
     | ExportIssued
     | PolicySet
@@ -178,6 +181,7 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.TURN_REDACTED: TurnRedacted,
     EventKind.TURN_LIFECYCLE: TurnLifecycle,
     EventKind.ATTR_RECORDED: AttributeRecorded,
+    EventKind.REF_DERIVED: RefDerived,
     EventKind.KEY_ROTATED: KeyRotated,
     EventKind.EXPORT_ISSUED: ExportIssued,
     EventKind.POLICY_SET: PolicySet,
@@ -193,4 +197,10 @@ CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {
 }
 
 # kinds whose events target a turn, or all of them: what they say is folded into what a stream is (decision 0008)
-CHANGES = frozenset({EventKind.TURN_REDACTED, EventKind.TURN_LIFECYCLE, EventKind.ATTR_RECORDED, EventKind.POLICY_SET})
+CHANGES = frozenset({
+    EventKind.TURN_REDACTED,
+    EventKind.TURN_LIFECYCLE,
+    EventKind.ATTR_RECORDED,
+    EventKind.REF_DERIVED,
+    EventKind.POLICY_SET,
+})  # fmt: skip

@@ -16,6 +16,8 @@ What is checked, from the bottom up:
 6. A *bundle* is lines of canonical JSON: a head, events in order of position, one multiproof, the checkpoint. A stream
    in it is complete when an `export.issued` event, itself proved, says how far the stream went and nothing is absent.
 
+7. A *source digest* says which turns something was derived from; it is made of their leaves (`source_digest`).
+
 The head of a bundle is not signed. What it says is checked against what is (log, origin, size, streams); the name of
 the view is the exporter's own word.
 """
@@ -43,6 +45,7 @@ PROOF_HASHES_MAX = 63
 BUNDLE_FORMAT = "muniment-export/1"
 RECEIPT_FORMAT = "c2sp.org/tlog-proof@v1"
 ORIGIN_PREFIX = "muniment/"
+SOURCE_CONTEXT = "muniment/source/1"
 CERTIFICATE_KIND = "export.issued"
 TURN_KIND = "turn.committed"
 SPACE_STREAM = 0
@@ -291,6 +294,22 @@ def open_disclosure(disclosure: str, fields: Mapping[str, str]) -> tuple[str, An
         raise Refused("commitment")
     _encode(opened[2])  # a lone surrogate has no bytes
     return opened[1], opened[2]
+
+
+def source_digest(log: str, leaves: Iterable[bytes], message: int | None = None) -> str:
+    """Return the source digest of consecutive turns, or of one message (by place) of a single turn.
+
+    SHA-256 over `muniment/source/1` LF, the log id LF, the place of the message in decimal or nothing LF, then the
+    leaves of the turns in their order, 32 bytes each; as unpadded base64url. A leaf commits to every field of its turn,
+    each under a salt, so the digest tells nothing of the words, and stays what it is when they are erased.
+    """
+    place = "" if message is None else str(message)
+    digest = hashlib.sha256(f"{SOURCE_CONTEXT}\n{log}\n{place}\n".encode())
+    for leaf in leaves:
+        if len(leaf) != HASH_BYTES:
+            raise Refused("source")
+        digest.update(leaf)
+    return _b64url(digest.digest())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

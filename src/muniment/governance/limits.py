@@ -24,3 +24,5 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     page_turns_max: int = 500
     report_items_max: int = 1000
     activity_ranges_max: int = 1000
+    derivations_max: int = 256
+    source_turns_max: int = 10_000

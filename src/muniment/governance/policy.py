@@ -62,6 +62,9 @@ FAMILIES: dict[str, Family] = {
     "evidence.audit": Family.VALIDATION,
     "evidence.disclosures": Family.VALIDATION,
     "disclosure.reveal": Family.REVEAL,
+    "evidence.links": Family.VALIDATION,
+    "evidence.repair": Family.VALIDATION,
+    "provenance.record": Family.COMMIT,
     "spaces.list": Family.STORE,
     "spaces.import": Family.IMPORT,
     "spaces.export": Family.EXPORT,
@@ -92,6 +95,7 @@ HIDES: dict[Policy, Hides] = {
 INSPECTING = frozenset({
     "evidence.verify",
     "evidence.audit",
+    "evidence.repair",
     "spaces.list",
     "system.capabilities",
     "system.health",

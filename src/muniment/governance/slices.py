@@ -52,6 +52,9 @@ from muniment.governance.views import (
     View,
 )
 
+# what withholds the label of a host reference that is shown, or a range of it
+OF_LABELS = frozenset({Reason.HOST_REF_LABEL, Reason.REDACTED, Reason.DETECTED, Reason.DETECTION_FAILED})
+
 
 class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A message as a view shows it. `parts` is absent when the whole content is withheld, and `redacted` says so."""
@@ -110,10 +113,6 @@ class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     end: int | None = None
     causes: Causes = ()
     path: str = ""
-
-
-# reasons for which a host reference is not there; for any other it is shown, and something of its label is not
-HIDES_REFERENCES = frozenset({Reason.HOST_REF_VISIBILITY, Reason.PROFILE_BUDGET})
 
 
 class SliceAudit(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -318,7 +317,7 @@ def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem], lookin
 
 def hidden_references(items: Iterable[RedactionItem]) -> int:
     """Count the host references that are withheld; one that only lost its label is shown."""
-    return sum(item.host_ref is not None and item.reason in HIDES_REFERENCES for item in items)
+    return sum(item.host_ref is not None and item.reason not in OF_LABELS for item in items)
 
 
 def disclosed_labels(record: TurnRecord, view: View, looking: Looking = NOWHERE) -> set[str]:

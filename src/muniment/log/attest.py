@@ -156,7 +156,7 @@ def audit(
     checkpoints = {row.size: row.note for row in reader.checkpoints()}
     for row in reader.events(0, head.size - 1):
         header, exact = unpack(row, log)
-        if not _says(header, row):
+        if not says(header, row):
             raise Corrupt(at=f"position {row.position}", problem="columns")
         _check_nodes(reader, run.take(exact, row.leaf))
         note = checkpoints.pop(run.frontier.size, None)
@@ -169,7 +169,7 @@ def audit(
     return run.finish(head)
 
 
-def _says(header: Header, row: EventRow) -> bool:
+def says(header: Header, row: EventRow) -> bool:
     """Tell whether a header says of its event what the two columns say that are not part of it."""
     turn = header.refs.get("turn")
     if row.turn_seq is not None or row.kind == EventKind.TURN_COMMITTED:

@@ -185,6 +185,10 @@ class MemoryReader:
         """Return how many event rows there are."""
         return len(self._state.rows)
 
+    def orphans(self) -> int:
+        """Return 0: bundles and cells are only ever put beside an event."""
+        return 0
+
     def size_bytes(self) -> int:
         """Return the room that headers, cells and bundles take."""
         state = self._state

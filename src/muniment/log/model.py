@@ -126,6 +126,7 @@ def check_log(reader: Reader, model: Model, first: int, last: int) -> None:
     assert list(reader.events(first, last)) == [event(row) for row in rows]
     assert reader.sealed(first) == (model.rows[first] if 0 <= first < len(model.rows) else None)
     assert reader.count() == len(model.rows)
+    assert reader.orphans() == 0
     assert (
         reader.bundles(first, 3)
         == [with_bundle(row) for row in model.rows if row.bundle is not None and row.position > first][:3]

@@ -185,6 +185,10 @@ class Reader(Hashes, Protocol):
         """Return how many event rows there really are, by counting them."""
         ...
 
+    def orphans(self) -> int:
+        """Return how many key bundles and cells there are that belong to no event, by counting them."""
+        ...
+
     def size_bytes(self) -> int:
         """Return the room that the store takes, without its write-ahead log."""
         ...

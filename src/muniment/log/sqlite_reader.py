@@ -54,6 +54,9 @@ META = "SELECT value FROM meta WHERE name = ?"
 CHECKPOINT = "SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1"
 CHECKPOINTS = "SELECT size, note FROM checkpoints ORDER BY size"
 COUNT = "SELECT count(*) FROM events"
+ORPHANS = """
+SELECT (SELECT count(*) FROM keyring AS k LEFT JOIN events AS e ON e.position = k.position WHERE e.position IS NULL)
+    + (SELECT count(*) FROM cells AS c LEFT JOIN events AS e ON e.position = c.id / 2 WHERE e.position IS NULL)"""
 SIZE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 # msgspec learns a type when it meets it first, and two threads that both learn would crash: these are learned here.
@@ -199,6 +202,10 @@ class SqliteReader:
     def count(self) -> int:
         """Return how many event rows there are."""
         return self._number(COUNT)
+
+    def orphans(self) -> int:
+        """Return how many key bundles and cells belong to no event."""
+        return self._number(ORPHANS)
 
     def size_bytes(self) -> int:
         """Return the room that the database takes."""

@@ -23,6 +23,10 @@ class Attributes(NamedTuple):
     by_turn: Mapping[int, Mapping[str, Recorded]] = {}
     turn_of: Mapping[str, int] = {}
 
+    def rows(self) -> list[object]:
+        """Return all that is known as plain data, in the order of its keys."""
+        return [[turn, sorted([name, *at] for name, at in each.items())] for turn, each in sorted(self.by_turn.items())]
+
     def of(self, turn: int) -> Mapping[str, Recorded]:
         """Return the attributes of a turn by their ids."""
         return self.by_turn.get(turn, {})

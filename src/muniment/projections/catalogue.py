@@ -11,6 +11,8 @@ same (`digest` tells).
    was taken. Where steps were taken, the phases are folded anew (`Transcript.changes`: one fold for all readers).
 3. What was touched is put into its places (`projections.listing`).
 
+Derived references are folded on the way (`projections.links`).
+
 A long log is read in parts, each a snapshot of its own, so that an erasure never waits for a reader.
 """
 
@@ -24,10 +26,12 @@ from typing import NamedTuple
 from muniment.errors import Corrupt
 from muniment.events.changes import Custody
 from muniment.events.records import EventKind
+from muniment.events.references import RefDerived
 from muniment.governance.lifecycle import runs
 from muniment.kernel.canonical import encode_plain
 from muniment.log.ledger import Ledger
 from muniment.log.port import Reader, SealedRow
+from muniment.projections.links import Links
 from muniment.projections.listing import Listing
 from muniment.projections.transcript import Transcript
 
@@ -37,10 +41,18 @@ PROGRESS_STAGE = "catalogue"
 
 
 class Caught(NamedTuple):
-    """The listing of exactly one state of the log, and a reader of that state."""
+    """The listing and the links of exactly one state of the log, and a reader of that state."""
 
     listing: Listing
+    links: Links
     reader: Reader
+
+
+class Digests(NamedTuple):
+    """Keyed digests of the folds over a log of some size, by name."""
+
+    size: int
+    of: dict[str, bytes]
 
 
 class Catalogue:
@@ -51,16 +63,33 @@ class Catalogue:
         self._transcript = transcript
         self._lock = threading.Lock()
         self._listing = Listing()
+        self._links = Links()
 
     def drop(self) -> None:
         """Forget everything; the next answer is made from the log alone."""
         with self._lock:
-            self._listing = Listing()
+            self._listing, self._links = Listing(), Links()
 
     def digest(self) -> bytes:
         """Return a keyed digest of all that the catalogue knows of the present log, row by row."""
-        with self.caught_up() as caught:
-            return self._ledger.name_digest("catalogue", encode_plain(caught.listing.rows()).decode())
+        return self.digests().of["catalogue"]
+
+    def digests(self, progress: Callable[[str, int, int], None] | None = None) -> Digests:
+        """Return keyed digests of everything that is folded from the log: listing, links and the changes of streams."""
+        with self.caught_up(progress) as caught:
+            changes = b""
+            for stream in caught.listing.streams():
+                known = self._transcript.changes(caught.reader, self._transcript.head(caught.reader, stream))
+                changes = self._of("changes", [changes.hex(), stream, known.rows()])
+            found = {
+                "catalogue": self._of("catalogue", caught.listing.rows()),
+                "changes": changes,
+                "links": self._of("links", caught.links.rows()),
+            }
+            return Digests(caught.listing.size, found)
+
+    def _of(self, name: str, rows: list[object]) -> bytes:
+        return self._ledger.name_digest(name, encode_plain(rows).decode())
 
     @contextmanager
     def caught_up(self, progress: Callable[[str, int, int], None] | None = None) -> Iterator[Caught]:
@@ -72,7 +101,7 @@ class Catalogue:
                     self._read(reader, min(size, self._listing.size + PART_EVENTS))
                     if self._listing.size == size:
                         self._settle(reader)
-                        yield Caught(self._listing, reader)
+                        yield Caught(self._listing, self._links, reader)
                         return
                 if progress is not None:
                     progress(PROGRESS_STAGE, self._listing.size, size)
@@ -83,7 +112,10 @@ class Catalogue:
         for row in reader.sealed_events(listing.size, size - 1):
             if row.position != listing.size:
                 break
-            listing.take(row, self._ledger.open(row).meta, ranks=self._ranks(row))
+            meta = self._ledger.open(row).meta
+            if isinstance(meta, RefDerived):
+                self._links.take(row, self._ledger.header(row)[0].refs, meta)
+            listing.take(row, meta, ranks=self._ranks(row))
         if listing.size != size:
             raise Corrupt(at="events", problem="rows_missing", limit=size, found=listing.size)
 

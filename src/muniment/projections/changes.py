@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeRecorded
 from muniment.events.changes import Custody, RedactionReason, Span, Transition, TurnLifecycle, TurnRedacted, span_of
 from muniment.events.records import CONTENT_BODIES, EventKind
@@ -51,6 +52,27 @@ class Changes(Struct, frozen=True, kw_only=True):
     redactions: Mapping[int, tuple[Redaction, ...]] = {}
     noted: Mapping[EventKind, tuple[Noted, ...]] = {}
     attributes: Attributes = Attributes()
+
+    def rows(self) -> list[object]:
+        """Return all that is known as plain data, in the order of its keys."""
+        noted = [
+            [kind, [[one.position, *one.span, one.message] for one in each]]
+            for kind, each in sorted(self.noted.items())
+        ]
+        redactions = [
+            [turn, [[one.position, one.target, sorted(one.views), one.reason] for one in each]]
+            for turn, each in sorted(self.redactions.items())
+        ]
+        return [
+            self.seq,
+            self.count,
+            [[step.transition, step.first, step.last] for step in self.steps],
+            [[at, *hold.span, hold.subject] for at, hold in sorted(self.holds.items())],
+            [[turn, sorted(places)] for turn, places in sorted(self.erased.items())],
+            redactions,
+            noted,
+            self.attributes.rows(),
+        ]
 
     def holds_on(self, turn: int) -> list[Hold]:
         """Return the holds in force on a turn, in log order."""
@@ -119,6 +141,12 @@ class Folding:
 
     def _take(self, row: SealedRow) -> None:
         self._count += 1
+        try:
+            self._fold(row)
+        except (KeyError, ValueError):  # a word that is none, or nothing that it is about
+            raise Corrupt(at=f"position {row.position}", problem="change") from None
+
+    def _fold(self, row: SealedRow) -> None:
         if row.kind == EventKind.TURN_LIFECYCLE:
             self._lifecycle(row)
         elif row.kind == EventKind.TURN_REDACTED:
@@ -143,7 +171,6 @@ class Folding:
     def _lifecycle(self, row: SealedRow) -> None:
         self._ledger.keys_of(row)
         header, _ = self._ledger.header(row)
-        assert header.reason is not None, "a change names what it does"
         span, message = span_of(header.refs), header.refs.get("message")
         if header.reason == Custody.HOLD:
             self._holds[row.position] = Hold(position=row.position, span=span, subject=self._subject(row))
@@ -152,8 +179,9 @@ class Folding:
         elif message is not None:
             self._erased[span.first] = self._erased.get(span.first, NOTHING) | {message}
         else:
-            assert span.last is not None, "a transition is of turns that are there"
-            self._steps.append(Step(Transition(header.reason), span.first, span.last))
+            if span.last is None:  # a transition is of turns that are there
+                raise Corrupt(at=f"position {row.position}", problem="change")
+            self._steps.append(Step(Transition(header.reason or ""), span.first, span.last))
 
     def _subject(self, row: SealedRow) -> str | None:
         meta = self._ledger.open(row).meta

@@ -197,6 +197,10 @@ class Listing:
         """Return a conversation by its stream."""
         return self._conversations[stream]
 
+    def streams(self) -> list[int]:
+        """Return the streams of all conversations, in log order."""
+        return sorted(self._conversations)
+
     def generation(self, channel: str | None) -> Generation:
         """Return the newest event that could change the order of a channel, or (None) of all of them."""
         return self._generations.get(channel, Generation(-1, b""))

@@ -59,6 +59,14 @@ class Transcript:
         self._names_checked = False
         self._turns_checked: OrderedDict[int, int] = OrderedDict()
 
+    def drop(self) -> None:
+        """Forget everything; what is asked next is answered from the log alone."""
+        with self._lock:
+            self._changes.clear()
+            self._names.clear()
+            self._turns_checked.clear()
+            self._names_checked = False
+
     # --- finding ------------------------------------------------------------------------------------------------------
 
     def conversation_digest(self, channel: str, conversation: str) -> bytes:

@@ -13,6 +13,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "lifecycle": ("muniment.runtime.lifecycle", "Lifecycle"),
     "evidence": ("muniment.runtime.evidence", "Evidence"),
     "disclosure": ("muniment.runtime.disclosure", "Disclosure"),
+    "provenance": ("muniment.runtime.provenance", "Provenance"),
     "spaces": ("muniment.runtime.spaces", "Spaces"),
     "system": ("muniment.runtime.system", "System"),
 }

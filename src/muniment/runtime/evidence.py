@@ -8,9 +8,9 @@ from functools import partial
 
 from msgspec import Struct
 
-from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, LimitExceeded
+from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, ForeignSpace, LimitExceeded
 from muniment.events.attributes import AttributeRecorded
-from muniment.events.identity import ConversationKey, TurnId, check_name
+from muniment.events.identity import ConversationKey, TurnId, check_key, check_name
 from muniment.events.records import EventKind, ExportGrant, ExportIssued
 from muniment.evidence import verifier
 from muniment.evidence.bundle import BundleHead, bundle, event_line
@@ -30,7 +30,9 @@ from muniment.log.port import Reader, SealedRow
 from muniment.projections.transcript import ReadTurn
 from muniment.runtime.desk import Desk
 from muniment.runtime.disclosures import Disclosing, Disclosures
+from muniment.runtime.links import Linking, LinkPage, MemoryKey, asked_of_one
 from muniment.runtime.operation import Document, Group, Upload, operation
+from muniment.runtime.repair import Repairing, RepairReport
 from muniment.runtime.space import VKEY, Space
 
 BUNDLE_TYPE = "application/jsonl"
@@ -268,6 +270,47 @@ class Evidence(Group):
         proved, so that none is left out unseen. Raises `transcript.unknown_conversation`.
         """
         return Disclosing(self._desk, conversation, limit).run(cursor)
+
+    @operation(Effect.READ)
+    def links(
+        self,
+        memory: MemoryKey | None = None,
+        conversation: ConversationKey | None = None,
+        turn: TurnId | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> LinkPage:
+        """Tell where an item of memory came from, or what was derived from a conversation or a turn.
+
+        Give `memory` (plane and key), or `conversation`, with `turn` for what names that turn. Each link shows what was
+        recorded, what is left of its source today, and whether the source is proved: the leaves of its turns, which
+        outlive their words, give the recorded digest. Links come in the order of their creation, page by page; the
+        cursor of a page leads to the next one. Takes the view `raw_owner` or `operator_audit`. Raises
+        `transcript.unknown_conversation`, `transcript.unknown_place`, `cursor.invalid` (BEHAVIOUR DR-01 to DR-06).
+        """
+        asked_of_one(memory, conversation, turn)
+        linking = Linking(self._desk, limit)
+        if memory is not None:
+            return linking.of_memory(memory, cursor)
+        assert conversation is not None, "one of both was given"
+        return linking.of_conversation(conversation, turn, cursor)
+
+    @operation(Effect.READ)
+    def repair(self, conversation: ConversationKey | None = None, limit: int = 100) -> RepairReport:
+        """Inspect everything that the store owns, of the space or of one conversation, and say what is wrong.
+
+        Holds every event, its keys and its sealed parts to the header and every field to its commitment; order, heads
+        and names of conversations; words to what was erased; holds, redactions and derived references to what they
+        name; and for a space the tree, the checkpoints, the pin, and what is folded in memory. Changes nothing, appends
+        nothing, looks into no other database, and works where a space is open for inspection only. `limit` cuts the
+        list of issues; the counts are whole. An issue holds no content (BEHAVIOUR RE-01 to RE-06). Raises
+        `transcript.unknown_conversation`.
+        """
+        if conversation is not None:
+            check_key(conversation)
+            if conversation.space not in {None, self._desk.inspected.name}:
+                raise ForeignSpace(at="space")
+        return Repairing(self._desk, limit).run(conversation)
 
     def _told(self, done: int, total: int) -> None:
         self._desk.progress("audit", done, total)

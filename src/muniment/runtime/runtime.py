@@ -12,6 +12,7 @@ from muniment.runtime.desk import Desk
 from muniment.runtime.disclosure import Disclosure
 from muniment.runtime.evidence import Evidence
 from muniment.runtime.lifecycle import Lifecycle
+from muniment.runtime.provenance import Provenance
 from muniment.runtime.spaces import Spaces
 from muniment.runtime.system import System
 from muniment.runtime.transcripts import Transcripts
@@ -26,6 +27,7 @@ class Runtime:
         self.lifecycle = Lifecycle(desk)
         self.evidence = Evidence(desk)
         self.disclosure = Disclosure(desk)
+        self.provenance = Provenance(desk)
         self.spaces = Spaces(desk)
         self.system = System(desk)
 

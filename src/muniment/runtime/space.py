@@ -16,7 +16,7 @@ from msgspec import Struct
 from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundle
 from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
-from muniment.errors import Corrupt, MunimentError, RolledBack, SpaceErased
+from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, SpaceErased
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened
 from muniment.governance.detection.policy import lookout
 from muniment.kernel.cursor import Cursors
@@ -70,8 +70,12 @@ class Space:
 
     def begin(self) -> None:
         """Bring a space that was just opened into a state that may be trusted, or find its fault."""
-        with self.ledger.reader() as reader:
-            is_new = reader.frontier().size == 0
+        try:
+            with self.ledger.reader() as reader:
+                is_new = reader.frontier().size == 0
+        except Corrupt as fault:
+            self.fault = fault
+            return
         if is_new and self.ledger.transact(self._genesis):
             self.checkpoint()
         self.recover()
@@ -89,15 +93,15 @@ class Space:
             pinned = self.notary.pinned()
             with self.ledger.reader() as reader:
                 self.notary.attest(self.ledger, reader, pinned)
-        except (RolledBack, Corrupt) as fault:
+            if len(self.keys.versions) > 1:
+                self.rotate(RotationCause.REQUESTED)
+            return self._heal()
+        except (RolledBack, Corrupt, KeyMissing) as fault:
             self.fault = fault
             return 0
         except SpaceErased as erased:
             self.fault = erased
             raise
-        if len(self.keys.versions) > 1:
-            self.rotate(RotationCause.REQUESTED)
-        return self._heal()
 
     def _bury(self) -> None:
         """Complete the erasure of the whole space when its log says that it was erased; raises `SpaceErased` then."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from muniment.errors import MunimentError
+from muniment.errors import Corrupt, MunimentError
 from muniment.governance.access import Effect
 from muniment.governance.policy import INSPECTING, Policy, hiding_operation, hiding_view
 from muniment.governance.profiles import Budget
@@ -14,6 +14,7 @@ from muniment.governance.views import View
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.desk import Desk
 from muniment.runtime.operation import Group, Operation, operation
+from muniment.runtime.space import Space
 from muniment.version import __version__
 
 
@@ -69,13 +70,22 @@ class Health(Struct, frozen=True, kw_only=True, omit_defaults=True):
     fault_message: str | None = None
 
 
+class Rederived(Struct, frozen=True, kw_only=True):
+    """A projection that was forgotten and made again from the log; `unchanged`: it is what it was."""
+
+    projection: str
+    unchanged: bool
+    digest: str
+
+
 class Recovered(Struct, frozen=True, kw_only=True):
-    """What a recovery found and completed."""
+    """What a recovery found, completed and derived again. A log that is not sound has nothing derived from it."""
 
     sound: bool
     events: int
     contents_destroyed_again: int
     rotation_completed: bool
+    projections: list[Rederived]
 
 
 class Closed(Struct, frozen=True, kw_only=True):
@@ -145,9 +155,12 @@ class System(Group):
         Answers for a space that is open for inspection only, too, and then says why.
         """
         space = self._desk.inspected
-        with space.ledger.reader() as reader:
-            events, kept = reader.frontier().size, reader.latest_checkpoint()
         fault = space.fault
+        with space.ledger.reader() as reader:
+            try:
+                events, kept = reader.frontier().size, reader.latest_checkpoint()
+            except Corrupt as damaged:
+                fault, events, kept = fault or damaged, reader.count(), None
         try:
             pinned = space.notary.pinned()
         except MunimentError as unreadable:
@@ -165,21 +178,42 @@ class System(Group):
 
     @operation(Effect.ADMIN)
     def recover(self) -> Recovered:
-        """Attest the open space anew, complete what was interrupted, and destroy again what the log calls erased.
+        """Attest the open space anew, complete what was interrupted, destroy again what is erased, derive all anew.
 
-        A repeat finds nothing to do. A fault that is found is raised by whatever is asked next.
+        What was interrupted are rotations and replacements of key files; what is erased is what the log calls erased.
+        Everything that is folded from the log in memory is forgotten and folded again; the report says whether it is
+        the same. A repeat finds nothing to do. A fault that is found is raised by whatever is asked next.
         """
         space = self._desk.inspected
         rotating = len(space.keys.versions) > 1
-        healed = space.recover()
-        with space.ledger.reader() as reader:
-            events = reader.frontier().size
+        projections = []
+        try:
+            if space.fault is None:
+                projections = self._rederived(space)
+        finally:
+            healed = space.recover()  # whatever cannot be read must not keep the erased alive
+        if space.fault is None and not projections:
+            projections = self._rederived(space)
         return Recovered(
             sound=space.fault is None,
-            events=events,
+            events=self.health().events,
             contents_destroyed_again=healed,
             rotation_completed=rotating and space.fault is None,
+            projections=projections,
         )
+
+    def _rederived(self, space: Space) -> list[Rederived]:
+        """Forget what was folded from the log bit by bit, fold it anew, and say whether it is the same."""
+        while True:
+            grown = space.catalogue.digests(self._desk.progress)
+            space.catalogue.drop()
+            space.transcript.drop()
+            whole = space.catalogue.digests(self._desk.progress)
+            if grown.size == whole.size:  # otherwise somebody appended in between
+                return [
+                    Rederived(projection=name, unchanged=grown.of[name] == digest, digest=digest.hex())
+                    for name, digest in sorted(whole.of.items())
+                ]
 
     @operation(Effect.ADMIN, keyless=True)
     def close(self) -> Closed:

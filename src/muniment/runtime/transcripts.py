@@ -224,6 +224,7 @@ class Transcripts(Group):
         why = Why(reason=reason, requester=requester, note=note or "")
         return Redacting(self._desk, conversation, passage, views, why).run()
 
+    @operation(Effect.APPEND)
     def annotate(
         self,
         conversation: ConversationKey,

@@ -16,17 +16,18 @@ from muniment.events.changes import Action, LifecycleRequest, PolicySet, Span, T
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SpaceName, SubjectId, TurnId, message_id
 from muniment.events.records import TurnMeta
 from muniment.events.turn import HostReference
-from muniment.governance.budgets import BudgetApplied, applied_to_slices
+from muniment.governance.budgets import BudgetApplied, applied, applied_to_slices
 from muniment.governance.custody import PolicyInForce, Rule
 from muniment.governance.detection.policy import NOWHERE
 from muniment.governance.lifecycle import Hold, Phase
-from muniment.governance.profiles import NO_BUDGET, Budget
+from muniment.governance.profiles import NO_BUDGET, Budget, Ceiling
 from muniment.governance.slices import RedactionItem, cut, hidden_references
 from muniment.governance.views import View
 from muniment.log.port import Reader
 from muniment.projections.transcript import ReadTurn
 from muniment.runtime.lifecycle.guard import Judged, Kept, length
 from muniment.runtime.lifecycle.scope import Lot, Scope
+from muniment.runtime.links import DerivedRef, derived_refs
 from muniment.runtime.space import Space
 
 
@@ -126,7 +127,8 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     host_refs: list[HostReference]
     host_refs_redacted: int
     items: list[RedactionItem]
-    derived_refs: list[str]
+    derived_refs: list[DerivedRef]
+    derived_refs_total: int
     clipped: bool
     reason: str = ""
     requester: str = ""
@@ -171,7 +173,9 @@ class Reporting:
             if several and one.turns:
                 listing.conversations.append(_affected(one, listing.turns[before:]))
         kept = list(self.kept(judged, several=several))
+        derived, derived_total = self._derived(judged)
         over = applied_to_slices(self._budget, listing.items)
+        over += applied(self._budget, {Ceiling.DERIVED_REFS: derived_total})
         longest = max(len(listing.messages), len(listing.host_refs), len(listing.items), len(kept))
         return LifecycleReport(
             conversation=scope.key,
@@ -185,8 +189,9 @@ class Reporting:
             host_refs=listing.host_refs[:most],
             host_refs_redacted=hidden_references(listing.items),
             items=listing.items[: self._budget.redaction_items][:most],
-            derived_refs=[],
-            clipped=bool(over) or read < total or max(longest, len(listing.conversations)) > most,
+            derived_refs=derived,
+            derived_refs_total=derived_total,
+            clipped=bool(over) or read < total or max(longest, derived_total, len(listing.conversations)) > most,
             reason=request.reason if request else "",
             requester=request.requester if request else "",
             requested_ms=request.requested_ms if request else 0,
@@ -196,6 +201,17 @@ class Reporting:
             kept=kept[:most],
             budget_applied=over,
         )
+
+    def _derived(self, judged: list[Judged]) -> tuple[list[DerivedRef], int]:
+        """Return what was derived from the turns that are affected, as much as fits, and how much there is."""
+        most = self._most if self._budget.derived_refs is None else min(self._most, self._budget.derived_refs)
+        listed: list[DerivedRef] = []
+        total = 0
+        for one in judged:
+            found, count = derived_refs(self._space, self._reader, one.lot.head, one.spans, most - len(listed))
+            listed += found
+            total += count
+        return listed, total
 
     def _read(self, lot: Lot, span: Span) -> Iterator[ReadTurn]:
         """Yield turns as they are; one that does not open any more is left out."""

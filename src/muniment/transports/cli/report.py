@@ -25,13 +25,16 @@ from msgspec import UNSET, Struct
 from muniment.events.message import BlobPart, FilePart, Part, ReasoningPart, TextPart, ToolCallPart, UriPart
 from muniment.governance.attributes import SliceAttribute
 from muniment.governance.budgets import BudgetApplied
-from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
+from muniment.governance.slices import OF_LABELS, RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason
+from muniment.projections.repair.findings import MEANS, IssueKind
 from muniment.runtime.activity import Activity
 from muniment.runtime.disclosure import Revealed
 from muniment.runtime.disclosures import Disclosures
+from muniment.runtime.links import LinkPage, SourceState
 from muniment.runtime.listing import ConversationEntry, Conversations
 from muniment.runtime.place import Place
+from muniment.runtime.repair import RepairReport
 from muniment.runtime.system import Capabilities, Capability, ViewCapability
 from muniment.runtime.timeline import Timeline
 from muniment.runtime.transcripts import Slice
@@ -268,8 +271,8 @@ def withheld_field(item: RedactionItem) -> Said:
     of_it = "" if item.start is None else f"{_range(item)} of the "
     if item.tool is not None:
         return withheld(f"{of_it}summary of observation {item.tool}", item)
-    labelled = of_it or item.reason in {Reason.HOST_REF_LABEL, Reason.REDACTED}
-    return withheld(f"{of_it}{'label of reference' if labelled else 'reference'} {item.host_ref}", item)
+    what = "label of reference" if of_it or item.reason in OF_LABELS else "reference"
+    return withheld(f"{of_it}{what} {item.host_ref}", item)
 
 
 def attribute_words(attribute: SliceAttribute) -> Said:
@@ -333,6 +336,41 @@ def place_words(place: Place) -> str:
     return f"{on_one_line(place.conversation.conversation)} {place.sequence} {moment(place.observed_ms)}"
 
 
+# --- evidence ---------------------------------------------------------------------------------------------------------
+
+
+def _tell_links(shown: LinkPage, page: Page) -> None:
+    for link in shown.links:
+        page.heading(on_one_line(f"{link.plane}  {link.key}  of {link.subject}  {moment(link.created_ms)}"))
+        page.line(Said("derived from", Mood.STRONG), Said(on_one_line(link.citation)))
+        proved = Said("its source is proved") if link.verified else Said("its source is NOT proved", Mood.STRONG)
+        page.line(proved, Said(f"position {link.position}"), Said(f"digest {link.digest}", Mood.FAINT))
+        page.line(Said(_left(link.state)))
+    if not shown.links:
+        page.line(Said("no links", Mood.FAINT))
+    _tell_budget(shown.budget_applied, page)
+    _tell_cursors([("next cursor", shown.next_cursor)], page)
+
+
+def _left(state: SourceState) -> str:
+    """Return what is left of a source as words; what there is none of is not told."""
+    counted = {name: getattr(state, name) for name in SourceState.__struct_fields__}
+    turns = f"{counted.pop('turns'):,} turn{'s' * (state.turns != 1)}"
+    return f"{turns}: " + (", ".join(f"{label(name)} {count:,}" for name, count in counted.items() if count) or "none")
+
+
+def _tell_repair(report: RepairReport, page: Page) -> None:
+    """Say what was looked at, then each kind of issue with its meaning, then the issues."""
+    members = [name for name in RepairReport.__struct_fields__ if name not in {"issues", "kinds", "budget_applied"}]
+    facts = [(name, getattr(report, name)) for name in members]
+    page.facts([(label(name), _cell(name, value)) for name, value in facts if _is_there(value)])
+    if report.kinds:
+        kinds = [[Said(kind), Said(f"{count:,}"), Said(MEANS[IssueKind(kind)])] for kind, count in report.kinds.items()]
+        page.table(["kind", "issues", "means"], kinds, "kinds")
+        _tell_table("issues", list(report.issues), page)
+    _tell_budget(report.budget_applied, page)
+
+
 def _on_one_line(words: Said) -> Said:
     return Said(on_one_line(words.text), words.mood)
 
@@ -376,9 +414,10 @@ def _tell_revealed(revealed: Revealed, page: Page) -> None:
 def _tell_disclosures(disclosures: Disclosures, page: Page) -> None:
     """Say each in two lines: what it was, and the rest of what is known."""
     for entry in disclosures.disclosures:
-        known = {
-            name: getattr(entry, name) for name in entry.__struct_fields__ if name not in {"position", "kind", "at_ms"}
-        }
+        told = {"position", "kind", "at_ms", "conversation"}
+        known = {name: getattr(entry, name) for name in entry.__struct_fields__ if name not in told}
+        if entry.conversation is not None:
+            known = {"conversation": f"{entry.conversation.channel}/{entry.conversation.conversation}", **known}
         page.line(Said(f"{entry.position}"), Said(entry.kind, Mood.STRONG), Said(moment(entry.at_ms)))
         page.line(Said(on_one_line(_members(known))), indent=2)
     if not disclosures.disclosures:
@@ -392,6 +431,8 @@ BY_HAND: dict[type[Struct], Callable[[Any, Page], None]] = {
     Conversations: _tell_conversations,
     Disclosures: _tell_disclosures,
     Revealed: _tell_revealed,
+    LinkPage: _tell_links,
+    RepairReport: _tell_repair,
     Slice: _tell_slice,
     Timeline: _tell_timeline,
 }
