@@ -30,6 +30,7 @@ from muniment.events.records import (
     EventKind,
     ExportGrant,
     ExportIssued,
+    KeyRotated,
     MetaBody,
     TurnContent,
     TurnMeta,
@@ -294,6 +295,13 @@ def step_of_the_space(world: World) -> None:
     )
 
 
+def stranger_in_a_conversation(world: World) -> None:
+    """Append to a conversation what belongs to the space: it has no name, and the sums at opening do not come out."""
+    space = space_of(world)
+    event = draft(space.sources.entropy, EventKind.KEY_ROTATED, 1, KeyRotated(version=9), reason="requested")
+    space.ledger.transact(lambda writer: writer.append(event, stream=1))
+
+
 PLANTED: dict[str, tuple[IssueKind, Callable[[World], object]]] = {
     "a mask of a turn that is not there": (Is.TARGET_MISSING, lifecycle(Transition.MASK, turn=9)),
     "a mask of turns that are still to come": (Is.TARGET_MISSING, lifecycle(Transition.MASK, through=9)),
@@ -351,6 +359,7 @@ PLANTED: dict[str, tuple[IssueKind, Callable[[World], object]]] = {
         in_space("export.issued", ExportIssued(export=ExportGrant(view="export")), stream=1, through=900),
     ),
     "a checkpoint of another tree": (Is.CHECKPOINT_MISMATCH, signed_wrongly),
+    "an event of the space in a conversation": (Is.UNATTESTED, stranger_in_a_conversation),
     "a change of the space": (Is.TARGET_MISSING, step_of_the_space),
     "a redaction of a turn that is not there": (Is.TARGET_MISSING, redaction(9)),
     "a redaction of a message that is not there": (Is.REDACTION_TARGET_MISSING, redaction(message=7)),
@@ -399,7 +408,7 @@ PLANTED: dict[str, tuple[IssueKind, Callable[[World], object]]] = {
 OF_THE_SPACE = {
     "an event of a newer release", "a conversation twice", "a conversation that a turn opens",
     "a certificate for a stream that is not there", "a certificate for more than there is",
-    "a checkpoint of another tree", "a change of the space",
+    "a checkpoint of another tree", "a change of the space", "an event of the space in a conversation",
 }  # fmt: skip
 
 
