@@ -131,7 +131,7 @@ def test_attributes_are_looked_into_in_views_and_proofs(world_that: Opening) -> 
     assert [(item.attribute, item.path, item.start, item.end, item.causes) for item in page.items] == [
         ("a", "/to/0", 0, 15, ("email",)),
         ("a", "reason", 5, 20, ("email",)),
-        ("b", "", 0, 16, ("payment_card",)),
+        ("b", None, 0, 16, ("payment_card",)),
     ]
     plain = world_that().with_turns(1)
     for one in noted:

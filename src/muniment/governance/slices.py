@@ -112,7 +112,7 @@ class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     start: int | None = None
     end: int | None = None
     causes: Causes = ()
-    path: str = ""
+    path: str | None = None
 
 
 class SliceAudit(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -212,7 +212,7 @@ def _parts(record: TurnRecord, place: int, view: View, judged: Judgement, items:
 
 def _ranged(item: RedactionItem, stretch: Stretch) -> RedactionItem:
     """Return an item as one about a range of a text."""
-    return replace(item, start=stretch.start, end=stretch.end, path=stretch.path, causes=stretch.causes)
+    return replace(item, start=stretch.start, end=stretch.end, path=stretch.path or None, causes=stretch.causes)
 
 
 def _references(record: TurnRecord, view: View, judged: Judgement, items: list[RedactionItem]) -> list[HostReference]:

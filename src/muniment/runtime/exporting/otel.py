@@ -28,7 +28,7 @@ class Withheld(Struct, frozen=True, kw_only=True, omit_defaults=True):
     start: int | None = None
     end: int | None = None
     causes: tuple[str, ...] = ()
-    path: str = ""
+    path: str | None = None
 
 
 class OtelLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
