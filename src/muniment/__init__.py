@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from muniment.runtime.lifecycle.scope import Scope
     from muniment.runtime.links import MemoryKey
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
+    from muniment.runtime.open import open_store as open_store
     from muniment.runtime.options import Options
     from muniment.runtime.provenance import Derivation
     from muniment.runtime.redacting import Passage
@@ -98,6 +99,7 @@ _HOMES = {
     "Visibility": "muniment.events.turn",
     "__version__": "muniment.version",
     "open": "muniment.runtime.open",
+    "open_store": "muniment.runtime.open",
 }
 
 __all__ = [
@@ -152,6 +154,7 @@ __all__ = [
     "Visibility",
     "__version__",
     "open",
+    "open_store",
 ]
 
 

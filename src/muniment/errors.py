@@ -331,6 +331,40 @@ class Conflict(MunimentError):
     kind = Kind.CONFLICT
 
 
+# --- backups --------------------------------------------------------------------------------------------------------
+
+
+class FileTaken(MunimentError):
+    """There is a file of this name already; nothing was written over it."""
+
+    code = "file.taken"
+    kind = Kind.CONFLICT
+
+
+class RestoreConflict(MunimentError):
+    """A restore would take something away that is there, and that was not asked for; nothing was changed."""
+
+    code = "backup.restore_conflict"
+    kind = Kind.CONFLICT
+
+
+# --- archives -------------------------------------------------------------------------------------------------------
+
+
+class ArchiveRefused(MunimentError):
+    """The archive is not what it says it is, or not what was asked for; nothing was written."""
+
+    code = "archive.refused"
+    kind = Kind.CORRUPT
+
+
+class ArchiveConflict(MunimentError):
+    """What is here stands in the way of the archive; nothing was written."""
+
+    code = "archive.conflict"
+    kind = Kind.CONFLICT
+
+
 # --- evidence -------------------------------------------------------------------------------------------------------
 
 

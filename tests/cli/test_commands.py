@@ -167,8 +167,9 @@ def _words(shell: Shell) -> str:
 
 @pytest.mark.parametrize("operation", catalogue(), ids=NAMES)
 def test_only_what_appends_makes_a_store(operation: Operation, shell: Shell) -> None:
+    """And what brings a space along, into a store where there is none."""
     shell.run(operation.group, operation.name, *VALID[operation.path], "--yes")
-    assert (shell.directory / "store").exists() is False or operation.effect is Effect.APPEND
+    assert (shell.directory / "store").exists() is False or operation.effect is Effect.APPEND or operation.spaceless
 
 
 CONVERSATION = ("order-LF-20418", "--channel", "web-chat")
@@ -207,8 +208,13 @@ VALID: dict[str, tuple[str, ...]] = {
     "spaces.list": (),
     "spaces.import": ("chat.jsonl", "--format", "openai", "--channel", "imported", "--subject", "somebody"),
     "spaces.export": (*CONVERSATION, "--format", "markdown", "--view", "host_ui"),
+    "spaces.backup": ("backup", "--keyring", "safe", "--sealed-by", "file:seal.key"),
+    "spaces.restore": ("backup", "--keyring", "safe", "--sealed-by", "file:seal.key", "--replace", "--dry-run"),
     "spaces.usage": (),
     "spaces.rotate": ("--root", "file:new.key"),
+    "archives.export": ("ada.archive", "--kind", "subject", "--subject", "ada", "--private", "include"),
+    "archives.inspect": ("ada.archive", "--sealed-by", "file:seal.key"),
+    "archives.import": ("ada.archive", "--kind", "shared", "--mode", "restore", "--private", "exclude"),
     "system.capabilities": (),
     "system.health": (),
     "system.recover": (),

@@ -323,6 +323,50 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
         {"export": {"view": "raw_owner"}},
         {"export": '{"view":"raw_owner"}'},
     ),
+    "space_restored": (
+        "space.restored",
+        {"restore": {"events": 7, "erased_again": 2, "former": "a\nnote\n"}},
+        {"restore": '{"erased_again":2,"events":7,"former":"a\\nnote\\n"}'},
+    ),
+    "space_restored_with_nothing_lost": (
+        "space.restored",
+        {"restore": {"events": 300}},
+        {"restore": '{"events":300}'},
+    ),
+    "archive_exported": (
+        "archive.exported",
+        {"archive": {"scope": {"kind": "subject", "subject": "größe"}, "private": "include", "digest": "0f" * 32}},
+        {"archive": '{"digest":"' + "0f" * 32 + '","private":"include","scope":{"kind":"subject","subject":"größe"}}'},
+    ),
+    "archive_imported": (
+        "archive.imported",
+        {
+            "archive": {
+                "scope": {"kind": "conversation", "channel": "mail", "conversation": "talk"},
+                "private": "exclude",
+                "digest": "0f" * 32,
+                "mode": "restore",
+                "into": "copy",
+                "erased": 3,
+            }
+        },
+        {
+            "archive": '{"digest":"' + "0f" * 32 + '","erased":3,"into":"copy","mode":"restore","private":"exclude",'
+            '"scope":{"channel":"mail","conversation":"talk","kind":"conversation"}}'
+        },
+    ),
+    "archive_imported_usual": (
+        "archive.imported",
+        {
+            "archive": {
+                "scope": {"kind": "shared"},
+                "private": "include",
+                "digest": "0f" * 32,
+                "mode": "bootstrap",
+            }
+        },
+        {"archive": '{"digest":"' + "0f" * 32 + '","mode":"bootstrap","private":"include","scope":{"kind":"shared"}}'},
+    ),
     "content_revealed": (
         "content.revealed",
         {

@@ -11,6 +11,16 @@ import pytest
 from hypothesis import given
 
 from muniment.errors import NotCanonical
+from muniment.events.archives import (
+    ArchiveExport,
+    ArchiveExported,
+    ArchiveImport,
+    ArchiveImported,
+    ArchiveScope,
+    ImportMode,
+    Private,
+    ScopeKind,
+)
 from muniment.events.attributes import (
     AttributeContent,
     AttributeGovernance,
@@ -35,6 +45,7 @@ from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, Ur
 from muniment.events.records import (
     META_BODIES,
     AliasRecorded,
+    BackupRestore,
     ConversationOpened,
     ExportGrant,
     ExportIssued,
@@ -42,6 +53,7 @@ from muniment.events.records import (
     MetaBody,
     SpaceErasure,
     SpaceOpened,
+    SpaceRestored,
     TurnContent,
     TurnMeta,
 )
@@ -83,6 +95,22 @@ SMALL_BODIES: list[MetaBody] = [
     ),
     KeyRotated(version=2),
     ExportIssued(export=ExportGrant(view="export", recipient="court")),
+    SpaceRestored(restore=BackupRestore(events=7, former="note")),
+    ArchiveExported(
+        archive=ArchiveExport(
+            scope=ArchiveScope(kind=ScopeKind.SUBJECT, subject="ada"), private=Private.INCLUDE, digest="ab"
+        )
+    ),
+    ArchiveImported(
+        archive=ArchiveImport(
+            scope=ArchiveScope(kind=ScopeKind.CONVERSATION, channel="mail", conversation="talk"),
+            private=Private.EXCLUDE,
+            digest="ab",
+            mode=ImportMode.RESTORE,
+            into="copy",
+            erased=2,
+        )
+    ),
     PolicySet(policy=RetentionPolicy(channel="mail", erase_after_ms=7), request=REQUEST),
     SpaceErasure(request=REQUEST),
     ContentRevealed(

@@ -126,3 +126,20 @@ def test_a_log_with_another_past_is_corrupt(pinned: int, extra: int, forged: int
 def test_the_names_of_pins_do_not_leave_their_directory(directory: Path) -> None:
     FilePin(directory).write("../../x", note(1, origin="../../x"))
     assert len(list(directory.iterdir())) == 1
+
+
+def test_a_note_that_a_restore_abandoned_makes_room_and_is_kept(directory: Path) -> None:
+    """A shorter log takes the place of the one that was named, and of no other; asking twice is asking once."""
+    pin = FilePin(directory)
+    pin.write(ORIGIN, note(9))
+    with pytest.raises(Corrupt):
+        pin.replace(ORIGIN, note(8), note(3))
+    for _ in range(2):
+        pin.replace(ORIGIN, note(9), note(3))
+        assert pin.read(ORIGIN) == note(3)
+    (kept,) = directory.glob("*.abandoned")
+    assert kept.read_text() == note(9)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    pin.write(ORIGIN, note(4))
+    with pytest.raises(RolledBack):
+        pin.write(ORIGIN, note(2))

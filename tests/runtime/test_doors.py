@@ -25,6 +25,7 @@ from muniment.errors import (
     StoreMissing,
     StoreNewer,
 )
+from muniment.events.archives import ArchiveScope, ScopeKind
 from muniment.events.changes import Action, RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.events.references import Plane
@@ -46,6 +47,9 @@ from muniment.runtime.settings import settings
 from muniment.runtime.system import Hidden
 from tests.turns import SUBJECT, plain_turn, rich_turn
 from tests.worlds import PINS, STORE, FileWorld, World, key_of, open_store, root_key, sqlite_world
+
+NO_PATH = "no\0path"  # of a file that can be neither read nor written
+SHARED = ArchiveScope(kind=ScopeKind.SHARED)
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -89,6 +93,11 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "spaces.list": runtime.spaces.list_,
         "spaces.import": lambda: runtime.spaces.import_("nowhere.jsonl"),
         "spaces.export": lambda: runtime.spaces.export(key),
+        "spaces.backup": lambda: runtime.spaces.backup(NO_PATH),
+        "spaces.restore": lambda: runtime.spaces.restore(NO_PATH),
+        "archives.export": lambda: runtime.archives.export(NO_PATH, SHARED),
+        "archives.inspect": lambda: runtime.archives.inspect(NO_PATH),
+        "archives.import": lambda: runtime.archives.import_(NO_PATH, SHARED),
         "system.health": runtime.system.health,
         "system.recover": runtime.system.recover,
     }
@@ -214,7 +223,7 @@ def test_an_older_copy_put_back_opens_for_inspection_only(lasting: FileWorld) ->
     assert health.pinned_size > health.events
     before = contents(lasting.store)
     for name, call in everything(lasting.runtime).items():
-        if name not in {"system.health", "system.recover", "spaces.list", "evidence.repair"}:
+        if name not in {"system.health", "system.recover", "spaces.list", "spaces.restore", "evidence.repair"}:
             with pytest.raises(RolledBack):
                 call()
     assert lasting.runtime.evidence.audit().spaces[0].turns == 1

@@ -95,6 +95,12 @@ class Ring(Struct, frozen=True, kw_only=True):
         """Return the newest version."""
         return self.space[max(self.space)]
 
+    def by_version(self, version: int) -> SpaceKey:
+        """Return that version of the space key, or raise `KeyMissing`."""
+        if version not in self.space:
+            raise KeyMissing(at="space key", found=version)
+        return self.space[version]
+
     def __repr__(self) -> str:
         return f"<Ring {self.log_id}>"
 
@@ -118,29 +124,43 @@ class SpaceKeys(Secret):
         with files.faults(FILE):
             self._settle()
             contents, self._stamp = files.read(self._path)
-        self._ring = _unwrap(_parse(contents), root)
+        self._ring = unwrap(parse(contents), root)
 
     @classmethod
     def create(cls, directory: Path, name: str, root: RootKey, sources: Sources) -> SpaceKeys:
         """Make the keys of a new space and return them; raises `Conflict` when the directory holds keys already."""
         entropy = sources.entropy
-        ring = Ring(
-            log_id=sources.ids.new_id(),
-            name=name,
-            signing_seed=entropy.take(KEY_BYTES),
-            index_key=entropy.take(KEY_BYTES),
-            space={1: SpaceKey(1, entropy.take(KEY_BYTES))},
+        return cls.put_back(
+            directory,
+            Ring(
+                log_id=sources.ids.new_id(),
+                name=name,
+                signing_seed=entropy.take(KEY_BYTES),
+                index_key=entropy.take(KEY_BYTES),
+                space={1: SpaceKey(1, entropy.take(KEY_BYTES))},
+            ),
+            root,
+            entropy,
         )
+
+    @classmethod
+    def put_back(cls, directory: Path, ring: Ring, root: RootKey, entropy: Entropy) -> SpaceKeys:
+        """Write keys that were made elsewhere, wrapped by this root; raises as `create`."""
         with files.faults(FILE):
             files.make_directory(directory)
             with files.locked(directory / LOCK):
                 if (directory / FILE).exists():
                     raise Conflict(at=FILE)
-                files.replace(directory / FILE, _wrap(ring, root))
+                files.replace(directory / FILE, wrap(ring, root))
         return cls(directory, root, entropy)
 
     def _label(self) -> str:
         return self.log_id
+
+    @property
+    def ring(self) -> Ring:
+        """Return all that is in force, as far as this process has seen."""
+        return self._ring
 
     @property
     def log_id(self) -> str:
@@ -264,7 +284,7 @@ class SpaceKeys(Secret):
         files.settle(self._path)
         contents, stamp = files.read(self._path)
         self._take(contents, stamp)
-        if _parse(contents).root != self._root.key_id:
+        if parse(contents).root != self._root.key_id:
             raise KeyWrong(at=FILE, problem="root_rotated")
         return self._ring
 
@@ -274,9 +294,9 @@ class SpaceKeys(Secret):
         When another process has turned the root key over, the keys that are known already stay usable; only what is new
         cannot be unwrapped, and that is `KeyWrong`.
         """
-        file = _parse(contents)
+        file = parse(contents)
         if file.root == self._root.key_id:
-            self._ring = _unwrap(file, self._root)
+            self._ring = unwrap(file, self._root)
         else:
             _authenticate(file, self._ring.index_key)
             known, alive = self._ring.space, {wrapped.version for wrapped in file.space}
@@ -286,7 +306,7 @@ class SpaceKeys(Secret):
         self._stamp = stamp
 
     def _write(self, ring: Ring, root: RootKey) -> None:
-        files.replace(self._path, _wrap(ring, root))
+        files.replace(self._path, wrap(ring, root))
         self._ring = ring
         self._stamp = files.stamp(self._path)
 
@@ -303,7 +323,7 @@ def root_of(directory: Path) -> str:
     """Return the id of the root key that wrapped the keys of the space in this directory."""
     with files.faults(FILE):
         contents, _ = files.read(directory / FILE)
-    return _parse(contents).root
+    return parse(contents).root
 
 
 # --- the file ---------------------------------------------------------------------------------------------------------
@@ -334,7 +354,8 @@ def _is_grave(contents: bytes) -> bool:
         return False
 
 
-def _parse(contents: bytes) -> KeyFile:
+def parse(contents: bytes) -> KeyFile:
+    """Return what is written, not yet authenticated; raises `Corrupt` or `StoreNewer`."""
     parse_format(contents, FILE, FORMAT)
     if _is_grave(contents):
         raise SpaceErased(at=FILE)
@@ -354,7 +375,9 @@ def _context(log_id: str, purpose: str, version: int = 0) -> bytes:
     return f"{log_id}/{purpose}/{version}".encode()
 
 
-def _wrap(ring: Ring, root: RootKey) -> bytes:
+def wrap(ring: Ring, root: RootKey) -> bytes:
+    """Return the file that holds a ring, wrapped by a root."""
+
     def wrapped(secret: bytes, purpose: str, version: int = 0) -> str:
         return b64url(root.wrap(secret, _context(ring.log_id, purpose, version)))
 
@@ -373,7 +396,8 @@ def _wrap(ring: Ring, root: RootKey) -> bytes:
     return encode_plain(msgspec.structs.replace(file, mac=_mac(file, ring.index_key)))
 
 
-def _unwrap(file: KeyFile, root: RootKey) -> Ring:
+def unwrap(file: KeyFile, root: RootKey) -> Ring:
+    """Return the ring in a file; raises `KeyWrong` for another root, `Corrupt` for what was edited."""
     if file.root != root.key_id:
         raise KeyWrong(at=FILE)
 

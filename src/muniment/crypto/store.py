@@ -110,6 +110,16 @@ class StoreKeys(Secret):
         return self._root.key_id
 
     @property
+    def root(self) -> RootKey:
+        """Return the root key that the store was opened with."""
+        return self._root
+
+    @property
+    def descriptor(self) -> Descriptor:
+        """Return the way to that root key."""
+        return next(door.descriptor for door in self._file.doors if door.root == self.root_id)
+
+    @property
     def unfinished(self) -> bool:
         """Tell whether the root key was being turned over when the store was opened."""
         return len(self._file.doors) > 1
@@ -165,6 +175,12 @@ class StoreKeys(Secret):
             self._write(kept, new_root)
             self._root = new_root
         return changed
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Keep everybody else from making spaces or turning the root key over."""
+        with self._change():
+            yield
 
     @contextmanager
     def _change(self) -> Iterator[StoreFile]:

@@ -11,6 +11,9 @@ Which turns a change is about stands in the references of its header, as one of:
 | `{"first": 1}` | all turns, those that are still to come too |
 
 In the stream of the space, which has no turns, `{"first": 1}` means those of all conversations.
+An erasure with `{"replaced": 1}` beside them was made because an archive took the place of the conversation: its stream
+is not found by its names any more, and nobody asked for the words to be erased. One with `{"omitted": 1}` says that an
+archive did not take this message along.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from msgspec import Struct
+
+REPLACED = "replaced"
+OMITTED = "omitted"
 
 
 class Transition(StrEnum):

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from muniment.events.archives import ArchiveExported, ArchiveImported
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
 from muniment.events.disclosures import AccessRefused, ContentRevealed
@@ -34,6 +35,9 @@ class EventKind(StrEnum):
     REF_DERIVED = "ref.derived"
     KEY_ROTATED = "key.rotated"
     EXPORT_ISSUED = "export.issued"
+    SPACE_RESTORED = "space.restored"
+    ARCHIVE_EXPORTED = "archive.exported"
+    ARCHIVE_IMPORTED = "archive.imported"
     POLICY_SET = "policy.set"
     SPACE_ERASED = "space.erased"
     CONTENT_REVEALED = "content.revealed"
@@ -45,6 +49,7 @@ class RotationCause(StrEnum):
 
     ERASURE = "erasure"
     REQUESTED = "requested"
+    RESTORE = "restore"
 
 
 class SpaceOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -116,11 +121,15 @@ class TurnMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     candidates: list[str] = []
 
 
+FROM_ARCHIVE = b"archive"  # in place of the digest of a turn that was handed over to somebody else
+
+
 class TurnContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What was written in a turn: the parts of each message, the summaries and labels beside them.
 
     `digest` is the keyed digest of the turn as it was handed over; a repeat is held against it. It dies with the words
-    (decision 0007) and is no field: nothing commits to it.
+    (decision 0007) and is no field: nothing commits to it. A turn that came from an archive has
+    `FROM_ARCHIVE` instead, one of which a message was erased has none (empty).
     """
 
     parts: list[list[Part]]
@@ -149,6 +158,23 @@ class ExportIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     export: ExportGrant
 
 
+class BackupRestore(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """A backup of so many events was put back; `erased_again` of its turns had been erased since.
+
+    `former` is the signed checkpoint that the log grew to before and does not grow from any more.
+    """
+
+    events: int
+    erased_again: int = 0
+    former: str | None = None
+
+
+class SpaceRestored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The log was put back from a backup. What is known to be lost stood from `refs.first` to `refs.last`."""
+
+    restore: BackupRestore
+
+
 class SpaceErasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The last event of a log: everything in the space was erased, and its keys are destroyed."""
 
@@ -166,6 +192,9 @@ MetaBody = (
     | RefDerived
     | KeyRotated
     | ExportIssued
+    | SpaceRestored
+    | ArchiveExported
+    | ArchiveImported
     | PolicySet
     | SpaceErasure
     | ContentRevealed
@@ -184,6 +213,9 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.REF_DERIVED: RefDerived,
     EventKind.KEY_ROTATED: KeyRotated,
     EventKind.EXPORT_ISSUED: ExportIssued,
+    EventKind.SPACE_RESTORED: SpaceRestored,
+    EventKind.ARCHIVE_EXPORTED: ArchiveExported,
+    EventKind.ARCHIVE_IMPORTED: ArchiveImported,
     EventKind.POLICY_SET: PolicySet,
     EventKind.SPACE_ERASED: SpaceErasure,
     EventKind.CONTENT_REVEALED: ContentRevealed,

@@ -42,6 +42,13 @@ class Pin(Protocol):
         """Remember this signed note; raises `RolledBack` or `Corrupt` when it does not go forward."""
         ...
 
+    def replace(self, origin: str, former: str, note: str) -> None:
+        """Remember this signed note in place of `former`, which a restore has abandoned; `former` is kept aside.
+
+        Raises `Corrupt` when it is not `former` that is remembered. A repeat changes nothing.
+        """
+        ...
+
 
 class FilePin:
     """A pin in a directory: one file for each origin, readable by its owner alone."""
@@ -76,6 +83,19 @@ class FilePin:
                 _forward(parse_checkpoint(parse_note(held).text), new)
             if held != note:
                 self._replace(self._path(origin), note.encode(), directory)
+
+    def replace(self, origin: str, former: str, note: str) -> None:
+        """Remember this signed note in place of `former`, which a restore has abandoned; `former` is kept aside."""
+        assert parse_checkpoint(parse_note(note).text).origin == origin, "a checkpoint is pinned under its own origin"
+        with _disk(), self._locked() as directory:
+            held = self.read(origin)
+            if held == note:
+                return
+            if held != former:
+                raise Corrupt(at="pin", problem="not_the_former")
+            size = parse_checkpoint(parse_note(former).text).size
+            self._replace(self._path(origin).with_suffix(f".{size}.abandoned"), former.encode(), directory)
+            self._replace(self._path(origin), note.encode(), directory)
 
     def _path(self, origin: str) -> Path:
         return self._directory / f"{sha256(origin.encode()).hex()[:NAME_CHARS]}.checkpoint"

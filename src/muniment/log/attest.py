@@ -20,7 +20,7 @@ import contextlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from muniment.crypto.keyring import SpaceKeys
+from muniment.crypto.keyring import Ring, SpaceKeys
 from muniment.errors import Corrupt, RolledBack
 from muniment.events.records import CHANGES, EventKind
 from muniment.evidence import pin as pins
@@ -47,7 +47,7 @@ class Signed(NamedTuple):
 class Notary:
     """Signs the checkpoints of one log and keeps the last one at the pin."""
 
-    def __init__(self, keys: SpaceKeys, pin: Pin | None) -> None:
+    def __init__(self, keys: SpaceKeys | Ring, pin: Pin | None) -> None:
         self._pin = pin
         self._signer = Signer(origin_of(keys.log_id), keys.signing_seed)
 
@@ -79,8 +79,17 @@ class Notary:
 
     def pinned(self) -> Checkpoint | None:
         """Return the checkpoint at the pin, proved to be of this log, or None."""
-        note = self._pin.read(self.origin) if self._pin is not None else None
+        note = self.pinned_note()
         return None if note is None else self._open(note, "pin")
+
+    def pinned_note(self) -> str | None:
+        """Return the note at the pin as it stands there, or None."""
+        return self._pin.read(self.origin) if self._pin is not None else None
+
+    def repin(self, ledger: Ledger, former: str) -> None:
+        """Sign the head and pin it in place of a note that the log itself calls abandoned."""
+        assert self._pin is not None, "the former note was read from it"
+        self._pin.replace(self.origin, former, ledger.transact(self._of_head).note)
 
     def attest(self, ledger: Ledger, reader: Reader, pinned: Checkpoint | None) -> Frontier:
         """Account for every row; return the head, or raise `Corrupt` or `RolledBack`.

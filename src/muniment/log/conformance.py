@@ -149,6 +149,20 @@ class StoreMachine(RuleBasedStateMachine):
             self.store.transact(plan)
             self.model.lookups[digest] = Lookup(stream=stream, position=position)
 
+    @rule(digest=digests, other=digests)
+    def rename(self, digest: bytes, other: bytes) -> None:
+        """Check that another digest leads where this one led, and this one nowhere."""
+        if digest not in self.model.lookups or other in self.model.lookups:
+            self.refused(lambda tx: tx.rename(digest, other))
+            return
+
+        def plan(tx: Transaction) -> None:
+            tx.rename(digest, other)
+            assert (tx.lookup(digest), tx.lookup(other)) == (None, self.model.lookups[digest])
+
+        self.store.transact(plan)
+        self.model.lookups[other] = self.model.lookups.pop(digest)
+
     @rule(name=names, value=blobs)
     def put_meta(self, name: str, value: bytes) -> None:
         """Check that a named value is what it was set to last."""
@@ -193,6 +207,30 @@ class StoreMachine(RuleBasedStateMachine):
         else:
             self.store.transact(lambda tx: tx.put_bundle(position, bundle))
             self.model.rows[position] = msgspec.structs.replace(row, bundle=bundle)
+
+    @rule(wanted=st.lists(drafts, min_size=1, max_size=4), kept=st.booleans(), name=names, value=blobs)
+    def clear(self, wanted: list[Draft], kept: bool, name: str, value: bytes) -> None:
+        """Check that a plan that clears the log leaves what it writes afterwards alone, or, undone, everything."""
+        anew = Model()
+        batch = placed(anew, wanted)
+
+        def plan(tx: Transaction) -> None:
+            tx.put_meta(name, value)
+            tx.clear()
+            assert tx.frontier() == anew.frontier
+            batch.write(tx)
+            tx.put_checkpoint(1, "anew")
+            if not kept:
+                raise LookupError
+
+        if kept:
+            self.store.transact(plan)
+            anew.append(batch)
+            anew.checkpoints[1] = "anew"
+            self.model = anew
+        else:
+            with suppress(LookupError):
+                self.store.transact(plan)
 
     @rule(position=st.integers(0, 50))
     def destroy_bundle(self, position: int) -> None:

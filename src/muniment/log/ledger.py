@@ -57,6 +57,7 @@ META, CONTENT = 0, 1
 SPACE_STREAM = 0
 HEAD_TAG_BYTES = 16
 NAME_DIGEST_BYTES = 16
+LIFE = "incarnation"  # the named value that says which life of the log this is
 ERASED = "erased"  # the named value of a log that takes no more events: its space was erased
 CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
 
@@ -132,6 +133,15 @@ def place_of(row: EventRow) -> bytes:
     except struct.error:  # below zero, as no ledger writes it
         raise Corrupt(at=f"position {row.position}", problem="columns") from None
     return numbers + row.kind.encode()
+
+
+def head_tag(keyed: KeyedDigest, head: StreamHead) -> bytes:
+    """Return the MAC of a head under the index key of its space."""
+    try:
+        numbers = _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes)
+    except struct.error:  # below zero, as no ledger writes it
+        raise Corrupt(at=f"stream {head.stream}", problem="head") from None
+    return keyed.of(b"muniment/head" + numbers + head.leaf)[:HEAD_TAG_BYTES]
 
 
 class Witness(Protocol):
@@ -276,6 +286,19 @@ class Writer:
         self.tx.put_bundle(row.position, bundle)
         self.tx.put_cell(row.position, CONTENT, cell)
 
+    def clear(self) -> None:
+        """Remove the whole log; what is put back or appended from now on is all that there is."""
+        assert not self._rows, "what was appended is flushed first"
+        self.tx.clear()
+        self._frontier = self.tx.frontier()
+
+    def put_back(self, rows: Sequence[SealedRow]) -> None:
+        """Hand over events as they once were; who does this puts the heads of their streams too."""
+        assert not self._rows, "what was appended is flushed first"
+        frontier, nodes = extend(self._frontier, [row.leaf for row in rows])
+        self.tx.append(rows, nodes, frontier)
+        self._frontier = frontier
+
     def flush(self) -> None:
         """Hand everything appended so far to the transaction."""
         if not self._rows:
@@ -391,6 +414,10 @@ class Ledger:
             for label, value in content_fields(body):
                 yield salts, label, value
 
+    def life(self, reader: Reader) -> str:
+        """Return which life of the log this is (decision 0021); one that was never restored has no name."""
+        return (reader.meta(LIFE) or b"").decode()
+
     # --- stream heads -------------------------------------------------------------------------------------------------
 
     def head(self, reader: Reader, stream: int) -> StreamHead | None:
@@ -405,11 +432,7 @@ class Ledger:
         return replace(head, tag=self._tag(head))
 
     def _tag(self, head: StreamHead) -> bytes:
-        try:
-            numbers = _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes)
-        except struct.error:  # below zero, as no ledger writes it
-            raise Corrupt(at=f"stream {head.stream}", problem="head") from None
-        return self._keyed.of(b"muniment/head" + numbers + head.leaf)[:HEAD_TAG_BYTES]
+        return head_tag(self._keyed, head)
 
     # --- names --------------------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from muniment.log.port import (
     CheckpointRow,
     EventRow,
     Lookup,
+    LookupRow,
     Reader,
     ScrubReport,
     SealedRow,
@@ -67,6 +68,10 @@ class _State:
         for name in ("heads", "cells", "bundles", "nodes", "lookups", "checkpoints", "meta"):
             setattr(other, name, getattr(self, name).copy())
         return other
+
+    def become(self, other: _State) -> None:
+        """Hold what another state holds: the same tables, not copies."""
+        self.__dict__.update(other.__dict__)
 
 
 class MemoryReader:
@@ -118,6 +123,11 @@ class MemoryReader:
     def lookup_count(self) -> int:
         """Return how many digests lead somewhere."""
         return len(self._state.lookups)
+
+    def lookups(self, after: bytes, limit: int) -> list[LookupRow]:
+        """Return digests and where they lead, in the order of the digests."""
+        found = sorted((digest, lookup) for digest, lookup in self._state.lookups.items() if digest > after)[:limit]
+        return [LookupRow(digest=digest, stream=one.stream, position=one.position) for digest, one in found]
 
     def sealed(self, position: int) -> SealedRow | None:
         """Return the event at a position."""
@@ -274,9 +284,18 @@ class MemoryTransaction(MemoryReader):
             self._set(state.bundles, position, row.bundle)
 
     def claim(self, digest: bytes, stream: int, position: int) -> None:
-        """Let a digest lead to an event, for ever."""
+        """Let a digest lead to an event."""
         self._demand(digest not in self._state.lookups, "lookup", "taken")
         self._set(self._state.lookups, digest, Lookup(stream=stream, position=position))
+
+    def rename(self, digest: bytes, other: bytes) -> None:
+        """Let another digest lead where this one led."""
+        lookups = self._state.lookups
+        self._demand(digest in lookups, "lookup", "no_lookup")
+        self._demand(other not in lookups, "lookup", "taken")
+        found = lookups.pop(digest)
+        self._undoing.append(lambda: lookups.__setitem__(digest, found))
+        self._set(lookups, other, found)
 
     def put_meta(self, name: str, value: bytes) -> None:
         """Set a named value."""
@@ -312,6 +331,14 @@ class MemoryTransaction(MemoryReader):
         """Keep the checkpoint of a size, in place of an earlier one."""
         self._demand(size <= self.frontier().size, "checkpoint", "beyond_the_log")
         self._set(self._state.checkpoints, size, note)
+
+    def clear(self) -> None:
+        """Remove everything."""
+        state, before = self._state, _State()
+        before.become(state)
+        self._undoing.append(lambda: state.become(before))
+        state.become(_State())
+        self._tails.clear()
 
 
 class MemoryStore:

@@ -15,6 +15,7 @@ from muniment.log.port import (
     CheckpointRow,
     EventRow,
     Lookup,
+    LookupRow,
     Reader,
     SealedRow,
     StreamHead,
@@ -169,6 +170,11 @@ def check_named(reader: Reader, model: Model) -> None:
     for digest in [*model.lookups, b"\xff" * 32]:
         assert reader.lookup(digest) == model.lookups.get(digest)
     assert reader.lookup_count() == len(model.lookups)
+    listed = [LookupRow(digest=digest, stream=to.stream, position=to.position) for digest, to in model.lookups.items()]
+    listed.sort(key=lambda row: row.digest)
+    assert reader.lookups(b"", len(listed) + 1) == listed
+    for row in listed[:2]:
+        assert reader.lookups(row.digest, 1) == [after for after in listed if after.digest > row.digest][:1]
     for name in [*model.meta, "nobody"]:
         assert reader.meta(name) == model.meta.get(name)
     checkpoints = [CheckpointRow(size=size, note=note) for size, note in sorted(model.checkpoints.items())]

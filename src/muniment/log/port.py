@@ -97,6 +97,12 @@ class Lookup(Struct, frozen=True, kw_only=True, array_like=True):
     position: int
 
 
+class LookupRow(Lookup, frozen=True, kw_only=True, array_like=True):
+    """A keyed digest and where it leads."""
+
+    digest: bytes
+
+
 class CheckpointRow(Struct, frozen=True, kw_only=True, array_like=True):
     """A signed note over the tree of this size."""
 
@@ -132,6 +138,10 @@ class Reader(Hashes, Protocol):
 
     def lookup_count(self) -> int:
         """Return how many digests lead somewhere, by counting them."""
+        ...
+
+    def lookups(self, after: bytes, limit: int) -> list[LookupRow]:
+        """Return digests and where they lead in the order of the digests, from behind one (b"": from the first)."""
         ...
 
     def sealed(self, position: int) -> SealedRow | None:
@@ -210,7 +220,14 @@ class Transaction(Reader, Protocol):
         ...
 
     def claim(self, digest: bytes, stream: int, position: int) -> None:
-        """Let a digest lead to an event, for ever; a digest that was claimed before is a `Conflict`."""
+        """Let a digest lead to an event; a digest that was claimed before is a `Conflict`."""
+        ...
+
+    def rename(self, digest: bytes, other: bytes) -> None:
+        """Let another digest lead where this one led, which then leads nowhere and may be claimed again.
+
+        One that leads nowhere, and another that leads somewhere, are a `Conflict`.
+        """
         ...
 
     def put_meta(self, name: str, value: bytes) -> None:
@@ -235,6 +252,10 @@ class Transaction(Reader, Protocol):
 
     def put_checkpoint(self, size: int, note: str) -> None:
         """Keep the checkpoint of a size, in place of an earlier one; a size beyond the log is a `Conflict`."""
+        ...
+
+    def clear(self) -> None:
+        """Remove everything: what the plan writes from now on is all that there is. For a restore alone."""
         ...
 
 

@@ -23,6 +23,7 @@ from muniment.log.port import (
     CheckpointRow,
     EventRow,
     Lookup,
+    LookupRow,
     SealedRow,
     StreamHead,
     StreamTotals,
@@ -37,6 +38,7 @@ STREAM_HEAD = "SELECT stream, seq, turns, messages, changes, leaf, tag FROM stre
 STREAM_TOTALS = "SELECT count(*), coalesce(sum(seq), 0), coalesce(sum(changes), 0) FROM streams"
 LOOKUP = "SELECT stream, position FROM lookups WHERE digest = ?"
 LOOKUP_COUNT = "SELECT count(*) FROM lookups"
+LOOKUPS = "SELECT stream, position, digest FROM lookups WHERE digest > ? ORDER BY digest LIMIT ?"
 EVENTS = """
 SELECT position, stream, seq, kind, turn_seq, target_seq, time, leaf, header
 FROM events WHERE position BETWEEN ? AND ? ORDER BY position"""
@@ -60,7 +62,7 @@ SELECT (SELECT count(*) FROM keyring AS k LEFT JOIN events AS e ON e.position = 
 SIZE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 # msgspec learns a type when it meets it first, and two threads that both learn would crash: these are learned here.
-for _met in (EventRow, BundleRow, SealedRow, StreamHead, StreamTotals, Lookup, CheckpointRow):
+for _met in (EventRow, BundleRow, SealedRow, StreamHead, StreamTotals, Lookup, LookupRow, CheckpointRow):
     msgspec.convert([], list[_met])  # type: ignore[valid-type]  # the types of a loop
 
 
@@ -139,6 +141,10 @@ class SqliteReader:
     def lookup_count(self) -> int:
         """Return how many digests lead somewhere."""
         return self._number(LOOKUP_COUNT)
+
+    def lookups(self, after: bytes, limit: int) -> list[LookupRow]:
+        """Return digests and where they lead, in the order of the digests."""
+        return self._rows(list[LookupRow], LOOKUPS, (after, limit))
 
     def sealed(self, position: int) -> SealedRow | None:
         """Return the event at a position."""

@@ -28,6 +28,7 @@ INSERT_CELL = "INSERT INTO cells VALUES (?, ?)"
 INSERT_BUNDLE = "INSERT INTO keyring VALUES (?, ?)"
 INSERT_NODE = "INSERT INTO nodes VALUES (?, ?)"
 INSERT_LOOKUP = "INSERT INTO lookups VALUES (?, ?, ?)"
+UPDATE_LOOKUP = "UPDATE lookups SET digest = ?2 WHERE digest = ?1"
 UPDATE_FRONTIER = "UPDATE frontier SET range = ? WHERE id = 0"
 UPDATE_BUNDLE = "UPDATE keyring SET bundle = ?2 WHERE position = ?1"
 PUT_STREAM_HEAD = """
@@ -38,6 +39,8 @@ UPDATE_CELL = "UPDATE cells SET ciphertext = ?1 WHERE id = ?2"
 DELETE_CELL = "DELETE FROM cells WHERE id = ?"
 DELETE_BUNDLE = "DELETE FROM keyring WHERE position = ?"
 PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+TABLES = ("cells", "keyring", "events", "streams", "nodes", "lookups", "checkpoints", "meta")
+CLEAR = [f"DELETE FROM {table}" for table in TABLES]  # noqa: S608 - names of our own tables
 PUT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (size) DO UPDATE SET note = excluded.note"
 
 
@@ -153,8 +156,13 @@ class SqliteTransaction(SqliteReader):
         self._write(UPDATE_FRONTIER, [(frontier.to_bytes(),)])
 
     def claim(self, digest: bytes, stream: int, position: int) -> None:
-        """Let a digest lead to an event, for ever."""
+        """Let a digest lead to an event."""
         self._write(INSERT_LOOKUP, [(digest, stream, position)])
+
+    def rename(self, digest: bytes, other: bytes) -> None:
+        """Let another digest lead where this one led."""
+        self._write(UPDATE_LOOKUP, [(digest, other)])
+        self._demand(self._connection.changes() == 1, "lookup", "no_lookup")
 
     def put_meta(self, name: str, value: bytes) -> None:
         """Set a named value."""
@@ -184,3 +192,12 @@ class SqliteTransaction(SqliteReader):
         """Keep the checkpoint of a size, in place of an earlier one."""
         self._demand(size <= self.frontier().size, "checkpoint", "beyond_the_log")
         self._write(PUT_CHECKPOINT, [(size, note)])
+
+    def clear(self) -> None:
+        """Remove everything."""
+        for statement in CLEAR:
+            self._write(statement, [()])
+        self._frontier = Frontier()
+        self._write(UPDATE_FRONTIER, [(self._frontier.to_bytes(),)])
+        self._heads.clear()
+        self._tails.clear()

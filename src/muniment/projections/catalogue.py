@@ -63,6 +63,7 @@ class Catalogue:
         self._transcript = transcript
         self._lock = threading.Lock()
         self._listing = Listing()
+        self._life = ""
         self._links = Links()
 
     def drop(self) -> None:
@@ -97,7 +98,9 @@ class Catalogue:
         with self._lock:
             while True:
                 with self._ledger.reader() as reader:
-                    size = reader.frontier().size
+                    size, life = reader.frontier().size, self._ledger.life(reader)
+                    if life != self._life:  # it was restored
+                        self._listing, self._links, self._life = Listing(), Links(), life
                     self._read(reader, min(size, self._listing.size + PART_EVENTS))
                     if self._listing.size == size:
                         self._settle(reader)

@@ -17,7 +17,16 @@ from msgspec import Struct
 
 from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeRecorded
-from muniment.events.changes import Custody, RedactionReason, Span, Transition, TurnLifecycle, TurnRedacted, span_of
+from muniment.events.changes import (
+    REPLACED,
+    Custody,
+    RedactionReason,
+    Span,
+    Transition,
+    TurnLifecycle,
+    TurnRedacted,
+    span_of,
+)
 from muniment.events.records import CONTENT_BODIES, EventKind
 from muniment.governance.lifecycle import Hold, Phase, Run, Step, runs
 from muniment.governance.redaction import Redaction
@@ -40,12 +49,13 @@ class Noted(NamedTuple):
 class Changes(Struct, frozen=True, kw_only=True):
     """All changes of a stream up to an event of it: `count` of them, up to `seq`. Whatever is by turn has its sequence.
 
-    `steps` are transitions in log order, `holds` those in force by position, `erased` the messages that were erased
-    alone, `redactions` and `noted` in log order.
+    `replaced`: the stream is not found by its names any more. `steps` are transitions in log order, `holds` those in
+    force by position, `erased` the messages that were erased alone, `redactions` and `noted` in log order.
     """
 
     seq: int = 0
     count: int = 0
+    replaced: bool = False
     steps: tuple[Step, ...] = ()
     holds: Mapping[int, Hold] = {}
     erased: Mapping[int, frozenset[int]] = {}
@@ -66,6 +76,7 @@ class Changes(Struct, frozen=True, kw_only=True):
         return [
             self.seq,
             self.count,
+            self.replaced,
             [[step.transition, step.first, step.last] for step in self.steps],
             [[at, *hold.span, hold.subject] for at, hold in sorted(self.holds.items())],
             [[turn, sorted(places)] for turn, places in sorted(self.erased.items())],
@@ -116,6 +127,7 @@ class Folding:
     def __init__(self, ledger: Ledger, known: Changes) -> None:
         self._ledger = ledger
         self._count = known.count
+        self._replaced = known.replaced
         self._steps = list(known.steps)
         self._holds = dict(known.holds)
         self._erased = dict(known.erased)
@@ -131,6 +143,7 @@ class Folding:
         return Changes(
             seq=seq,
             count=self._count,
+            replaced=self._replaced,
             steps=tuple(self._steps),
             holds=self._holds,
             erased=self._erased,
@@ -172,6 +185,7 @@ class Folding:
         self._ledger.keys_of(row)
         header, _ = self._ledger.header(row)
         span, message = span_of(header.refs), header.refs.get("message")
+        self._replaced = self._replaced or REPLACED in header.refs
         if header.reason == Custody.HOLD:
             self._holds[row.position] = Hold(position=row.position, span=span, subject=self._subject(row))
         elif header.reason == Custody.RELEASE:

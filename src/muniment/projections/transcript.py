@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeContent, AttributeRecorded
-from muniment.events.identity import ConversationKey, TurnId
+from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.records import AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnMeta
 from muniment.governance.attributes import AttributeRecord, Shown, judge_attribute, order_of
 from muniment.governance.judgement import TurnRecord, needs_content, standing
@@ -53,19 +53,28 @@ class Transcript:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._changes: OrderedDict[int, Changes] = OrderedDict()
+        self._changes: OrderedDict[tuple[str, int], Changes] = OrderedDict()
         self._lock = threading.Lock()
         self._names: OrderedDict[int, ConversationOpened | AliasRecorded] = OrderedDict()
         self._names_checked = False
         self._turns_checked: OrderedDict[int, int] = OrderedDict()
+        self._life = ""
 
     def drop(self) -> None:
-        """Forget everything; what is asked next is answered from the log alone."""
+        """Forget everything that is kept; what is read next is read from the log alone."""
         with self._lock:
             self._changes.clear()
             self._names.clear()
-            self._turns_checked.clear()
             self._names_checked = False
+            self._turns_checked.clear()
+
+    def _live(self, reader: Reader) -> str:
+        """Return the life of the log; what was kept of another one is forgotten (decision 0021)."""
+        life = self._ledger.life(reader)
+        if life != self._life:
+            self.drop()
+            self._life = life
+        return life
 
     # --- finding ------------------------------------------------------------------------------------------------------
 
@@ -79,14 +88,23 @@ class Transcript:
         The first "no" since opening is believed only after every conversation of the space was found under its names.
         What a writer has appended must be flushed before it is looked for.
         """
+        self._live(reader)
         found = reader.lookup(self.conversation_digest(key.channel, key.conversation))
         if found is None and not self._names_checked:
             self._check_names(reader)
             self._names_checked = True
         if found is None:
             return None
-        self._prove(reader, found, ConversationOpened(channel=key.channel, conversation=key.conversation))
+        names = ConversationOpened(channel=key.channel, conversation=key.conversation)
+        if self._prove(reader, found, names):
+            self._prove_current(reader, found, key)
         return found.stream
+
+    def _prove_current(self, reader: Reader, found: Lookup, key: ConversationKey) -> None:
+        """Hold the lookup of a conversation that was replaced against the streams that it had before."""
+        first = self.former_digest(self.conversation_digest(key.channel, key.conversation), 1)
+        if reader.lookup(first) is not None and self.changes(reader, self.head(reader, found.stream)).replaced:
+            raise Corrupt(at=f"position {found.position}", problem="lookup")
 
     def stream_of_alias(self, reader: Reader, subject: str, channel: str, chat: str) -> int | None:
         """Return the stream of the conversation that a chat id stands for, or None for one that stands for none."""
@@ -121,12 +139,40 @@ class Transcript:
         """Return the digest under which a turn is found by its id."""
         return self._ledger.name_digest("turn", key.channel, key.conversation, turn)
 
-    def _prove(self, reader: Reader, found: Lookup, wanted: ConversationOpened | AliasRecorded) -> None:
-        """Hold a lookup against the names in the event that it leads to."""
+    def former_digest(self, digest: bytes, number: int) -> bytes:
+        """Return the digest under which is found what an archive has replaced.
+
+        `digest` is the one that it was found by. A conversation's former streams are numbered from 1 in the order in
+        which they were replaced; what was in such a stream has the number of the stream.
+        """
+        return self._ledger.name_digest("former", digest.hex(), str(number))
+
+    def former_streams(self, reader: Reader, key: ConversationKey) -> list[int]:
+        """Return the streams that a conversation had before archives took its place, oldest first."""
+        wanted = ConversationOpened(channel=key.channel, conversation=key.conversation)
+        digest, streams = self.conversation_digest(key.channel, key.conversation), list[int]()
+        while (found := reader.lookup(self.former_digest(digest, len(streams) + 1))) is not None:
+            self._prove(reader, found, wanted)
+            streams.append(found.stream)
+        return streams
+
+    def is_current(self, reader: Reader, row: SealedRow) -> bool:
+        """Tell whether a conversation is still found in the stream that a row opened; it is found somewhere."""
+        names = self.names(row)
+        key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
+        found = reader.lookup(self.conversation_digest(key.channel, key.conversation))
+        if found is not None and found.stream == row.stream:
+            return True
+        if row.stream in self.former_streams(reader, key):
+            return False
+        raise Corrupt(at=f"position {row.position}", problem="lookup_missing")
+
+    def _prove(self, reader: Reader, found: Lookup, wanted: ConversationOpened | AliasRecorded) -> bool:
+        """Hold a lookup against the names in the event that it leads to; return whether that was not known yet."""
         with self._lock:
             if self._names.get(found.position) == wanted:
                 self._names.move_to_end(found.position)
-                return
+                return False
         row = reader.sealed(found.position)
         if row is None or row.stream != found.stream or self._ledger.open(row).meta != wanted:
             raise Corrupt(at=f"position {found.position}", problem="lookup")
@@ -134,6 +180,7 @@ class Transcript:
             self._names[found.position] = wanted
             if len(self._names) > NAMES_KEPT_MAX:
                 self._names.popitem(last=False)
+        return True
 
     def _check_turns(self, reader: Reader, head: StreamHead, key: ConversationKey) -> None:
         with self._lock:
@@ -151,10 +198,7 @@ class Transcript:
 
     def _check_names(self, reader: Reader) -> None:
         for row in self.conversations(reader, -1, None):
-            names = self.names(row)
-            found = reader.lookup(self.conversation_digest(names.channel, names.conversation))
-            if found is None or found.stream != row.stream:
-                raise Corrupt(at=f"position {row.position}", problem="lookup_missing")
+            self.is_current(reader, row)
 
     def conversations(self, reader: Reader, after: int, limit: int | None) -> list[SealedRow]:
         """Return the events that opened conversations, in log order, from behind a position."""
@@ -188,10 +232,11 @@ class Transcript:
 
     def changes(self, reader: Reader, head: StreamHead) -> Changes:
         """Return all changes of a stream up to its head; complete, or `Corrupt`."""
+        place = (self._live(reader), head.stream)  # who reads an old snapshot keeps nothing for the others
         with self._lock:
-            known = self._changes.get(head.stream, NONE_YET)
+            known = self._changes.get(place, NONE_YET)
             if known.seq:
-                self._changes.move_to_end(head.stream)
+                self._changes.move_to_end(place)
         if known.seq >= head.seq:
             # A reader's snapshot may be older than what another one has seen: fold only what this snapshot has.
             if known.count == head.changes:
@@ -202,15 +247,15 @@ class Transcript:
         if known.count != head.changes:
             at = f"stream {head.stream}"
             raise Corrupt(at=at, problem="changes_missing", limit=head.changes, found=known.count)
-        self._keep(head.stream, known)
+        self._keep(place, known)
         return known
 
-    def _keep(self, stream: int, changes: Changes) -> None:
+    def _keep(self, place: tuple[str, int], changes: Changes) -> None:
         with self._lock:
-            kept = self._changes.get(stream)
+            kept = self._changes.get(place)
             if kept is None or kept.seq < changes.seq:
-                self._changes[stream] = changes
-                self._changes.move_to_end(stream)
+                self._changes[place] = changes
+                self._changes.move_to_end(place)
                 if len(self._changes) > STREAMS_KEPT_MAX:
                     self._changes.popitem(last=False)
 

@@ -15,6 +15,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "disclosure": ("muniment.runtime.disclosure", "Disclosure"),
     "provenance": ("muniment.runtime.provenance", "Provenance"),
     "spaces": ("muniment.runtime.spaces", "Spaces"),
+    "archives": ("muniment.runtime.archives", "Archives"),
     "system": ("muniment.runtime.system", "System"),
 }
 

@@ -6,7 +6,15 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from muniment.errors import AccessDenied, CapabilityHidden, ForeignSpace, KeyUnavailable, StoreClosed
+from muniment.errors import (
+    AccessDenied,
+    CapabilityHidden,
+    ForeignSpace,
+    KeyUnavailable,
+    MunimentError,
+    StoreClosed,
+    StoreMissing,
+)
 from muniment.events.identity import ConversationKey, check_key
 from muniment.governance.access import Access, Effect
 from muniment.governance.profiles import NO_BUDGET, Budget, Pressure, Profile, budget_of
@@ -17,7 +25,7 @@ from muniment.runtime.space import Space
 
 
 class Desk(Struct, frozen=True, kw_only=True):
-    """A caller's place: the store, the space that is open in it (None when opened without a key), and the rights."""
+    """A caller's place: the store, the space that is open in it (None when there is none), and the rights."""
 
     home: Home
     opened: Space | None
@@ -31,7 +39,7 @@ class Desk(Struct, frozen=True, kw_only=True):
     def inspected(self) -> Space:
         """The open space, sound or not."""
         if self.opened is None:
-            raise KeyUnavailable(problem="opened_without_key")
+            raise self._none_open()
         return self.opened
 
     @property
@@ -44,14 +52,17 @@ class Desk(Struct, frozen=True, kw_only=True):
         """Return the ceilings in force now; one reading of the pressure, so ask once per operation."""
         return NO_BUDGET if self.profile is None else budget_of(self.profile, self.pressure())
 
-    def pass_through(self, operation: str, effect: Effect, *, keyless: bool) -> None:
+    def pass_through(self, operation: str, effect: Effect, *, bare: bool) -> None:
         """Raise when the access or the state of the store forbids an operation (`group.verb`)."""
         if self.home.closed:
             raise StoreClosed
         self.access.require(effect)
         self.access.require_operation(operation)
-        if self.opened is None and not keyless:
-            raise KeyUnavailable(problem="opened_without_key")
+        if self.opened is None and not bare:
+            raise self._none_open()
+
+    def _none_open(self) -> MunimentError:
+        return KeyUnavailable(problem="opened_without_key") if self.home.keys is None else StoreMissing(at="space")
 
     def refused(self, operation: str, denied: AccessDenied | CapabilityHidden) -> None:
         """Put a refused attempt on record, where the space is open and sound."""

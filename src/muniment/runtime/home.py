@@ -3,6 +3,7 @@
     <store>/store.json                 which root keys open the store
     <store>/spaces/<digest>/keys.json  the wrapped keys of a space
     <store>/spaces/<digest>/log.db     its log
+    <store>/restoring/<digest>/        a space that is being put back from a backup
 
 Which stores there are for a log (`sqlite`, `memory`) is decided in `runtime.open`, which hands over how to make one.
 """
@@ -10,22 +11,32 @@ Which stores there are for a log (`sqlite`, `memory`) is decided in `runtime.ope
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
-from muniment.crypto.keyring import SpaceKeys
+from msgspec.structs import replace
+
+from muniment.crypto import files
+from muniment.crypto.keyring import FILE as KEYS
+from muniment.crypto.keyring import Ring, SpaceKeys
 from muniment.crypto.root import RootKey
-from muniment.crypto.sources import Occasion, describe, open_root
+from muniment.crypto.sources import Descriptor, Occasion, describe, open_root
 from muniment.crypto.store import SPACES, StoreKeys
-from muniment.errors import StoreMissing
+from muniment.errors import KeyUnavailable, StoreMissing, StoreReadOnly
+from muniment.evidence.pin import Pin
 from muniment.log.attest import Notary
 from muniment.log.port import Store
 from muniment.runtime.options import Options
 from muniment.runtime.space import Space
 
 LOG = "log.db"
+RESTORING = "restoring"  # where a space is made that is being restored
+
+T = TypeVar("T")
 
 MakeStore = Callable[[Path, bool], Store]  # where, and whether to make one that is not there
 
@@ -54,6 +65,7 @@ class Home:
         options: Options,
         *,
         farewell: Callable[[], object] = bool,
+        at_rest: bool = True,
     ) -> None:
         self.directory = directory
         self.keys = keys
@@ -61,6 +73,7 @@ class Home:
         self.closed = False
         self._options = options
         self._make_store = make_store
+        self._at_rest = at_rest
         self._farewell = farewell  # what is left to do when everything is closed
         self._spaces: dict[str, Space] = {}
         self._lock = threading.Lock()
@@ -91,6 +104,62 @@ class Home:
             store.close()
             raise
         return space
+
+    @property
+    def pin(self) -> Pin | None:
+        """Where the checkpoints of the spaces are pinned."""
+        return self._options.pin
+
+    def holds(self, name: str) -> bool:
+        """Tell whether the store has a space of this name."""
+        assert self.keys is not None, "names are sealed"
+        return (self.keys.space_directory(name) / KEYS).exists()
+
+    def bare(self, space: Space) -> Space:
+        """Return a space on the same log whose checkpoints are pinned nowhere: for whoever puts another log into it."""
+        return Space(space.store, space.keys, replace(self._options, pin=None))
+
+    def put_back(self, ring: Ring, fill: Callable[[Space], T]) -> T:
+        """Make a space of keys that were made elsewhere and of the log that `fill` writes.
+
+        It is made beside the others and moved to its place when it is complete, so that it is there whole or not at
+        all; what an interrupted attempt left is removed first.
+        """
+        assert self.keys is not None, "spaces are made with keys"
+        if not self._at_rest:
+            raise StoreReadOnly(problem="in_memory")
+        final = self.keys.space_directory(ring.name)
+        staging = self.directory / RESTORING / final.name
+        with self._lock, self.keys.changing():
+            if staging.exists():
+                shutil.rmtree(staging)
+            keys = SpaceKeys.put_back(staging, ring, self.keys.root, self.sources.entropy)
+            store = self._make_store(staging / LOG, True)
+            try:
+                outcome = fill(Space(store, keys, replace(self._options, pin=None)))
+            finally:
+                store.close()
+            with files.faults(SPACES):
+                files.make_directory(final.parent)
+                staging.rename(final)
+                files.sync_directory(final.parent)
+                files.sync_directory(staging.parent)
+        return outcome
+
+    def seal(self, uri: str | None, descriptor: Descriptor | None = None) -> tuple[RootKey, Descriptor]:
+        """Return a key that seals what leaves the store: the one that a URI names, or the root key of the store.
+
+        With a descriptor it is the key that sealed something before; without one, a new passphrase is asked for twice
+        and a key file is made when there is none.
+        """
+        if self.keys is None:
+            raise KeyUnavailable(problem="opened_without_key")
+        if uri is None:
+            return self.keys.root, self.keys.descriptor
+        entropy, create = self.sources.entropy, descriptor is None
+        found = descriptor or describe(uri, entropy)
+        with telling_of_new_key(uri):
+            return open_root(uri, Occasion(entropy=entropy, descriptor=found, create=create)), found
 
     def rotate_root(self, uri: str) -> int:
         """Turn the root key of the store over to the one that a URI names; return how many spaces were wrapped anew."""

@@ -47,15 +47,21 @@ def open(  # noqa: A001 - muniment.open() is what a newcomer types
     options = _deployed(options)
     if str(store) == MEMORY:
         return _in_memory(keys, space, options)
-    found = settings()
-    directory = Path(store) if store is not None else found.store
-    name = SpaceName(space) if space is not None else found.space
+    name = SpaceName(space) if space is not None else settings().space
     check_name(name, at="space")
-    uri = keys if keys is not None else found.keys
-    with telling_of_new_key(uri):
-        opened = open_keys(directory, uri, options.sources, create=options.create)
-    options = replace(options, pin=options.pin or FilePin(found.pins))
-    return _entered(Home(directory, opened, _sqlite_store, options), name, options)
+    home, options = _at_home(store, keys, options)
+    return _entered(home, name, options)
+
+
+def open_store(
+    store: str | Path | None = None, *, keys: str | RootKey | None = None, options: Options = DEFAULTS
+) -> Runtime:
+    """Open a store and no space in it, making the store on first use: the place to restore a backup into.
+
+    `store` and `keys` are those of `open`. What needs an open space raises `store.missing`.
+    """
+    home, options = _at_home(store, keys, _deployed(options))
+    return Runtime(_desk(home, None, options))
 
 
 def inspect(store: str | Path | None = None, *, options: Options = DEFAULTS) -> Runtime:
@@ -68,6 +74,16 @@ def inspect(store: str | Path | None = None, *, options: Options = DEFAULTS) -> 
     return Runtime(_desk(Home(directory, None, _read_store, options), None, options))
 
 
+def _at_home(store: str | Path | None, keys: str | RootKey | None, options: Options) -> tuple[Home, Options]:
+    found = settings()
+    directory = Path(store) if store is not None else found.store
+    uri = keys if keys is not None else found.keys
+    with telling_of_new_key(uri):
+        opened = open_keys(directory, uri, options.sources, create=options.create)
+    options = replace(options, pin=options.pin or FilePin(found.pins))
+    return Home(directory, opened, _sqlite_store, options), options
+
+
 def _in_memory(keys: str | RootKey | None, space: str | None, options: Options) -> Runtime:
     """Open a store whose log is in memory; its wrapped keys are in a private directory that goes when it is closed."""
     sources = options.sources
@@ -78,7 +94,7 @@ def _in_memory(keys: str | RootKey | None, space: str | None, options: Options) 
     with contextlib.ExitStack() as undo:
         undo.callback(directory.cleanup)
         opened = open_keys(Path(directory.name), root, sources, create=True)
-        home = Home(Path(directory.name), opened, _memory_store, options, farewell=directory.cleanup)
+        home = Home(Path(directory.name), opened, _memory_store, options, farewell=directory.cleanup, at_rest=False)
         runtime = _entered(home, name, options)
         undo.pop_all()
     return runtime

@@ -40,7 +40,8 @@ class Document(Struct, frozen=True, kw_only=True):
 class Operation(Struct, frozen=True, kw_only=True):
     """An operation as the catalogue lists it. `request` is a struct of its parameters, `report` the type it returns.
 
-    `method` is the attribute of the group; it differs from `name` where that is a word of the language.
+    `method` is the attribute of the group; it differs from `name` where that is a word of the language. `keyless` ones
+    need no key, `spaceless` ones no open space.
     """
 
     group: str
@@ -48,6 +49,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     method: str
     effect: Effect
     keyless: bool
+    spaceless: bool
     summary: str
     description: str
     request: type[Struct]
@@ -62,8 +64,11 @@ class Operation(Struct, frozen=True, kw_only=True):
 class Gate(Protocol):
     """What a noun group stands on: lets an operation pass, or raises."""
 
-    def pass_through(self, operation: str, effect: Effect, *, keyless: bool) -> None:
-        """Raise when the access in force or the state of the store forbids an operation (`group.verb`)."""
+    def pass_through(self, operation: str, effect: Effect, *, bare: bool) -> None:
+        """Raise when the access in force or the state of the store forbids an operation (`group.verb`).
+
+        `bare` ones need no open space.
+        """
         ...
 
     def refused(self, operation: str, denied: AccessDenied | CapabilityHidden) -> None:
@@ -80,8 +85,11 @@ class Group:
         self._gate = gate
 
 
-def operation(effect: Effect, *, keyless: bool = False) -> Callable[[Method], Method]:
-    """Mark a method of a noun group as an operation with this effect; `keyless` ones work without the root key."""
+def operation(effect: Effect, *, keyless: bool = False, spaceless: bool = False) -> Callable[[Method], Method]:
+    """Mark a method of a noun group as an operation with this effect.
+
+    `keyless` ones work without the root key, `spaceless` ones in a store where no space is open.
+    """
 
     def mark(method: Method) -> Method:
         names = list(inspect.signature(method).parameters)[1:]
@@ -91,7 +99,7 @@ def operation(effect: Effect, *, keyless: bool = False) -> Callable[[Method], Me
         def run(self: Group, *args: Any, **kwargs: Any) -> Any:
             path = f"{self.name}.{verb}"
             try:
-                self._gate.pass_through(path, effect, keyless=keyless)
+                self._gate.pass_through(path, effect, bare=keyless or spaceless)
                 given = dict(zip(names, args, strict=False)) | kwargs
                 request = bind(given, _request(run), _bytes_max(run))
                 return method(self, **{name: getattr(request, name) for name in names})
@@ -99,7 +107,7 @@ def operation(effect: Effect, *, keyless: bool = False) -> Callable[[Method], Me
                 self._gate.refused(path, denied)
                 raise
 
-        run.__operation__ = (effect, keyless)  # type: ignore[attr-defined]  # read by the catalogue alone
+        run.__operation__ = (effect, keyless, spaceless)  # type: ignore[attr-defined]  # read by the catalogue alone
         return typing.cast("Method", run)
 
     return mark
@@ -137,7 +145,7 @@ def operations_of(group: type[Group]) -> Iterator[Operation]:
         marked = getattr(method, "__operation__", None)
         if marked is None:
             continue
-        effect, keyless = marked
+        effect, keyless, spaceless = marked
         first, _, rest = (inspect.getdoc(method) or "").partition("\n")
         yield Operation(
             group=group.name,
@@ -145,6 +153,7 @@ def operations_of(group: type[Group]) -> Iterator[Operation]:
             method=name,
             effect=effect,
             keyless=keyless,
+            spaceless=spaceless,
             summary=first,
             description=rest.strip(),
             request=_request(method),

@@ -8,6 +8,7 @@ from typing import Self
 from msgspec.structs import replace
 
 from muniment.governance.access import Access
+from muniment.runtime.archives import Archives
 from muniment.runtime.desk import Desk
 from muniment.runtime.disclosure import Disclosure
 from muniment.runtime.evidence import Evidence
@@ -29,6 +30,7 @@ class Runtime:
         self.disclosure = Disclosure(desk)
         self.provenance = Provenance(desk)
         self.spaces = Spaces(desk)
+        self.archives = Archives(desk)
         self.system = System(desk)
 
     @property

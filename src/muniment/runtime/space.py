@@ -9,7 +9,7 @@ reading and writing raise it, audit and health still answer.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -17,11 +17,11 @@ from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundle
 from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, SpaceErased
-from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened
+from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, SpaceRestored
 from muniment.governance.detection.policy import lookout
 from muniment.kernel.cursor import Cursors
 from muniment.log.attest import Notary, Signed
-from muniment.log.ledger import ERASED, SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
+from muniment.log.ledger import ERASED, LIFE, SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
 from muniment.log.port import BundleRow, Reader, ScrubReport, Store
 from muniment.projections.catalogue import Catalogue
 from muniment.projections.transcript import Transcript
@@ -32,8 +32,8 @@ from muniment.runtime.options import Options
 ErasePlan = Callable[[Writer], object]  # what is done in the transaction that turns the key over
 
 REWRAP_BATCH = 1000
+RESTORES_BATCH = 500
 VKEY = "vkey"
-INCARNATION = "incarnation"  # a log that was never restored has none
 
 
 class Rotation(Struct, frozen=True, kw_only=True):
@@ -88,11 +88,12 @@ class Space:
         """Attest the log, complete what was interrupted, destroy again what is erased; return how much came back."""
         self.fault = None
         self.catalogue.drop()
+        self.transcript.drop()
         try:
             self._bury()
-            pinned = self.notary.pinned()
-            with self.ledger.reader() as reader:
-                self.notary.attest(self.ledger, reader, pinned)
+            former = self._attested()
+            if former is not None:
+                self.notary.repin(self.ledger, former)
             if len(self.keys.versions) > 1:
                 self.rotate(RotationCause.REQUESTED)
             return self._heal()
@@ -125,13 +126,31 @@ class Space:
             self.keys.destroy()
             self.fault = SpaceErased()
 
+    def _attested(self) -> str | None:
+        """Attest the log; return the note at the pin when a restore has abandoned it (decision 0091)."""
+        pinned, note = self.notary.pinned(), self.notary.pinned_note()
+        with self.ledger.reader() as reader:
+            abandoned = note is not None and note in self._abandoned(reader)
+            self.notary.attest(self.ledger, reader, None if abandoned else pinned)
+        return note if abandoned else None
+
+    def _abandoned(self, reader: Reader) -> Iterator[str]:
+        """Yield the signed checkpoints that the log grew to before it was restored."""
+        after = -1
+        while rows := reader.of_kind(EventKind.SPACE_RESTORED, after, RESTORES_BATCH):
+            after = rows[-1].position
+            for row in rows:
+                meta = self.ledger.open(row).meta
+                if isinstance(meta, SpaceRestored) and meta.restore.former is not None:
+                    yield meta.restore.former
+
     def incarnation(self, reader: Reader) -> str:
         """Return which life of the log this is; cursors are bound to it (BEHAVIOUR PG-08, decision 0021)."""
-        return (reader.meta(INCARNATION) or b"").decode()
+        return self.ledger.life(reader)
 
     def reincarnate(self, writer: Writer) -> None:
         """Begin another life of the log: it was restored, and every cursor from before ends."""
-        writer.tx.put_meta(INCARNATION, self.sources.ids.new_id().encode())
+        writer.tx.put_meta(LIFE, self.sources.ids.new_id().encode())
 
     def require_sound(self) -> None:
         """Raise the fault that this space was opened with, if there is one."""

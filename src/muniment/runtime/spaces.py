@@ -10,6 +10,8 @@ from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationKey, 
 from muniment.events.records import RotationCause
 from muniment.governance.access import Effect
 from muniment.governance.views import View
+from muniment.runtime.backup.restoring import Restored, Restoring
+from muniment.runtime.backup.taking import BackingUp, Backup
 from muniment.runtime.desk import Desk
 from muniment.runtime.exporting.formats import ExportFormat
 from muniment.runtime.exporting.job import Exporting
@@ -103,12 +105,49 @@ class Spaces(Group):
         self._desk.check_key(conversation)
         return Exporting(self._desk, conversation, format, view).run()
 
+    @operation(Effect.ADMIN)
+    def backup(self, target: str, keyring: str | None = None, sealed_by: str | None = None) -> Backup:
+        """Write a backup of the open space: its log and its keys, as two sealed files.
+
+        `target` is a directory on the machine that holds the store; `log.sealed` and `keys.sealed` are written there,
+        or the latter into the directory `keyring`, so that the two never lie together. Nothing in them is readable
+        without the root key of the store, or without the key that `sealed_by` names as --keys does (a passphrase, a key
+        file that is made when there is none). Others may go on writing meanwhile. Both files are read back and held to
+        every rule before they get their names. Appends nothing. Raises `file.taken` rather than write over anything,
+        `file.unavailable`.
+        """
+        keys = None if keyring is None else Path(keyring)
+        return BackingUp(self._desk, Path(target), keys, sealed_by).run()
+
+    @operation(Effect.ERASE, spaceless=True)
+    def restore(
+        self,
+        source: str,
+        keyring: str | None = None,
+        sealed_by: str | None = None,
+        replace: bool = False,
+        dry_run: bool = False,
+    ) -> Restored:
+        """Restore a space from a backup, under its own name, whole or not at all.
+
+        `source`, `keyring` and `sealed_by` are those of the backup. The space may be new to the store, also to one with
+        another root key. Where it exists, or where a pin remembers more than the backup holds, `replace` must say that
+        this is meant: what came after the backup is then lost, and the report says which positions. What the present
+        log has erased is erased again. Every cursor ends. Appends `space.restored`. With `dry_run` the backup is
+        verified and the report says what would happen. Takes the right to administer as well. Raises
+        `backup.restore_conflict`, `key.wrong`, `store.corrupt`, `file.unavailable`.
+        """
+        self._desk.access.require(Effect.ADMIN)
+        keys = None if keyring is None else Path(keyring)
+        return Restoring(self._desk, Path(source), keys, sealed_by).run(replace=replace, dry_run=dry_run)
+
     @operation(Effect.READ)
     def usage(self) -> Usage:
-        """Count what the open space holds."""
+        """Count what the open space holds; of conversations, those that are found under their names."""
         space = self._desk.space
         with space.ledger.reader() as reader:
-            rows = space.transcript.conversations(reader, -1, None)
+            opened = space.transcript.conversations(reader, -1, None)
+            rows = [row for row in opened if space.transcript.is_current(reader, row)]
             heads = [space.transcript.head(reader, row.stream) for row in rows]
             return Usage(
                 space=SpaceName(space.name),

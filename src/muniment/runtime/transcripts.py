@@ -11,7 +11,7 @@ from muniment.events.binding import deterministic
 from muniment.events.changes import RedactionReason
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.labels import content_fields
-from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnContent
+from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
 from muniment.events.turn import Turn
 from muniment.governance import admission
 from muniment.governance.access import Effect
@@ -331,9 +331,11 @@ class Committing:
         if not erased:
             _, content = ledger.words(opened)
             erased = not content.digest  # a message was: nothing is left that could tell (decision 0007)
-            if not erased and content.digest != self._digest:
+            archived = content.digest == FROM_ARCHIVE
+            same = self._is_kept(opened.meta, content) if archived else content.digest == self._digest
+            if not erased and not same:
                 raise TurnConflict(at="turn")
-            if alias_is_new:
+            if alias_is_new and not archived:
                 raise Corrupt(at="chat", problem="alias_missing")
         return self._report(
             head.messages,
@@ -343,6 +345,13 @@ class Committing:
             leaf=row.leaf.hex(),
             reason=ALREADY_ERASED if erased else ALREADY_COMMITTED,
         )
+
+    def _is_kept(self, meta: MetaBody, content: TurnContent) -> bool:
+        """Tell whether a turn that came from an archive is what would be kept of this one."""
+        kept = self._kept
+        assert isinstance(kept, Kept), "a skipped turn is not compared"
+        here = TurnContent(parts=kept.parts, digest=FROM_ARCHIVE, summaries=kept.summaries, labels=kept.labels)
+        return (meta, content) == (kept.meta, here)
 
     def _digest_of_words(self) -> bytes:
         """Return the keyed digest of the turn as it was handed over; text and a single text part are the same words."""

@@ -37,6 +37,11 @@ from muniment.runtime.space import Rotation, Space
 
 NAMES_BATCH = 500
 
+# kind of event -> what left the store with it
+DISCLOSED: dict[EventKind, str] = {
+    EventKind.EXPORT_ISSUED: "the certified export issued",
+    EventKind.CONTENT_REVEALED: "what was revealed",
+}
 OUTSIDE = (
     "copies that the host, model providers or readers of earlier replays keep",
     "backups of keyring and log made before, until they are restored or destroyed",
@@ -161,7 +166,7 @@ class Erasing:
         with space.ledger.reader() as reader:
             row = reader.sealed(position)
             assert row is not None, "the event was just made durable"
-            exports = list(self._exports(reader, done.streams))
+            shown = [f"{what} at position {at}" for what, at in self._shown(reader, done.streams)]
             aliases = list(self._aliases(reader))
             proof = inclusion_proof(reader, position, signed.checkpoint.size)
         return ErasureReceipt(
@@ -172,21 +177,23 @@ class Erasing:
             outside=[
                 *OUTSIDE,
                 *aliases,
-                *(f"the certified export issued at position {issued}" for issued in exports),
+                *shown,
             ],
             proof=tlog_proof(event_line(space.ledger.header(row)[1], {}), position, proof, signed.note),
             positions=done.positions[: space.limits.report_items_max],
         )
 
-    def _exports(self, reader: Reader, streams: set[int]) -> Iterator[int]:
-        """Yield where certified exports of these conversations stand, as many as a report lists."""
-        after, left = -1, self._space.limits.report_items_max
-        while left > 0 and (rows := reader.of_kind(EventKind.EXPORT_ISSUED, after, NAMES_BATCH)):
-            after = rows[-1].position
-            for found in rows:
-                if left > 0 and self._space.ledger.header(found)[0].refs.get("stream") in streams:
-                    left -= 1
-                    yield found.position
+    def _shown(self, reader: Reader, streams: set[int]) -> Iterator[tuple[str, int]]:
+        """Yield where words of these conversations left the store on record, as many as a report lists."""
+        left = self._space.limits.report_items_max
+        for kind, what in DISCLOSED.items():
+            after = -1
+            while left > 0 and (rows := reader.of_kind(kind, after, NAMES_BATCH)):
+                after = rows[-1].position
+                for found in rows:
+                    if left > 0 and self._space.ledger.header(found)[0].refs.get("stream") in streams:
+                        left -= 1
+                        yield what, found.position
 
     def _aliases(self, reader: Reader) -> Iterator[str]:
         """Yield what stays of the name of a subject that everything was erased of."""

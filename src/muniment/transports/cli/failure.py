@@ -37,6 +37,9 @@ EXIT_CODES: dict[Kind, int] = {
 INTERRUPTED, PIPE_CLOSED = 130, 141
 # problem of an error, or its code when it names none -> what a person may do about it on the command line
 HINTS: dict[str, str] = {
+    "exists": "--dry-run tells what would be lost, --replace says that it is meant.",
+    "behind_pin": "--dry-run tells what would be lost, --replace says that it is meant.",
+    "not_empty": "--mode restore replaces what is here.",
     "nobody_to_ask": "--yes answers the question.",
     "store.missing": "--store and --space say which one is meant. The first commit or import makes it.",
 }

@@ -20,7 +20,7 @@ from muniment.transports.cli.page import Mood, Said
 
 TOPICS = (
     "start", "concepts", "finding", "lifecycle", "views", "attributes", "erasure", "evidence", "repair", "keys",
-    "limits", "profiles", "errors",
+    "backup", "archives", "limits", "profiles", "errors",
 )  # fmt: skip
 MARK = "<!-- "
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from muniment.governance.access import Effect
 from muniment.governance.profiles import Profile
 from muniment.kernel.sources import system_sources
-from muniment.runtime.open import inspect, open  # noqa: A004 - muniment.open()
+from muniment.runtime.open import inspect, open, open_store  # noqa: A004 - muniment.open()
 from muniment.runtime.operation import Operation
 from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
@@ -21,11 +21,11 @@ from muniment.transports.cli.progress import shown
 
 @contextmanager
 def opened(door: Door, operation: Operation) -> Iterator[Runtime]:
-    """Open a store for an operation. Only one that appends makes a store where there is none."""
+    """Open a store for an operation. One is made for those that append, and for those that need no space."""
     with shown() as progress:
         profile = door.named.get("profile")
         options = Options(
-            create=operation.effect is Effect.APPEND,
+            create=operation.spaceless or operation.effect is Effect.APPEND,
             sources=door.sources or system_sources(),
             progress=progress,
             profile=UNSET if profile is None else word(Profile, profile, at="profile"),
@@ -33,6 +33,8 @@ def opened(door: Door, operation: Operation) -> Iterator[Runtime]:
         store = door.named.get("store")
         if operation.keyless:
             runtime = inspect(store, options=options)
+        elif operation.spaceless:
+            runtime = open_store(store, keys=door.named.get("keys"), options=options)
         else:
             runtime = open(store, keys=door.named.get("keys"), space=door.named.get("space"), options=options)
         with runtime:
