@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from muniment.events.message import Part, Role
-from muniment.governance import slices
+from muniment.governance import judgement
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.transports.cli.demo import governing, intruder, moving, steps
@@ -82,7 +82,7 @@ def _found(_store: Path, _texts: list[str]) -> bool:
 # what is taken away -> the act that must notice, and how to take it away
 SABOTAGE: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "words on the disk": ("commit", lambda patch: patch.setattr(steps, "found_on_disk", _found)),
-    "a policy": ("replay", lambda patch: patch.setattr(slices, "withheld_by_policy", _permissive)),
+    "a policy": ("replay", lambda patch: patch.setattr(judgement, "withheld_by_policy", _permissive)),
     "the promise": ("replay", lambda patch: patch.setattr(steps, "PROMISE", "words that nobody said")),
     "the mask": ("mask", lambda patch: patch.setattr(steps, "MASKED", 4)),
     "the erased turn": ("erase", lambda patch: patch.setattr(steps, "ERASED", 4)),
