@@ -11,10 +11,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 from msgspec.structs import replace
 
 import muniment
 from muniment.errors import LimitExceeded
+from muniment.events.attributes import AttributeGovernance, AttributeSource, SourceKind
 from muniment.events.changes import RedactionReason, RedactionTarget
 from muniment.events.message import (
     BlobPart,
@@ -28,7 +30,10 @@ from muniment.events.message import (
     UriPart,
 )
 from muniment.events.records import MessageHead, ToolRecord, TurnContent
+from muniment.events.turn import Visibility
 from muniment.governance.admission import Kept, admit
+from muniment.governance.annotation import Admitted, admit_attribute
+from muniment.governance.attributes import REASON_PATH, AttributeRecord, disclosed_attribute_labels
 from muniment.governance.detection import ALL, DetectedType, Detection, Detector, Span
 from muniment.governance.detection.names import NAMES_MAX
 from muniment.governance.detection.parts import found_in, marked
@@ -40,12 +45,13 @@ from muniment.governance.detection.policy import (
     names_of,
     without_detected,
 )
-from muniment.governance.judgement import TurnRecord, judge
+from muniment.governance.judgement import TurnRecord, judge, standing
 from muniment.governance.lifecycle import Phase
 from muniment.governance.limits import Limits
 from muniment.governance.redaction import Redaction, Stretch, replaced
 from muniment.governance.slices import audit, cut, disclosed_labels
 from muniment.governance.views import Reason, View
+from tests.attributes import attribute
 from tests.turns import rich_turn, turn_records
 
 MAIL = "ada@example.org"
@@ -282,6 +288,14 @@ def test_what_is_looked_for_in_the_raw_view_is_looked_for_in_every_view() -> Non
 
 # --- laws -------------------------------------------------------------------------------------------------------------
 
+told_values = st.dictionaries(
+    st.sampled_from(WORDS),
+    st.recursive(
+        st.sampled_from([*WORDS, 4111111111111111, 12]), lambda inner: st.lists(inner, max_size=3), max_leaves=4
+    ),
+    min_size=1,
+    max_size=3,
+)
 lookings = st.sampled_from([EMAILS, EVERYTHING, BROKEN])
 views = st.sampled_from(View)
 
@@ -326,6 +340,30 @@ def test_a_part_that_is_not_shown_as_committed_is_not_disclosed(
     for label, part in judged.marked.items():
         _, place, _, index = label.split("/")
         assert part != record.content.parts[int(place)][int(index)]
+
+
+@given(told_values, st.sampled_from(WORDS[:-1]), views, lookings)
+def test_an_attribute_shows_nothing_that_is_found_and_discloses_what_it_shows(
+    value: Any, reason: str, view: View, looking: Looking
+) -> None:
+    """Values and reasons fail closed, too: a text that could not be looked at is nowhere, on a page or in a proof."""
+    why = AttributeSource(writer="gateway", kind=SourceKind.HOST_REPORTED, reason=reason)
+    rules = AttributeGovernance(export_allowed=True)
+    given_one = attribute("a", value, source=why, visibility=Visibility.EXPORT, governance=rules)
+    admitted = admit_attribute(given_one, 1, None, Limits())
+    assert isinstance(admitted, Admitted), admitted
+    noted = AttributeRecord(position=9, meta=admitted.meta, content=admitted.content)
+    record = replace(record_of(TextPart(content="others")), attributes=(noted,))
+    turn, items = cut(record, view, looking=looking)
+    labels = disclosed_attribute_labels(view, standing(record, view, None), noted, looking.detectors(record.meta))
+    marked_paths = {item.path or "" for item in items if item.attribute == "a" and item.start is not None}
+    for shown in turn.attributes:
+        told = msgspec.json.encode([shown.value, shown.reason if shown.reason is not UNSET else ""]).decode()
+        withheld = [word for word in WORDS if found_in(word, looking.detectors(record.meta))]
+        assert not [word for word in withheld if word in told]
+        assert ("value" in labels) == (shown.value == value) == (not marked_paths - {REASON_PATH})
+        assert ("reason" in labels) == (shown.reason == reason)
+    assert bool(turn.attributes) == ("attribute" in labels)
 
 
 @given(telling_records())

@@ -23,6 +23,7 @@ from muniment.runtime.exporting.formats import ExportFormat
 from muniment.runtime.operation import Upload
 from muniment.runtime.transcripts import Commit, Slice
 from muniment.transports.cli.report import message_words, withheld_field
+from tests.archives.documents import exported, imported
 from tests.attributes import attribute
 from tests.importing.files import line, turns_in, written
 from tests.turns import answered, asked, plain_turn
@@ -247,6 +248,20 @@ def test_an_import_counts_what_it_replaced(world_that: Opening, tmp_path: Path) 
     assert [one.type for one in first.detection.coverage] == [DetectedType.IBAN, DetectedType.EMAIL]
     assert (second.turns_already_there, second.detection) == (2, None)
     assert turns_in(world.runtime, "c")[1][0] == ("user", "user of [detected: email]")
+
+
+@pytest.mark.parametrize("source", [BEFORE, DETECT_NOTHING], ids=["replaced there", "as said there"])
+def test_a_repeat_of_a_turn_from_an_archive_is_found_whichever_store_looked(
+    source: Detect, world_that: Opening, tmp_path: Path
+) -> None:
+    """TR-16, TR-17: an archive brings the words as they stand, and no digest of what was handed over."""
+    exported(world_that(source).with_turn(TURN).runtime, tmp_path / "archive")
+    target = world_that(BEFORE)
+    imported(target.runtime, tmp_path / "archive")
+    assert (MAIL in texts(target.replay())[0]) == (source is DETECT_NOTHING)
+    assert target.commit(TURN).reason == "turn_already_committed"
+    with pytest.raises(TurnConflict):
+        target.commit(replace(TURN, messages=[asked("I am somebody else."), TURN.messages[1]]))
 
 
 def test_nobody_looks_unless_asked(world_that: Opening) -> None:

@@ -347,11 +347,11 @@ class Committing:
         )
 
     def _is_kept(self, meta: MetaBody, content: TurnContent) -> bool:
-        """Tell whether a turn that came from an archive is what would be kept of this one."""
+        """Tell whether a turn that came from an archive is what is kept of this one, as it came or as it is written."""
         kept = self._kept
         assert isinstance(kept, Kept), "a skipped turn is not compared"
-        here = TurnContent(parts=kept.parts, digest=FROM_ARCHIVE, summaries=kept.summaries, labels=kept.labels)
-        return (meta, content) == (kept.meta, here)
+        spellings = [replace(self._content(each), digest=FROM_ARCHIVE) for each in (kept, self._written)]
+        return meta == kept.meta and content in spellings
 
     def _digest_of_words(self) -> bytes:
         """Return the keyed digest of the turn as it was handed over; text and a single text part are the same words."""
@@ -374,9 +374,9 @@ class Committing:
         fields = list(content_fields(content))
         sizes = iter([len(value) for _, value in fields])
         admission.check_sizes([[next(sizes) for _ in parts] for parts in kept.parts], self._space.limits)
-        shown, self._detection = without_detected(kept, self._space.lookout.before_commit)
-        if shown is not kept:
-            content = self._content(shown)
+        self._written, self._detection = without_detected(kept, self._space.lookout.before_commit)
+        if self._written is not kept:
+            content = self._content(self._written)
             fields = list(content_fields(content))
         return draft(
             self._space.sources.entropy, EventKind.TURN_COMMITTED, kept.time_ms, kept.meta, content=(content, fields)
