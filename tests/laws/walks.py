@@ -6,6 +6,7 @@ is lists and sets: it knows the table of the life of a turn by hand and nothing 
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +16,9 @@ import pytest
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import muniment
 from muniment.errors import TurnConflict, WordsErased
+from muniment.events.archives import ArchiveScope, Private, ScopeKind
 from muniment.events.attributes import AttributePolicy, AttributeScope, AttributeTarget
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId, message_id
@@ -28,7 +31,7 @@ from muniment.runtime.redacting import Passage
 from tests.attributes import RULED, SEES, ruled
 from tests.laws.marked import PLACES, SPEAKERS, Mark, Marked, marks_in, seen
 from tests.turns import asked
-from tests.worlds import OPERATOR, World
+from tests.worlds import OPERATOR, World, root_key
 
 KEYS = [
     ConversationKey(conversation=ConversationId(name), channel=Channel(channel))
@@ -325,6 +328,39 @@ def derive(walk: Walk, one: int, other: int) -> ConversationKey:
     return key
 
 
+def archive(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Take a conversation into another space: it shows the same there but for what was under soul governance."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    key = walk.turns[one % len(walk.turns)].marked.key
+    scope = ArchiveScope(kind=ScopeKind.CONVERSATION, channel=key.channel, conversation=key.conversation)
+    with tempfile.TemporaryDirectory() as home, muniment.open("memory:", keys=root_key(), space="another") as target:
+        archives = [walk.world.runtime.archives, target.archives]
+        out = archives[0].export(f"{home}/one", scope, Private.INCLUDE)
+        target.archives.import_(f"{home}/one", scope, Private.INCLUDE)
+        assert archives[1].export(f"{home}/two", scope, Private.INCLUDE).root == out.root
+        assert target.evidence.repair().kinds == {}
+        for view in View:
+            assert seen(target, key, view) == {mark for mark in walk.shown(key, view) if mark.place != "private"}
+    return key
+
+
+def restore(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Back up, go on, and put the backup back: what was erased since stays erased, everything else is as it was."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    runtime, kept = walk.world.runtime, walk.turns[one % len(walk.turns)]
+    with tempfile.TemporaryDirectory() as home:
+        runtime.spaces.backup(home)
+        if other % 2:
+            erase_message(walk, one, other)
+        elif kept.state != "erased" and not walk.held(kept):
+            runtime.lifecycle.request(kept.marked.key, Transition.DELETE_RAW, "asked for", OPERATOR, kept.marked.turn)
+            kept.state = "erased"
+        assert runtime.spaces.restore(home, replace=True).sound
+    return kept.marked.key
+
+
 def rotate(walk: Walk, one: int, other: int) -> ConversationKey:
     """Replace the key of the space."""
     walk.world.runtime.spaces.rotate()
@@ -349,4 +385,6 @@ COMMANDS: dict[str, Command] = {
     "export": export,
     "rotate": rotate,
     "derive": derive,
+    "archive": archive,
+    "restore": restore,
 }

@@ -23,7 +23,7 @@ from muniment.errors import (
     StoreMissing,
 )
 from muniment.events.archives import ArchiveScope, ImportMode, Private, ScopeKind
-from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
+from muniment.events.changes import Action, LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.records import EventKind
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access, Effect
@@ -62,7 +62,7 @@ def test_an_older_backup_does_not_bring_back_what_was_erased(tmp_path: Path) -> 
         assert [turn.phase == "raw_deleted" for turn in turns] == [n in gone for n in range(1, len(turns) + 1)]
     receipts = world.runtime.lifecycle.receipts(key_of("second")).entries
     assert [(one.transition, one.first, one.last, one.content_left) for one in receipts] == [
-        (Transition.DELETE_RAW, 1, 3, 0)
+        (Action.DELETE_RAW, 1, 3, 0)
     ]
     assert receipts[0].requester == "operator"
     assert world.reopened().runtime.system.health().sound

@@ -45,7 +45,8 @@ class SourceEvidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class RefDerived(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """An item of memory, by plane and key, was derived from transcript evidence.
 
-    `digest` is the source digest over the leaves of the turns that `refs` names (`evidence.verifier.source_digest`).
+    `digest` is the source digest over the leaves of the turns that `refs` names (`evidence.verifier.source_digest`),
+    empty in one that came with an archive: the leaves that it was made of are those of another log.
     """
 
     plane: Plane

@@ -57,7 +57,11 @@ class SourceState(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Link(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A derived reference. `verified`: its turns are there and give the recorded digest."""
+    """A derived reference. `verified`: its turns are there and give the recorded digest.
+
+    `from_archive`: it came with an archive, without a digest, since the leaves of its turns are others here. Nothing
+    proves it until it is recorded again.
+    """
 
     position: int
     plane: Plane
@@ -69,6 +73,7 @@ class Link(Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str
     verified: bool
     state: SourceState
+    from_archive: bool = False
 
 
 class LinkPage(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -156,7 +161,8 @@ class Linking:
             citation=citation(meta.source),
             created_ms=meta.created_ms,
             digest=meta.digest,
-            verified=not faults_of(space.transcript, reader, space.ledger.log, space.name, one),
+            verified=bool(meta.digest) and not faults_of(space.transcript, reader, space.ledger.log, space.name, one),
+            from_archive=not meta.digest,
             state=state_of(head, space.transcript.changes(reader, head), one.span, one.message),
         )
 

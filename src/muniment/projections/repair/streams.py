@@ -111,15 +111,35 @@ class Streams:
             self._named(reader, row, self._transcript.turn_digest(tail.key, meta.delivery.turn), meta.delivery.turn)
 
     def _named(self, reader: Reader, row: SealedRow, digest: bytes, turn: str | None = None) -> None:
-        """Look for an event by its name, and see whether that leads to it."""
-        found = reader.lookup(digest)
+        """Look for an event by its name, and see whether that leads to it; of what was replaced, by its former name."""
+        found, place = reader.lookup(digest), Lookup(stream=row.stream, position=row.position)
+        opens = row.kind == EventKind.CONVERSATION_OPENED
+        if (found != place or opens) and self._is_replaced(reader, row.stream):
+            found = self._former(reader, digest, place, numbered=opens)
         if found is None:
             self._findings.of(row, IssueKind.LOOKUP_MISSING)
             return
         self._findings.lookups += 1
-        if (found.stream, found.position) != (row.stream, row.position):
+        if found != place:
             is_double = turn is not None and self._has_turn(reader, found, row.stream, turn)
             self._findings.of(row, IssueKind.DUPLICATE_TURN if is_double else IssueKind.LOOKUP_MISMATCH)
+
+    def _is_replaced(self, reader: Reader, stream: int) -> bool:
+        """Tell whether an archive took the place of a conversation; of one that cannot be folded nobody can say."""
+        try:
+            return self._transcript.changes(reader, self._transcript.head(reader, stream)).replaced
+        except (Corrupt, KeyMissing):
+            return False
+
+    def _former(self, reader: Reader, digest: bytes, place: Lookup, *, numbered: bool) -> Lookup | None:
+        """Return where the former name of something leads; of the several of a conversation, that which leads here."""
+        if not numbered:
+            return reader.lookup(self._transcript.former_digest(digest, place.stream))
+        number, found = 1, reader.lookup(self._transcript.former_digest(digest, 1))
+        while found is not None and found != place:
+            number += 1
+            found = reader.lookup(self._transcript.former_digest(digest, number))
+        return found
 
     def _has_turn(self, reader: Reader, found: Lookup, stream: int, turn: str) -> bool:
         """Tell whether a name leads to another turn of the stream that has it, too; otherwise it leads astray."""

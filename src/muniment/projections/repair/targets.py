@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
-from muniment.events.changes import Custody, RedactionReason, RedactionTarget, Transition, TurnRedacted, span_of
+from muniment.events.changes import (
+    Custody,
+    RedactionReason,
+    RedactionTarget,
+    Transition,
+    TurnRedacted,
+    span_of,
+)
 from muniment.events.message import ReasoningPart, TextPart
 from muniment.events.records import EventKind, TurnContent, TurnMeta
 from muniment.events.references import RefDerived
@@ -71,7 +78,13 @@ class Targets:
 
     def exports(self, seen: Seen, tails: Mapping[int, Tail]) -> None:
         """Look at what a certificate in the space's own stream names: how far another stream goes."""
-        if seen.row.kind != EventKind.EXPORT_ISSUED or seen.header is None:
+        if seen.header is None:
+            return
+        if seen.row.kind == EventKind.ARCHIVE_IMPORTED:
+            first, last = (seen.header.refs.get(end, 0) for end in ("first", "last"))
+            if not first <= last < max(seen.row.position, 1):
+                self._findings.of(seen.row, IssueKind.TARGET_MISSING)
+        if seen.row.kind != EventKind.EXPORT_ISSUED:
             return
         tail = tails.get(seen.header.refs.get("stream", -1))
         if tail is None or tail.seq < seen.header.refs.get("through", 0):
@@ -96,7 +109,7 @@ class Targets:
 
     def _turns_are_there(self, one: Naming) -> bool:
         first, last = span_of(one.header.refs)
-        is_there = first >= 1 and (last is None or first <= last <= one.tail.turns)
+        is_there = first >= 1 and (last is None or first <= last <= one.tail.turns or last == one.tail.turns == 0)
         if last is None:
             is_there = is_there and one.header.reason in CUSTODY  # of turns that are still to come
         if not is_there:

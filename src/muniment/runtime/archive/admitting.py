@@ -34,6 +34,7 @@ from muniment.events.records import (
     TurnContent,
     TurnMeta,
 )
+from muniment.events.references import RefDerived
 from muniment.log.ledger import SPACE_STREAM, Draft, Placed, Writer, draft
 from muniment.runtime.archive.document import POSITIONS, ArchiveRoot, DocumentLine
 from muniment.runtime.archive.reading import CONTEXT, Checking, Told, check_root, opened_document
@@ -146,8 +147,8 @@ class Foreseeing:
             if there and self._mode is ImportMode.BOOTSTRAP:
                 raise ArchiveConflict(at="scope", problem="not_empty")
             going = {one.stream for one in there}
-            for stream in sorted(going):
-                check_holds(self._space, reader, stream)
+            for one in there:
+                check_holds(self._space, reader, one.key, one.stream)
             for key in self._keys:
                 if transcript.stream_of(reader, key) not in {None, *going}:
                     raise ArchiveConflict(at="conversation", problem="of_another_scope")
@@ -330,7 +331,7 @@ class _Conversation:
         self._positions: dict[int, int] = {}
         self._turns = 0
         self._fenced: dict[int, list[Fenced]] = {}
-        self._gone: set[int] = set()
+        self._gone: set[tuple[int, int | None]] = set()  # turns, or messages of turns
 
     def take(self, told: Told) -> None:
         """Append the next event."""
@@ -355,11 +356,12 @@ class _Conversation:
         whole = [fence for fence in fences if fence.message is None or fence.message >= len(content.parts)]
         if whole:
             self._fenced[self._turns] = [Fenced(request=whole[0].request, message=None)]
-            self._gone.add(self._turns)
+            self._gone.add((self._turns, None))
             return None
         alone = {fence.message: fence for fence in fences if fence.message is not None and content.parts[fence.message]}
         if alone:
             self._fenced[self._turns] = list(alone.values())
+            self._gone.update((self._turns, place) for place in alone)
         left = [[] if place in alone else parts for place, parts in enumerate(content.parts)]
         return replace(content, parts=left, digest=b"" if alone else content.digest)
 
@@ -375,8 +377,13 @@ class _Conversation:
         for name in POSITIONS & refs.keys():
             refs[name] = self._positions[refs[name]]
         kind = EventKind(line.kind)
-        gone = refs.get("turn") in self._gone
-        event = self._into.drafted(kind, line.t, told.meta, line.reason, None if gone else told.content)
+        gone = {(refs.get("turn"), None), (refs.get("turn"), refs.get("message"))} & self._gone
+        meta = told.meta
+        if isinstance(meta, RefDerived):  # its digest stays behind: the leaves here are others
+            space, names = self._into.space.name, self._key
+            source = replace(meta.source, space=space, channel=names.channel, conversation=names.conversation)
+            meta = replace(meta, source=source)
+        event = self._into.drafted(kind, line.t, meta, line.reason, None if gone else told.content)
         placed = self._into.append(event, self._stream, target=line.target, refs=refs)
         self._positions[told.number] = placed.position
 

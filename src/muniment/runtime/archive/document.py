@@ -9,7 +9,8 @@ A document is a conversation; conversations come in the order of channel and id.
 opened it, which is its event 1. `bytes` and `digest` (SHA-256, 64 hexadecimal digits)
 are those of everything behind the root line, line ends included. Bodies are as in `schemas/events`; bytes are base64.
 Nothing that depends on keys or places is in it: no positions, leaves, salts or keyed digests. A reference to a position
-in the same stream is the number of that event in the conversation. So the same part of a space gives the same document
+in the same stream is the number of that event in the conversation; a derived reference has neither the name of the
+space nor a digest of leaves. So the same part of a space gives the same document
 in every store (BEHAVIOUR EX-05, EX-09).
 """
 
@@ -25,7 +26,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from muniment.crypto.stream import SealedReader
 from muniment.errors import ArchiveRefused, LimitExceeded
 from muniment.events.archives import ArchiveScope, Private
-from muniment.events.records import CHANGES, EventKind
+from muniment.events.records import EventKind
 
 SCHEMA = "muniment/archive/1"
 ROOT_LINE_BYTES_MAX = 8192
@@ -33,9 +34,16 @@ LINE_BYTES_MAX = 64 * 2**20
 PIECE_BYTES = 64 * 1024
 
 # kinds that stand in the stream of a conversation, behind the event that opened it
-ARCHIVED = frozenset({EventKind.ALIAS_RECORDED, EventKind.TURN_COMMITTED, *CHANGES})
-# kinds that are private material as a whole (BEHAVIOUR EX-02); by name, since not every release writes all of them
-PRIVATE_KINDS = frozenset({"alias.recorded", "attr.recorded", "ref.derived"})
+ARCHIVED = frozenset({
+    EventKind.ALIAS_RECORDED,
+    EventKind.TURN_COMMITTED,
+    EventKind.TURN_REDACTED,
+    EventKind.TURN_LIFECYCLE,
+    EventKind.ATTR_RECORDED,
+    EventKind.REF_DERIVED,
+})  # fmt: skip
+# kinds that are private material as a whole (BEHAVIOUR EX-02)
+PRIVATE_KINDS = frozenset({EventKind.ALIAS_RECORDED, EventKind.ATTR_RECORDED, EventKind.REF_DERIVED})
 # references that are positions of events of the same stream
 POSITIONS = frozenset({"hold"})
 
@@ -173,20 +181,18 @@ def body_of(raw: Raw, kind: type[Struct], number: int) -> Any:
     """Return a body of this type that is written as it would be written here."""
     try:
         body = msgspec.json.decode(raw, type=kind)
-        same = _encoder.encode(body) == bytes(raw)
+        if _encoder.encode(body) == bytes(raw):
+            return body
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        same = False
-    if not same:
-        raise ArchiveRefused(at=f"line {number}", problem="malformed")
-    return body
+        pass
+    raise ArchiveRefused(at=f"line {number}", problem="malformed")
 
 
 def _parsed(decoder: msgspec.json.Decoder[Any], line: bytes, number: int) -> Any:
     try:
         value = decoder.decode(line)
-        same = line_of(value) == line
+        if line_of(value) == line:
+            return value
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        same = False
-    if not same:
-        raise ArchiveRefused(at=f"line {number}", problem="malformed")
-    return value
+        pass
+    raise ArchiveRefused(at=f"line {number}", problem="malformed")

@@ -18,8 +18,9 @@ from muniment.crypto.envelope import Envelope, parse_envelope
 from muniment.crypto.stream import SealedReader
 from muniment.errors import ArchiveRefused, InvalidInput
 from muniment.events.archives import ArchiveScope, Private, ScopeKind
+from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import REPLACED, Custody, RedactionReason, Span, Transition, span_of
-from muniment.events.identity import check_name
+from muniment.events.identity import TurnId, check_name, message_id
 from muniment.events.records import (
     CHANGES,
     CONTENT_BODIES,
@@ -32,7 +33,9 @@ from muniment.events.records import (
     TurnContent,
     TurnMeta,
 )
+from muniment.events.references import RefDerived
 from muniment.governance.admission import OBSERVED_MS_MAX
+from muniment.governance.annotation import flaw
 from muniment.log.port import WHOLE_CONVERSATION
 from muniment.runtime.archive.document import (
     ARCHIVED,
@@ -95,7 +98,7 @@ class Checking:
                 if current is not None:
                     current.end()
                 document = self._next(parse_document(line, number), number)
-                current = _Conversation(self.root, number)
+                current = _Conversation(self.root, document, number)
                 yield document
             elif current is None:
                 raise ArchiveRefused(at=f"line {number}", problem="no_conversation")
@@ -123,17 +126,20 @@ class Checking:
 class _Conversation:
     """One conversation of a document, as far as it was read."""
 
-    def __init__(self, root: ArchiveRoot, number: int) -> None:
+    def __init__(self, root: ArchiveRoot, document: DocumentLine, number: int) -> None:
         self._root = root
+        self._document = document
         self._at = f"line {number}"
         self._number = 1
-        self._turns: set[str] = set()
+        self._turns: dict[str, int] = {}
         self._messages: list[int] = []
         self._subjects: dict[str, None] = {}
         self._worded: set[int] = set()
         self._erased: list[Span] = []
         self._cut: set[int] = set()
-        self._cut_said: set[int] = set()
+        self._cut_said: set[tuple[int, int]] = set()
+        self._attributes: dict[str, tuple[int, int | None]] = {}
+        self._valued: list[tuple[int, int | None, bool]] = []
         self._holds: set[int] = set()
 
     def take(self, line: EventLine, number: int) -> Told:
@@ -158,6 +164,8 @@ class _Conversation:
                 raise ArchiveRefused(at=at, problem="references")
         else:
             self._change(line, at)
+            if not self._names_what_is_there(line, meta, content):
+                raise ArchiveRefused(at=at, problem="references")
         if (line.turn is not None) != isinstance(meta, TurnMeta) or (kind not in REASONS and line.reason is not None):
             raise ArchiveRefused(at=at, problem="references")
         return Told(number=self._number, line=line, meta=meta, content=content)
@@ -166,7 +174,7 @@ class _Conversation:
         _check_names(at, meta.delivery.turn)
         if meta.delivery.turn in self._turns:
             raise ArchiveRefused(at=at, problem="turn_twice")
-        self._turns.add(meta.delivery.turn)
+        self._turns[meta.delivery.turn] = len(self._turns) + 1
         self._messages.append(len(meta.messages))
         self._subjects[mounted(meta)] = None
         if line.turn != len(self._messages) or line.refs or line.target is not None:
@@ -175,7 +183,7 @@ class _Conversation:
             self._worded.add(line.turn)
             if not _fits(content, meta):
                 raise ArchiveRefused(at=at, problem="content")
-            if not content.digest:
+            if isinstance(content, TurnContent) and not content.digest:
                 self._cut.add(line.turn)
 
     def _change(self, line: EventLine, at: str) -> None:
@@ -199,7 +207,7 @@ class _Conversation:
         elif line.kind == EventKind.TURN_LIFECYCLE:
             sound = sound and span.last is not None
             if line.reason == Transition.DELETE_RAW and "message" in refs:
-                self._cut_said.add(one or 0)
+                self._cut_said.add((one or 0, refs["message"]))
             elif line.reason == Transition.DELETE_RAW:
                 self._erased.append(span)
         elif line.kind == EventKind.TURN_REDACTED:
@@ -207,17 +215,55 @@ class _Conversation:
         if not sound:
             raise ArchiveRefused(at=at, problem="references")
 
+    def _names_what_is_there(self, line: EventLine, meta: MetaBody, content: ContentBody | None) -> bool:
+        """Tell whether an attribute or a derived reference is one, and of the turns that its references name."""
+        span, message = span_of(line.refs), line.refs.get("message")
+        if isinstance(meta, RefDerived):
+            return self._is_source(meta, span, message)
+        if not isinstance(meta, AttributeRecorded):
+            return True
+        aim, head = (span.first, message), meta.attribute
+        self._valued.append((*aim, content is not None))
+        sound = content is None or (isinstance(content, AttributeContent) and flaw(meta, content) is None)
+        return (
+            sound
+            and span.first == span.last
+            and (head.message, self._attributes.setdefault(head.id, aim))
+            == (
+                message,
+                aim,
+            )
+        )
+
+    def _is_source(self, meta: RefDerived, span: Span, message: int | None) -> bool:
+        """Tell whether a derived reference names its turns, as it would here, and nothing of another log."""
+        source = meta.source
+        last = source.turn if source.through is None else source.through
+        named = None if message is None else message_id(TurnId(source.turn), message)
+        return (
+            bool(meta.key.strip() and meta.subject)
+            and (source.space, meta.digest) == ("", "")
+            and (source.channel, source.conversation) == (self._document.channel, self._document.conversation)
+            and (self._turns.get(source.turn), self._turns.get(last)) == (span.first, span.last)
+            and (source.through is None) == (span.first == span.last)
+            and source.message == named
+            and source.subject in {None, meta.subject}
+        )
+
     def end(self) -> None:
         """Hold what was read of a conversation together."""
         turns = set(range(1, len(self._messages) + 1))
         gone = {turn for turn in turns if any(span.holds(turn) for span in self._erased)}
-        if self._worded | gone != turns or self._worded & gone or self._cut != self._cut_said - gone:
+        cut = {turn for turn, _ in self._cut_said}
+        if self._worded | gone != turns or self._worded & gone or self._cut != cut - gone:
+            raise ArchiveRefused(at=self._at, problem="erased")
+        if any((turn in gone or (turn, message) in self._cut_said) == valued for turn, message, valued in self._valued):
             raise ArchiveRefused(at=self._at, problem="erased")
         if self._root.scope.kind is not ScopeKind.CONVERSATION and not within(self._root.scope, self._subjects):
             raise ArchiveRefused(at=self._at, problem="foreign_scope")
 
 
-def _fits(content: object, meta: TurnMeta) -> bool:
+def _fits(content: ContentBody, meta: TurnMeta) -> bool:
     """Tell whether content is that of a turn with this head."""
     if not isinstance(content, TurnContent) or content.digest not in {b"", FROM_ARCHIVE}:
         return False

@@ -12,12 +12,15 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from muniment.errors import ArchiveConflict
-from muniment.events.changes import OMITTED, REPLACED, LifecycleRequest, Transition, TurnLifecycle, span_of
+from muniment.events.changes import OMITTED, REPLACED, LifecycleRequest, Span, Transition, TurnLifecycle, span_of
 from muniment.events.identity import ConversationKey
 from muniment.events.records import AliasRecorded, EventKind, TurnMeta
+from muniment.governance.custody import Rule
 from muniment.log.ledger import Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION, Reader, StreamHead
 from muniment.runtime.archive.telling import REQUESTER
+from muniment.runtime.lifecycle.guard import Guard
+from muniment.runtime.lifecycle.scope import Lot
 from muniment.runtime.space import Space
 
 REASON = "replaced by an archive"
@@ -69,10 +72,10 @@ class Replacing:
     def retire(self, key: ConversationKey, stream: int) -> int:
         """Erase a conversation and take its names from it; return how many turns it had.
 
-        Raises `ArchiveConflict` while a hold keeps anything of it.
+        Raises `ArchiveConflict` while a hold or a legal minimum keeps anything of it.
         """
         writer, transcript = self._writer, self._space.transcript
-        head = check_holds(self._space, writer.tx, stream)
+        head = check_holds(self._space, writer.tx, key, stream)
         request = LifecycleRequest(reason=REASON, requester=REQUESTER, requested_ms=self._now_ms)
         event = draft(
             self._space.sources.entropy,
@@ -103,10 +106,17 @@ class Replacing:
         return None
 
 
-def check_holds(space: Space, reader: Reader, stream: int) -> StreamHead:
-    """Return the head of a conversation that nothing keeps from being replaced; a hold is an `ArchiveConflict`."""
+def check_holds(space: Space, reader: Reader, key: ConversationKey, stream: int) -> StreamHead:
+    """Return the head of a conversation that nothing keeps from being replaced; what does is an `ArchiveConflict`.
+
+    A hold in its own stream would be left behind with it, so that it keeps even what has no words any more.
+    """
     head = space.transcript.head(reader, stream)
     held = space.transcript.changes(reader, head).holds
     if held:
         raise ArchiveConflict(at=f"position {min(held)}", problem="held")
+    guard = Guard(space, reader, space.sources.clock.now_ms())
+    for kept in guard.judge(Lot(key, head, (Span(1, head.turns),)), requested=True).kept:
+        problem = "held" if kept.verdict.rule is Rule.HOLD else kept.verdict.rule.value
+        raise ArchiveConflict(at=f"position {min(kept.verdict.by)}", problem=problem)
     return head

@@ -7,7 +7,7 @@ whole where it is read. Their time is that of the last event, so that telling tw
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
@@ -15,7 +15,16 @@ from msgspec.structs import replace
 from muniment.events.archives import Private
 from muniment.events.changes import OMITTED, LifecycleRequest, Span, Transition, TurnLifecycle, span_refs
 from muniment.events.message import Authority
-from muniment.events.records import CHANGES, CONTENT_BODIES, FROM_ARCHIVE, EventKind, TurnContent, TurnMeta
+from muniment.events.records import (
+    CHANGES,
+    CONTENT_BODIES,
+    FROM_ARCHIVE,
+    EventKind,
+    MetaBody,
+    TurnContent,
+    TurnMeta,
+)
+from muniment.events.references import RefDerived
 from muniment.governance.lifecycle import Phase, phase_of
 from muniment.log.ledger import CONTENT, Opened
 from muniment.log.port import WHOLE_CONVERSATION, Reader
@@ -37,7 +46,7 @@ class Telling:
         self._head = space.transcript.head(reader, stream)
         self._changes: Changes = space.transcript.changes(reader, self._head)
         self._numbers: dict[int, int] = {}
-        self._left: list[tuple[int, int]] = []
+        self._left: dict[tuple[int, int], None] = {}
         self._withheld = False
 
     def lines(self) -> Iterator[EventLine]:
@@ -65,19 +74,25 @@ class Telling:
         return EventLine(
             kind=row.kind,
             t=row.time,
-            meta=Raw(encode(opened.meta)),
+            meta=Raw(encode(self._meta(opened.meta))),
             reason=header.reason,
             refs=refs,
             turn=row.turn_seq,
             target=row.target_seq,
-            content=self._content(opened),
+            content=self._content(opened, refs),
         )
 
-    def _content(self, opened: Opened) -> Raw | UnsetType:
+    def _meta(self, meta: MetaBody) -> MetaBody:
+        """Return what is told of a meta body: of a derived reference neither the space nor the leaves of this log."""
+        return replace(meta, source=replace(meta.source, space=""), digest="") if isinstance(meta, RefDerived) else meta
+
+    def _content(self, opened: Opened, refs: Mapping[str, int]) -> Raw | UnsetType:
         row = opened.row
         if EventKind(row.kind) not in CONTENT_BODIES:
             return UNSET
         if row.turn_seq is None:
+            if (refs.get("turn", 0), refs.get("message", -1)) in self._left:  # it is about a message of soul governance
+                return UNSET
             return Raw(encode(self._space.ledger.content(opened)[1])) if CONTENT in opened.keys else UNSET
         if phase_of(row.turn_seq, self._changes.steps) is Phase.RAW_DELETED:
             return UNSET
@@ -95,7 +110,7 @@ class Telling:
             for place, head in enumerate(opened.meta.messages)
             if head.authority is Authority.SOUL_GOVERNANCE and place not in gone
         ]
-        self._left += [(turn, place) for place in soul]
+        self._left.update(dict.fromkeys((turn, place) for place in soul))
         return replace(
             content,
             parts=[[] if place in soul else parts for place, parts in enumerate(content.parts)],

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import OMITTED, REPLACED, Span, Transition, TurnLifecycle, span_of, span_refs
@@ -20,6 +19,7 @@ from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnMeta
 from muniment.log.ledger import CONTENT, Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION, Reader, SealedRow
+from muniment.runtime.healing import Healing, erase_messages
 from muniment.runtime.space import Space
 
 BATCH = 500
@@ -126,14 +126,9 @@ class Fences:
 
     def _message_again(self, writer: Writer, fence: Fence, message: int, turn: FencedTurn) -> bool:
         row, ledger = self._found(writer.tx, turn), self._space.ledger
-        opened = None if row is None else ledger.open(row)
-        if row is None or opened is None or CONTENT not in opened.keys:
+        if row is None or not Healing(ledger, self._space.transcript).holds(row, message):
             return False
-        salts, words = ledger.words(opened)
-        if not words.parts[message] and not words.digest:
-            return False
-        left = [[] if place == message else parts for place, parts in enumerate(words.parts)]
-        writer.reseal_content(opened, salts, replace(words, parts=left, digest=b""))
+        erase_messages(ledger, writer, row, frozenset({message}))
         self._append(writer, row.stream, {"turn": row.turn_seq or 0, "message": message}, fence.event)
         return True
 

@@ -170,6 +170,8 @@ class Restoring:
             healing = Healing(space.ledger, space.transcript)
             healing.destroy(writer, healing.returned(writer.tx))
             erased = fences.apply(writer)
+            writer.flush()
+            healing.destroy(writer, healing.returned(writer.tx))  # what was recorded beside turns that went just now
             self._say(writer, space, report, erased)
             writer.tx.put_meta(VKEY, str(space.notary.key).encode())
             space.reincarnate(writer)
