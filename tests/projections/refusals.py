@@ -1,0 +1,20 @@
+"""What a transcript that was never asked before refuses, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from muniment.errors import Kind, MunimentError
+from muniment.log.port import Reader
+from muniment.projections.transcript import Transcript
+from tests.log.ledgers import Book
+
+
+def refusal(book: Book, read: Callable[[Transcript, Reader], object]) -> tuple[str | None, str | None]:
+    """Return what a transcript that is made anew says of a log that is not whole."""
+    with book.ledger.reader() as reader, pytest.raises(MunimentError) as refused:
+        read(Transcript(book.ledger), reader)
+    assert refused.value.kind is Kind.CORRUPT
+    return refused.value.at, refused.value.problem
