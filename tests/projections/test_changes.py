@@ -22,13 +22,13 @@ from muniment.events.changes import (
     span_of,
     span_refs,
 )
-from muniment.events.records import EventKind, TurnContent
+from muniment.events.records import EventKind, KeyRotated, TurnContent
 from muniment.evidence.header import commit, disclose
 from muniment.governance.lifecycle import Hold, Phase
 from muniment.governance.redaction import Redaction
 from muniment.governance.slices import cut
 from muniment.governance.views import Reason, View
-from muniment.projections.changes import Changes
+from muniment.projections.changes import Changes, Noted
 from muniment.projections.transcript import Transcript
 from tests.log.ledgers import Book, memory_book
 
@@ -153,3 +153,12 @@ def test_what_is_left_of_a_content_is_sealed_anew_and_still_proves_its_fields(bo
         book.ledger.words(book.ledger.open(replace(book.row(2), content=row.content)))
     with pytest.raises(Corrupt):
         disclose(kept, "message/9/content/0", b"1")
+
+
+def test_a_change_of_a_kind_that_is_not_folded_is_noted_with_its_place(book: Book) -> None:
+    turns = {"first": 1, "through": 2}
+    whole = book.changed(1, EventKind.KEY_ROTATED, KeyRotated(version=1), "requested", turns)
+    part = book.changed(1, EventKind.KEY_ROTATED, KeyRotated(version=1), "requested", {"turn": 3, "message": 0})
+    assert changes_of(Transcript(book.ledger), book, 1).noted == {
+        EventKind.KEY_ROTATED: (Noted(whole.position, Span(1, 2)), Noted(part.position, Span(3, 3), 0))
+    }
