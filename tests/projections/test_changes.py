@@ -22,7 +22,7 @@ from muniment.events.changes import (
     span_of,
     span_refs,
 )
-from muniment.events.records import EventKind, TurnContent
+from muniment.events.records import EventKind, KeyRotated, TurnContent
 from muniment.evidence.header import commit, disclose
 from muniment.governance.lifecycle import Hold, Phase, Step
 from muniment.governance.redaction import Redaction
@@ -178,3 +178,12 @@ def test_content_beside_turns_goes_with_the_last_of_them(
         if (one.message is not None and one.message in alone.get(one.span.first, ()))
         or (one.span.last is not None and set(range(one.span.first, one.span.last + 1)) <= gone)
     ]
+
+
+def test_a_change_of_a_kind_that_is_not_folded_is_noted_with_its_place(book: Book) -> None:
+    turns = {"first": 1, "through": 2}
+    whole = book.changed(1, EventKind.KEY_ROTATED, KeyRotated(version=1), "requested", turns)
+    part = book.changed(1, EventKind.KEY_ROTATED, KeyRotated(version=1), "requested", {"turn": 3, "message": 0})
+    assert changes_of(Transcript(book.ledger), book, 1).noted == {
+        EventKind.KEY_ROTATED: (Noted(whole.position, Span(1, 2)), Noted(part.position, Span(3, 3), 0))
+    }
