@@ -183,6 +183,23 @@ def test_an_erasure_of_a_space_that_was_interrupted_is_completed_at_the_next_ope
         open_store(tmp_path, "again")
 
 
+def test_nobody_writes_between_the_end_of_a_log_and_the_end_of_its_keys(lasting: FileWorld) -> None:
+    """The log itself takes no more events: what is written in that moment would be lost with the keys."""
+    lasting.with_turns(1)
+    keys = next(lasting.store.glob("spaces/*/keys.json"))
+    before = keys.read_bytes()
+    with open_store(lasting.home, "another holder") as other:
+        erase(lasting, EVERYTHING)
+        keys.write_bytes(before)
+        with pytest.raises(SpaceErased):
+            other.transcripts.commit(plain_turn(2))
+        with pytest.raises(SpaceErased):
+            other.system.recover()
+    assert keys.read_bytes() != before
+    lasting.close()
+    lasting.runtime = open_store(lasting.home, "another", space="another")
+
+
 def test_a_space_whose_log_ended_before_its_keys_went_loses_them_at_the_next_opening(lasting: FileWorld) -> None:
     """A crash between the transaction and `keys.json`: the event is proved by keys that only we had, then they go."""
     lasting.with_turns(2)
@@ -191,9 +208,13 @@ def test_a_space_whose_log_ended_before_its_keys_went_loses_them_at_the_next_ope
     report = erase(lasting, EVERYTHING)
     lasting.close()
     keys.write_bytes(before)
+    (pin,) = (lasting.home / PINS).glob("*.checkpoint")
+    pinned = pin.read_text()
+    pin.unlink()
     with pytest.raises(SpaceErased):
         open_store(lasting.home, "again")
     assert keys.read_bytes() != before
+    assert pin.read_text() == pinned
     with pytest.raises(SpaceErased):
         open_store(lasting.home, "and again")
     assert report.position is not None
@@ -204,15 +225,16 @@ def test_a_space_whose_log_ended_before_its_keys_went_loses_them_at_the_next_ope
     "forged",
     ["INSERT INTO meta VALUES ('erased', x'31')",
      "UPDATE events SET kind = 'space.erased' WHERE position = 0",
-     "UPDATE events SET kind = 'space.erased' WHERE kind = 'conversation.opened'"],
-    ids=["flag", "first", "other"],
+     "UPDATE events SET kind = 'space.erased' WHERE kind = 'conversation.opened'",
+     "UPDATE events SET kind = 'space.erased' WHERE position = 0; DELETE FROM keyring WHERE position = 0"],
+    ids=["flag", "first", "other", "without keys"],
 )  # fmt: skip
 def test_nobody_without_the_keys_can_have_them_destroyed(lasting: FileWorld, forged: str) -> None:
     lasting.with_turns(2)
     keys = next(lasting.store.glob("spaces/*/keys.json"))
     before = keys.read_bytes()
     with lasting.edited() as raw:
-        raw.execute(forged)
+        raw.executescript(forged)
     assert lasting.runtime.system.health().fault == "store.corrupt"
     assert keys.read_bytes() == before
 

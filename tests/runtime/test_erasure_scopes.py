@@ -41,7 +41,7 @@ from tests.runtime.custody import (
     words,
 )
 from tests.runtime.test_interrupted import failing as failing  # noqa: PLC0414 - a fixture
-from tests.turns import RICH, TALK, asked, plain_turn, rich_turn
+from tests.turns import RICH, TALK, answered, asked, plain_turn, rich_turn
 from tests.worlds import FileWorld, World, key_of, open_store
 
 RICH_ANSWER = Scope(conversation=TALK, message="rich#6")
@@ -110,6 +110,16 @@ def test_erasing_messages_never_adds_a_word_to_any_view(order: list[int]) -> Non
     assert world.request(Transition.DELETE_RAW).affected_turns == 1
     assert "the summary words" not in str(world.replay().turns)
     world.close()
+
+
+def test_what_was_said_on_the_way_never_becomes_the_answer(world: World) -> None:
+    """An erased message may have been the answer: no step before it takes its place in a view that shows answers."""
+    steps = [asked("a question"), answered("a step on the way"), answered("the answer itself")]
+    world.with_turn(replace(plain_turn(1), messages=steps))
+    assert words(world, view=View.HOST_UI) == [["a question", "the answer itself"]]
+    erase(world, message(1, 2))
+    assert words(world, view=View.HOST_UI) == [["a question"]]
+    assert words(world) == [["a question", "a step on the way"]]
 
 
 def test_what_is_left_of_a_turn_still_proves_itself(world: World) -> None:
