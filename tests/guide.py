@@ -22,6 +22,8 @@ from muniment.governance.admission import KEPT
 from muniment.governance.annotation import Refusal
 from muniment.governance.attributes import AFTER, SHOWS_ATTRIBUTES, Shown
 from muniment.governance.custody import KEEPS, Rule
+from muniment.governance.detection.policy import Detect, lookout
+from muniment.governance.detection.scan import DetectedType
 from muniment.governance.lifecycle import NEXT
 from muniment.governance.limits import Limits
 from muniment.governance.policy import FAMILIES, HIDES
@@ -142,6 +144,8 @@ REASONS: dict[Reason, str] = {
     Reason.ATTR_VALUE_BUDGET: "the view shows more attributes of the turn or message than the profile has room for",
     Reason.PROFILE_BUDGET: "the view shows more host references than the profile has room for",
     Reason.REDACTED: "somebody redacted it for this view; the item has the causes",
+    Reason.DETECTED: "it was looked for in this view and found; the item has the types",
+    Reason.DETECTION_FAILED: "what was looked for in this view could not be, so all of the text is withheld",
 }
 
 
@@ -409,8 +413,31 @@ def _topics() -> str:
     return table(["page", "is about"], [[f"`muniment guide {each}`", chapter(each).title] for each in TOPICS])
 
 
+DETECTED: dict[DetectedType, str] = {
+    DetectedType.PRIVATE_KEY: "private keys in PEM, whole or cut off",
+    DetectedType.JWT: "JSON web tokens whose header names an algorithm",
+    DetectedType.API_KEY: "keys of well-known vendors, by the form that each of them publishes",
+    DetectedType.PAYMENT_CARD: "card numbers of known schemes, by length and check digit",
+    DetectedType.IBAN: "account numbers, by the length of their country and check digits",
+    DetectedType.EMAIL: "e-mail addresses",
+    DetectedType.IP_ADDRESS: "IPv4 and IPv6 addresses, but for loopback and masks",
+    DetectedType.PHONE_NUMBER: "international numbers, national writings with structure, others where words say so",
+    DetectedType.SECRET: "tokens that look drawn by chance, and passwords in URLs",
+    DetectedType.KNOWN_NAME: "names that you give, and those of who is behind the turn, as whole words in any case",
+}
+
+
+def _detected() -> str:
+    found = lookout(Detect(views={View.RAW_OWNER: frozenset(DetectedType)})).view(View.RAW_OWNER).coverage
+    return table(
+        ["type", "what is found", "detectors"],
+        [[f"`{one.type}`", DETECTED[one.type], ", ".join(f"`{name}`" for name in one.detectors)] for one in found],
+    )
+
+
 # name of a part -> what makes it
 PARTS: dict[str, Callable[[], str]] = {
+    "detected": _detected,
     "planes": _planes,
     "issues": _issues,
     "topics": _topics,

@@ -41,8 +41,8 @@ from muniment.events.turn import (
     Turn,
     Visibility,
 )
+from muniment.governance.judgement import TurnRecord
 from muniment.governance.lifecycle import Phase
-from muniment.governance.slices import TurnRecord
 
 SUBJECT = SubjectId("ada")
 TALK = ConversationId("talk")

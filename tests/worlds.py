@@ -24,6 +24,7 @@ from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
+from muniment.governance.detection.policy import Detect
 from muniment.governance.limits import Limits
 from muniment.governance.profiles import Profile
 from muniment.governance.views import View
@@ -36,6 +37,7 @@ from muniment.runtime.transcripts import Commit, Slice
 from tests.turns import TALK, plain_turn
 
 DEFAULT_LIMITS = Limits()
+DETECT_NOTHING = Detect()
 OPERATOR = "operator"
 STORE, PINS = "store", "pins"
 
@@ -199,12 +201,12 @@ class FileWorld(World):
 # --- constructors -----------------------------------------------------------------------------------------------------
 
 
-def memory_world(seed: str = "world", limits: Limits = DEFAULT_LIMITS) -> World:
+def memory_world(seed: str = "world", limits: Limits = DEFAULT_LIMITS, detect: Detect = DETECT_NOTHING) -> World:
     """Return a world in memory; it cannot be come back to."""
 
     def opened(times: int) -> Runtime:
         assert times == 0, "what was in memory is gone"
-        options = Options(sources=seeded_sources(seed), limits=limits)
+        options = Options(sources=seeded_sources(seed), limits=limits, detect=detect)
         return muniment.open("memory:", keys=root_key(), options=options)
 
     return World(opened)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from replay.bench import append, callers, pages, proofs, side, start
+from replay.bench import append, callers, pages, proofs, redaction, side, start
 from replay.bench.figures import Figure
 from replay.bench.peers import missing, versions
 from replay.bench.profile import Hot, hottest
@@ -23,6 +23,7 @@ BENCHES: dict[str, tuple[Callable[[Scene], Measuring], ...]] = {
     "callers": (callers.callers,),
     "peers": (side.pages,),
     "start": (start.version,),
+    "redaction": (redaction.found, redaction.speed),
 }
 
 # name -> what it studies in a store that has grown to a size
@@ -84,7 +85,7 @@ def run(order: Order, tell: Callable[[Figure], None]) -> Result:
         )
 
 
-SUBJECTS = ("append", "callers", "page", "replay", "proofs", "size", "open", "start")
+SUBJECTS = ("append", "callers", "page", "replay", "proofs", "size", "open", "start", "redaction")
 
 
 def _measured(scene: Scene, order: Order) -> Iterator[Measured]:

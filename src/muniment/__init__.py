@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn, Visibility
     from muniment.evidence.pin import FilePin
     from muniment.governance.access import Access, Effect
+    from muniment.governance.detection.policy import Detect
+    from muniment.governance.detection.scan import DetectedType
     from muniment.governance.limits import Limits
     from muniment.governance.listing import LifecycleFilter
     from muniment.governance.policy import Policy
@@ -60,6 +62,8 @@ _HOMES = {
     "Attribution": "muniment.events.turn",
     "ConversationKey": "muniment.events.identity",
     "Derivation": "muniment.runtime.provenance",
+    "Detect": "muniment.governance.detection.policy",
+    "DetectedType": "muniment.governance.detection.scan",
     "Effect": "muniment.governance.access",
     "FilePin": "muniment.evidence.pin",
     "HostReference": "muniment.events.turn",
@@ -113,6 +117,8 @@ __all__ = [
     "Attribution",
     "ConversationKey",
     "Derivation",
+    "Detect",
+    "DetectedType",
     "Effect",
     "FilePin",
     "HostReference",

@@ -10,12 +10,12 @@ from typing import Any, get_args
 import pytest
 
 from muniment.events.message import Part, Role
-from muniment.governance import slices
+from muniment.governance import judgement
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.transports.cli.demo import intruder, steps
+from muniment.transports.cli.demo import governing, intruder, moving, steps
+from muniment.transports.cli.demo.program import ACTS
 from muniment.transports.cli.demo.stage import Act, Stage, conversation
-from muniment.transports.cli.demo.steps import ACTS
 from tests.cli.shell import Shell
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ def test_every_expectation_of_the_demo_holds(shell: Shell) -> None:
     assert ran.err == ""
     for number in range(1, len(ACTS) + 1):
         assert f"\n{number}. " in ran.out
-    assert ran.out.endswith("30 of 30 expectations held.\n")
+    assert ran.out.endswith("54 of 54 expectations held.\n")
 
 
 def test_the_demo_is_one_document_for_machines(shell: Shell) -> None:
@@ -81,18 +81,20 @@ def _found(_store: Path, _texts: list[str]) -> bool:
 
 # what is taken away -> the act that must notice, and how to take it away
 SABOTAGE: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
-    "words on the disk": ("commit", lambda patch: patch.setattr(steps, "_found_on_disk", _found)),
-    "a policy": ("replay", lambda patch: patch.setattr(slices, "withheld_by_policy", _permissive)),
+    "words on the disk": ("commit", lambda patch: patch.setattr(steps, "found_on_disk", _found)),
+    "a policy": ("replay", lambda patch: patch.setattr(judgement, "withheld_by_policy", _permissive)),
     "the promise": ("replay", lambda patch: patch.setattr(steps, "PROMISE", "words that nobody said")),
     "the mask": ("mask", lambda patch: patch.setattr(steps, "MASKED", 4)),
     "the erased turn": ("erase", lambda patch: patch.setattr(steps, "ERASED", 4)),
-    "the proof": ("erase", lambda patch: patch.setattr(steps, "_verifier", _trusting)),
-    "the verifier": ("verify", lambda patch: patch.setattr(steps, "_verifier", _distrusting)),
-    "the verdict": ("forge", lambda patch: patch.setattr(steps, "_verifier", _trusting)),
+    "the proof": ("erase", lambda patch: patch.setattr(steps, "verifier", _trusting)),
+    "the verifier": ("verify", lambda patch: patch.setattr(steps, "verifier", _distrusting)),
+    "the verdict": ("forge", lambda patch: patch.setattr(steps, "verifier", _trusting)),
     "the forger": ("forge", lambda patch: patch.setattr(intruder, "with_another_word", _untouched)),
     "the editor of bits": ("tamper", lambda patch: patch.setattr(intruder, "flip_a_bit", _idle)),
     "the editor of rows": ("tamper", lambda patch: patch.setattr(intruder, "lift_the_mask", _idle)),
     "the editor of dates": ("tamper", lambda patch: patch.setattr(intruder, "move_a_date", _idle)),
+    "the views": ("redact", lambda patch: patch.setattr(governing, "SHARED", [View.OPERATOR_AUDIT])),
+    "the backup": ("restore", lambda patch: patch.setattr(moving, "ADDRESS", "nadia")),
     "the old copy": ("roll_back", lambda patch: patch.setattr(steps, "YESTERDAY", "untouched")),
 }
 
@@ -125,5 +127,5 @@ def test_a_demo_that_fails_ends_with_an_error(shell: Shell, monkeypatch: pytest.
     ran = shell.run("demo")
     assert ran.code == 1
     assert "FAILED  refused: the date of a turn moved" in ran.out
-    assert "29 of 30 expectations held." in ran.out
+    assert "53 of 54 expectations held." in ran.out
     assert json.loads(shell.run("demo", "--json").out)["held"] is False

@@ -32,11 +32,12 @@ from muniment.governance.attributes import (
     order_of,
 )
 from muniment.governance.budgets import applied_to_slices
+from muniment.governance.judgement import TurnRecord, standing
 from muniment.governance.lifecycle import MASKED_PHASES, NEXT, Phase
 from muniment.governance.limits import Limits
 from muniment.governance.profiles import Budget, Ceiling, Profile
 from muniment.governance.redaction import Redaction
-from muniment.governance.slices import TurnRecord, audit, cut, standing
+from muniment.governance.slices import audit, cut
 from muniment.governance.views import SHOWS_ORIGIN, Reason, View
 from tests.attributes import RULED, attribute, expected, of_turn, ruled
 from tests.turns import plain_turn, turn_records

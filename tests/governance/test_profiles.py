@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from muniment.events.records import ReferenceRecord
 from muniment.events.turn import Relation, Visibility
 from muniment.governance.budgets import applied, applied_to_slices
+from muniment.governance.judgement import TurnRecord
 from muniment.governance.profiles import (
     BRINGS,
     FIGURES,
@@ -26,7 +27,7 @@ from muniment.governance.profiles import (
     budget_of,
     unscaled,
 )
-from muniment.governance.slices import TurnRecord, audit, cut, disclosed_labels
+from muniment.governance.slices import audit, cut, disclosed_labels
 from muniment.governance.views import Reason, View
 from tests.turns import turn_records
 

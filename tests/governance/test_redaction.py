@@ -16,6 +16,7 @@ from muniment.events.changes import RedactionReason, RedactionTarget
 from muniment.events.labels import content_fields, encode_part, meta_fields, part_label
 from muniment.events.message import Part, ReasoningPart, Role, TextPart, ToolCallPart
 from muniment.events.records import MessageHead, TurnContent
+from muniment.governance.judgement import TurnRecord
 from muniment.governance.lifecycle import Phase
 from muniment.governance.redaction import (
     Redaction,
@@ -28,7 +29,7 @@ from muniment.governance.redaction import (
     stretches,
     withheld_from,
 )
-from muniment.governance.slices import RedactionItem, SliceTurn, TurnRecord, audit, cut, disclosed_labels
+from muniment.governance.slices import RedactionItem, SliceTurn, audit, cut, disclosed_labels
 from muniment.governance.views import Reason, View
 from tests.governance.test_views import record_of, words_of
 from tests.turns import turn_records

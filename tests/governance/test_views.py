@@ -30,17 +30,10 @@ from muniment.events.message import (
 from muniment.events.records import MessageHead, ReferenceRecord, TurnContent
 from muniment.events.turn import Attribution, Relation, Visibility
 from muniment.governance.admission import Kept, admit
+from muniment.governance.judgement import TurnRecord, needs_content
 from muniment.governance.lifecycle import MASKED_PHASES, Phase
 from muniment.governance.limits import Limits
-from muniment.governance.slices import (
-    RedactionItem,
-    SliceTurn,
-    TurnRecord,
-    audit,
-    cut,
-    disclosed_labels,
-    needs_content,
-)
+from muniment.governance.slices import RedactionItem, SliceTurn, audit, cut, disclosed_labels
 from muniment.governance.views import Place, Reason, View, place_of, withheld_by_authority, withheld_by_phase
 from tests.turns import committed, rich_turn, turn_records
 

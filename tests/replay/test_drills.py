@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from replay.drills.canary import canary
+from replay.drills.governed import CORPUS, governed
 from replay.drills.kill9 import kill9
 from replay.drills.outcome import Outcome
 from replay.drills.search import Needles, spelled
 from replay.drills.writers import writers
+from tests.shared import need_shared
 
 
 def test_no_acknowledged_turn_is_lost_when_writers_are_killed() -> None:
@@ -23,6 +25,13 @@ def test_no_canary_is_found_where_it_must_not_be() -> None:
 
 def test_eight_processes_write_to_one_store_and_nobody_is_turned_away() -> None:
     outcome = writers(10, 7)
+    assert outcome.passed, outcome.line()
+
+
+def test_a_governed_transcript_moves_and_comes_back_as_it_is() -> None:
+    """Three hundred turns of real dialogues: the same pages in the copy, and erased stays erased."""
+    need_shared(f"corpora/{CORPUS.name}")
+    outcome = governed(300, 7)
     assert outcome.passed, outcome.line()
 
 

@@ -7,16 +7,20 @@ The first rule that fits decides:
 2. Its policy does not let the view see it in this phase → `attr_lifecycle_policy`. Where the policy leaves the fact to
    an auditor, a replacement stands in the place of the value.
 
+3. What the view looks for and finds in the value or in the reason of an attribute is withheld there: `marked`.
+
 `shown` renders the decision for a page, `disclosed_attribute_labels` for an export; both read the same judgement.
 guide/attributes.md is generated from the tables.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from muniment.events.attributes import (
     AttributeContent,
@@ -32,7 +36,10 @@ from muniment.events.identity import TurnId, message_id
 from muniment.events.labels import link_label
 from muniment.events.turn import Visibility
 from muniment.governance.annotation import flaw
+from muniment.governance.detection.parts import found_in, marked_json
+from muniment.governance.detection.scan import Detector
 from muniment.governance.lifecycle import Phase
+from muniment.governance.redaction import Stretch, replaced
 from muniment.governance.views import SHOWS_ORIGIN, Reason, View
 
 
@@ -82,6 +89,7 @@ AFTER: dict[AttributePolicy, dict[Phase, dict[View, Shown]]] = {
     },
 }
 
+REASON_PATH = "reason"  # no JSON pointer, which is empty or begins with a slash
 REPLACEMENT_SCHEMA = "muniment.attribute.redacted"
 REPLACEMENT: dict[str, Any] = {"redacted": True, "reason": "transcript lifecycle"}
 
@@ -172,7 +180,26 @@ def shown(view: View, turn: TurnId, record: AttributeRecord, as_what: Shown) -> 
     )
 
 
-def disclosed_attribute_labels(view: View, standing: Standing, record: AttributeRecord) -> set[str]:
+def marked(attribute: SliceAttribute, detectors: Sequence[Detector]) -> tuple[SliceAttribute, tuple[Stretch, ...]]:
+    """Return an attribute with markers for what is found in its value and reason; a replacement is left as it is.
+
+    A number that is withheld makes the value a string.
+    """
+    if attribute.redacted:
+        return attribute, ()
+    value, found = marked_json(attribute.value, detectors)
+    if found:
+        kind = ValueKind.STRING if isinstance(value, str) else attribute.kind
+        attribute = replace(attribute, value=value, kind=kind)
+    if attribute.reason is not UNSET and (in_reason := found_in(attribute.reason, detectors)):
+        attribute = replace(attribute, reason=replaced(attribute.reason, in_reason))
+        found += tuple(each._replace(path=REASON_PATH) for each in in_reason)
+    return attribute, found
+
+
+def disclosed_attribute_labels(
+    view: View, standing: Standing, record: AttributeRecord, detectors: Sequence[Detector] = ()
+) -> set[str]:
     """Return the labels of an attribute that an export for a view discloses: what `shown` shows, no more."""
     as_what, _ = judge(view, standing, record)
     if as_what is Shown.NOTHING:
@@ -181,8 +208,9 @@ def disclosed_attribute_labels(view: View, standing: Standing, record: Attribute
     if view in SHOWS_ORIGIN:
         labels |= {"source", "visibility", "governance"}
     if as_what is Shown.VALUE and record.content is not None:
-        labels.add("value")
+        if not marked_json(record.content.value, detectors)[1]:
+            labels.add("value")
         labels.update(link_label(place) for place in range(len(record.content.links)))
-        if view in SHOWS_ORIGIN:
+        if view in SHOWS_ORIGIN and not found_in(record.content.reason, detectors):
             labels.add("reason")
     return labels

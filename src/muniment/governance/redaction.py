@@ -51,12 +51,16 @@ class TextRange(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Consecutive code points of a text, `end` not included, that a view does not show."""
+    """Consecutive code points of a text, `end` not included, that a view does not show.
+
+    `path` says which text, where a part has several: the JSON pointer in what a call was given or gave back.
+    """
 
     start: int
     end: int
     reason: Reason
     causes: Causes
+    path: str = ""
 
     @property
     def marker(self) -> str:

@@ -4,16 +4,15 @@
 `SliceTurn` and `disclosed_labels` as the set of fields that an export may disclose. Both read the same judgement, so
 that what a proof shows is what a page shows. Content that is withheld is absent, never an empty string or a
 placeholder (RP-04); only where a range of a text is withheld, the text has a marker in its place
-(`governance.redaction`). A commitment covers a whole part, so a part with such a range is shown and not disclosed. A
-budget may leave host references out of a slice (BG-03); it bounds pages and reports, never a proof (decision 0080).
+(`governance.redaction`). A commitment covers a whole part, so a part with such a range is shown and not disclosed.
+What is looked for in a view (`governance.detection`) is looked for in what all other rules leave. A budget may leave
+host references out of a slice (BG-03); it bounds pages and reports, never a proof (decision 0080).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import accumulate
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -22,16 +21,11 @@ from muniment.events.attributes import AttributeRecorded
 from muniment.events.identity import TurnId, message_id
 from muniment.events.labels import part_label
 from muniment.events.message import (
-    DEFAULT_AUTHORITY,
     Authority,
     Part,
-    ReasoningPart,
     Role,
-    TextPart,
-    ToolCallPart,
-    is_blank,
 )
-from muniment.events.records import MessageHead, ReferenceRecord, TurnContent, TurnMeta
+from muniment.events.records import ReferenceRecord
 from muniment.events.turn import (
     SUBJECT_SPEAKS,
     Attribution,
@@ -42,50 +36,24 @@ from muniment.events.turn import (
     attributed,
 )
 from muniment.governance import attributes
-from muniment.governance.annotation import is_erased
-from muniment.governance.attributes import AttributeRecord, Shown, SliceAttribute, Standing
+from muniment.governance.attributes import Shown, SliceAttribute
+from muniment.governance.detection.policy import NOWHERE, Looking
+from muniment.governance.detection.scan import Coverage
+from muniment.governance.judgement import Judgement, TurnRecord, authority_of, judge, standing, within
 from muniment.governance.lifecycle import Phase
 from muniment.governance.redaction import (
-    WHOLE_TURN,
     Causes,
-    Redaction,
     Stretch,
-    redacted,
     replaced,
-    stretches,
     words_label,
 )
 from muniment.governance.views import (
-    SHOWS,
-    SHOWS_LABELS,
-    SHOWS_ORIGIN,
-    SHOWS_REFERENCES,
     Reason,
     View,
-    withheld_by_authority,
-    withheld_by_phase,
-    withheld_by_policy,
 )
 
-OF_LABELS = frozenset({Reason.HOST_REF_LABEL, Reason.REDACTED})  # withhold the label of a reference that is shown
-
-
-class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
-    """A turn as the log has it: the fold of its commit and of what came later. `content` is None when not read.
-
-    `erased` are the places of messages that were erased alone; `redactions` come in log order, `attributes` in that of
-    AT-20 where they were read.
-    """
-
-    position: int
-    sequence: int
-    time_ms: int
-    phase: Phase
-    meta: TurnMeta
-    content: TurnContent | None
-    erased: frozenset[int] = frozenset()
-    redactions: tuple[Redaction, ...] = ()
-    attributes: tuple[AttributeRecord, ...] = ()
+# what withholds the label of a host reference that is shown, or a range of it
+OF_LABELS = frozenset({Reason.HOST_REF_LABEL, Reason.REDACTED, Reason.DETECTED, Reason.DETECTION_FAILED})
 
 
 class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -125,8 +93,10 @@ class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     An attribute is named by its id and its key alone: an item with a message is about the words of that message.
     `start` and `end` are there when of the text of a part only a range is withheld: code points of the text as it was
     committed, the end not included; a marker stands in the text that is shown, and no proof discloses the part to this
-    view. `causes` say more about the reason: why somebody redacted it. `tool` is the place of an observation whose
-    summary is withheld.
+    view. `causes` say more about the reason: why somebody redacted it, what was detected, which detectors failed.
+    `tool` is the place of an observation whose summary is withheld, or a range of it; so is `host_ref` for a label.
+    `path` says in which string of what a call was given or gave back, or of the value of an attribute, the range is: a
+    JSON pointer; `reason` stands for the reason of an attribute.
     """
 
     turn: str
@@ -142,10 +112,14 @@ class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     start: int | None = None
     end: int | None = None
     causes: Causes = ()
+    path: str | None = None
 
 
-class SliceAudit(Struct, frozen=True, kw_only=True):
-    """What was read and withheld, in numbers (BEHAVIOUR RP-07)."""
+class SliceAudit(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was read and withheld, in numbers (BEHAVIOUR RP-07).
+
+    `coverage` is there when the view looks for something: what was looked for, never more than that.
+    """
 
     view: View
     turns_read: int
@@ -153,134 +127,23 @@ class SliceAudit(Struct, frozen=True, kw_only=True):
     messages_redacted: int
     host_refs_redacted: int
     reasons: list[Reason]
-
-
-class Judgement(NamedTuple):
-    """The decision about one turn: a reason for what is withheld, None for what is shown.
-
-    `causes` say more about what is withheld, by the label of a part or field, or `words_label` of a message; every
-    label in it is withheld. `stretches` are withheld ranges of parts that are shown, by the label of the part.
-    """
-
-    messages: list[Reason | None]
-    parts: list[list[Reason | None]]
-    references: list[Reason | None]
-    labels: list[bool]
-    origin: bool
-    summaries: bool
-    causes: Mapping[str, Causes] = {}
-    stretches: Mapping[str, tuple[Stretch, ...]] = {}
-
-
-def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
-    """Tell whether judging and showing a turn takes its words; what is not needed is not decrypted."""
-    if withheld_by_phase(phase) is not None:
-        return False
-    return bool(SHOWS[view]) or bool(meta.tools) or bool(meta.host_refs)
-
-
-def judge(view: View, record: TurnRecord) -> Judgement:
-    """Decide what a view shows of a turn. Where the words are not at hand nothing of them is shown."""
-    judged = _by_policy(view, record)
-    return _redacted(judged, view, record) if record.redactions else judged
-
-
-def _by_policy(view: View, record: TurnRecord) -> Judgement:
-    """Judge by phase, authority and policy of the view."""
-    meta, content = record.meta, record.content
-    gone = withheld_by_phase(record.phase)
-    words = content.parts if gone is None and content is not None else None
-    readable = words is not None
-    whole: list[Reason | None] = []
-    parts: list[list[Reason | None]] = []
-    answer = _answer(meta, words, record.erased) if words is not None else None
-    for place, head in enumerate(meta.messages):
-        reason = gone or withheld_by_authority(view, authority_of(head))
-        if gone is None and place in record.erased:
-            reason = Reason.RAW_DELETED
-        inside: list[Reason | None] = []
-        if reason is None and words is not None:
-            policy = withheld_by_policy(view, head.role, place == answer)
-            inside = [policy[type(part)] for part in words[place]]
-            reason = None if None in inside else Reason.VIEW_POLICY
-        elif reason is None:
-            reason = Reason.VIEW_POLICY
-        whole.append(reason)
-        parts.append(inside)
-    origin = view in SHOWS_ORIGIN
-    if not meta.host_refs:  # as most turns are
-        return Judgement(whole, parts, [], [], origin, origin and readable)
-    references = [
-        None if ref.visibility in SHOWS_REFERENCES[view] else Reason.HOST_REF_VISIBILITY for ref in meta.host_refs
-    ]
-    labels = [readable and ref.visibility in SHOWS_LABELS[view] for ref in meta.host_refs]
-    return Judgement(whole, parts, references, labels, origin, origin and readable)
-
-
-def _redacted(judged: Judgement, view: View, record: TurnRecord) -> Judgement:
-    """Withhold what redactions name from what the policy of the view shows."""
-    if record.content is None:
-        return judged
-    named = redacted(record.redactions, view)
-    causes: dict[str, Causes] = {}
-    ranges: dict[str, tuple[Stretch, ...]] = {}
-    for place, inside in enumerate(judged.parts):
-        if judged.messages[place] is not None:
-            continue
-        whole = named.causes(WHOLE_TURN, words_label(place))
-        for index, part in enumerate(record.content.parts[place]):
-            label = part_label(place, index)
-            covered = stretches(Reason.REDACTED, named.ranges.get(label, ()))
-            why = whole or named.causes(label)
-            if covered and not isinstance(part, TextPart | ReasoningPart):
-                why = tuple(sorted({*why, *(cause for each in covered for cause in each.causes)}))
-            if inside[index] is not None:
-                continue
-            if why:
-                inside[index], causes[label] = Reason.REDACTED, why
-            elif covered:
-                ranges[label] = covered
-        if None not in inside:
-            judged.messages[place] = Reason.REDACTED
-            gone = {cause for index in range(len(inside)) for cause in causes.get(part_label(place, index), ())}
-            causes[words_label(place)] = tuple(sorted(gone))
-    for place, text in enumerate(record.content.labels):
-        label = f"host_ref/{place}/label"
-        if text is not None and judged.labels[place] and (why := named.causes(WHOLE_TURN, label)):
-            judged.labels[place], causes[label] = False, why
-    for place, summary in enumerate(record.content.summaries if judged.summaries else []):
-        label = f"tools/{place}/summary"
-        if summary and (why := named.causes(WHOLE_TURN, label)):
-            causes[label] = why
-    return judged._replace(causes=causes, stretches=ranges)
-
-
-def authority_of(head: MessageHead) -> Authority:
-    """Return the authority of a message; one that says none has that of its role (BEHAVIOUR TR-06)."""
-    return head.authority or DEFAULT_AUTHORITY[head.role]
-
-
-def _answer(meta: TurnMeta, words: list[list[Part]], erased: frozenset[int]) -> int | None:
-    """Return the place of the answer. An erased message may have been it, so none before it is taken for it."""
-    for place in range(len(meta.messages) - 1, -1, -1):
-        if meta.messages[place].role is Role.ASSISTANT:
-            if place in erased:
-                return place
-            for part in words[place]:
-                if not isinstance(part, ToolCallPart) and not is_blank(part):
-                    return place
-    return None
+    coverage: list[Coverage] = []
 
 
 def cut(
-    record: TurnRecord, view: View, host_refs_max: int | None = None, attributes_max: int | None = None
+    record: TurnRecord,
+    view: View,
+    host_refs_max: int | None = None,
+    attributes_max: int | None = None,
+    *,
+    looking: Looking = NOWHERE,
 ) -> tuple[SliceTurn, list[RedactionItem]]:
     """Return the turn as the view shows it, and an item for everything withheld.
 
     Shows at most so many host references, and so many attributes of the turn and of each of its messages.
     """
     meta = record.meta
-    judged = judge(view, record)
+    judged = judge(view, record, looking)
     items: list[RedactionItem] = []
     turn = SliceTurn(
         turn=meta.delivery.turn,
@@ -292,7 +155,7 @@ def cut(
         actor=attributed(meta.actor),
         messages=[_message(record, place, view, judged, items) for place in range(len(meta.messages))],
         host_refs=_references(record, view, within(judged, host_refs_max), items) if meta.host_refs else [],
-        attributes=_attributes(record, view, attributes_max, items) if record.attributes else [],
+        attributes=_attributes(record, view, attributes_max, looking, items) if record.attributes else [],
         source=meta.source if judged.origin else UNSET,
         tools=_tools(record, view, judged, items) if judged.origin else UNSET,
         external=meta.external if judged.origin else UNSET,
@@ -327,52 +190,29 @@ def _message(record: TurnRecord, place: int, view: View, judged: Judgement, item
     )
 
 
-def within(judged: Judgement, host_refs_max: int | None) -> Judgement:
-    """Return a decision that shows no more than so many host references: the first that it showed (BG-03)."""
-    if host_refs_max is None or judged.references.count(None) <= host_refs_max:
-        return judged
-    shown = accumulate(reason is None for reason in judged.references)
-    references = [
-        Reason.PROFILE_BUDGET if reason is None and count > host_refs_max else reason
-        for reason, count in zip(judged.references, shown, strict=True)
-    ]
-    return judged._replace(references=references)
-
-
 def _parts(record: TurnRecord, place: int, view: View, judged: Judgement, items: list[RedactionItem]) -> Iterator[Part]:
     """Yield the parts of a message that are shown, with markers for their withheld ranges; report all the others."""
     assert record.content is not None, "nothing is shown of words that are not at hand"
     turn, authority = record.meta.delivery.turn, authority_of(record.meta.messages[place])
     name = message_id(TurnId(turn), place)
 
-    def item(part: int, reason: Reason, causes: Causes, start: int | None = None, end: int | None = None) -> None:
-        items.append(
-            RedactionItem(
-                turn=turn,
-                message=name,
-                part=part,
-                reason=reason,
-                authority=authority,
-                view=view,
-                start=start,
-                end=end,
-                causes=causes,
-            )
+    def item(part: int, reason: Reason, causes: Causes) -> RedactionItem:
+        return RedactionItem(
+            turn=turn, message=name, part=part, reason=reason, authority=authority, view=view, causes=causes
         )
 
     for index, (part, reason) in enumerate(zip(record.content.parts[place], judged.parts[place], strict=True)):
         label = part_label(place, index)
         if reason is not None:
-            item(index, reason, judged.causes.get(label, ()))
+            items.append(item(index, reason, judged.causes.get(label, ())))
             continue
-        covered = judged.stretches.get(label, ())
-        for each in covered:
-            item(index, each.reason, each.causes, each.start, each.end)
-        if covered:
-            assert isinstance(part, TextPart | ReasoningPart), "only of a text a range is withheld"
-            yield replace(part, content=replaced(part.content, covered))
-        else:
-            yield part
+        items += [_ranged(item(index, each.reason, each.causes), each) for each in judged.stretches.get(label, ())]
+        yield judged.marked.get(label, part)
+
+
+def _ranged(item: RedactionItem, stretch: Stretch) -> RedactionItem:
+    """Return an item as one about a range of a text."""
+    return replace(item, start=stretch.start, end=stretch.end, path=stretch.path or None, causes=stretch.causes)
 
 
 def _references(record: TurnRecord, view: View, judged: Judgement, items: list[RedactionItem]) -> list[HostReference]:
@@ -389,12 +229,17 @@ def _references(record: TurnRecord, view: View, judged: Judgement, items: list[R
             causes = judged.causes.get(f"host_ref/{place}/label", ())
             reason = Reason.REDACTED if causes else Reason.HOST_REF_LABEL
             items.append(RedactionItem(turn=turn, host_ref=place, reason=reason, view=view, causes=causes))
-        shown.append(with_label(reference, label if judged.labels[place] else None))
+        found = judged.stretches.get(f"host_ref/{place}/label", ())
+        for each in found:
+            item = RedactionItem(turn=turn, host_ref=place, reason=each.reason, view=view, causes=each.causes)
+            items.append(_ranged(item, each))
+        told = replaced(label, found) if label is not None and found else label
+        shown.append(with_label(reference, told if judged.labels[place] else None))
     return shown
 
 
 def _attributes(
-    record: TurnRecord, view: View, attributes_max: int | None, items: list[RedactionItem]
+    record: TurnRecord, view: View, attributes_max: int | None, looking: Looking, items: list[RedactionItem]
 ) -> list[SliceAttribute]:
     turn = TurnId(record.meta.delivery.turn)
     found: list[SliceAttribute] = []
@@ -408,7 +253,11 @@ def _attributes(
             items.append(attribute_item(turn, each.meta, reason, view))
         if as_what is not Shown.NOTHING:
             shown[message] += 1
-            found.append(attributes.shown(view, turn, each, as_what))
+            told, ranges = attributes.marked(
+                attributes.shown(view, turn, each, as_what), looking.detectors(record.meta)
+            )
+            items += [_ranged(attribute_item(turn, each.meta, one.reason, view), one) for one in ranges]
+            found.append(told)
     return found
 
 
@@ -416,17 +265,6 @@ def attribute_item(turn: TurnId, meta: AttributeRecorded, reason: Reason, view: 
     """Return the item for an attribute of which a view does not show the value; its id says where it stands."""
     head = meta.attribute
     return RedactionItem(turn=turn, reason=reason, view=view, attribute=head.id, attribute_key=head.key)
-
-
-def standing(record: TurnRecord, view: View, message: int | None) -> Standing:
-    """Return where an attribute of a turn, or of a message of it, stands for a view."""
-    phase = Phase.RAW_DELETED if is_erased(record.phase, message, record.erased) else record.phase
-    whole = [WHOLE_TURN] if message is None else [WHOLE_TURN, words_label(message)]
-    barred = bool(redacted(record.redactions, view).causes(*whole))
-    if message is not None and message < len(record.meta.messages):
-        authority = authority_of(record.meta.messages[message])
-        barred = barred or withheld_by_authority(view, authority) is Reason.PRIVATE_AUTHORITY
-    return Standing(phase, barred)
 
 
 def with_label(reference: ReferenceRecord, label: str | None) -> HostReference:
@@ -446,18 +284,23 @@ def _tools(record: TurnRecord, view: View, judged: Judgement, items: list[Redact
     summaries = content.summaries if judged.summaries and content is not None else [""] * len(meta.tools)
     shown: list[ToolObservation] = []
     for place, (tool, summary) in enumerate(zip(meta.tools, summaries, strict=True)):
-        causes = judged.causes.get(f"tools/{place}/summary", ())
+        label, turn = f"tools/{place}/summary", meta.delivery.turn
+        causes, found = judged.causes.get(label, ()), judged.stretches.get(label, ())
         if causes:
-            turn = meta.delivery.turn
             items.append(RedactionItem(turn=turn, tool=place, reason=Reason.REDACTED, view=view, causes=causes))
-        shown.append(
-            ToolObservation(id=tool.id, tool=tool.tool, external=tool.external, summary="" if causes else summary)
-        )
+        for each in found:
+            item = RedactionItem(turn=turn, tool=place, reason=each.reason, view=view, causes=each.causes)
+            items.append(_ranged(item, each))
+        told = "" if causes else replaced(summary, found)
+        shown.append(ToolObservation(id=tool.id, tool=tool.tool, external=tool.external, summary=told))
     return shown
 
 
-def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem]) -> SliceAudit:
-    """Count what a page read, returned and withheld; attributes are left out for the profile's sake alone (BG-04)."""
+def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem], looking: Looking = NOWHERE) -> SliceAudit:
+    """Count what a page read, returned and withheld; say what was looked for.
+
+    Attributes are left out for the profile's sake alone (BG-04).
+    """
     reasons = {item.reason for item in items}
     if Reason.ATTR_VALUE_BUDGET in reasons:
         reasons.add(Reason.PROFILE_BUDGET)
@@ -468,6 +311,7 @@ def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem]) -> Sli
         messages_redacted=sum(message.redacted for turn in turns for message in turn.messages),
         host_refs_redacted=hidden_references(items),
         reasons=sorted(reasons),
+        coverage=looking.coverage,
     )
 
 
@@ -476,9 +320,9 @@ def hidden_references(items: Iterable[RedactionItem]) -> int:
     return sum(item.host_ref is not None and item.reason not in OF_LABELS for item in items)
 
 
-def disclosed_labels(record: TurnRecord, view: View) -> set[str]:
+def disclosed_labels(record: TurnRecord, view: View, looking: Looking = NOWHERE) -> set[str]:
     """Return the labels of a turn that an export for a view discloses: exactly what `cut` shows, no more."""
-    judged = judge(view, record)
+    judged = judge(view, record, looking)
     labels = {"actor", "delivery", *(f"message/{place}" for place in range(len(record.meta.messages)))}
     if judged.origin:
         labels.update({"source", "tools", "external"})

@@ -6,7 +6,8 @@ The rule for a message, first match wins (RP-03):
 2. the raw owner sees everything else but what 5. names;
 3. authority of a private plane → `private_authority`; operator diagnostics → `operator_only`;
 4. what `SHOWS` does not list for the view → `view_policy`;
-5. what somebody redacted for the view → `redacted`, also for the raw owner when the redaction names that view.
+5. what somebody redacted for the view → `redacted`, also for the raw owner when the redaction names that view;
+6. what is looked for in the view and found → `detected`; where looking failed → `detection_failed`.
 
 guide/views.md is generated from the tables.
 """
@@ -47,6 +48,8 @@ class Reason(StrEnum):
     ATTR_VALUE_BUDGET = "attr_value_budget"
     PROFILE_BUDGET = "profile_budget"
     REDACTED = "redacted"
+    DETECTED = "detected"
+    DETECTION_FAILED = "detection_failed"
 
 
 class Place(StrEnum):

@@ -24,8 +24,8 @@ from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.records import AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnMeta
 from muniment.governance.attributes import AttributeRecord, Shown, judge_attribute, order_of
+from muniment.governance.judgement import TurnRecord, needs_content, standing
 from muniment.governance.lifecycle import Phase, phase_of
-from muniment.governance.slices import TurnRecord, needs_content, standing
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts
 from muniment.log.ledger import Ledger, Opened

@@ -17,8 +17,9 @@ from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind, TurnMeta
 from muniment.governance.annotation import Admitted, Aim, Refusal, Taken, admit_attribute, is_erased, refused_by_target
 from muniment.governance.attributes import judge_attribute
+from muniment.governance.judgement import TurnRecord, standing
 from muniment.governance.lifecycle import Phase
-from muniment.governance.slices import RedactionItem, TurnRecord, attribute_item, standing
+from muniment.governance.slices import RedactionItem, attribute_item
 from muniment.governance.views import View
 from muniment.log.ledger import Draft, Writer, draft
 from muniment.log.port import Reader

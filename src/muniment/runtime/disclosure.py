@@ -11,8 +11,10 @@ from muniment.events.disclosures import Caller, ContentRevealed
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind
 from muniment.governance.access import Effect
+from muniment.governance.detection.policy import NOWHERE
+from muniment.governance.judgement import TurnRecord
 from muniment.governance.lifecycle import Phase
-from muniment.governance.slices import RedactionItem, SliceTurn, TurnRecord, cut
+from muniment.governance.slices import RedactionItem, SliceTurn, cut
 from muniment.governance.views import View
 from muniment.log.ledger import SPACE_STREAM, Draft, Writer, draft
 from muniment.runtime.desk import Desk
@@ -85,7 +87,8 @@ class Revealing:
         body = ContentRevealed(request=request, caller=caller)
         event = draft(self._space.sources.entropy, EventKind.CONTENT_REVEALED, request.requested_ms, body)
         position, record = self._space.ledger.transact(lambda writer: self._plan(writer, event))
-        shown, items = cut(replace(record, phase=Phase.ACTIVE, redactions=()), View.RAW_OWNER)
+        whole = replace(record, phase=Phase.ACTIVE, redactions=())
+        shown, items = cut(whole, View.RAW_OWNER, looking=NOWHERE)
         if self._message is not None:
             shown = replace(shown, messages=[shown.messages[self._message]], tools=[], host_refs=[])
             items = []

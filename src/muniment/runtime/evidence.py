@@ -20,7 +20,8 @@ from muniment.evidence.tree import inclusion_proof, multiproof
 from muniment.evidence.verifier import Refused, VerifierKey
 from muniment.governance.access import Effect
 from muniment.governance.attributes import disclosed_attribute_labels
-from muniment.governance.slices import disclosed_labels, needs_content, standing
+from muniment.governance.judgement import needs_content, standing
+from muniment.governance.slices import disclosed_labels
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts
 from muniment.log.attest import Signed, audit
@@ -149,6 +150,7 @@ class Evidence(Group):
                 "size": signed.checkpoint.size,
                 "disclosed": len(report.disclosed),
                 "vkey": str(space.notary.key),
+                **_looked_for(space, view),
             },
         )
 
@@ -197,6 +199,7 @@ class Evidence(Group):
                 "view": view,
                 "certificate": issued,
                 "vkey": str(space.notary.key),
+                **_looked_for(space, view),
             },
         )
 
@@ -355,6 +358,12 @@ class Evidence(Group):
         return b"".join(lines).decode(), len(events)
 
 
+def _looked_for(space: Space, view: View) -> dict[str, str]:
+    """Say what the view looks for; a part in which it is found is not disclosed."""
+    told = space.lookout.view(view).told
+    return {"looked_for": told} if told else {}
+
+
 def _through(space: Space, reader: Reader, issued: int) -> int:
     row = reader.sealed(issued)
     assert row is not None, "the certificate was just made durable"
@@ -414,7 +423,7 @@ def _of_turn(space: Space, read: ReadTurn, header: Header, view: View) -> dict[s
     """Return what a view is shown of a turn, as disclosures by label."""
     record, salts = read.record, read.content_salts
     content = None if salts is None or record.content is None else (salts, record.content)
-    shown = disclosed_labels(record, view)
+    shown = disclosed_labels(record, view, space.lookout.view(view))
     return _disclosures(
         header, (field for field in space.ledger.disclosable(read.opened, content) if field[1] in shown)
     )
@@ -430,7 +439,8 @@ def _of_attribute(space: Space, reader: Reader, row: SealedRow, header: Header, 
     (read,) = transcript.page(reader, head, turn, turn, lambda _phase, _meta: False)
     record = transcript.attribute_of(opened, read.record, view)
     place = standing(read.record, view, opened.meta.attribute.message)
-    shown = disclosed_attribute_labels(view, place, record)
+    detectors = space.lookout.view(view).detectors(read.record.meta)
+    shown = disclosed_attribute_labels(view, place, record, detectors)
     content = None if record.content is None else space.ledger.content(opened)
     return _disclosures(header, (each for each in space.ledger.disclosable(opened, content) if each[1] in shown))
 

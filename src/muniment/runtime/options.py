@@ -7,6 +7,7 @@ from collections.abc import Callable
 from msgspec import UNSET, Struct, UnsetType
 
 from muniment.evidence.pin import Pin
+from muniment.governance.detection.policy import Detect
 from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Pressure, Profile
@@ -29,11 +30,13 @@ class Options(Struct, frozen=True, kw_only=True):
 
     A profile and policies that are not given are those of the settings; None is no profile, whatever the settings say.
     `pressure` is asked whenever a budget is needed.
+    `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
     """
 
     create: bool = True
     pin: Pin | None = None
     limits: Limits = Limits()
+    detect: Detect = Detect()
     sources: Sources = system_sources()
     progress: Progress = no_progress
     profile: Profile | UnsetType | None = UNSET

@@ -19,7 +19,7 @@ from muniment.events.records import EventKind, TurnMeta
 from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.evidence.verifier import source_digest
 from muniment.governance.access import Effect
-from muniment.governance.slices import authority_of
+from muniment.governance.judgement import authority_of
 from muniment.log.ledger import Draft, Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION, Reader, SealedRow, StreamHead
 from muniment.projections.links import turns_of

@@ -18,6 +18,7 @@ from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, SpaceErased
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, SpaceRestored
+from muniment.governance.detection.policy import lookout
 from muniment.kernel.cursor import Cursors
 from muniment.log.attest import Notary, Signed
 from muniment.log.ledger import ERASED, LIFE, SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
@@ -52,6 +53,7 @@ class Space:
         self.keys = keys
         self.sources = options.sources
         self.limits = options.limits
+        self.lookout = lookout(options.detect)
         self.notary = Notary(keys, options.pin)
         self.ledger = Ledger(store, keys, options.sources.entropy, self.notary)
         self.transcript = Transcript(self.ledger)

@@ -285,10 +285,11 @@ class Walking:
     def _page(self, reader: Reader, head: StreamHead, snapshot: Snapshot, shown: list[Run], laid: Laid) -> Timeline:
         turns: list[SliceTurn] = []
         items: list[RedactionItem] = []
+        looking = self._space.lookout.view(self._request.view)
         for span in laid.spans:
             for read in self._space.transcript.shown(reader, head, span.first, span.last, self._request.view):
                 most = (self._budget.host_refs_per_turn, self._budget.attributes_per_turn)
-                turn, withheld = cut(read.record, self._request.view, *most)
+                turn, withheld = cut(read.record, self._request.view, *most, looking=looking)
                 turns.append(turn)
                 items += withheld
         marks = {
@@ -305,7 +306,7 @@ class Walking:
             conversation=self._request.conversation,
             turns=turns,
             items=items[: self._budget.redaction_items],
-            audit=audit(self._request.view, turns, items),
+            audit=audit(self._request.view, turns, items, looking),
             has_older=False in cursors,
             has_newer=True in cursors,
             revision=head.seq,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.errors import AliasConflict, Corrupt, CursorInvalid, LimitExceeded, TurnConflict
 from muniment.events.attributes import Attribute
@@ -16,6 +17,7 @@ from muniment.governance import admission
 from muniment.governance.access import Effect
 from muniment.governance.admission import Kept, Skip
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
+from muniment.governance.detection.policy import Replaced, without_detected
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut
 from muniment.governance.views import View
@@ -34,7 +36,10 @@ ALREADY_ERASED = "turn_already_committed_and_erased"
 
 
 class Commit(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a commit (BEHAVIOUR TR-25). A turn that was not committed has a reason and is not an error."""
+    """What became of a commit (BEHAVIOUR TR-25). A turn that was not committed has a reason and is not an error.
+
+    `detection` is there where the store looks for something before commits: what it replaced by markers.
+    """
 
     conversation: ConversationKey
     turn: TurnId
@@ -45,6 +50,7 @@ class Commit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int | None = None
     leaf: str | None = None
     reason: str | None = None
+    detection: Replaced | None = None
 
 
 class Slice(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -83,7 +89,8 @@ class Transcripts(Group):
         Appends `turn.committed`, and before it `conversation.opened` or `alias.recorded` when the conversation or its
         chat id is new, in one atomic step. Repeating a turn returns its first sequence with `committed` false; the same
         turn id with any difference raises `transcript.turn_conflict`. What is kept of a turn follows from its delivery
-        status; nothing left is a reason, not an error. Raises `request.limit_exceeded` for what is too large,
+        status; nothing left is a reason, not an error. Where the store looks for personal data before commits, what it
+        finds is replaced by markers and counted. Raises `request.limit_exceeded` for what is too large,
         `transcript.alias_conflict`, `access.denied`.
         """
         return Committing(self._desk, turn).run()
@@ -107,6 +114,7 @@ class Transcripts(Group):
         self._desk.access.require_view(view)
         self._desk.check_key(conversation)
         limit, budget = limit_of_replay(limit, space.limits.page_turns_max), self._desk.budget()
+        looking = space.lookout.view(view)
         with space.ledger.reader() as reader:
             bound = binding(self._desk, reader, conversation.channel, conversation.conversation, view)
             after = 0 if cursor is None else space.cursors.accept("replay", bound, cursor, ReplayMark).after
@@ -114,7 +122,7 @@ class Transcripts(Group):
             if stream is None:
                 if cursor is not None:
                     raise CursorInvalid
-                return Slice(turns=[], items=[], audit=audit(view, [], []), has_more=False)
+                return Slice(turns=[], items=[], audit=audit(view, [], [], looking), has_more=False)
             head = space.transcript.head(reader, stream)
             if after > head.turns:
                 raise CursorInvalid
@@ -123,14 +131,15 @@ class Transcripts(Group):
         turns: list[SliceTurn] = []
         items: list[RedactionItem] = []
         for one in read:
-            turn, withheld = cut(one.record, view, budget.host_refs_per_turn, budget.attributes_per_turn)
+            most = (budget.host_refs_per_turn, budget.attributes_per_turn)
+            turn, withheld = cut(one.record, view, *most, looking=looking)
             turns.append(turn)
             items += withheld
         more = last < head.turns
         return Slice(
             turns=turns,
             items=items[: budget.redaction_items],
-            audit=audit(view, turns, items),
+            audit=audit(view, turns, items, looking),
             has_more=more,
             next_cursor=space.cursors.issue("replay", bound, ReplayMark(after=last)) if more else None,
             budget_applied=applied_to_slices(budget, items, min(limit, head.turns - after)),
@@ -294,9 +303,10 @@ class Committing:
         count = len(self._kept.parts)
         placed = writer.append(self._draft, stream=stream, messages=count)
         tx.claim(self._turn_digest, stream, placed.position)
-        return self._report(
+        report = self._report(
             before, before + count, sequence=placed.turn_seq, position=placed.position, leaf=placed.leaf.hex()
         )
+        return replace(report, detection=self._detection) if self._detection is not None else report
 
     def _alias_claim(self, writer: Writer, stream: int | None) -> bytes | None:
         """Return the digest to claim for a chat id that is new; None when it is known or absent (SC-06, SC-07)."""
@@ -337,11 +347,11 @@ class Committing:
         )
 
     def _is_kept(self, meta: MetaBody, content: TurnContent) -> bool:
-        """Tell whether a turn that came from an archive is what would be kept of this one."""
+        """Tell whether a turn that came from an archive is what is kept of this one, as it came or as it is written."""
         kept = self._kept
         assert isinstance(kept, Kept), "a skipped turn is not compared"
-        here = TurnContent(parts=kept.parts, digest=FROM_ARCHIVE, summaries=kept.summaries, labels=kept.labels)
-        return (meta, content) == (kept.meta, here)
+        spellings = [replace(self._content(each), digest=FROM_ARCHIVE) for each in (kept, self._written)]
+        return meta == kept.meta and content in spellings
 
     def _digest_of_words(self) -> bytes:
         """Return the keyed digest of the turn as it was handed over; text and a single text part are the same words."""
@@ -360,13 +370,20 @@ class Committing:
         return self._space.ledger.words_digest(words)
 
     def _drafted(self, kept: Kept) -> Draft:
-        content = TurnContent(parts=kept.parts, digest=self._digest, summaries=kept.summaries, labels=kept.labels)
+        content = self._content(kept)
         fields = list(content_fields(content))
         sizes = iter([len(value) for _, value in fields])
         admission.check_sizes([[next(sizes) for _ in parts] for parts in kept.parts], self._space.limits)
+        self._written, self._detection = without_detected(kept, self._space.lookout.before_commit)
+        if self._written is not kept:
+            content = self._content(self._written)
+            fields = list(content_fields(content))
         return draft(
             self._space.sources.entropy, EventKind.TURN_COMMITTED, kept.time_ms, kept.meta, content=(content, fields)
         )
+
+    def _content(self, kept: Kept) -> TurnContent:
+        return TurnContent(parts=kept.parts, digest=self._digest, summaries=kept.summaries, labels=kept.labels)
 
     def _small(self, kind: EventKind, meta: ConversationOpened | AliasRecorded) -> Draft:
         return draft(self._space.sources.entropy, kind, self._now_ms, meta)

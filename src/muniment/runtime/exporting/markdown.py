@@ -57,7 +57,8 @@ def _about_fields(told: ToldTurn) -> list[RedactionItem]:
 
 
 def _place(item: RedactionItem) -> str:
-    return f"observation {item.tool}" if item.tool is not None else f"reference {item.host_ref}"
+    place = f"observation {item.tool}" if item.tool is not None else f"reference {item.host_ref}"
+    return place if item.start is None else f"{place}, characters {item.start:,} to {item.end:,}"
 
 
 def _why(item: RedactionItem) -> str:
@@ -73,7 +74,8 @@ def _message(told: ToldTurn, message: SliceMessage) -> Iterator[str]:
 def _withheld(item: RedactionItem) -> str:
     if item.start is None:
         return f"*Withheld: {_why(item)}.*\n"
-    return f"*Withheld of this text, characters {item.start:,} to {item.end:,}: {_why(item)}.*\n"
+    text = f"the text at {span(item.path)}" if item.path else "this text"
+    return f"*Withheld of {text}, characters {item.start:,} to {item.end:,}: {_why(item)}.*\n"
 
 
 def _part(part: Part) -> str:

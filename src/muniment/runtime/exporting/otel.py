@@ -19,7 +19,8 @@ from muniment.runtime.exporting.pages import Told, ToldTurn, as_json
 class Withheld(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a part of a message, a range of its text, or the whole message is not there.
 
-    Parts are counted from 0, withheld ones among them; a range is code points, the end not included.
+    Parts are counted from 0, withheld ones among them; a range is code points, the end not included, where
+    there are several texts of the one at `path`, a JSON pointer.
     """
 
     reason: Reason
@@ -27,6 +28,7 @@ class Withheld(Struct, frozen=True, kw_only=True, omit_defaults=True):
     start: int | None = None
     end: int | None = None
     causes: tuple[str, ...] = ()
+    path: str | None = None
 
 
 class OtelLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -68,4 +70,6 @@ def _lines(conversation: str, told: ToldTurn) -> Iterator[OtelLine]:
 
 
 def _withheld(item: RedactionItem) -> Withheld:
-    return Withheld(reason=item.reason, part=item.part, start=item.start, end=item.end, causes=item.causes)
+    return Withheld(
+        reason=item.reason, part=item.part, start=item.start, end=item.end, causes=item.causes, path=item.path
+    )

@@ -24,6 +24,7 @@ from muniment.errors import InvalidInput, LimitExceeded, MunimentError, NotCanon
 from muniment.events.identity import Channel, ConversationId, SubjectId, TurnId, check_name
 from muniment.events.message import Message, Role
 from muniment.events.turn import Delivery, HostReference, Source, Turn
+from muniment.governance.detection.policy import Replaced, together
 from muniment.log.ledger import Writer
 from muniment.runtime.desk import Desk
 from muniment.runtime.importing.continuing import Continuing, Waiting
@@ -62,11 +63,12 @@ class RefusedTurn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str
 
 
-class Imported(Struct, frozen=True, kw_only=True):
+class Imported(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an import did. `turns_skipped` counts by reason; `clipped`: the lists were cut, the counts were not.
 
     `refused_lines` has the messages that were refused beside the lines. `kept_as_json` counts, by kind, content of a
-    type that is not known and was kept as JSON; `left_out` what was not kept.
+    type that is not known and was kept as JSON; `left_out` what was not kept. `detection` is as in the
+    report of a commit, for all turns that were committed.
     """
 
     format: Format
@@ -82,6 +84,7 @@ class Imported(Struct, frozen=True, kw_only=True):
     refused_lines: list[RefusedLine]
     refused_turns: list[RefusedTurn]
     clipped: bool
+    detection: Replaced | None = None
 
 
 class Importing:
@@ -257,12 +260,15 @@ class _Counts:
         self._messages_refused = 0
         self._kept_as_json: Counter[str] = Counter()
         self._left_out: Counter[str] = Counter()
+        self._detection: Replaced | None = None
 
     def count(self, gathered: Gathered, outcome: Commit) -> None:
         assert outcome.committed or outcome.reason in {ALREADY_COMMITTED, ALREADY_ERASED}, "a plan keeps or finds"
         self._conversations += gathered.number == 1
         self._committed += outcome.committed
         self._already += not outcome.committed
+        if outcome.detection is not None:
+            self._detection = together(self._detection, outcome.detection)
 
     def note(self, line: int, notes: Notes) -> None:
         self._kept_as_json += notes.kept_as_json
@@ -309,4 +315,5 @@ class _Counts:
             refused_turns=self._turns,
             clipped=self._lines_refused + self._messages_refused > len(self._lines)
             or self._turns_refused > len(self._turns),
+            detection=self._detection,
         )

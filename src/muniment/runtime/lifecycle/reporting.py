@@ -18,6 +18,7 @@ from muniment.events.records import TurnMeta
 from muniment.events.turn import HostReference
 from muniment.governance.budgets import BudgetApplied, applied, applied_to_slices
 from muniment.governance.custody import PolicyInForce, Rule
+from muniment.governance.detection.policy import NOWHERE
 from muniment.governance.lifecycle import Hold, Phase
 from muniment.governance.profiles import NO_BUDGET, Budget, Ceiling
 from muniment.governance.slices import RedactionItem, cut, hidden_references
@@ -304,7 +305,8 @@ class Listing:
 
     def add(self, read: ReadTurn, message: int | None) -> None:
         """Take a turn, or one message of it."""
-        shown, withheld = cut(read.record, View.OPERATOR_AUDIT, self._budget.host_refs_per_turn)
+        # ids and references alone are taken from the slice, so that there is nothing to look for in its words
+        shown, withheld = cut(read.record, View.OPERATOR_AUDIT, self._budget.host_refs_per_turn, looking=NOWHERE)
         self.turns.append(TurnId(shown.turn))
         if message is not None:
             self.messages.append(message_id(TurnId(shown.turn), message))

@@ -247,8 +247,13 @@ def message_words(message: SliceMessage, items: list[RedactionItem]) -> list[Sai
     for place in range(len(whole) + len(message.parts or [])):
         said.append(withheld("part", whole[place]) if place in whole else part_words(next(shown)))
         ranges = [item for item in of_it if item.part == place and item.start is not None]
-        said += [withheld(f"characters {item.start:,} to {item.end:,}", item) for item in ranges]
+        said += [withheld(_range(item), item) for item in ranges]
     return said
+
+
+def _range(item: RedactionItem) -> str:
+    """Return which characters of a text an item is about, and of which text where there are several."""
+    return f"characters {item.start:,} to {item.end:,}" + (f" of {on_one_line(item.path)}" if item.path else "")
 
 
 def withheld(what: str, item: RedactionItem | Reason | None) -> Said:
@@ -263,9 +268,11 @@ def withheld(what: str, item: RedactionItem | Reason | None) -> Said:
 
 def withheld_field(item: RedactionItem) -> Said:
     """Return the marker for a host reference, its label, or a tool summary that a view does not show."""
+    of_it = "" if item.start is None else f"{_range(item)} of the "
     if item.tool is not None:
-        return withheld(f"summary of observation {item.tool}", item)
-    return withheld(f"{'label of reference' if item.reason in OF_LABELS else 'reference'} {item.host_ref}", item)
+        return withheld(f"{of_it}summary of observation {item.tool}", item)
+    what = "label of reference" if of_it or item.reason in OF_LABELS else "reference"
+    return withheld(f"{of_it}{what} {item.host_ref}", item)
 
 
 def attribute_words(attribute: SliceAttribute) -> Said:

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from muniment.kernel.sources import system_sources
 from muniment.transports.cli.command import page_on, write_json
+from muniment.transports.cli.demo.program import ACTS
 from muniment.transports.cli.demo.stage import Act, Stage
-from muniment.transports.cli.demo.steps import ACTS
 from muniment.transports.cli.door import Door, door_options
 from muniment.transports.cli.page import Mood, Page, Said
 

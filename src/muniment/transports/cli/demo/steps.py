@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from muniment.errors import MunimentError
 from muniment.events.changes import Transition
-from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
-from muniment.runtime.runtime import Runtime
-from muniment.runtime.transcripts import Slice
 from muniment.transports.cli.demo import intruder
+from muniment.transports.cli.demo.looking import (
+    found_on_disk,
+    noticed,
+    numbered,
+    of_turn,
+    side_by_side,
+    streams,
+    text_of,
+    verifier,
+)
 from muniment.transports.cli.demo.stage import Act, Check, Exhibit, Stage
-from muniment.transports.cli.report import message_words, moment, withheld_field
 
 VIEWS = [View.RAW_OWNER, View.HOST_UI, View.OPERATOR_AUDIT]
 MASKED, ERASED = 2, 3  # places of the turns that are masked and erased
@@ -55,14 +54,14 @@ def commit(stage: Stage) -> Act:
             )
         ],
         checks=[
-            Check(expected="every turn was committed, numbered from 1", held=_numbered([one.sequence for one in done])),
+            Check(expected="every turn was committed, numbered from 1", held=numbered([one.sequence for one in done])),
             Check(
                 expected="a repeat adds nothing and gives the first position",
                 held=not again.committed and again.position == done[0].position,
             ),
             Check(
                 expected="no file of the store holds anything that was said, in UTF-8 or UTF-16",
-                held=not _found_on_disk(stage.store, stage.words()),
+                held=not found_on_disk(stage.store, stage.words()),
             ),
         ],
     )
@@ -72,7 +71,7 @@ def replay(stage: Stage) -> Act:
     """Replay the first two turns side by side under three views."""
     with stage.opened() as runtime:
         shown = [runtime.transcripts.replay(stage.key, view) for view in VIEWS]
-    raw, host, operator = (_text(one) for one in shown)
+    raw, host, operator = (text_of(one) for one in shown)
     words = stage.words()
     return Act(
         name="replay",
@@ -86,7 +85,7 @@ def replay(stage: Stage) -> Act:
             Exhibit(
                 title="the first two turns",
                 columns=["turn", "who", *VIEWS],
-                rows=[row for place in range(2) for row in _side_by_side(shown, place)],
+                rows=[row for place in range(2) for row in side_by_side(shown, place)],
             )
         ],
         checks=[
@@ -120,11 +119,11 @@ def mask(stage: Stage) -> Act:
             "In the third turn the customer mentions the health of her father. Masking hides the words from every "
             "view, the owner's too; they are still there, and an audited unmask can bring them back."
         ),
-        exhibits=[_of_turn(shown, MASKED, "the third turn, for the owner")],
+        exhibits=[of_turn(shown, MASKED, "the third turn, for the owner")],
         checks=[
             Check(expected="the request changed one turn", held=first.changed and first.affected_turns == 1),
             Check(expected="asking again changes nothing", held=not second.changed),
-            Check(expected="no word of it is shown to the owner", held="hospital" not in _text(shown)),
+            Check(expected="no word of it is shown to the owner", held="hospital" not in text_of(shown)),
             Check(
                 expected="every message of it is withheld as lifecycle_masked",
                 held=len(hidden) == len(turn.messages) and {item.reason for item in hidden} == {"lifecycle_masked"},
@@ -137,7 +136,7 @@ def erase(stage: Stage) -> Act:
     """Erase a turn, with a receipt."""
     turn = stage.turns[ERASED]
     with stage.opened() as runtime:
-        before = _text(runtime.transcripts.replay(stage.key, View.RAW_OWNER))
+        before = text_of(runtime.transcripts.replay(stage.key, View.RAW_OWNER))
         report = runtime.lifecycle.request(
             stage.key, Transition.DELETE_RAW, "the customer asked for it", "privacy-desk", turn.turn
         )
@@ -147,7 +146,7 @@ def erase(stage: Stage) -> Act:
     assert receipt is not None, "an erasure that changed something has a receipt"
     proof = stage.directory / "erasure.tlog-proof"
     proof.write_text(receipt.proof, encoding="utf-8")
-    proved = _verifier(stage, "verify-receipt", proof)
+    proved = verifier(stage, "verify-receipt", proof)
     return Act(
         name="erase",
         title="A turn is erased, with a receipt",
@@ -163,15 +162,15 @@ def erase(stage: Stage) -> Act:
                 rows=[[place.place, place.done] for place in receipt.places],
             ),
             Exhibit(title="outside the store", columns=["not reached"], rows=[[one] for one in receipt.outside]),
-            _of_turn(shown, ERASED, "the fourth turn, for the owner"),
+            of_turn(shown, ERASED, "the fourth turn, for the owner"),
         ],
         checks=[
             Check(expected="the address could be read before", held=ADDRESS in before),
             Check(expected="one turn was erased", held=receipt.turns_erased == 1),
-            Check(expected="the address is gone from every view", held=ADDRESS not in _text(shown)),
+            Check(expected="the address is gone from every view", held=ADDRESS not in text_of(shown)),
             Check(
                 expected="no content is left behind an erasure",
-                held=[entry.content_left for entry in entries] == [0] * len(entries) and len(entries) == 2,
+                held=[entry.content_left for entry in entries] == [0] * len(entries) and len(entries) == 4,
             ),
             Check(
                 expected="a separate process verifies the proof of the erasure",
@@ -216,7 +215,7 @@ def export(stage: Stage) -> Act:
 
 def verify(stage: Stage) -> Act:
     """Verify the bundle offline, in a process of its own."""
-    proved = _verifier(stage, "verify", stage.bundle)
+    proved = verifier(stage, "verify", stage.bundle)
     command = f"python -m muniment.evidence verify {stage.bundle.name} --key {stage.vkey}"
     facts = [[name, str(proved.get(name))] for name in ("origin", "size", "root", "events", "disclosed", "withheld")]
     return Act(
@@ -229,7 +228,7 @@ def verify(stage: Stage) -> Act:
         exhibits=[Exhibit(title="what was proved", columns=["", "value"], rows=facts)],
         checks=[
             Check(expected="the verifier accepts the bundle", held=proved["verified"] is True),
-            Check(expected="it finds all five turns", held=[one["turns"] for one in _streams(proved)] == [5]),
+            Check(expected="it finds all five turns", held=[one["turns"] for one in streams(proved)] == [5]),
             Check(expected="it proves that nothing is absent", held=proved.get("complete") is True),
         ],
     )
@@ -246,7 +245,7 @@ def forge(stage: Stage) -> Act:
     for number, (what, forged) in enumerate(forgeries.items(), start=1):
         path = stage.directory / f"forged-{number}.jsonl"
         path.write_text(forged, encoding="utf-8")
-        proved = _verifier(stage, "verify", path)
+        proved = verifier(stage, "verify", path)
         rows.append(
             [what, "accepted" if proved["verified"] else "refused", str(proved.get("code")), str(proved.get("at"))]
         )
@@ -274,7 +273,7 @@ def tamper(stage: Stage) -> Act:
     for what, edit in edits.items():
         copy = stage.copied(edit.__name__)
         edit(copy)
-        when, code = _noticed(stage, copy)
+        when, code = noticed(stage, copy)
         rows.append([what, when, code])
         checks.append(Check(expected=f"refused: {what}", held=code == "store.corrupt"))
     try:
@@ -284,7 +283,7 @@ def tamper(stage: Stage) -> Act:
         code = refused.code
     rows.append(["opened with another root key", "on opening", code])
     checks.append(Check(expected="refused: another root key", held=code == "key.wrong"))
-    when, code = _noticed(stage, stage.copied("untouched"))
+    when, code = noticed(stage, stage.copied("untouched"))
     rows.append(["nothing", when, code])
     checks.append(Check(expected="an untouched copy reads well", held=not code))
     return Act(
@@ -301,7 +300,7 @@ def tamper(stage: Stage) -> Act:
 
 def roll_back(stage: Stage) -> Act:
     """Put an old copy of the store in its place and see it refused."""
-    when, code = _noticed(stage, stage.directory / YESTERDAY)
+    when, code = noticed(stage, stage.directory / YESTERDAY)
     with stage.opened(stage.directory / YESTERDAY) as runtime:
         health = runtime.system.health()
     return Act(
@@ -329,98 +328,3 @@ def roll_back(stage: Stage) -> Act:
             Check(expected="it is not called sound", held=not health.sound),
         ],
     )
-
-
-ACTS: list[Callable[[Stage], Act]] = [commit, replay, mask, erase, export, verify, forge, tamper, roll_back]
-
-
-# --- looking ----------------------------------------------------------------------------------------------------------
-
-
-def _numbered(sequences: list[int | None]) -> bool:
-    return sequences == list(range(1, len(sequences) + 1))
-
-
-def _found_on_disk(store: Path, texts: list[str]) -> bool:
-    sought = [text.encode(encoding) for text in texts for encoding in ("utf-8", "utf-16-le", "utf-16-be")]
-    files = [path.read_bytes() for path in store.rglob("*") if path.is_file()]
-    return any(one in file for file in files for one in sought)
-
-
-def _text(page: Slice) -> str:
-    """Return everything that a page shows."""
-    return json.dumps(msgspec.to_builtins(page), ensure_ascii=False)
-
-
-def _side_by_side(shown: list[Slice], place: int) -> list[list[str]]:
-    """Return a row for each message of a turn, its tools and its references, with a cell for each view."""
-    turns = [page.turns[place] for page in shown]
-    number = str(turns[0].sequence)
-    rows = []
-    for index, message in enumerate(turns[0].messages):
-        cells = [_message(page, turn, index) for page, turn in zip(shown, turns, strict=True)]
-        rows.append([number, message.role, *cells])
-    observed = ["\n".join(f"{tool.tool}: {tool.summary}" for tool in turn.tools or []) for turn in turns]
-    references = [_references(page, turn) for page, turn in zip(shown, turns, strict=True)]
-    return [*rows, [number, "observed", *observed], [number, "refers to", *references]]
-
-
-def _message(page: Slice, turn: SliceTurn, number: int) -> str:
-    items = [item for item in page.items if item.turn == turn.turn]
-    return "\n".join(words.text for words in message_words(turn.messages[number], items))
-
-
-def _references(page: Slice, turn: SliceTurn) -> str:
-    shown = [f"{ref.type} {ref.id}" + (f": {ref.label}" if ref.label else "") for ref in turn.host_refs]
-    hidden = [withheld_field(item).text for item in page.items if item.turn == turn.turn and item.host_ref is not None]
-    return "\n".join(shown + hidden)
-
-
-def _of_turn(page: Slice, place: int, title: str) -> Exhibit:
-    turn = page.turns[place]
-    rows = [
-        [message.role, message.speaker_id, moment(message.observed_ms), _message(page, turn, number)]
-        for number, message in enumerate(turn.messages)
-    ]
-    return Exhibit(title=title, columns=["who", "speaker", "when", "words"], rows=rows)
-
-
-def _streams(proved: dict[str, Any]) -> list[dict[str, Any]]:
-    streams: list[dict[str, Any]] = proved.get("streams", [])
-    return [one for one in streams if one["stream"] != 0]
-
-
-def _verifier(stage: Stage, command: str, path: Path) -> dict[str, Any]:
-    """Run the verifier as a stranger would, in an empty directory, with the file and the public key alone."""
-    elsewhere = stage.directory / "elsewhere"
-    elsewhere.mkdir(exist_ok=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "muniment.evidence", command, str(path), "--key", stage.vkey, "--json"],
-        capture_output=True,
-        check=False,
-        cwd=elsewhere,
-        env={"PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(elsewhere)},
-    )
-    proved: dict[str, Any] = json.loads(done.stdout)
-    assert proved["verified"] is (done.returncode == 0), "what the verifier says is how it ends"
-    return proved
-
-
-def _noticed(stage: Stage, store: Path) -> tuple[str, str]:
-    """Open a store and read all of it; return when something was noticed, and its code."""
-    try:
-        with stage.opened(store) as runtime:
-            return _read(stage, runtime)
-    except MunimentError as refused:
-        return "on opening", refused.code
-
-
-def _read(stage: Stage, runtime: Runtime) -> tuple[str, str]:
-    fault = runtime.system.health().fault
-    if fault is not None:
-        return "on opening", fault
-    try:
-        runtime.transcripts.replay(stage.key, View.RAW_OWNER)
-    except MunimentError as refused:
-        return "on reading", refused.code
-    return "no", ""

@@ -1,0 +1,23 @@
+"""Finding personal data and secrets in text: pure, bounded, honest about what it looked for.
+
+A detector finds spans of one type. `table` names them all; `scan` runs those that are asked for and resolves what
+overlaps. What was looked for, and by which detectors, is a value (`Coverage`): finding nothing means that these
+detectors found nothing, never that a text is clean.
+"""
+
+from muniment.governance.detection.scan import Coverage, Detected, DetectedType, Detector, Finding, Span, scan
+from muniment.governance.detection.table import ALL, Detection, coverage_of, detectors_for
+
+__all__ = [
+    "ALL",
+    "Coverage",
+    "Detected",
+    "DetectedType",
+    "Detection",
+    "Detector",
+    "Finding",
+    "Span",
+    "coverage_of",
+    "detectors_for",
+    "scan",
+]

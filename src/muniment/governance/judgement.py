@@ -1,0 +1,243 @@
+"""The decision about one turn: what a view shows of each message, part, reference and label, and why not the rest.
+
+`judge` decides once: first by phase, authority and the policy of the view, then by what was redacted for it, then by
+what is looked for in what is still shown (`governance.detection`). `within` takes away what a budget has no room for.
+`governance.slices` renders the decision for a page and for a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from muniment.events.labels import part_label
+from muniment.events.message import (
+    DEFAULT_AUTHORITY,
+    Authority,
+    Part,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    is_blank,
+)
+from muniment.events.records import MessageHead, TurnContent, TurnMeta
+from muniment.governance.annotation import is_erased
+from muniment.governance.attributes import AttributeRecord, Standing
+from muniment.governance.detection.parts import found_in, marked
+from muniment.governance.detection.policy import NOWHERE, Looking
+from muniment.governance.detection.scan import Detector
+from muniment.governance.lifecycle import Phase
+from muniment.governance.redaction import (
+    WHOLE_TURN,
+    Causes,
+    Redaction,
+    Stretch,
+    redacted,
+    stretches,
+    words_label,
+)
+from muniment.governance.views import (
+    SHOWS,
+    SHOWS_LABELS,
+    SHOWS_ORIGIN,
+    SHOWS_REFERENCES,
+    Reason,
+    View,
+    withheld_by_authority,
+    withheld_by_phase,
+    withheld_by_policy,
+)
+
+
+class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
+    """A turn as the log has it: the fold of its commit and of what came later. `content` is None when not read.
+
+    `erased` are the places of messages that were erased alone; `redactions` come in log order, `attributes` in that of
+    AT-20 where they were read.
+    """
+
+    position: int
+    sequence: int
+    time_ms: int
+    phase: Phase
+    meta: TurnMeta
+    content: TurnContent | None
+    erased: frozenset[int] = frozenset()
+    redactions: tuple[Redaction, ...] = ()
+    attributes: tuple[AttributeRecord, ...] = ()
+
+
+class Judgement(NamedTuple):
+    """The decision about one turn: a reason for what is withheld, None for what is shown.
+
+    `causes` say more about what is withheld, by the label of a part or field, or `words_label` of a message; every
+    label in it is withheld. `stretches` are withheld ranges of parts and fields that are shown, by their label;
+    `marked` are such parts as they are shown.
+    """
+
+    messages: list[Reason | None]
+    parts: list[list[Reason | None]]
+    references: list[Reason | None]
+    labels: list[bool]
+    origin: bool
+    summaries: bool
+    causes: Mapping[str, Causes] = {}
+    stretches: Mapping[str, tuple[Stretch, ...]] = {}
+    marked: Mapping[str, Part] = {}
+
+
+def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
+    """Tell whether judging and showing a turn takes its words; what is not needed is not decrypted."""
+    if withheld_by_phase(phase) is not None:
+        return False
+    return bool(SHOWS[view]) or bool(meta.tools) or bool(meta.host_refs)
+
+
+def judge(view: View, record: TurnRecord, looking: Looking = NOWHERE) -> Judgement:
+    """Decide what a view shows of a turn. Where the words are not at hand nothing of them is shown."""
+    judged = _by_policy(view, record)
+    if record.redactions:
+        judged = _redacted(judged, view, record)
+    detectors = looking.detectors(record.meta)
+    return _detected(judged, record, detectors) if detectors or judged.stretches else judged
+
+
+def _by_policy(view: View, record: TurnRecord) -> Judgement:
+    """Judge by phase, authority and policy of the view."""
+    meta, content = record.meta, record.content
+    gone = withheld_by_phase(record.phase)
+    words = content.parts if gone is None and content is not None else None
+    readable = words is not None
+    whole: list[Reason | None] = []
+    parts: list[list[Reason | None]] = []
+    answer = _answer(meta, words, record.erased) if words is not None else None
+    for place, head in enumerate(meta.messages):
+        reason = gone or withheld_by_authority(view, authority_of(head))
+        if gone is None and place in record.erased:
+            reason = Reason.RAW_DELETED
+        inside: list[Reason | None] = []
+        if reason is None and words is not None:
+            policy = withheld_by_policy(view, head.role, place == answer)
+            inside = [policy[type(part)] for part in words[place]]
+            reason = None if None in inside else Reason.VIEW_POLICY
+        elif reason is None:
+            reason = Reason.VIEW_POLICY
+        whole.append(reason)
+        parts.append(inside)
+    origin = view in SHOWS_ORIGIN
+    if not meta.host_refs:  # as most turns are
+        return Judgement(whole, parts, [], [], origin, origin and readable)
+    references = [
+        None if ref.visibility in SHOWS_REFERENCES[view] else Reason.HOST_REF_VISIBILITY for ref in meta.host_refs
+    ]
+    labels = [readable and ref.visibility in SHOWS_LABELS[view] for ref in meta.host_refs]
+    return Judgement(whole, parts, references, labels, origin, origin and readable)
+
+
+def _redacted(judged: Judgement, view: View, record: TurnRecord) -> Judgement:
+    """Withhold what redactions name from what the policy of the view shows."""
+    if record.content is None:
+        return judged
+    named = redacted(record.redactions, view)
+    causes: dict[str, Causes] = {}
+    ranges: dict[str, tuple[Stretch, ...]] = {}
+    for place, inside in enumerate(judged.parts):
+        if judged.messages[place] is not None:
+            continue
+        whole = named.causes(WHOLE_TURN, words_label(place))
+        for index, part in enumerate(record.content.parts[place]):
+            label = part_label(place, index)
+            covered = stretches(Reason.REDACTED, named.ranges.get(label, ()))
+            why = whole or named.causes(label)
+            if covered and not isinstance(part, TextPart | ReasoningPart):
+                why = tuple(sorted({*why, *(cause for each in covered for cause in each.causes)}))
+            if inside[index] is not None:
+                continue
+            if why:
+                inside[index], causes[label] = Reason.REDACTED, why
+            elif covered:
+                ranges[label] = covered
+        if None not in inside:
+            judged.messages[place] = Reason.REDACTED
+            gone = {cause for index in range(len(inside)) for cause in causes.get(part_label(place, index), ())}
+            causes[words_label(place)] = tuple(sorted(gone))
+    for place, text in enumerate(record.content.labels):
+        label = f"host_ref/{place}/label"
+        if text is not None and judged.labels[place] and (why := named.causes(WHOLE_TURN, label)):
+            judged.labels[place], causes[label] = False, why
+    for place, summary in enumerate(record.content.summaries if judged.summaries else []):
+        label = f"tools/{place}/summary"
+        if summary and (why := named.causes(WHOLE_TURN, label)):
+            causes[label] = why
+    return judged._replace(causes=causes, stretches=ranges)
+
+
+def _detected(judged: Judgement, record: TurnRecord, detectors: Sequence[Detector]) -> Judgement:
+    """Put markers where ranges are withheld, and where something is found in what is still shown."""
+    content = record.content
+    if content is None:
+        return judged
+    ranges = dict(judged.stretches)
+    shown: dict[str, Part] = {}
+    for place, inside in enumerate(judged.parts):
+        for index, reason in enumerate(inside if judged.messages[place] is None else []):
+            if reason is None:
+                label = part_label(place, index)
+                one = marked(content.parts[place][index], detectors, ranges.get(label, ()))
+                if one.stretches:
+                    shown[label], ranges[label] = one
+    texts = {
+        f"host_ref/{place}/label": text
+        for place, text in enumerate(content.labels)
+        if text is not None and judged.labels[place]
+    }
+    if judged.summaries:
+        texts |= {f"tools/{place}/summary": text for place, text in enumerate(content.summaries)}
+    for label, text in texts.items():
+        if label not in judged.causes and (found := found_in(text, detectors)):
+            ranges[label] = found
+    return judged._replace(stretches=ranges, marked=shown)
+
+
+def authority_of(head: MessageHead) -> Authority:
+    """Return the authority of a message; one that says none has that of its role (BEHAVIOUR TR-06)."""
+    return head.authority or DEFAULT_AUTHORITY[head.role]
+
+
+def _answer(meta: TurnMeta, words: list[list[Part]], erased: frozenset[int]) -> int | None:
+    """Return the place of the answer. An erased message may have been it, so none before it is taken for it."""
+    for place in range(len(meta.messages) - 1, -1, -1):
+        if meta.messages[place].role is Role.ASSISTANT:
+            if place in erased:
+                return place
+            for part in words[place]:
+                if not isinstance(part, ToolCallPart) and not is_blank(part):
+                    return place
+    return None
+
+
+def within(judged: Judgement, host_refs_max: int | None) -> Judgement:
+    """Return a decision that shows no more than so many host references: the first that it showed (BG-03)."""
+    if host_refs_max is None or judged.references.count(None) <= host_refs_max:
+        return judged
+    shown = accumulate(reason is None for reason in judged.references)
+    references = [
+        Reason.PROFILE_BUDGET if reason is None and count > host_refs_max else reason
+        for reason, count in zip(judged.references, shown, strict=True)
+    ]
+    return judged._replace(references=references)
+
+
+def standing(record: TurnRecord, view: View, message: int | None) -> Standing:
+    """Return where an attribute of a turn, or of a message of it, stands for a view."""
+    phase = Phase.RAW_DELETED if is_erased(record.phase, message, record.erased) else record.phase
+    whole = [WHOLE_TURN] if message is None else [WHOLE_TURN, words_label(message)]
+    barred = bool(redacted(record.redactions, view).causes(*whole))
+    if message is not None and message < len(record.meta.messages):
+        authority = authority_of(record.meta.messages[message])
+        barred = barred or withheld_by_authority(view, authority) is Reason.PRIVATE_AUTHORITY
+    return Standing(phase, barred)
