@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 import muniment
-from muniment.errors import ArchiveConflict
+from muniment.errors import ArchiveConflict, ArchiveRefused
 from muniment.events.archives import ImportMode, Private
 from muniment.events.identity import ConversationId, SpaceName, SubjectId, TurnId, message_id
 from muniment.events.references import Plane
@@ -16,7 +17,7 @@ from muniment.governance.views import View
 from muniment.runtime.lifecycle import Scope
 from muniment.runtime.provenance import Derivation
 from muniment.runtime.redacting import Passage
-from tests.archives.documents import TALKING, exported, imported, lines_of, of_subject, shown
+from tests.archives.documents import TALKING, changed, exported, imported, lines_of, of_subject, rooted, seal, shown
 from tests.attributes import attribute, of_turn
 from tests.backups import root_of
 from tests.turns import SUBJECT, TALK, plain_turn, question, rich_turn
@@ -230,3 +231,71 @@ def test_a_repair_misses_the_former_name_of_what_was_replaced(tmp_path: Path, of
         assert raw.total_changes == 1
     kinds = world.runtime.evidence.repair().kinds
     assert kinds == {"lookup_missing": 1, "lookup_dangling": 1}
+
+
+# --- what is beside the turns of a document ---------------------------------------------------------------------------
+
+
+def replacing(word: bytes, old: bytes, new: bytes) -> Callable[[bytes], bytes]:
+    """Return an edit of a line with a word in it."""
+
+    def edited(line: bytes) -> bytes:
+        assert word not in line or old in line, line
+        return line.replace(old, new) if word in line else line
+
+    return edited
+
+
+def members(word: bytes, **change: object) -> Callable[[bytes], bytes]:
+    """Return an edit of members of the line with a word in it."""
+    return lambda line: changed(line, **change) if word in line else line
+
+
+FAULTS: dict[str, Callable[[bytes], bytes]] = {
+    "a value of another kind": replacing(b"the value words", b'"value":"the value words"', b'"value":7'),
+    "no value of a turn with words": members(b"the value words", content=None),
+    "a value of an erased turn": members(b"the value words", refs={"turn": 2}, target=2),
+    "a value of an erased message": members(b"other words", refs={"turn": 3, "message": 0}),
+    "an attribute of another message than it says": members(b"other words", refs={"turn": 3}),
+    "an attribute of several turns": members(b"the value words", refs={"through": 3}, target=0),
+    "an attribute that changes its turn": replacing(b"other words", b'"id":"m"', b'"id":"a"'),
+    "a value with the body of a turn": members(b"the value words", content={"parts": [], "digest": ""}),
+    "a reference with a digest": replacing(b"ref.derived", b'"digest":""', b'"digest":"AAAA"'),
+    "a reference with a space": replacing(b"ref.derived", b'"space":""', b'"space":"home"'),
+    "a reference of another conversation": replacing(b"ref.derived", b'"conversation":"talk"', b'"conversation":"x"'),
+    "a reference of another channel": replacing(b"ref.derived", b'"channel":"default"', b'"channel":"mail"'),
+    "a reference to another turn": replacing(b"ref.derived", b'"turn":"turn-1"', b'"turn":"turn-2"'),
+    "a reference without its last turn": replacing(b"ref.derived", b'"through":"turn-2",', b""),
+    "a reference without an item": replacing(b"ref.derived", b'"key":"item"', b'"key":" "'),
+    "a reference of another subject": replacing(b"ref.derived", b'"subject":"ada"},', b'"subject":"x"},'),
+    "a reference to no message": members(b"ref.derived", refs={"through": 2, "message": 0}),
+    "a policy of the space": members(b"ref.derived", kind="policy.set"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Path:
+    """Write an archive of a chat with attributes and a reference, an erased turn, and an erased message."""
+    world = memory_world().with_turns(3).erased(2)
+    given = [attribute("a"), attribute("m", "other words", of_turn(3, 1))]
+    assert world.runtime.transcripts.annotate(key_of(), given).accepted == 2
+    message = message_id(TurnId("turn-3"), 0)
+    world.runtime.lifecycle.erase(Scope(conversation=ConversationId(TALK), message=message), "why", OPERATOR)
+    assert derived(world, 1, 2)
+    exported(world.runtime, tmp_path / "x", TALKING)
+    world.close()
+    return tmp_path / "x"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_does_not_fit_its_turns_is_refused(beside: Path, fault: str) -> None:
+    """EX-08: attributes and references name turns that are there, and have content exactly where nothing erased it."""
+    world, told = memory_world("target"), lines_of(beside)
+    edited = rooted([told[0], *map(FAULTS[fault], told[1:])])
+    assert edited != told
+    before = root_of(world.runtime)
+    with pytest.raises(ArchiveRefused):
+        imported(world.runtime, seal(beside, edited), TALKING)
+    assert root_of(world.runtime) == before
+    assert imported(world.runtime, seal(beside, told), TALKING).turns_inserted == 3
+    world.close()

@@ -272,8 +272,11 @@ class Taking:
             self._audit.checkpoint(checkpoint)
 
     def _cells(self, row: SealedRow) -> None:
-        if row.bundle is None:
-            raise KeyMissing(at=f"position {row.position}")
+        if row.bundle is None:  # so is left what was erased when its keys did not open any more
+            if row.content is not None:
+                raise KeyMissing(at=f"position {row.position}")
+            self._damaged += 1
+            return
         try:
             keys = unwrap_bundle(self._ring, row.bundle, row.leaf, place_of(row))
         except Corrupt as corrupt:

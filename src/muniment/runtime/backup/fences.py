@@ -111,7 +111,7 @@ class Fences:
                 found.setdefault(row.stream, []).append(row)
         erased = 0
         for stream, rows in found.items():
-            left = [row for row in rows if row.content is not None or CONTENT in self._space.ledger.keys_of(row)]
+            left = [row for row in rows if row.content is not None or self._has_key(row)]
             if not left:
                 continue
             sequences = [row.turn_seq or 0 for row in rows]
@@ -123,6 +123,10 @@ class Fences:
                 writer.destroy_content(row)
             erased += len(left)
         return erased
+
+    def _has_key(self, row: SealedRow) -> bool:
+        """Tell whether there is a key to content; nothing is left of one that was erased unread."""
+        return row.bundle is not None and CONTENT in self._space.ledger.keys_of(row)
 
     def _message_again(self, writer: Writer, fence: Fence, message: int, turn: FencedTurn) -> bool:
         row, ledger = self._found(writer.tx, turn), self._space.ledger

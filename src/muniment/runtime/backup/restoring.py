@@ -216,7 +216,8 @@ class PuttingBack:
             tx.put_checkpoint(tx.frontier().size, frame.note)
 
     def _rewrapped(self, row: SealedRow) -> SealedRow:
-        assert row.bundle is not None, "a row without a bundle was refused"
+        if row.bundle is None:
+            return row
         nonce = self._entropy.take(NONCE_BYTES)
         new = self._writer.space_key
         return changed(row, bundle=rewrap_bundle(self._ring, new, nonce, row.bundle, row.leaf, place_of(row)))
