@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
+from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.message import TextPart
-from muniment.events.records import EventKind, TurnMeta
+from muniment.events.records import TurnMeta
 from muniment.evidence.header import Header
 from muniment.governance.lifecycle import Phase, Step, phase_of
-from muniment.log.ledger import Ledger, Writer
+from muniment.log.ledger import Ledger
 from muniment.log.port import EventRow, Reader
 from muniment.projections import transcript as transcripts
 from muniment.projections.transcript import ReadTurn, Transcript
@@ -186,43 +186,6 @@ def test_an_older_snapshot_with_as_many_steps_reads_nothing_again(book: Book) ->
             steps = steps_of(transcript, newer)
         assert steps_of(transcript, older) == steps
     assert transcript.opened == [5]
-
-
-class Undone(Exception):
-    """A plan that comes to nothing."""
-
-
-@pytest.mark.parametrize("kept", [0, 1])
-@pytest.mark.parametrize("more", [0, 1, 2])
-@pytest.mark.parametrize("after", ["mask", "unmask", "say"])
-def test_what_a_plan_has_read_that_came_to_nothing_is_not_kept(book: Book, kept: int, more: int, after: str) -> None:
-    """Steps that were folded inside a transaction that failed are nobody's, however the log goes on at their place."""
-    transcript = Transcript(book.ledger)
-    if kept:
-        book.change(1, Transition.MASK, turn=1)
-
-    def plan(writer: Writer) -> None:
-        body = TurnLifecycle(request=LifecycleRequest(reason="why", requester="who", requested_ms=1))
-        event = book.small(EventKind.TURN_LIFECYCLE, body, Transition.DELETE_RAW)
-        writer.append(event, stream=1, target=2, refs={"turn": 2})
-        for number in range(more):
-            writer.append(book.said(f"words that were not said {number}"), stream=1, messages=1)
-        writer.flush()
-        assert steps_of(transcript, writer.tx)[-1].transition is Transition.DELETE_RAW
-        raise Undone
-
-    for _ in range(2):
-        with pytest.raises(Undone):
-            book.ledger.transact(plan)
-        with book.ledger.reader() as reader:
-            assert len(steps_of(transcript, reader)) == kept
-    for number in range(4):
-        if after == "say":
-            book.say(1, f"said {number}")
-        else:
-            book.change(1, Transition(after), turn=3)
-        with book.ledger.reader() as reader:
-            assert steps_of(transcript, reader) == steps_of(Transcript(book.ledger), reader)
 
 
 def test_steps_are_kept_of_so_many_streams_and_no_more(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:

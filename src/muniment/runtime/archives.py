@@ -81,7 +81,8 @@ class Archives(Group):
         conversation another id. Events keep their times and come under fresh keys; other scopes are not touched. Words
         of a turn that was erased here do not come back: the turn comes as erased. Appends the events of the archive and
         `archive.imported`. Takes the right to administer as well. Raises `archive.refused` for a document that does not
-        hold or is not what was asked for, `archive.conflict` for what is in its way (a hold too), `key.wrong`.
+        hold or is not what was asked for, `archive.conflict` for what is in its way (a hold or a legal minimum too),
+        `key.wrong`.
         """
         self._desk.access.require(Effect.ADMIN)
         check_into(scope, into)
