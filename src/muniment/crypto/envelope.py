@@ -8,15 +8,14 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from muniment.crypto.keyring import parse_format
 from muniment.crypto.root import RootKey
-from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.sources import Descriptor
-from muniment.errors import Corrupt, KeyInvalid
+from muniment.crypto.written import check_format, parse_canonical, unwrap_key
 from muniment.kernel.canonical import encode_plain
-from muniment.kernel.digest import b64url, unb64url
+from muniment.kernel.digest import b64url
 
 FORMAT = 1
+AT, LINE_END = "envelope", b"\n"
 LINE_BYTES_MAX = 4096
 
 
@@ -34,18 +33,11 @@ class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def line(self) -> bytes:
         """Return the line with its end."""
-        return encode_plain(self) + b"\n"
+        return encode_plain(self) + LINE_END
 
     def open(self, root: RootKey, context: bytes) -> bytes:
         """Return the stream key; raises `KeyWrong` for another root, or `Corrupt`."""
-        try:
-            wrapped = unb64url(self.key)
-        except ValueError:
-            raise Corrupt(at="envelope", problem="not_base64url") from None
-        stream_key = root.unwrap(wrapped, context)
-        if len(stream_key) != KEY_BYTES:
-            raise Corrupt(at="envelope", problem="length", limit=KEY_BYTES, found=len(stream_key))
-        return stream_key
+        return unwrap_key(self.key, root, context, AT)
 
 
 _envelope = msgspec.json.Decoder(Envelope)
@@ -53,11 +45,5 @@ _envelope = msgspec.json.Decoder(Envelope)
 
 def parse_envelope(line: bytes) -> Envelope:
     """Return what a line says, not yet authenticated; raises `Corrupt` or `StoreNewer`."""
-    parse_format(line, "envelope", FORMAT)
-    try:
-        envelope = _envelope.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, KeyInvalid):
-        raise Corrupt(at="envelope", problem="malformed") from None
-    if envelope.line() != line:
-        raise Corrupt(at="envelope", problem="not_canonical")
-    return envelope
+    check_format(line, AT, FORMAT)
+    return parse_canonical(line, _envelope, AT, end=LINE_END)

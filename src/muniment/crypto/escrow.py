@@ -10,13 +10,12 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from muniment.crypto.keyring import KeyFile, Ring, parse, parse_format, unwrap, wrap
+from muniment.crypto.keyring import KeyFile, Ring, parse, unwrap, wrap
 from muniment.crypto.root import RootKey
-from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.sources import Descriptor
-from muniment.errors import Corrupt, KeyInvalid
+from muniment.crypto.written import check_format, parse_canonical, unwrap_key
 from muniment.kernel.canonical import encode_plain
-from muniment.kernel.digest import b64url, unb64url
+from muniment.kernel.digest import b64url
 
 FORMAT = 1
 FILE = "keys.sealed"
@@ -43,27 +42,14 @@ def sealed_keys(ring: Ring, stream_key: bytes, root: RootKey, descriptor: Descri
 
 def parse_keys(contents: bytes) -> KeysCopy:
     """Return what is written, not yet authenticated; raises `Corrupt` or `StoreNewer`."""
-    parse_format(contents, FILE, FORMAT)
-    try:
-        copy = _copy.decode(contents)
-    except (msgspec.DecodeError, UnicodeDecodeError, KeyInvalid):
-        raise Corrupt(at=FILE, problem="malformed") from None
-    if encode_plain(copy) != contents:
-        raise Corrupt(at=FILE, problem="not_canonical")
-    return copy
+    check_format(contents, FILE, FORMAT)
+    return parse_canonical(contents, _copy, FILE)
 
 
 def open_keys(copy: KeysCopy, root: RootKey) -> tuple[Ring, bytes]:
     """Return the keys of the space and the key of its log; raises `KeyWrong` for another root, or `Corrupt`."""
     ring = unwrap(parse(encode_plain(copy.ring)), root)
-    try:
-        wrapped = unb64url(copy.key)
-    except ValueError:
-        raise Corrupt(at=FILE, problem="not_base64url") from None
-    stream_key = root.unwrap(wrapped, _context(ring.log_id))
-    if len(stream_key) != KEY_BYTES:
-        raise Corrupt(at=FILE, problem="length", limit=KEY_BYTES, found=len(stream_key))
-    return ring, stream_key
+    return ring, unwrap_key(copy.key, root, _context(ring.log_id), FILE)
 
 
 def _context(log_id: str) -> bytes:

@@ -34,6 +34,7 @@ from muniment.crypto import files
 from muniment.crypto.cell import SpaceKey
 from muniment.crypto.root import RootKey
 from muniment.crypto.secret import KEY_BYTES, Secret
+from muniment.crypto.written import check_format, parse_canonical
 from muniment.errors import (
     Conflict,
     Corrupt,
@@ -41,7 +42,6 @@ from muniment.errors import (
     KeyWrong,
     LimitExceeded,
     SpaceErased,
-    StoreNewer,
     StoreReadOnly,
 )
 from muniment.kernel.canonical import encode_plain
@@ -315,7 +315,7 @@ def is_erased(directory: Path) -> bool:
     """Tell whether the space in this directory was erased."""
     with files.faults(FILE):
         contents, _ = files.read(directory / FILE)
-    parse_format(contents, FILE, FORMAT)
+    check_format(contents, FILE, FORMAT)
     return _is_grave(contents)
 
 
@@ -329,21 +329,7 @@ def root_of(directory: Path) -> str:
 # --- the file ---------------------------------------------------------------------------------------------------------
 
 
-def parse_format(contents: bytes, at: str, newest: int) -> None:
-    """Refuse a file that a newer release wrote before anything else in it is looked at."""
-    try:
-        written = _format.decode(contents).format
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Corrupt(at=at, problem="malformed") from None
-    if written > newest:
-        raise StoreNewer(at=at, limit=newest, found=written)
-
-
-class _Format(Struct, frozen=True, kw_only=True):
-    format: int
-
-
-_format, _key_file = msgspec.json.Decoder(_Format), msgspec.json.Decoder(KeyFile)
+_key_file = msgspec.json.Decoder(KeyFile)
 _grave = msgspec.json.Decoder(Grave)
 
 
@@ -356,15 +342,10 @@ def _is_grave(contents: bytes) -> bool:
 
 def parse(contents: bytes) -> KeyFile:
     """Return what is written, not yet authenticated; raises `Corrupt` or `StoreNewer`."""
-    parse_format(contents, FILE, FORMAT)
+    check_format(contents, FILE, FORMAT)
     if _is_grave(contents):
         raise SpaceErased(at=FILE)
-    try:
-        file = _key_file.decode(contents)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise Corrupt(at=FILE, problem="malformed") from None
-    if encode_plain(file) != contents:
-        raise Corrupt(at=FILE, problem="not_canonical")
+    file = parse_canonical(contents, _key_file, FILE)
     versions = [wrapped.version for wrapped in file.space]
     if not versions or versions[0] < 1 or versions != sorted(set(versions)):
         raise Corrupt(at=FILE, problem="versions")

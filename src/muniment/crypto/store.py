@@ -29,10 +29,11 @@ from msgspec import Struct
 
 from muniment.crypto import files
 from muniment.crypto.keyring import FILE as SPACE_FILE
-from muniment.crypto.keyring import SpaceKeys, is_erased, parse_format, root_of
+from muniment.crypto.keyring import SpaceKeys, is_erased, root_of
 from muniment.crypto.root import RootKey
 from muniment.crypto.secret import KEY_BYTES, Secret
 from muniment.crypto.sources import Ask, Descriptor, Occasion, Opener, ask_at_terminal, describe, open_root
+from muniment.crypto.written import check_format, parse_canonical
 from muniment.errors import Conflict, Corrupt, KeyInvalid, KeyWrong, SpaceErased, StoreMissing, StoreReadOnly
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url, keyed_digest, unb64url
@@ -274,14 +275,8 @@ def descriptors(directory: Path) -> tuple[Descriptor, ...]:
 
 def _read(directory: Path) -> StoreFile:
     contents, _ = files.read(directory / FILE)
-    parse_format(contents, FILE, FORMAT)
-    try:
-        file = _store_file.decode(contents)
-    except (msgspec.DecodeError, UnicodeDecodeError, KeyInvalid):
-        raise Corrupt(at=FILE, problem="malformed") from None
-    if encode_plain(file) != contents:
-        raise Corrupt(at=FILE, problem="not_canonical")
-    return file
+    check_format(contents, FILE, FORMAT)
+    return parse_canonical(contents, _store_file, FILE)
 
 
 def _context(store: str, purpose: str) -> bytes:
