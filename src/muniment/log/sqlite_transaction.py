@@ -161,6 +161,7 @@ class SqliteTransaction(SqliteReader):
 
     def rename(self, digest: bytes, other: bytes) -> None:
         """Let another digest lead where this one led."""
+        self._demand(digest != other, "lookup", "taken")  # an update of a row to itself is no conflict to SQLite
         self._write(UPDATE_LOOKUP, [(digest, other)])
         self._demand(self._connection.changes() == 1, "lookup", "no_lookup")
 
