@@ -13,9 +13,9 @@ from muniment.events.binding import parse_json
 from muniment.events.changes import Transition
 from muniment.events.identity import ConversationId, ConversationKey
 from muniment.events.turn import Turn
+from muniment.formats.writing.formats import ExportFormat
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.exporting.formats import ExportFormat
 from muniment.runtime.options import Options
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

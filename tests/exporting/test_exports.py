@@ -29,13 +29,14 @@ from muniment.events.message import (
     UriPart,
 )
 from muniment.events.turn import Turn
+from muniment.formats.reading.formats import Format
+from muniment.formats.writing import markdown
+from muniment.formats.writing.formats import WRITINGS, ExportFormat
+from muniment.formats.writing.pages import ToldTurn
 from muniment.governance.access import Access, Effect
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason, View
-from muniment.runtime.exporting import job, markdown
-from muniment.runtime.exporting.formats import WRITINGS, ExportFormat
-from muniment.runtime.exporting.pages import ToldTurn
-from muniment.runtime.importing.formats import Format
+from muniment.runtime import exporting as job
 from tests.exporting.golden import EXPORTS, golden
 from tests.turns import SUBJECT, TALK, plain_turn, rich_turn, turns
 from tests.worlds import World, key_of, memory_world

@@ -13,9 +13,9 @@ import msgspec
 
 import muniment
 from muniment.events.identity import ConversationKey
+from muniment.formats.writing.formats import ExportFormat
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.exporting.formats import ExportFormat
 from muniment.runtime.options import Options
 
 IMPORTS = Path(__file__).parents[2] / "fixtures/imports"

@@ -22,11 +22,11 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.runtime.importing.anthropic import anthropic
-from muniment.runtime.importing.blocks import read_blocks
-from muniment.runtime.importing.claude import claude
-from muniment.runtime.importing.langchain import langchain
-from muniment.runtime.importing.spoken import Notes, Spoken
+from muniment.formats.reading.anthropic import anthropic
+from muniment.formats.reading.blocks import read_blocks
+from muniment.formats.reading.claude import claude
+from muniment.formats.reading.langchain import langchain
+from muniment.formats.reading.spoken import Notes, Spoken
 
 PIXEL = base64.b64encode(b"pixel").decode()
 INLINE = {"type": "base64", "media_type": "image/png", "data": PIXEL}

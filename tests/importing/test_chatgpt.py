@@ -23,10 +23,10 @@ from muniment.events.message import (
     UriPart,
 )
 from muniment.events.turn import HostReference, Relation, Visibility
-from muniment.runtime.importing import chatgpt as module
-from muniment.runtime.importing.chatgpt import chatgpt
-from muniment.runtime.importing.chatgpt_message import read_message
-from muniment.runtime.importing.spoken import Notes, Spoken
+from muniment.formats.reading import chatgpt as module
+from muniment.formats.reading.chatgpt import chatgpt
+from muniment.formats.reading.chatgpt_message import read_message
+from muniment.formats.reading.spoken import Notes, Spoken
 
 Tree = dict[str, str | None]  # node -> parent, oldest first
 

@@ -10,9 +10,9 @@ import pytest
 import muniment
 from muniment.events.identity import ConversationId, ConversationKey
 from muniment.events.message import BlobPart, TextPart
+from muniment.formats.reading.formats import Format
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.importing.formats import Format
 from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
 from tests.importing.golden import GOLDEN, golden_of, sources

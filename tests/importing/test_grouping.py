@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.message import Message, Role
+from muniment.formats.reading import grouping
+from muniment.formats.reading.grouping import Gathered, Grouping, turns_of
 from muniment.governance.limits import Limits
-from muniment.runtime.importing import grouping
-from muniment.runtime.importing.grouping import Gathered, Grouping, turns_of
 
 ROLES = st.lists(st.sampled_from(list(Role)), max_size=30)
 

@@ -13,12 +13,12 @@ import pytest
 import muniment
 from muniment.errors import LimitExceeded, MunimentError
 from muniment.events.identity import ConversationId, ConversationKey
+from muniment.formats.reading import items, lines
+from muniment.formats.reading.formats import Format, sniff
+from muniment.formats.reading.items import Items
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.importing import items, lines
-from muniment.runtime.importing.formats import Format, sniff
-from muniment.runtime.importing.items import Items
-from muniment.runtime.importing.job import Imported
+from muniment.runtime.importing import Imported
 from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
 
@@ -247,7 +247,7 @@ def test_a_response_to_nothing_is_refused_unless_it_names_its_conversation(tmp_p
 
 
 def test_what_waits_to_go_on_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from muniment.runtime.importing import continuing
+    from muniment.formats.reading import continuing
 
     log = [asks("1", session_id=name) for name in "abca"]
     monkeypatch.setattr(continuing, "WAITING_MAX", 2)

@@ -18,10 +18,11 @@ import muniment
 from muniment.errors import FileUnavailable, InvalidInput
 from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId
+from muniment.formats.reading import lines
+from muniment.formats.reading.formats import Format
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.importing import job, lines
-from muniment.runtime.importing.formats import Format
+from muniment.runtime import importing as job
 from muniment.runtime.options import Options, Progress, no_progress
 from muniment.runtime.runtime import Runtime
 from tests.importing.files import line, names_in, talk, turns_in, written

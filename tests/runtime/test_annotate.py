@@ -27,13 +27,13 @@ from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.identity import ConversationKey, SpaceName, TurnId
 from muniment.events.records import EventKind
 from muniment.events.turn import Visibility
+from muniment.formats.writing.formats import ExportFormat
 from muniment.governance.access import Access, Effect
 from muniment.governance.annotation import Refusal
 from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
 from muniment.log.ledger import CONTENT, draft
 from muniment.runtime.annotating import Annotated, Annotating
-from muniment.runtime.exporting.formats import ExportFormat
 from muniment.runtime.space import Space
 from tests.attributes import GATEWAY, OPERATOR, RAW, RULED, attribute, expected, of_turn, ruled
 from tests.runtime.test_evidence import exported, opened, verified

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 import muniment
 from muniment.events.changes import Transition
 from muniment.events.identity import ConversationId, TurnId
+from muniment.formats.writing.formats import ExportFormat
 from muniment.governance.budgets import BudgetApplied
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.policy import Policy
@@ -21,7 +22,6 @@ from muniment.governance.slices import RedactionItem, SliceTurn
 from muniment.governance.views import Reason, View
 from muniment.kernel.sources import seeded_sources
 from muniment.runtime.desk import Desk
-from muniment.runtime.exporting.formats import ExportFormat
 from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.timeline import Anchor, At, Timeline

@@ -14,12 +14,12 @@ from muniment.events.attributes import AttributeSource, SourceKind, ValueKind
 from muniment.events.identity import TurnId
 from muniment.events.message import Message, Role, TextPart, ToolCallPart
 from muniment.events.turn import HostReference, ToolObservation, Visibility
+from muniment.formats.writing.formats import ExportFormat
 from muniment.governance.detection import ALL, DetectedType
 from muniment.governance.detection.policy import Detect
 from muniment.governance.detection.scan import TEXT_CHARACTERS_MAX
 from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
-from muniment.runtime.exporting.formats import ExportFormat
 from muniment.runtime.operation import Upload
 from muniment.runtime.transcripts import Commit, Slice
 from muniment.transports.cli.report import message_words, withheld_field

@@ -22,10 +22,10 @@ from muniment.errors import (
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.events.message import TextPart
+from muniment.formats.writing.formats import ExportFormat
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import Reason, View
 from muniment.kernel.digest import unb64url
-from muniment.runtime.exporting.formats import ExportFormat
 from muniment.runtime.operation import Upload
 from muniment.runtime.redacting import NOTE_BYTES_MAX, Passage
 from muniment.runtime.timeline import Anchor, At

@@ -8,15 +8,15 @@ from msgspec import Struct
 
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationKey, SpaceName, SubjectId, check_name
 from muniment.events.records import RotationCause
+from muniment.formats.reading.formats import Format
+from muniment.formats.writing.formats import ExportFormat
 from muniment.governance.access import Effect
 from muniment.governance.views import View
 from muniment.runtime.backup.restoring import Restored, Restoring
 from muniment.runtime.backup.taking import BackingUp, Backup
 from muniment.runtime.desk import Desk
-from muniment.runtime.exporting.formats import ExportFormat
-from muniment.runtime.exporting.job import Exporting
-from muniment.runtime.importing.formats import Format
-from muniment.runtime.importing.job import Imported, Importing
+from muniment.runtime.exporting import Exporting
+from muniment.runtime.importing import Imported, Importing
 from muniment.runtime.operation import Document, Group, operation
 
 IMPORTED = SubjectId("imported")  # whose turns these are when nobody says

@@ -31,8 +31,8 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.runtime.importing.blocks import CITATION
-from muniment.runtime.importing.spoken import (
+from muniment.formats.reading.blocks import CITATION
+from muniment.formats.reading.spoken import (
     ABSENT,
     Found,
     Notes,

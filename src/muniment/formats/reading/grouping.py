@@ -22,9 +22,9 @@ import msgspec
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.message import Message, Role
+from muniment.formats.reading.spoken import Named
 from muniment.governance.limits import Limits
 from muniment.kernel.digest import sha256
-from muniment.runtime.importing.spoken import Named
 
 OPEN_CONVERSATIONS_MAX = 1000
 OPEN_BYTES_MAX = 32 * 2**20

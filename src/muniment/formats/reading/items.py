@@ -22,8 +22,8 @@ from typing import Self
 import msgspec
 
 from muniment.errors import InvalidInput, LimitExceeded, MunimentError
-from muniment.runtime.importing import lines
-from muniment.runtime.importing.lines import BYTE_ORDER_MARK, ITEM_BYTES_MAX, Lines
+from muniment.formats.reading import lines
+from muniment.formats.reading.lines import BYTE_ORDER_MARK, ITEM_BYTES_MAX, Lines
 
 DOCUMENT_BYTES_MAX = 512 * 2**20
 BLANKS = b" \t\r\n"

@@ -23,8 +23,8 @@ from muniment.events.message import (
     ToolCallResponsePart,
 )
 from muniment.events.turn import HostReference
+from muniment.formats.writing.pages import Told, ToldTurn, as_json
 from muniment.governance.slices import RedactionItem, SliceMessage
-from muniment.runtime.exporting.pages import Told, ToldTurn, as_json
 
 FENCE = "`"
 FENCE_MIN = 3

@@ -19,9 +19,9 @@ from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.binding import parse_json
 from muniment.events.message import Message
 from muniment.events.turn import HostReference, Relation, Visibility
-from muniment.runtime.importing.chatgpt_message import read_message
-from muniment.runtime.importing.lines import ITEM_BYTES_MAX
-from muniment.runtime.importing.spoken import ABSENT, Notes, Spoken, is_there, since, time_of
+from muniment.formats.reading.chatgpt_message import read_message
+from muniment.formats.reading.lines import ITEM_BYTES_MAX
+from muniment.formats.reading.spoken import ABSENT, Notes, Spoken, is_there, since, time_of
 
 TREE_NODES_MAX = 100_000
 HOST = "chatgpt"  # whose data an origin points into

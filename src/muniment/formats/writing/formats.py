@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from muniment.runtime.exporting.markdown import markdown
-from muniment.runtime.exporting.openai import openai
-from muniment.runtime.exporting.otel import otel
-from muniment.runtime.exporting.pages import Told
+from muniment.formats.writing.markdown import markdown
+from muniment.formats.writing.openai import openai
+from muniment.formats.writing.otel import otel
+from muniment.formats.writing.pages import Told
 
 
 class ExportFormat(StrEnum):

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from muniment.errors import InvalidInput
 from muniment.events.message import Message, ReasoningPart, Role
-from muniment.runtime.importing.spoken import Spoken
+from muniment.formats.reading.spoken import Spoken
 
 WAITING_MAX = 1000
 WAITING_BYTES_MAX = 64 * 2**20

@@ -21,9 +21,9 @@ from msgspec import Struct
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.binding import parse_json
 from muniment.events.message import Message, Part, Role, TextPart, ToolCallResponsePart
-from muniment.runtime.importing.blocks import read_blocks
-from muniment.runtime.importing.lines import ITEM_BYTES_MAX
-from muniment.runtime.importing.spoken import ABSENT, Found, Notes, Spoken, aside, is_there, time_of
+from muniment.formats.reading.blocks import read_blocks
+from muniment.formats.reading.lines import ITEM_BYTES_MAX
+from muniment.formats.reading.spoken import ABSENT, Found, Notes, Spoken, aside, is_there, time_of
 
 ERROR_RESPONSE = "error_response"
 MARKS = frozenset({"system", "request", "response", "anthropic_version", "stop_sequences", "stop_reason"})

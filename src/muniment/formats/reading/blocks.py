@@ -31,7 +31,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.runtime.importing.spoken import Found, Notes, from_base64, kept_as_json, read_or_none
+from muniment.formats.reading.spoken import Found, Notes, from_base64, kept_as_json, read_or_none
 
 CONTENT_BLOCK = "content_block"
 CITATION = "citation"

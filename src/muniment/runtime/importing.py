@@ -24,14 +24,14 @@ from muniment.errors import InvalidInput, LimitExceeded, MunimentError, NotCanon
 from muniment.events.identity import Channel, ConversationId, SubjectId, TurnId, check_name
 from muniment.events.message import Message, Role
 from muniment.events.turn import Delivery, HostReference, Source, Turn
+from muniment.formats.reading.continuing import Continuing, Waiting
+from muniment.formats.reading.formats import PARSERS, PROTOCOLS, Format, sniff
+from muniment.formats.reading.grouping import Gathered, Grouping, size_of, turns_of
+from muniment.formats.reading.items import Items
+from muniment.formats.reading.spoken import Notes, Spoken
 from muniment.governance.detection.policy import Replaced, together
 from muniment.log.ledger import Writer
 from muniment.runtime.desk import Desk
-from muniment.runtime.importing.continuing import Continuing, Waiting
-from muniment.runtime.importing.formats import PARSERS, PROTOCOLS, Format, sniff
-from muniment.runtime.importing.grouping import Gathered, Grouping, size_of, turns_of
-from muniment.runtime.importing.items import Items
-from muniment.runtime.importing.spoken import Notes, Spoken
 from muniment.runtime.transcripts import ALREADY_COMMITTED, ALREADY_ERASED, Commit, Committing
 
 BATCH_TURNS_MAX = 128

@@ -11,9 +11,9 @@ from msgspec import UNSET, Struct
 
 from muniment.events.message import Authority, Part, Role
 from muniment.events.turn import Delivery
+from muniment.formats.writing.pages import Told, ToldTurn, as_json
 from muniment.governance.slices import RedactionItem
 from muniment.governance.views import Reason
-from muniment.runtime.exporting.pages import Told, ToldTurn, as_json
 
 
 class Withheld(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -24,8 +24,8 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
+from muniment.formats.writing.pages import Told, as_json
 from muniment.governance.slices import RedactionItem, SliceMessage
-from muniment.runtime.exporting.pages import Told, as_json
 
 IMAGE = "image"
 AUDIO = "audio/"

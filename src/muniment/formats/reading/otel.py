@@ -14,7 +14,7 @@ from msgspec import Struct
 from muniment.events.binding import parse_json
 from muniment.events.message import Authority, Message, Part, Role
 from muniment.events.turn import Delivery
-from muniment.runtime.importing.spoken import Named, Notes, Spoken
+from muniment.formats.reading.spoken import Named, Notes, Spoken
 
 
 class OtelLine(Struct, frozen=True, kw_only=True):

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from muniment.errors import ConversationMissing, LimitExceeded
 from muniment.events.identity import ConversationKey
+from muniment.formats.writing.formats import WRITINGS, ExportFormat
+from muniment.formats.writing.pages import Told, ToldTurn
 from muniment.governance.slices import RedactionItem
 from muniment.governance.views import View
 from muniment.runtime.desk import Desk
-from muniment.runtime.exporting.formats import WRITINGS, ExportFormat
-from muniment.runtime.exporting.pages import Told, ToldTurn
 from muniment.runtime.operation import Document
 from muniment.runtime.transcripts import Transcripts
 

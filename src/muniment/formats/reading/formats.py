@@ -24,14 +24,14 @@ import msgspec
 from muniment.errors import InvalidInput, MunimentError
 from muniment.events.binding import parse_json
 from muniment.events.turn import Protocol
-from muniment.runtime.importing.anthropic import anthropic, is_marked
-from muniment.runtime.importing.chatgpt import chatgpt
-from muniment.runtime.importing.claude import claude
-from muniment.runtime.importing.langchain import langchain
-from muniment.runtime.importing.lines import ITEM_BYTES_MAX
-from muniment.runtime.importing.openai import openai
-from muniment.runtime.importing.otel import otel
-from muniment.runtime.importing.spoken import Spoken
+from muniment.formats.reading.anthropic import anthropic, is_marked
+from muniment.formats.reading.chatgpt import chatgpt
+from muniment.formats.reading.claude import claude
+from muniment.formats.reading.langchain import langchain
+from muniment.formats.reading.lines import ITEM_BYTES_MAX
+from muniment.formats.reading.openai import openai
+from muniment.formats.reading.otel import otel
+from muniment.formats.reading.spoken import Spoken
 
 
 class Format(StrEnum):

@@ -31,10 +31,10 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.runtime.importing.blocks import CONTENT_BLOCK, Block, parts_of
-from muniment.runtime.importing.lines import ITEM_BYTES_MAX
-from muniment.runtime.importing.openai import OpenaiCall, OpenaiFunction, OpenaiPart, openai_call, openai_part
-from muniment.runtime.importing.spoken import (
+from muniment.formats.reading.blocks import CONTENT_BLOCK, Block, parts_of
+from muniment.formats.reading.lines import ITEM_BYTES_MAX
+from muniment.formats.reading.openai import OpenaiCall, OpenaiFunction, OpenaiPart, openai_call, openai_part
+from muniment.formats.reading.spoken import (
     ABSENT,
     Found,
     Notes,

@@ -26,8 +26,8 @@ from muniment.events.message import (
     ToolCallPart,
     ToolCallResponsePart,
 )
-from muniment.runtime.importing.lines import ITEM_BYTES_MAX
-from muniment.runtime.importing.spoken import Spoken, address, arguments, from_base64, milliseconds
+from muniment.formats.reading.lines import ITEM_BYTES_MAX
+from muniment.formats.reading.spoken import Spoken, address, arguments, from_base64, milliseconds
 
 
 class OpenaiText(Struct, frozen=True, kw_only=True, tag_field="type", tag="text"):

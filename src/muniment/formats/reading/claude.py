@@ -14,9 +14,9 @@ from msgspec import Struct
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.binding import parse_json
 from muniment.events.message import FilePart, Message, Role, TextPart, is_blank
-from muniment.runtime.importing.blocks import read_blocks
-from muniment.runtime.importing.lines import ITEM_BYTES_MAX
-from muniment.runtime.importing.spoken import Found, Notes, Spoken, aside, kept_as_json, read_or_none, since, time_of
+from muniment.formats.reading.blocks import read_blocks
+from muniment.formats.reading.lines import ITEM_BYTES_MAX
+from muniment.formats.reading.spoken import Found, Notes, Spoken, aside, kept_as_json, read_or_none, since, time_of
 
 ATTACHMENT = "attachment"
 ROLES: dict[str, Role] = {"human": Role.USER, "assistant": Role.ASSISTANT}
