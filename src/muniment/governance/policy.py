@@ -44,6 +44,7 @@ FAMILIES: dict[str, Family] = {
     "transcripts.replay": Family.REPLAY,
     "transcripts.timeline": Family.REPLAY,
     "transcripts.activity": Family.LISTING,
+    "transcripts.search": Family.REPLAY,
     "transcripts.conversations": Family.LISTING,
     "transcripts.redact": Family.LIFECYCLE,
     "transcripts.annotate": Family.COMMIT,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -28,6 +29,9 @@ from muniment.projections.transcript import Transcript
 from muniment.runtime.denials import Denials
 from muniment.runtime.healing import Healing
 from muniment.runtime.options import Options
+
+if TYPE_CHECKING:
+    from muniment.projections.search.shelf import Shelf
 
 ErasePlan = Callable[[Writer], object]  # what is done in the transaction that turns the key over
 
@@ -58,10 +62,22 @@ class Space:
         self.ledger = Ledger(store, keys, options.sources.entropy, self.notary)
         self.transcript = Transcript(self.ledger)
         self.catalogue = Catalogue(self.ledger, self.transcript)
+        self._shelf: Shelf | None = None
         self.cursors = Cursors(CursorKey(keys.index_key))
         self.denials = Denials(self.ledger, options.sources)
         self.fault: MunimentError | None = None
         self._rotating = threading.Lock()
+        self._opening = threading.Lock()
+
+    @property
+    def shelf(self) -> Shelf:
+        """The indexes of the space."""
+        with self._opening:
+            if self._shelf is None:
+                from muniment.projections.search.shelf import Shelf  # noqa: PLC0415  # numpy is imported by who searches
+
+                self._shelf = Shelf(self.ledger, self.transcript, self.lookout)
+            return self._shelf
 
     @property
     def name(self) -> str:
@@ -88,6 +104,7 @@ class Space:
         """Attest the log, complete what was interrupted, destroy again what is erased; return how much came back."""
         self.fault = None
         self.catalogue.drop()
+        self._shelf = None
         self.transcript.drop()
         try:
             self._bury()

@@ -25,6 +25,7 @@ from muniment.log.ledger import CONTENT, Draft, Writer, draft
 from muniment.runtime.activity import Activity, Counting, Range
 from muniment.runtime.annotating import Annotated, Annotating
 from muniment.runtime.desk import Desk
+from muniment.runtime.hits import Found, Ranking, Within
 from muniment.runtime.listing import Conversations, Listing
 from muniment.runtime.operation import Group, operation
 from muniment.runtime.paging import binding, limit_of_replay
@@ -33,6 +34,8 @@ from muniment.runtime.timeline import LATEST, Anchor, Request, Timeline, Walking
 
 ALREADY_COMMITTED = "turn_already_committed"
 ALREADY_ERASED = "turn_already_committed_and_erased"
+EVERYWHERE = Within()
+BY_RELEVANCE = Ranking()
 
 
 class Commit(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -199,6 +202,24 @@ class Transcripts(Group):
         conversation once (BEHAVIOUR CT-01 to CT-03, PG-05 to PG-07).
         """
         return Listing(self._desk, channel, lifecycle, limit).run(cursor)
+
+    @operation(Effect.READ)
+    def search(
+        self,
+        query: str,
+        view: View = View.HOST_UI,
+        within: Within = EVERYWHERE,
+        ranking: Ranking = BY_RELEVANCE,
+        limit: int = 10,
+        cursor: str | None = None,
+    ) -> Found:
+        """Search what users and assistants said, as a view shows it; the best hits first.
+
+        `limit` counts messages.
+        """
+        from muniment.runtime.searching import Searching  # noqa: PLC0415  # numpy is imported by who searches
+
+        return Searching(self._desk, query, view, within, ranking).run(limit, cursor)
 
     @operation(Effect.APPEND)
     def redact(

@@ -1,0 +1,1 @@
+"""What turns text into vectors: models that run here, and how far what they return is trusted. No store, no key."""

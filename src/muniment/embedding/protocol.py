@@ -1,0 +1,37 @@
+"""What an embedder is: it turns texts into vectors of unit length, whose products tell how alike the texts are."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]  # a row for each text, of unit length
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. Two embedders with different digests make vectors that are never compared.
+
+    `name` is for people, `digest` names the exact weights and code that make the vectors, `dimension` is the length of
+    a vector. `encode` may be called by several threads at once.
+    """
+
+    @property
+    def name(self) -> str:
+        """What people call the model."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """What changes whenever a text would get another vector."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has."""
+        ...
+
+    def encode(self, texts: list[str], *, query: bool) -> Vectors:
+        """Return a row for each text; `query` tells questions from what is searched (some models treat them apart)."""
+        ...

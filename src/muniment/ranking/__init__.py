@@ -1,0 +1,1 @@
+"""Which message answers a question best: pure arithmetic over columns, without a store, a key or a clock."""

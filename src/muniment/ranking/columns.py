@@ -1,0 +1,65 @@
+"""The documents that are ranked, as columns: one row a document, and a document is one message as a view shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muniment.events.message import Role
+
+Rows = NDArray[np.int64]  # numbers of documents
+Scores = NDArray[np.float64]  # one for each document
+
+ROLES: tuple[Role, ...] = tuple(Role)  # the column `role` holds places in this
+NO_ROW = -1
+
+
+class Columns(NamedTuple):
+    """All documents of an index, by their number.
+
+    `alive` is False for rows that stand for nothing any more; they have no terms. `stream` and `turn` say where a
+    message was said (conversation, sequence), `message` its place in the turn, `time_ms` when (UTC milliseconds).
+    `speaker` is a place in `speakers`. `previous` and `following` are the documents before and after it in the same
+    session, or `NO_ROW`; `session` is the number of the first document of its session: a stretch of a conversation
+    without a long pause.
+    """
+
+    alive: NDArray[np.bool_]
+    archived: NDArray[np.bool_]
+    stream: NDArray[np.int64]
+    turn: NDArray[np.int64]
+    message: NDArray[np.int64]
+    time_ms: NDArray[np.int64]
+    role: NDArray[np.int64]
+    speaker: NDArray[np.int64]
+    previous: Rows
+    following: Rows
+    session: Rows
+    speakers: Sequence[str]
+
+
+class Corpus(Protocol):
+    """What ranking asks of an index."""
+
+    @property
+    def columns(self) -> Columns:
+        """The documents."""
+        ...
+
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of a text in their order, as they are indexed."""
+        ...
+
+    def keyword(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> Scores:
+        """Return the bm25 of each document for phrases of one term or more; that of its best passage.
+
+        With `within`, only these rows are scored; the statistics are those of all rows.
+        """
+        ...
+
+    def similarity(self, text: str, within: Rows | None = None) -> Scores | None:
+        """Return the cosine of each document's best passage to a text; nan where it has no vector yet, None without."""
+        ...

@@ -1,0 +1,81 @@
+"""What is asked of a search, and what it answers (BEHAVIOUR CT-09 to CT-16). Nothing here computes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from muniment.events.identity import Channel, ConversationId
+from muniment.events.message import Role
+from muniment.governance.listing import LifecycleFilter
+from muniment.ranking.weights import Weights
+from muniment.runtime.place import Place
+
+
+class Sort(StrEnum):
+    """In which order hits come: the best first, or the latest."""
+
+    RELEVANCE = "relevance"
+    TIME = "time"
+
+
+class Semantic(StrEnum):
+    """Whether what was searched could be found by meaning: not at all, as far as it has vectors yet, or all of it."""
+
+    ABSENT = "absent"
+    PARTIAL = "partial"
+    FULL = "full"
+
+
+class Within(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where to search: a channel, a conversation (of that channel, or the default one), what a role or speaker said.
+
+    Times are UTC milliseconds, `until_ms` not included.
+    """
+
+    channel: Channel | None = None
+    conversation: ConversationId | None = None
+    role: Role | None = None
+    speaker: str | None = None
+    from_ms: int | None = None
+    until_ms: int | None = None
+    lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE
+
+
+class Ranking(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How to rank: in which order, with which weights, as asked when (UTC milliseconds), explained or not."""
+
+    sort: Sort = Sort.RELEVANCE
+    weights: Weights | None = None
+    asked_ms: int | None = None
+    explain: bool = False
+
+
+class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A piece of what a view shows of a message. Highlights are code points of `text`, the end not included."""
+
+    text: str
+    highlights: list[tuple[int, int]] = []
+    cut_before: bool = False
+    cut_after: bool = False
+
+
+class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A message that was found. `signals` says what its score was made of, where that was asked for."""
+
+    place: Place
+    role: Role
+    speaker: str
+    excerpt: Excerpt
+    score: float
+    signals: dict[str, float] | None = None
+
+
+class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A page of hits. `semantic` tells whether meaning counted."""
+
+    hits: list[Hit]
+    semantic: Semantic
+    has_more: bool = False
+    next_cursor: str | None = None
