@@ -17,11 +17,11 @@ from typing import NamedTuple
 from muniment.events.message import Role
 from muniment.ranking.columns import Corpus
 from muniment.ranking.dates import Range, dates
-from muniment.ranking.words import ASKS_ASSISTANT, ASKS_WHEN, COMMON
+from muniment.ranking.names import named
+from muniment.ranking.words import ASKS_ROLE, ASKS_WHEN, COMMON
 
 QUESTION_CHARS = 4096  # of a longer one, the beginning is read
 PHRASES_MAX = 64
-NAMED_MAX = 8  # a word that so many speakers are called is the name of none
 
 WORD = re.compile(r"\w+(?:['\u2019\-_./@:#+]+\w+)*")
 PIECE = re.compile(r"[^\W_]+")
@@ -64,12 +64,15 @@ def understood(question: Question, corpus: Corpus) -> Asked:
     text = question.text[:QUESTION_CHARS]
     times = dates(text, question.asked_ms)
     words = list(_words(text))
-    called = {word.start: named for word in words if (named := _named(word, words[0].start, corpus))}
+    roles = {role: match for role, asks in ASKS_ROLE.items() if (match := asks.search(text)) is not None}
+    said = [match.span() for match in roles.values()]
+    called = {word.start: who for word in words if (who := _named(word, words[0].start, corpus))}
     left_out: list[str] = []
     phrases: dict[tuple[str, ...], None] = {}
     for word in words:
         in_date = any(time.start <= word.start < time.end for time in times)
-        if word.start in called or _is_common(word) or (in_date and _is_numeric(word)):
+        in_said = any(start <= word.start < end for start, end in said)
+        if word.start in called or _is_common(word) or in_said or (in_date and _is_numeric(word)):
             left_out.append(word.text)
         else:
             phrases.update(dict.fromkeys(_phrases(word, corpus)))
@@ -77,8 +80,8 @@ def understood(question: Question, corpus: Corpus) -> Asked:
         phrases.update(dict.fromkeys(_phrases(word, corpus, whole=True)))
     return Asked(
         phrases=[list(phrase) for phrase in phrases][:PHRASES_MAX],
-        speakers=list(dict.fromkeys(speaker for named in called.values() for speaker in named)),
-        role=Role.ASSISTANT if ASKS_ASSISTANT.search(text) else None,
+        speakers=list(dict.fromkeys(speaker for who in called.values() for speaker in who)),
+        role=min(roles, key=lambda role: roles[role].start(), default=None),
         ranges=[time.range for time in times],
         when=ASKS_WHEN.search(text) is not None,
         meaning=_without(text, [word for word in words if word.start in called]),
@@ -98,8 +101,7 @@ def _named(word: Word, first: int, corpus: Corpus) -> list[int]:
     """Return the speakers that a word names. What is also a common word names somebody only where it is capitalised."""
     if _is_common(word) and (not word.text[:1].isupper() or word.start == first):
         return []
-    found = {speaker for term in corpus.terms(word.text) if not term.isdigit() for speaker in corpus.named(term)}
-    return sorted(found) if len(found) <= NAMED_MAX else []
+    return named(word.text, corpus)
 
 
 def _phrases(word: Word, corpus: Corpus, *, whole: bool = False) -> list[tuple[str, ...]]:

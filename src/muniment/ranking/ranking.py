@@ -1,8 +1,9 @@
 """Ranking: from the signals of every candidate to one order.
 
 1. What a document is worth by itself is how well its words match, and how near its meaning is.
-2. Looked at are the candidates that are worth something by themselves, and those beside them in their session: often
-   the words of a question are asked in one message and answered in the next. Nothing else ever makes a hit.
+2. Hits are the candidates that have a word of the question or are near enough to its meaning, and those beside them in
+   their session: often what a question asks for was asked in one message and answered in the next. Nothing else makes
+   a hit: where no word occurs and no meaning is near, the answer is empty.
 3. To each of these the other signals are added, weighted, always in the order of `SIGNALS`.
 4. Ties: the later one first, then the higher sequence, then the higher place in the turn, then the conversation that
    was opened later.
@@ -20,7 +21,7 @@ from muniment.ranking.columns import NO_ROW, Columns, Corpus, Rows, Scores
 from muniment.ranking.question import Asked, Question, understood
 from muniment.ranking.weights import PRESETS, Weights
 
-SIGNALS = ("keyword", "semantic", "neighbours", "session", "speaker", "role", "date", "recency")
+SIGNALS = ("keyword", "semantic", "neighbours", "beyond", "session", "speaker", "role", "date", "recency")
 RANKED_MAX = 10_000  # of more hits, the best ones are told
 
 
@@ -48,16 +49,15 @@ def rank(
         weights = PRESETS["words" if cosines is None else "meaning"]
     semantic = np.zeros(len(candidates)) if cosines is None else signals.semantic(cosines, keyword)
     field = signals.spread(columns, candidates, weights.keyword * keyword + weights.semantic * semantic)
-    rows = _looked_at(columns, candidates, field)
+    rows = _looked_at(columns, candidates, candidates[(keyword > 0) | (semantic >= signals.NEAR_SHARE)])
     at = np.searchsorted(candidates, rows)
     told = {"keyword": keyword[at], "semantic": semantic[at]} | _priors(columns, rows, field, asked, question.asked_ms)
     return _best(columns, rows, {name: getattr(weights, name) * told[name] for name in SIGNALS}, most)
 
 
-def _looked_at(columns: Columns, candidates: Rows, field: Scores) -> Rows:
-    """Return the candidates that are worth something, and those beside them, in ascending order."""
-    found = np.flatnonzero(field)
-    near, looked = np.zeros(len(field), np.bool_), np.zeros(len(field), np.bool_)
+def _looked_at(columns: Columns, candidates: Rows, found: Rows) -> Rows:
+    """Return what was found and the candidates beside it, in ascending order."""
+    near, looked = (np.zeros(len(columns.alive) + 1, np.bool_) for _ in range(2))
     for rows in (found, columns.previous[found], columns.following[found]):
         near[rows] = True
     near[NO_ROW] = False
@@ -68,6 +68,7 @@ def _looked_at(columns: Columns, candidates: Rows, field: Scores) -> Rows:
 def _priors(columns: Columns, rows: Rows, field: Scores, asked: Asked, asked_ms: int) -> dict[str, Scores]:
     return {
         "neighbours": signals.neighbours(columns, rows, field),
+        "beyond": signals.beyond(columns, rows, field),
         "session": signals.session(columns, rows, field),
         "speaker": signals.speaker(columns, rows, asked.speakers),
         "role": signals.role(columns, rows, asked.role),

@@ -16,7 +16,9 @@ from muniment.ranking.columns import NO_ROW, ROLES, Columns, Rows, Scores
 from muniment.ranking.dates import DAY_MS, Range
 
 COSINE_STEPS = 1 << 16  # cosines are told apart in such steps, so that their sum is exact
-SESSION_BEST = 3
+NEAR_COSINE = 0.05  # if the best is less above the mean, nothing is near
+NEAR_SHARE = 0.4  # of the best: what is less near is no hit by its meaning alone
+SESSION_BEST = 2
 DATE_MARGIN_DAYS = 2  # people tell what happened some days before
 DATE_MARGIN_SHARE = 0.5  # of a long range, so much
 RECENCY_HALF_DAYS = 30  # BEHAVIOUR HY-02
@@ -36,8 +38,8 @@ def semantic(cosines: Scores, keyword: Scores) -> Scores:
     found = keyword.copy()
     if len(known):
         steps = np.rint(cosines[known] * COSINE_STEPS).astype(np.int64)
-        mean = int(steps.sum()) / len(steps)
-        found[known] = scaled(np.maximum(steps - mean, 0))
+        above = np.maximum(steps - int(steps.sum()) / len(steps), 0)
+        found[known] = scaled(above) if above.max() >= NEAR_COSINE * COSINE_STEPS else 0
     return found
 
 
@@ -51,6 +53,13 @@ def spread(columns: Columns, rows: Rows, own: Scores) -> Scores:
 def neighbours(columns: Columns, rows: Rows, field: Scores) -> Scores:
     """Return what the documents before and after score by themselves."""
     return field[columns.previous[rows]] + field[columns.following[rows]]
+
+
+def beyond(columns: Columns, rows: Rows, field: Scores) -> Scores:
+    """Return what the documents before and after the neighbours score by themselves."""
+    previous, following = (np.append(link, NO_ROW) for link in (columns.previous, columns.following))
+    lent: Scores = field[previous[previous[rows]]] + field[following[following[rows]]]
+    return lent
 
 
 def session(columns: Columns, rows: Rows, field: Scores) -> Scores:

@@ -76,6 +76,18 @@ def keyword(postings: Postings, held: Passages, phrases: Sequence[Sequence[str]]
     return _best(found, looked.row, within)
 
 
+def beginning(postings: Postings, held: Passages, phrase: Sequence[str]) -> Rows:
+    """Return the documents that begin with a phrase, in ascending order."""
+    places = places_of(postings, phrase)
+    if not len(places):
+        return np.empty(0, np.int64)
+    first, row = np.frombuffer(held.first, np.int64), np.frombuffer(held.row, np.int64)
+    at = np.searchsorted(first, places, "right") - 1
+    begins = (first[at] == places) & ((at == 0) | (row[at - 1] != row[at]))
+    found: Rows = row[at[begins]]
+    return found
+
+
 def places_of(postings: Postings, phrase: Sequence[str]) -> Places:
     """Return the places at which a phrase begins, ascending: the rarest of its terms is looked up in the others."""
     parts = [(postings.of(term), offset) for offset, term in enumerate(phrase)]
