@@ -7,8 +7,8 @@ from muniment.governance.views import View
 from muniment.log.port import Reader
 from muniment.projections.search.documents import documents
 from muniment.projections.search.index import Index
-from muniment.ranking.ranking import Question, Ranked, rank
-from muniment.ranking.weights import Weights
+from muniment.ranking.question import Question
+from muniment.ranking.ranking import Ranked, rank
 from muniment.runtime.desk import Desk
 from muniment.runtime.hits import Excerpt, Found, Hit, Ranking, Semantic, Within
 from muniment.runtime.paging import limit_of_query
@@ -35,7 +35,7 @@ class Searching:
         with space.shelf.caught_up(self._view, self._desk.progress) as (index, reader):
             candidates = index.every()
             question = Question(self._query, self._ranking.asked_ms or now_ms)
-            ranked = rank(question, index, candidates, self._ranking.weights or Weights())
+            ranked = rank(question, index, candidates, self._ranking.weights)
             hits = [self._hit(reader, index, ranked, at) for at in range(min(limit, len(ranked.rows)))]
         return Found(hits=hits, semantic=Semantic.ABSENT, has_more=len(ranked.rows) > limit)
 

@@ -1,4 +1,4 @@
-"""Where the turns of conversations are in an index: the first row of each turn, and how far a conversation is linked."""
+"""Where the turns of conversations are in an index: the first row of each, and how far a conversation is linked."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Conversations:
         self._order: tuple[Rows, NDArray[np.int64]] | None = None
 
     @property
-    def bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """How much memory this takes, about."""
         order = 0 if self._order is None else self._order[0].nbytes + self._order[1].nbytes
         return CONVERSATION_BYTES * len(self._known) + TURN_BYTES * len(self._rows) + order

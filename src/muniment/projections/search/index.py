@@ -18,11 +18,13 @@ from msgspec.json import Decoder
 
 from muniment.errors import LimitExceeded
 from muniment.kernel.canonical import encode_plain
+from muniment.projections.search import bm25
 from muniment.projections.search.conversations import Conversations
 from muniment.projections.search.documents import Document
 from muniment.projections.search.passages import passages
 from muniment.projections.search.postings import PLACES_MAX, Postings
 from muniment.projections.search.rows import Passages, Table
+from muniment.projections.search.speakers import Speakers
 from muniment.projections.search.telling import told
 from muniment.projections.search.terms import Tokenizer
 from muniment.ranking.columns import NO_ROW, ROLES, Columns, Rows, Scores
@@ -30,8 +32,6 @@ from muniment.ranking.columns import NO_ROW, ROLES, Columns, Rows, Scores
 PHRASE_GAP = 1  # places left free between documents
 DEAD_SHARE = 4  # when more than one in so many rows is dead, the living are numbered anew
 DEAD_ROWS_MAX = 1000  # are left where they are
-BM25_K1 = 1.2  # Robertson and Zaragoza 2009, "The probabilistic relevance framework", with their usual values
-BM25_B = 0.75
 
 PLACE_OF_ROLE = {role: place for place, role in enumerate(ROLES)}
 
@@ -40,7 +40,7 @@ class Beside(Protocol):
     """What is kept for each passage by its number."""
 
     @property
-    def bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """How much memory it takes, about."""
         ...
 
@@ -80,7 +80,7 @@ class Index:
         self._passages = Passages()
         self._conversations = Conversations(self._rows)
         self._late: set[int] = set()  # conversations in which a turn changed, or came late
-        self._speakers: dict[str, int] = {}
+        self._speakers = Speakers(self.tokenizer.words)
         self._next = 0
         self._columns: Columns | None = None
 
@@ -88,10 +88,11 @@ class Index:
         return len(self._rows) - self._rows.dead
 
     @property
-    def bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """How much memory this takes, about."""
-        beside = 0 if self.vectors is None else self.vectors.bytes
-        return self.postings.bytes + self._rows.bytes + self._passages.bytes + self._conversations.bytes + beside
+        held = (self.postings, self._rows, self._passages, self._conversations)
+        beside = 0 if self.vectors is None else self.vectors.memory_bytes
+        return sum(each.memory_bytes for each in held) + beside
 
     # --- growing ------------------------------------------------------------------------------------------------------
 
@@ -129,6 +130,7 @@ class Index:
             if self.vectors is not None:
                 self.vectors.drop([number for row in rows for number in self._passages.of(row)])
             self.postings.drop([span for row in rows for span in self._passages.remove(row)])
+            self._speakers.unsays(self._rows["speaker"][rows].tolist())
             self._rows.remove(rows)
             self._columns = None
 
@@ -141,7 +143,7 @@ class Index:
                 raise LimitExceeded(at="index", problem="too_large", limit=PLACES_MAX)
 
     def _add(self, of: tuple[int, int], document: Document, before: int, *, archived: bool) -> int:
-        speaker = self._speakers.setdefault(document.speaker, len(self._speakers))
+        speaker = self._speakers.says(document.speaker)
         role = PLACE_OF_ROLE[document.role]
         row = self._rows.append((*of, document.message, document.time_ms, role, speaker, archived), before)
         for text in passages(document.text):
@@ -176,9 +178,9 @@ class Index:
         self.postings.purge()
 
     def compact(self) -> None:
-        """Number the documents and places that are there anew, without gaps where something was taken out."""
+        """Give new numbers to the documents and places that are there, without gaps for what was taken out."""
         self._relink()
-        row, first, end = (np.array(each, np.int64) for each in (self._passages.row, self._passages.first, self._passages.end))
+        row, first, end = self._passages.columns()
         last = np.append(row[1:] != row[:-1], True) if len(row) else np.empty(0, np.bool_)
         there = end > first
         edges = np.zeros(self._next + PHRASE_GAP + 1, np.int64)
@@ -193,14 +195,8 @@ class Index:
         if self.vectors is not None:
             self.vectors.renumber(numbers)
         self._conversations = Conversations(self._rows)
-        self._forget_speakers()
+        self._speakers = self._speakers.compact(self._rows["speaker"])
         self._columns = None
-
-    def _forget_speakers(self) -> None:
-        column, names = self._rows["speaker"], list(self._speakers)
-        said, numbers = np.unique(column, return_inverse=True)
-        column[:] = numbers
-        self._speakers = {names[speaker]: number for number, speaker in enumerate(said.tolist())}
 
     # --- what ranking asks (`ranking.columns.Corpus`) -----------------------------------------------------------------
 
@@ -218,7 +214,6 @@ class Index:
 
     def _told_to_ranking(self) -> Columns:
         rows = self._rows
-        said = np.bincount(rows["speaker"][rows.alive], minlength=len(self._speakers))
         return Columns(
             alive=rows.alive,
             archived=rows["archived"].astype(np.bool_),
@@ -231,33 +226,23 @@ class Index:
             previous=rows["previous"],
             following=rows["following"],
             session=rows["session"],
-            speakers=[name if said[number] else "" for number, name in enumerate(self._speakers)],
+            speakers=self._speakers.names(),
         )
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of a text in their order, as they are indexed."""
         return self.tokenizer.words(text)
 
+    def named(self, term: str) -> list[int]:
+        """Return the speakers with a term in their name, as far as they said anything that is there."""
+        return self._speakers.named(term)
+
     def keyword(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> Scores:
         """Return the bm25 of each document for phrases of one term or more; that of its best passage.
 
         With `within`, only these rows are scored; the statistics are those of all rows.
         """
-        held = self._passages
-        firsts, ends, row_of = (np.array(each, np.int64) for each in (held.first, held.end, held.row))
-        mean = held.terms / max(held.alive, 1)
-        passage_scores = np.zeros(len(firsts))
-        for phrase in phrases:
-            places = self.postings.of_phrase(phrase) if phrase else np.empty(0, np.uint32)
-            if not len(places):
-                continue
-            found, often = np.unique(np.searchsorted(firsts, places, "right") - 1, return_counts=True)
-            rarity = np.log(1 + (held.alive - len(found) + 0.5) / (len(found) + 0.5))
-            norm = BM25_K1 * (1 - BM25_B + BM25_B * (ends - firsts)[found] / mean)
-            passage_scores[found] += rarity * often * (BM25_K1 + 1) / (often + norm)
-        scores = np.zeros(len(self._rows))
-        np.maximum.at(scores, row_of, passage_scores)
-        return scores if within is None else scores[within]
+        return bm25.keyword(self.postings, self._passages, phrases, self.every() if within is None else within)
 
     def similarity(self, text: str, within: Rows | None = None) -> Scores | None:
         """Return the cosine of each document's best passage to a text; nan where it has no vector yet, None without."""
@@ -269,22 +254,26 @@ class Index:
     def told(self) -> Iterator[list[object]]:
         """Yield all that is known of each conversation as plain data, in the order of the keys."""
         self.compact()
-        return told(self._rows, self._passages, self.postings, list(self._speakers))
+        return told(self._rows, self._passages, self.postings, self._speakers.names())
 
     def sections(self) -> Iterator[tuple[str, bytes]]:
         """Yield all that is known as named bytes, without anything of what was taken out."""
         self.compact()
-        yield "head", encode_plain(Head(size=self.size, places=self._next, speakers=list(self._speakers)))
-        for each in (self._rows, self._passages, self.postings, *([] if self.vectors is None else [self.vectors])):
-            yield from each.sections()
+        yield "head", encode_plain(Head(size=self.size, places=self._next, speakers=self._speakers.names()))
+        yield from self._rows.sections()
+        yield from self._passages.sections()
+        yield from self.postings.sections()
+        if self.vectors is not None:
+            yield from self.vectors.sections()
 
     @classmethod
     def of_sections(cls, sections: Mapping[str, bytes]) -> Index:
         """Return the index that sections hold; of what lies beside, who keeps it takes it up."""
         made, head = cls(), _head.decode(sections["head"])
         made.size, made._next = head.size, head.places
-        made._speakers = {name: number for number, name in enumerate(head.speakers)}
         made._rows, made._passages = Table.of_sections(sections), Passages.of_sections(sections)
+        made._speakers = Speakers(made.tokenizer.words, head.speakers)
+        made._speakers.count(np.bincount(made._rows["speaker"], minlength=len(head.speakers)).tolist())
         made.postings = Postings.of_sections(sections)
         made._conversations = Conversations(made._rows)
         return made

@@ -48,7 +48,7 @@ class Postings:
         return len(self._numbers)
 
     @property
-    def bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """How much memory this takes, about."""
         tail = self._tail_places.itemsize * 2 * len(self._tail_places)
         return self._places.nbytes + self._starts.nbytes + tail + TERM_BYTES * len(self._numbers)
@@ -76,15 +76,6 @@ class Postings:
             return NONE
         found = self._of(number)
         return found[self._there(found)] if self._gone else found
-
-    def of_phrase(self, phrase: Sequence[str]) -> Places:
-        """Return the places at which a phrase begins, ascending."""
-        found = self.of(phrase[0])
-        for offset, term in enumerate(phrase[1:], start=1):
-            if not len(found):
-                break
-            found = np.intersect1d(found, self.of(term) - np.uint32(offset), assume_unique=True)
-        return found
 
     def _of(self, number: int) -> Places:
         settled = NONE

@@ -42,7 +42,7 @@ class Table:
         return self._written + len(self._waiting)
 
     @property
-    def bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """How much memory this takes, about."""
         return self._cells.nbytes + self._alive.nbytes
 
@@ -143,7 +143,7 @@ class Passages:
         self.terms = 0  # of those that are alive
 
     @property
-    def bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """How much memory this takes, about."""
         return 3 * self.row.itemsize * len(self.row)
 
@@ -169,9 +169,14 @@ class Passages:
         self.terms -= sum(end - first for first, end in spans)
         return spans
 
+    def columns(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the row, the first place and the end of each."""
+        row, first, end = (np.array(each, np.int64) for each in (self.row, self.first, self.end))
+        return row, first, end
+
     def compact(self, rows: Rows, shift: NDArray[np.uint32]) -> Rows:
         """Keep the passages of these rows, which are numbered anew; return their former numbers."""
-        row, first, end = (np.array(each, np.int64) for each in (self.row, self.first, self.end))
+        row, first, end = self.columns()
         kept = np.flatnonzero(np.isin(row, rows))
         self.row, self.first, self.end = (
             _wide(each) for each in (np.searchsorted(rows, row[kept]), first[kept] - shift[first[kept]],
