@@ -7,8 +7,6 @@ sums have one order, that of the phrases: a score does not depend on what else w
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,37 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muniment.projections.search.postings import NONE, Places, Postings
+from muniment.projections.search.rows import Passages
 from muniment.ranking.columns import Rows, Scores
 
-WIDE = "q"  # 64 bits, signed
 K1 = 1.2  # Robertson and Zaragoza 2009, "The probabilistic relevance framework", with their usual values
 B = 0.75
 FEW_SHARE = 16  # of so many passages one: then looking them up is quicker than walking along the places of a term
 
 Numbers = NDArray[np.int64]
-
-
-class Passages:
-    """The passages that were ever put in, in the order of their places: of which document, from where to where."""
-
-    def __init__(self) -> None:
-        self.first, self.end, self.row = (array(WIDE) for _ in range(3))
-        self.alive = 0
-        self.terms = 0  # of those that are alive
-
-    def append(self, row: int, first: int, end: int) -> None:
-        """Add a passage behind all others; documents come in the order of their numbers."""
-        self.row.append(row)
-        self.first.append(first)
-        self.end.append(end)
-        self.alive += 1
-        self.terms += end - first
-
-    def remove(self, row: int) -> None:
-        """Count the passages of a document no more; nobody asks for them, and their places hold no terms."""
-        for number in range(bisect_left(self.row, row), bisect_right(self.row, row)):
-            self.alive -= 1
-            self.terms -= self.end[number] - self.first[number]
 
 
 class Looked(NamedTuple):

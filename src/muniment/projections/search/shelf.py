@@ -19,7 +19,7 @@ from muniment.projections.search.folding import Following
 from muniment.projections.search.index import Index
 from muniment.projections.transcript import Transcript
 
-PART_EVENTS = 2000  # read in one snapshot
+PART_EVENTS = 500  # read in one snapshot; more of them fall out of the nearer caches
 PROGRESS_STAGE = "search"
 
 
