@@ -216,7 +216,13 @@ def _digest(parts: Parts) -> str:
 
 
 def read_folder(folder: Path) -> Parts:
-    """Return what the folder of a model says; raises `ModelInvalid` when that is not a BERT model for sentences."""
+    """Return what the folder of a model holds; raises `ModelInvalid` when that is not a BERT model for sentences."""
+    shape, vocabulary = read_shape(folder)
+    return Parts(shape, vocabulary, _tensors(folder / "model.safetensors", shape))
+
+
+def read_shape(folder: Path) -> tuple[Shape, list[str]]:
+    """Return what the folder of a model says of its shape, and its vocabulary, without looking at the weights."""
     shape = _json(folder, "config.json", Shape)
     if shape.model_type != "bert" or shape.hidden_act != "gelu" or shape.position_embedding_type != "absolute":
         raise ModelInvalid(at="config.json", problem="not_supported")
@@ -236,14 +242,14 @@ def read_folder(folder: Path) -> Parts:
     tokens = _optional(folder, "sentence_bert_config.json").get("max_seq_length") or TOKENS_MAX
     if not isinstance(tokens, int) or tokens < 8:
         raise ModelInvalid(at="sentence_bert_config.json", problem="shape")
-    shape = replace(
+    found = replace(
         shape,
         lowercase=lowercase is not False,
         mean=not first,
         tokens_max=min(tokens, shape.max_position_embeddings, TOKENS_MAX),
         name=folder.resolve().name[:64],
     )
-    return Parts(shape, vocabulary, _tensors(folder / "model.safetensors", shape))
+    return found, vocabulary
 
 
 def _tensors(path: Path, shape: Shape) -> dict[str, Floats]:

@@ -4,6 +4,7 @@
     <store>/spaces/<digest>/keys.json  the wrapped keys of a space
     <store>/spaces/<digest>/log.db     its log
     <store>/restoring/<digest>/        a space that is being put back from a backup
+    <store>/models/                    the imported model (`runtime.embedders`)
 
 Which stores there are for a log (`sqlite`, `memory`) is decided in `runtime.open`, which hands over how to make one.
 """
@@ -30,6 +31,7 @@ from muniment.errors import KeyUnavailable, StoreMissing, StoreReadOnly
 from muniment.evidence.pin import Pin
 from muniment.log.attest import Notary
 from muniment.log.port import Store
+from muniment.runtime.embedders import Embedders
 from muniment.runtime.options import Options
 from muniment.runtime.space import Space
 
@@ -70,6 +72,7 @@ class Home:
         self.directory = directory
         self.keys = keys
         self.sources = options.sources
+        self.embedders = Embedders(options.embedder, directory)
         self.closed = False
         self._options = options
         self._make_store = make_store
@@ -97,13 +100,19 @@ class Home:
         # Keys without a log: a space whose making was cut short, unless a pin remembers that there was a log.
         is_new = not path.exists() and Notary(keys, self._options.pin).pinned() is None
         store = self._make_store(path, is_new)
-        space = Space(store, keys, self._options)
+        space = Space(store, keys, self._options, self.embedders)
         try:
             space.begin()
         except BaseException:
             store.close()
             raise
         return space
+
+    def embed_anew(self) -> None:
+        """Let every open space take the embedder that the store has now."""
+        with self._lock:
+            for space in self._spaces.values():
+                space.embed_anew()
 
     @property
     def pin(self) -> Pin | None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from msgspec import UNSET, Struct, UnsetType
 
+from muniment.embedding.choice import Choice
+from muniment.embedding.protocol import Embedder
 from muniment.evidence.pin import Pin
 from muniment.governance.detection.policy import Detect
 from muniment.governance.limits import Limits
@@ -29,6 +31,8 @@ class Options(Struct, frozen=True, kw_only=True):
     """How a store is opened. `pin` None takes the file pin of the settings; a store in memory then has none.
 
     A profile and policies that are not given are those of the settings; None is no profile, whatever the settings say.
+    `embedder` makes search find by meaning: one of yours, or a choice of those that there are; not given, it is that of
+    the settings, and None is none, whatever the settings say.
     `pressure` is asked whenever a budget is needed.
     `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
     """
@@ -41,6 +45,7 @@ class Options(Struct, frozen=True, kw_only=True):
     progress: Progress = no_progress
     profile: Profile | UnsetType | None = UNSET
     policies: frozenset[Policy] | UnsetType = UNSET
+    embedder: Embedder | Choice | UnsetType | None = UNSET
     pressure: Callable[[], Pressure | None] = unmeasured
 
 

@@ -17,7 +17,15 @@ from msgspec import Struct
 from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundle
 from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
-from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, SpaceErased
+from muniment.errors import (
+    Corrupt,
+    KeyMissing,
+    ModelInvalid,
+    ModelUnavailable,
+    MunimentError,
+    RolledBack,
+    SpaceErased,
+)
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, SpaceRestored
 from muniment.governance.detection.policy import lookout
 from muniment.kernel.cursor import Cursors
@@ -27,10 +35,12 @@ from muniment.log.port import BundleRow, Reader, ScrubReport, Store
 from muniment.projections.catalogue import Catalogue
 from muniment.projections.transcript import Transcript
 from muniment.runtime.denials import Denials
+from muniment.runtime.embedders import Embedders
 from muniment.runtime.healing import Healing
 from muniment.runtime.options import Options
 
 if TYPE_CHECKING:
+    from muniment.embedding.trust import Trusted
     from muniment.projections.search.shelf import Shelf
 
 ErasePlan = Callable[[Writer], object]  # what is done in the transaction that turns the key over
@@ -52,7 +62,7 @@ class Rotation(Struct, frozen=True, kw_only=True):
 class Space:
     """One space, open. Thread-safe; several processes may have the same space open."""
 
-    def __init__(self, store: Store, keys: SpaceKeys, options: Options) -> None:
+    def __init__(self, store: Store, keys: SpaceKeys, options: Options, embedders: Embedders | None = None) -> None:
         self.store = store
         self.keys = keys
         self.sources = options.sources
@@ -63,6 +73,8 @@ class Space:
         self.transcript = Transcript(self.ledger)
         self.catalogue = Catalogue(self.ledger, self.transcript)
         self._shelf: Shelf | None = None
+        self._embedders = embedders
+        self.embedder_fault: MunimentError | None = None  # why there is none although one is wanted
         self.cursors = Cursors(CursorKey(keys.index_key))
         self.denials = Denials(self.ledger, options.sources)
         self.fault: MunimentError | None = None
@@ -76,8 +88,22 @@ class Space:
             if self._shelf is None:
                 from muniment.projections.search.shelf import Shelf  # noqa: PLC0415  # numpy is imported by who searches
 
-                self._shelf = Shelf(self.ledger, self.transcript, self.lookout)
+                self._shelf = Shelf(self.ledger, self.transcript, self.lookout, self._embedder())
             return self._shelf
+
+    def _embedder(self) -> Trusted | None:
+        self.embedder_fault = None
+        try:
+            return None if self._embedders is None else self._embedders.of(self.name)
+        except (ModelInvalid, ModelUnavailable) as fault:
+            self.embedder_fault = fault
+            return None
+
+    def embed_anew(self) -> None:
+        """Take the embedder that the store has now; vectors of another one are dropped."""
+        with self._opening:
+            if self._shelf is not None:
+                self._shelf.embed_with(self._embedder())
 
     @property
     def name(self) -> str:

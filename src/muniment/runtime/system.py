@@ -88,6 +88,28 @@ class Recovered(Struct, frozen=True, kw_only=True):
     projections: list[Rederived]
 
 
+class ImportedModel(Struct, frozen=True, kw_only=True):
+    """A model that was imported. `likeness` is the least cosine between its vectors before and after it was packed."""
+
+    name: str
+    digest: str
+    dimension: int
+    tokens_max: int
+    bytes: int
+    likeness: float
+
+
+class Reembedded(Struct, frozen=True, kw_only=True):
+    """What became of the vectors of a view: how many passages there are, were embedded now, and are still without."""
+
+    view: View
+    embedder: str
+    embedder_digest: str
+    passages: int
+    embedded: int
+    pending: int
+
+
 class Closed(Struct, frozen=True, kw_only=True):
     """The store is closed."""
 
@@ -214,6 +236,32 @@ class System(Group):
                     Rederived(projection=name, unchanged=grown.of[name] == digest, digest=digest.hex())
                     for name, digest in sorted(whole.of.items())
                 ]
+
+    @operation(Effect.ADMIN, spaceless=True)
+    def import_model(self, folder: str) -> ImportedModel:
+        """Import a model into the store, so that search finds by meaning: the folder of a BERT model for sentences.
+
+        `folder` is a path on the machine that holds the store, with the layout of the Hugging Face hub: `config.json`,
+        `vocab.txt` or `tokenizer.json`, `model.safetensors` (MiniLM, BGE, GTE, E5 of that kind). What is kept takes a
+        quarter of it and is held against it before it is; it takes the place of a model that was imported before, whose
+        vectors are dropped: `system.reembed` makes new ones. A repeat changes nothing. Nothing is fetched from
+        anywhere. Raises `model.invalid`.
+        """
+        from muniment.runtime.models import import_model  # noqa: PLC0415 - numpy is imported by who has a model
+
+        return import_model(self._desk, folder)
+
+    @operation(Effect.ADMIN)
+    def reembed(self, view: View = View.HOST_UI) -> Reembedded:
+        """Make every vector of a view that is missing, so that all of it is found by meaning.
+
+        Embeds in batches what has no vector of the present embedder; appends nothing. Whoever searches or erases
+        meanwhile does not wait; what is erased meanwhile is not kept. A repeat finds nothing to do, one after an
+        interruption what is left. Raises `model.unavailable` where no embedder was chosen, or when it is of no use.
+        """
+        from muniment.runtime.embedding import Reembedding  # noqa: PLC0415 - numpy is imported by who embeds
+
+        return Reembedding(self._desk, view).run()
 
     @operation(Effect.ADMIN, keyless=True)
     def close(self) -> Closed:

@@ -12,8 +12,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muniment.projections.search.documents import Document
+from muniment.projections.search.meaning import Meaning
 from muniment.projections.search.passages import passages
 from muniment.projections.search.postings import Postings
 from muniment.projections.search.terms import Tokenizer
@@ -33,8 +35,10 @@ class Index:
 
     def __init__(self) -> None:
         self.size = 0
+        self.age = 0  # changes when passages are numbered anew
         self.tokenizer = Tokenizer()
         self.postings = Postings()
+        self.vectors: Meaning | None = None  # without an embedder there is none
         self._rows = Growing()
         self._turns: dict[int, dict[int, tuple[int, ...]]] = {}  # stream -> turn -> its documents
         self._last: dict[int, int] = {}  # the last turn of a stream
@@ -78,6 +82,8 @@ class Index:
                 self._unlinked.add(stream)
         if rows:
             self.postings.purge([self._spans[row] for row in rows])
+            if self.vectors is not None:
+                self.vectors.drop(np.flatnonzero(np.isin(self.passage_rows(), rows)))
             self._terms -= sum(end - first for first, end in (self._spans[row] for row in rows))
             for row in rows:
                 self._rows.alive[row] = False
@@ -159,8 +165,24 @@ class Index:
 
     def similarity(self, text: str, within: Rows | None = None) -> Scores | None:
         """Return the cosine of each document's best passage to a text; nan where it has no vector yet, None without."""
-        del text, within
-        return None
+        if self.vectors is None:
+            return None
+        return self.vectors.similarity(text, self.passage_rows(), len(self._rows.alive), within)
+
+    # --- what meaning asks --------------------------------------------------------------------------------------------
+
+    def passage_rows(self) -> Rows:
+        """Return the document of each passage, by the numbers of passages; it is ascending."""
+        return np.array(self._passage_row, np.int64)
+
+    def passages_there(self) -> Rows:
+        """Return the numbers of all passages of documents that are there."""
+        rows = self.passage_rows()
+        return np.flatnonzero(self.columns.alive[rows]) if len(rows) else rows
+
+    def are_there(self, passages: Rows) -> NDArray[np.bool_]:
+        """Tell which passages are of documents that are there; their numbers are of this age of the index."""
+        return self.columns.alive[self.passage_rows()[passages]]
 
     # --- what it is ---------------------------------------------------------------------------------------------------
 
