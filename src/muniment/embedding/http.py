@@ -80,10 +80,10 @@ class Http:
         path = self._place.path + (f"?{self._place.query}" if self._place.query else "")
         try:
             connection.request("POST", path or "/", body, headers)
-            response = connection.getresponse()
-            if response.status != OK:
-                raise ModelUnavailable(at="embedder", problem="status", found=response.status)
-            answer = response.read(RESPONSE_BYTES_MAX + 1)
+            with connection.getresponse() as response:
+                if response.status != OK:
+                    raise ModelUnavailable(at="embedder", problem="status", found=response.status)
+                answer = response.read(RESPONSE_BYTES_MAX + 1)
         except (OSError, http.client.HTTPException, UnicodeError):
             raise ModelUnavailable(at="embedder", problem="no_answer") from None
         finally:

