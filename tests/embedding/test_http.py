@@ -46,7 +46,7 @@ class Server:
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Answering(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 server.requests.append((self.path, dict(self.headers), body))
@@ -61,7 +61,7 @@ class Server:
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that it is called by
                 del format, args
 
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self._server = HTTPServer(("127.0.0.1", 0), Answering)
         self.port = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()

