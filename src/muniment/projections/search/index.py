@@ -173,6 +173,10 @@ class Index:
         elif self.postings.unsettled:
             self.postings.settle()
 
+    def relieve(self) -> None:
+        """Settle what was put in while the index is being made, when it takes much more room as it came."""
+        self.postings.settle_much()
+
     def purge(self) -> None:
         """Remove for good the words of what was taken out."""
         self.postings.purge()
