@@ -24,6 +24,7 @@ from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.projections.search.index import Index
 from muniment.projections.search.meaning import Meaning
+from muniment.projections.search.shelf import vectors_of
 from muniment.ranking.columns import Scores
 from muniment.runtime import embedding
 from muniment.runtime.embedding import NEWEST_PASSAGES_MAX, Embedding
@@ -172,8 +173,7 @@ def test_what_is_gone_before_its_vector_comes_is_not_kept(transition: Transition
     stuck.gate.set()
     done.join(30)
     with space_of(world).shelf.caught_up(View.HOST_UI) as (index, _):
-        assert index.vectors is not None
-        assert len(index.vectors) == len(index.passages_there()) == 4
+        assert vectors_of(index) == len(index.passages_there()) == 4
 
 
 def test_what_is_hidden_loses_its_vector_at_once() -> None:
@@ -183,8 +183,7 @@ def test_what_is_hidden_loses_its_vector_at_once() -> None:
     world.masked(5)
     assert asked(world)[0] is Semantic.FULL
     with space_of(world).shelf.caught_up(View.HOST_UI) as (index, _):
-        assert index.vectors is not None
-        assert len(index.vectors) == PASSAGES - 2
+        assert vectors_of(index) == PASSAGES - 2
 
 
 def test_an_index_that_grew_has_the_cosines_of_one_made_anew() -> None:
@@ -217,8 +216,7 @@ def test_an_embedder_that_misbehaves_costs_meaning_and_nothing_else(how: str) ->
     assert found.semantic is Semantic.ABSENT
     assert found.semantic_flaw in {Flaw.FAILED, Flaw.MALFORMED}
     with space_of(world).shelf.caught_up(View.HOST_UI) as (index, _):
-        assert index.vectors is not None
-        assert len(index.vectors) == 0
+        assert vectors_of(index) == 0
     with pytest.raises(ModelUnavailable):
         world.runtime.system.reembed()
 
@@ -240,7 +238,7 @@ def test_a_question_that_gets_no_vector_is_answered_by_words() -> None:
     world = world_with(stuck)
     world.runtime.system.reembed()
     with space_of(world).shelf.caught_up(View.HOST_UI) as (index, _):
-        assert index.vectors is not None
+        assert isinstance(index.vectors, Meaning)
         index.vectors.embedder.query_wait_s = 0.01
     state, flaw, scores = asked(world)
     stuck.gate.set()
@@ -313,8 +311,7 @@ def test_another_model_takes_the_place_of_the_first_and_vectors_are_made_anew(tm
     second = world.runtime.system.import_model(str(small_folder(tmp_path / "two", layer_norm_eps=1e-5)))
     assert first.digest != second.digest
     with space_of(world).shelf.caught_up(View.HOST_UI) as (index, _):
-        assert index.vectors is not None
-        assert len(index.vectors) == 0
+        assert vectors_of(index) == 0
     assert asked(world)[0] is Semantic.PARTIAL
     assert world.runtime.system.reembed().embedded == PASSAGES - NEWEST_PASSAGES_MAX
     assert len(list((tmp_path / "store/models").iterdir())) == 1
@@ -374,11 +371,12 @@ def test_the_published_model_finds_by_meaning(tmp_path: Path) -> None:
     assert scores[::2].argmax() == 1
 
 
-def test_an_index_without_an_embedder_has_no_similarity() -> None:
-    """None, and not nothing found; with an embedder and no vectors yet it is unknown."""
+def test_without_vectors_there_is_no_similarity() -> None:
+    """None, and not nothing found: without an embedder, and before it made any; and none to a question of no words."""
     index = Index()
     assert index.similarity("anything") is None
-    index.vectors = Meaning(Trusted(Words()))
-    scores = index.similarity("anything")
-    assert scores is not None
-    assert len(scores) == 0
+    index.vectors = meaning = Meaning(Trusted(Words()))
+    assert index.similarity("anything") is None
+    world = world_with(Words())
+    assert asked(world, " ")[0] is Semantic.PARTIAL
+    assert meaning.memory_bytes > 0

@@ -174,7 +174,7 @@ def test_sections_are_restored_for_the_same_embedder_alone() -> None:
     assert by_passage(again, query) == by_passage(made, query)
     assert not other.restore(sections)
     assert not empty().restore({})
-    assert (len(other), other.bytes) == (0, empty().bytes)
+    assert (len(other), other.memory_bytes) == (0, empty().memory_bytes)
     nothing = empty()
     assert nothing.restore(dict(empty().sections()))
     assert nothing.alike(query).passages.tolist() == []

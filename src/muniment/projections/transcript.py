@@ -242,6 +242,8 @@ class Transcript:
 
     def changes(self, reader: Reader, head: StreamHead) -> Changes:
         """Return all changes of a stream up to its head; complete, or `Corrupt`."""
+        if not head.changes:  # as of most conversations
+            return Changes(seq=head.seq)
         place = (self._live(reader), head.stream)  # who reads an old snapshot keeps nothing for the others
         known = self._known(reader, place, head)
         if (known.changes.seq, known.leaf) == (head.seq, head.leaf):

@@ -26,6 +26,7 @@ from muniment.runtime.system import Reembedded
 NEWEST_PASSAGES_MAX = 8  # embedded before an answer
 NEWEST_WAIT_S = 1.0  # that an answer waits for them
 BATCH_PASSAGES = 64
+KEPT_BATCHES = 100  # are written to the snapshot, so that they need not be made again
 PROGRESS_STAGE = "reembed"
 
 
@@ -35,7 +36,7 @@ class Embedding:
     def __init__(self, space: Space, view: View, index: Index) -> None:
         self._space = space
         self._index = index
-        self._meaning = index.vectors
+        self._meaning = index.vectors if isinstance(index.vectors, Meaning) else None
         self._reading = Rereading(space.transcript, view, space.lookout.view(view))
 
     def learn_newest(self, reader: Reader) -> None:
@@ -81,9 +82,10 @@ class Reembedding:
 
     def run(self) -> Reembedded:
         """Embed until nothing is missing; raises `ModelUnavailable` without an embedder, and when it is of no use."""
-        embedded = 0
+        embedded = batches = 0
         while True:
             batch, meaning = self._read()
+            batches += 1
             self._desk.progress(PROGRESS_STAGE, batch.there - batch.pending, batch.there)
             if not batch.texts:
                 break
@@ -95,6 +97,9 @@ class Reembedding:
                     kept = index.are_there(batch.passages)
                     meaning.take(batch.passages[kept], vectors[kept])
                     embedded += int(kept.sum())
+            if batches % KEPT_BATCHES == 0:
+                self._space.shelf.keep()
+        self._space.shelf.keep()
         return Reembedded(
             view=self._view,
             embedder=meaning.embedder.name,
@@ -108,7 +113,7 @@ class Reembedding:
         space = self._space
         with space.shelf.caught_up(self._view, self._desk.progress) as (index, reader):
             meaning = index.vectors
-            if meaning is None:
+            if not isinstance(meaning, Meaning):
                 raise space.embedder_fault or ModelUnavailable(at="embedder", problem="none_chosen")
             there = index.passages_there()
             pending = meaning.pending(there, BATCH_PASSAGES)

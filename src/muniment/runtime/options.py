@@ -15,6 +15,10 @@ from muniment.governance.policy import Policy
 from muniment.governance.profiles import Pressure, Profile
 from muniment.kernel.sources import Sources, system_sources
 
+INDEX_BYTES_MAX = 512 * 1024 * 1024
+
+INDEX_BYTES_MAX = 512 * 1024 * 1024
+
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of how much
 
 
@@ -34,6 +38,7 @@ class Options(Struct, frozen=True, kw_only=True):
     `embedder` makes search find by meaning: one of yours, or a choice of those that there are; not given, it is that of
     the settings, and None is none, whatever the settings say.
     `pressure` is asked whenever a budget is needed.
+    The indexes of an open store take about `index_bytes_max` of memory; the one that nobody asked for leaves first.
     `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
     """
 
@@ -47,6 +52,7 @@ class Options(Struct, frozen=True, kw_only=True):
     policies: frozenset[Policy] | UnsetType = UNSET
     embedder: Embedder | EmbedderChoice | UnsetType | None = UNSET
     pressure: Callable[[], Pressure | None] = unmeasured
+    index_bytes_max: int = INDEX_BYTES_MAX
 
 
 DEFAULTS = Options()

@@ -7,8 +7,8 @@ from muniment.governance.views import View
 from muniment.log.port import Reader
 from muniment.projections.search.documents import documents
 from muniment.projections.search.index import Index
-from muniment.ranking.ranking import Question, Ranked, rank
-from muniment.ranking.weights import Weights
+from muniment.ranking.question import Question
+from muniment.ranking.ranking import Ranked, rank
 from muniment.runtime.desk import Desk
 from muniment.runtime.embedding import Embedding
 from muniment.runtime.hits import Excerpt, Found, Hit, Ranking, Within
@@ -38,7 +38,7 @@ class Searching:
             embedding.learn_newest(reader)
             candidates = index.every()
             question = Question(self._query, self._ranking.asked_ms or now_ms)
-            ranked = rank(question, index, candidates, self._ranking.weights or Weights())
+            ranked = rank(question, index, candidates, self._ranking.weights)
             hits = [self._hit(reader, index, ranked, at) for at in range(min(limit, len(ranked.rows)))]
             semantic, flaw = embedding.semantic()
         return Found(hits=hits, semantic=semantic, semantic_flaw=flaw, has_more=len(ranked.rows) > limit)

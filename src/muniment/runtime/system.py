@@ -11,6 +11,8 @@ from muniment.governance.access import Effect
 from muniment.governance.policy import INSPECTING, Policy, hiding_operation, hiding_view
 from muniment.governance.profiles import Budget
 from muniment.governance.views import View
+from muniment.projections.catalogue import Digests
+from muniment.projections.search.standing import Standing
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.desk import Desk
 from muniment.runtime.operation import Group, Operation, operation
@@ -58,7 +60,10 @@ class Capabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Health(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether the open space may be trusted. With a `fault` it is open for inspection only."""
+    """Whether the open space may be trusted. With a `fault` it is open for inspection only.
+
+    `indexes` are those for searching that this process has in memory.
+    """
 
     space: str
     sound: bool
@@ -68,6 +73,7 @@ class Health(Struct, frozen=True, kw_only=True, omit_defaults=True):
     key_versions: int = 1
     fault: str | None = None
     fault_message: str | None = None
+    indexes: list[Standing] = []
 
 
 class Rederived(Struct, frozen=True, kw_only=True):
@@ -196,6 +202,7 @@ class System(Group):
             key_versions=len(space.keys.versions),
             fault=None if fault is None else fault.code,
             fault_message=None if fault is None else str(fault),
+            indexes=space.standings(),
         )
 
     @operation(Effect.ADMIN)
@@ -226,15 +233,26 @@ class System(Group):
 
     def _rederived(self, space: Space) -> list[Rederived]:
         """Forget what was folded from the log bit by bit, fold it anew, and say whether it is the same."""
+        shelf = space.shelved
+        views = shelf.views() if shelf is not None else []
+
+        def digests() -> list[Digests]:
+            found = [space.catalogue.digests(self._desk.progress)]
+            return found if shelf is None else [*found, shelf.digests(views, self._desk.progress)]
+
         while True:
-            grown = space.catalogue.digests(self._desk.progress)
+            grown = digests()
             space.catalogue.drop()
             space.transcript.drop()
-            whole = space.catalogue.digests(self._desk.progress)
-            if grown.size == whole.size:  # otherwise somebody appended in between
+            if shelf is not None:
+                shelf.drop()
+            whole = digests()
+            if [each.size for each in grown] == [each.size for each in whole]:  # else somebody appended in between
+                before = {name: digest for each in grown for name, digest in each.of.items()}
                 return [
-                    Rederived(projection=name, unchanged=grown.of[name] == digest, digest=digest.hex())
-                    for name, digest in sorted(whole.of.items())
+                    Rederived(projection=name, unchanged=before[name] == digest, digest=digest.hex())
+                    for each in whole
+                    for name, digest in sorted(each.of.items())
                 ]
 
     @operation(Effect.ADMIN, spaceless=True)

@@ -32,7 +32,7 @@ class Codes:
         self._lean = np.zeros(capacity, np.float32)  # m.x
 
     @property
-    def bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """How much memory the codes take."""
         return self._planes.nbytes + self._reach.nbytes + self._lean.nbytes
 

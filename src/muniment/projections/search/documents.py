@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from muniment.events.labels import part_label
 from muniment.events.message import Authority, Part, ReasoningPart, Role, TextPart, ToolCallPart
-from muniment.events.turn import attributed
 from muniment.governance.detection.policy import Looking
 from muniment.governance.judgement import TurnRecord, authority_of, judge
 from muniment.governance.views import View
@@ -43,21 +42,25 @@ def documents(record: TurnRecord, view: View, looking: Looking) -> list[Document
     for place, head in enumerate(meta.messages):
         if judged.messages[place] is not None or head.role not in SEARCHED or authority_of(head) in NEVER_SEARCHED:
             continue
-        parts = [
-            judged.marked.get(part_label(place, index), part)
-            for index, (part, reason) in enumerate(zip(content.parts[place], judged.parts[place], strict=True))
-            if reason is None
-        ]
+        parts, inside = content.parts[place], judged.parts[place]
+        if judged.marked or any(inside):
+            parts = [
+                judged.marked.get(part_label(place, index), part)
+                for index, (part, reason) in enumerate(zip(parts, inside, strict=True))
+                if reason is None
+            ]
         text = words_of(parts)
         if text:
-            speaker = head.speaker_id or attributed(meta.actor).speaker_id or ""
+            speaker = head.speaker_id or meta.actor.speaker_id or meta.actor.subject or ""
             found.append(Document(place, head.role, speaker, head.observed_ms or record.time_ms, text))
     return found
 
 
 def words_of(parts: list[Part]) -> str:
     """Return what of the parts of a message can be searched: words, and the names and arguments of calls."""
-    return "\n".join(text for part in parts for text in _texts(part) if text)
+    if len(parts) == 1 and isinstance(parts[0], TextPart):  # as most messages
+        return parts[0].content
+    return "\n".join([text for part in parts for text in _texts(part) if text])
 
 
 def _texts(part: Part) -> Iterator[str]:

@@ -5,6 +5,7 @@
 2. What they are about is read as it is in the reader's state of the log, which may know of later events already: these
    will only have it put in again. So an index that followed the log and one that was made anew are the same.
 3. A long log is read in parts, each a snapshot of its own, so that an erasure never waits for a reader.
+4. Where words were erased, what was taken out is purged before the part ends.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from muniment.errors import Corrupt
-from muniment.events.changes import span_of
+from muniment.events.changes import Custody, Span, Transition, span_of
 from muniment.events.records import EventKind, TurnMeta
 from muniment.governance.detection.policy import Looking
 from muniment.governance.judgement import needs_content
@@ -27,66 +28,101 @@ from muniment.projections.search.index import Index
 from muniment.projections.transcript import ReadTurn, Transcript
 
 TOLD = frozenset({EventKind.TURN_LIFECYCLE.value, EventKind.TURN_REDACTED.value})
+CUSTODY = frozenset(each.value for each in Custody)  # changes nothing that is shown
 TURNS_BATCH = 500
+
+
+class Heard:
+    """What a stretch of the log is about: turns that were committed, and turns that something was said of."""
+
+    def __init__(self) -> None:
+        self.commits: defaultdict[int, dict[int, SealedRow]] = defaultdict(dict)
+        self.told: defaultdict[int, list[Span]] = defaultdict(list)
+        self.erases = False
+
+    def take(self, ledger: Ledger, row: SealedRow) -> None:
+        """Take an event."""
+        if row.turn_seq is not None:
+            self.commits[row.stream][row.turn_seq] = row  # opened when it is read
+            return
+        ledger.keys_of(row)
+        if row.kind in TOLD:
+            header, _ = ledger.header(row)
+            if header.reason not in CUSTODY:
+                self.told[row.stream].append(span_of(header.refs))
+                self.erases = self.erases or header.reason == Transition.DELETE_RAW
 
 
 class Following:
     """Lets an index of a view follow a log."""
 
     def __init__(self, ledger: Ledger, transcript: Transcript, view: View, looking: Looking) -> None:
+        self.view = view
+        self.looking = looking
         self._ledger = ledger
         self._transcript = transcript
-        self._view = view
-        self._looking = looking
 
     def follow(self, index: Index, reader: Reader, size: int) -> None:
         """Take the events up to a size."""
-        commits: defaultdict[int, dict[int, SealedRow]] = defaultdict(dict)
-        told: defaultdict[int, list[SealedRow]] = defaultdict(list)
-        expected = index.size
+        heard, expected = Heard(), index.size
         for row in reader.sealed_events(index.size, size - 1):
             if row.position != expected:
                 break
             expected += 1
-            if row.turn_seq is not None:
-                commits[row.stream][row.turn_seq] = row
-            elif row.kind in TOLD:
-                told[row.stream].append(row)
+            heard.take(self._ledger, row)
         if expected != size:
             raise Corrupt(at="events", problem="rows_missing", limit=size, found=expected)
-        for stream in sorted(commits.keys() | told.keys()):
-            self._take(index, reader, self._transcript.head(reader, stream), commits[stream], told[stream])
+        for stream in sorted(heard.commits.keys() | heard.told.keys()):
+            head = self._transcript.head(reader, stream)
+            self._take(index, reader, head, heard.commits.get(stream, {}), heard.told.get(stream, []))
+        if heard.erases:
+            index.purge()
         index.size = size
 
     def _take(
-        self, index: Index, reader: Reader, head: StreamHead, commits: dict[int, SealedRow], told: list[SealedRow]
+        self, index: Index, reader: Reader, head: StreamHead, commits: dict[int, SealedRow], told: list[Span]
     ) -> None:
         changes = self._transcript.changes(reader, head)
         for sequence, row in commits.items():
             self._put(index, self._transcript.read(row, sequence, changes, self._wanted))
-        for read in self._changed(reader, head, commits, told):
-            self._put(index, read)
+        if told:
+            for read in self._changed(reader, head, commits, told):
+                self._put(index, read)
 
     def _changed(
-        self, reader: Reader, head: StreamHead, commits: dict[int, SealedRow], told: list[SealedRow]
+        self, reader: Reader, head: StreamHead, commits: dict[int, SealedRow], told: list[Span]
     ) -> Iterator[ReadTurn]:
         """Yield the turns that something was said of, without those that were just committed."""
         about: set[int] = set()
-        for row in told:
-            span = span_of(self._ledger.header(row)[0].refs)
+        for span in told:
             about.update(range(span.first, (head.turns if span.last is None else span.last) + 1))
         left = sorted(about - commits.keys())
         while left:
             first = left[0]
-            batch = [turn for turn in left if turn < first + TURNS_BATCH]
+            batch = [turn for turn in left[:TURNS_BATCH] if turn < first + TURNS_BATCH]
             page = self._transcript.page(reader, head, first, batch[-1], self._wanted)
-            yield from (read for read in page if read.record.sequence in about and read.record.sequence not in commits)
+            wanted = set(batch)
+            yield from (read for read in page if read.record.sequence in wanted)
             left = left[len(batch) :]
 
     def _wanted(self, phase: Phase, meta: TurnMeta) -> bool:
-        return phase in LISTABLE and needs_content(self._view, phase, meta)
+        return phase in LISTABLE and needs_content(self.view, phase, meta)
 
     def _put(self, index: Index, read: ReadTurn) -> None:
         record = read.record
-        found = documents(record, self._view, self._looking) if record.phase in LISTABLE else []
+        found = documents(record, self.view, self.looking) if record.phase in LISTABLE else []
         index.put(read.opened.row.stream, record.sequence, found, archived=record.phase is Phase.ARCHIVED)
+
+
+def erased(ledger: Ledger, since: int) -> Iterator[tuple[int, int, int]]:
+    """Yield each turn of which words were erased from a position on: where that is said, its stream and sequence."""
+    after = since - 1
+    with ledger.reader() as reader:
+        while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, TURNS_BATCH):
+            after = rows[-1].position
+            for row in rows:
+                header, _ = ledger.header(row)
+                if header.reason == Transition.DELETE_RAW:
+                    span = span_of(header.refs)
+                    assert span.last is not None, "what is erased was there"
+                    yield from ((row.position, row.stream, turn) for turn in range(span.first, span.last + 1))

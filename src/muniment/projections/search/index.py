@@ -1,33 +1,73 @@
-"""The index of what one view of a space shows: its documents as columns, their terms as postings.
+"""The index of what one view of a space shows: its documents as rows, their terms as postings.
 
-A turn is put in whole, and put again whenever something was said of it; what it was before is taken out first, words
-and all. The numbers of documents and the places of terms depend on that history and are nobody's business: `rows` and
-every score are those of an index that was made anew.
+A turn is put in whole, and put again whenever something was said of it; what it was before is taken out first, and can
+be found no more. `purge` then removes its words for good. The numbers of documents and the places of terms depend on
+that history and are nobody's business: `told` and every score are those of an index that was made anew.
+
+Vectors lie beside, one for each passage, and are told when passages go or are numbered anew.
 """
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
+from msgspec.json import Decoder
 from numpy.typing import NDArray
 
+from muniment.errors import LimitExceeded
+from muniment.kernel.canonical import encode_plain
+from muniment.projections.search import bm25
+from muniment.projections.search.conversations import Conversations
 from muniment.projections.search.documents import Document
 from muniment.projections.search.meaning import Meaning
 from muniment.projections.search.passages import passages
-from muniment.projections.search.postings import Postings
+from muniment.projections.search.postings import PLACES_MAX, Postings
+from muniment.projections.search.rows import Passages, Table
+from muniment.projections.search.speakers import Speakers
+from muniment.projections.search.telling import told
 from muniment.projections.search.terms import Tokenizer
 from muniment.ranking.columns import NO_ROW, ROLES, Columns, Rows, Scores
 
-WIDE = "q"  # 64 bits, signed
-PAUSE_MS = 6 * 60 * 60 * 1000  # a longer one begins another session
 PHRASE_GAP = 1  # places left free between documents
-BM25_K1 = 1.2  # Robertson and Zaragoza 2009, "The probabilistic relevance framework", with their usual values
-BM25_B = 0.75
+DEAD_SHARE = 4  # when more than one in so many rows is dead, the living are numbered anew
+DEAD_ROWS_MAX = 1000  # are left where they are
 
 PLACE_OF_ROLE = {role: place for place, role in enumerate(ROLES)}
+
+
+class Beside(Protocol):
+    """What is kept for each passage by its number."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """How much memory it takes, about."""
+        ...
+
+    def drop(self, passages: Sequence[int]) -> None:
+        """Forget these passages; what was kept for them is nowhere any more."""
+        ...
+
+    def renumber(self, kept: Rows) -> None:
+        """Keep what is known of these passages, whose numbers are from now on their places in `kept`."""
+        ...
+
+    def sections(self) -> Iterable[tuple[str, bytes]]:
+        """Yield all that is known as named bytes; no name is one of the index itself."""
+        ...
+
+
+class Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an index knows beside its arrays."""
+
+    size: int
+    places: int
+    speakers: list[str]
+
+
+_head = Decoder(Head)
 
 
 class Index:
@@ -35,223 +75,230 @@ class Index:
 
     def __init__(self) -> None:
         self.size = 0
-        self.age = 0  # changes when passages are numbered anew
+        self.age = 0  # grows when passages are numbered anew
         self.tokenizer = Tokenizer()
         self.postings = Postings()
-        self.vectors: Meaning | None = None  # without an embedder there is none
-        self._rows = Growing()
-        self._turns: dict[int, dict[int, tuple[int, ...]]] = {}  # stream -> turn -> its documents
-        self._last: dict[int, int] = {}  # the last turn of a stream
-        self._unlinked: set[int] = set()
-        self._speakers: dict[str, int] = {}
-        self._spans: list[tuple[int, int]] = []  # the places of each document
-        self._passage_first = array(WIDE)  # the place at which a passage begins
-        self._passage_row = array(WIDE)
-        self._terms = 0  # of all documents that are there
+        self.vectors: Beside | None = None  # a `Meaning`; without an embedder there is none, or what there was is kept
+        self._rows = Table()
+        self._passages = Passages()
+        self._conversations = Conversations(self._rows)
+        self._late: set[int] = set()  # conversations in which a turn changed, or came late
+        self._speakers = Speakers(self.tokenizer.words)
         self._next = 0
         self._columns: Columns | None = None
+
+    def __len__(self) -> int:
+        return len(self._rows) - self._rows.dead
+
+    @property
+    def memory_bytes(self) -> int:
+        """How much memory this takes, about."""
+        held = (self.postings, self._rows, self._passages, self._conversations)
+        beside = 0 if self.vectors is None else self.vectors.memory_bytes
+        return sum(each.memory_bytes for each in held) + beside
 
     # --- growing ------------------------------------------------------------------------------------------------------
 
     def put(self, stream: int, turn: int, documents: Sequence[Document], *, archived: bool = False) -> None:
         """Let a turn consist of these documents; whatever it was before is gone."""
-        turns = self._turns.setdefault(stream, {})
-        if turn in turns:
+        conversation = self._conversations.of(stream)
+        if conversation.row(turn) != NO_ROW:
             self.remove([(stream, turn)])
         if not documents:
             return
+        self._make_room(documents)
+        conversation = self._conversations.of(stream)
         self._columns = None
-        turns[turn] = rows = tuple(self._add(stream, turn, each, archived=archived) for each in documents)
-        last = self._last.get(stream, 0)
-        if stream in self._unlinked or turn < last:
-            self._unlinked.add(stream)
-            return
-        self._last[stream] = turn
-        before = turns[last][-1] if last in turns and last != turn else NO_ROW
-        for row in rows:
-            self._rows.link(before, row)
-            before = row
+        is_next = turn > conversation.last_turn and stream not in self._late
+        before, rows = conversation.last_row if is_next else NO_ROW, list[int]()
+        for each in documents:
+            rows.append(self._add((stream, turn), each, before, archived=archived))
+            before = rows[-1] if is_next else NO_ROW
+        conversation.set(turn, rows[0])
+        if is_next:
+            conversation.last_turn, conversation.last_row = turn, rows[-1]
+        else:
+            self._late.add(stream)
 
     def remove(self, turns: Iterable[tuple[int, int]]) -> None:
-        """Take turns out, as far as they are in: their rows stand for nothing, and their words are nowhere."""
+        """Take turns out, as far as they are in: their rows stand for nothing, and their words are found nowhere."""
         rows: list[int] = []
         for stream, turn in turns:
-            gone = self._turns.get(stream, {}).pop(turn, ())
-            rows += gone
-            if gone:
-                self._unlinked.add(stream)
+            found = self._conversations.rows_of(stream, turn)
+            if found:
+                self._conversations.of(stream).set(turn, NO_ROW)
+                self._late.add(stream)
+                rows += found
         if rows:
-            self.postings.purge([self._spans[row] for row in rows])
             if self.vectors is not None:
-                self.vectors.drop(np.flatnonzero(np.isin(self.passage_rows(), rows)))
-            self._terms -= sum(end - first for first, end in (self._spans[row] for row in rows))
-            for row in rows:
-                self._rows.alive[row] = False
+                self.vectors.drop([number for row in rows for number in self._passages.of(row)])
+            self.postings.drop([span for row in rows for span in self._passages.remove(row)])
+            self._speakers.unsays(self._rows["speaker"][rows].tolist())
+            self._rows.remove(rows)
             self._columns = None
 
-    def _add(self, stream: int, turn: int, document: Document, *, archived: bool) -> int:
-        row, first = len(self._rows.alive), self._next
+    def _make_room(self, documents: Sequence[Document]) -> None:
+        """See to it that there are places enough; a text has no more terms than characters."""
+        wanted = sum(len(each.text) + PHRASE_GAP for each in documents)
+        if self._next + wanted > PLACES_MAX:
+            self.compact()
+            if self._next + wanted > PLACES_MAX:
+                raise LimitExceeded(at="index", problem="too_large", limit=PLACES_MAX)
+
+    def _add(self, of: tuple[int, int], document: Document, before: int, *, archived: bool) -> int:
+        speaker = self._speakers.says(document.speaker)
+        role = PLACE_OF_ROLE[document.role]
+        row = self._rows.append((*of, document.message, document.time_ms, role, speaker, archived), before)
         for text in passages(document.text):
             words = self.tokenizer.words(text)
-            if not words:
-                continue
-            self._passage_first.append(self._next)
-            self._passage_row.append(row)
-            self.postings.add(words, self._next)
-            for term, place in self.tokenizer.beside(text):
-                self.postings.add_beside(term, self._next + place)
-            self._next += len(words)
-        self._spans.append((first, self._next))
-        self._terms += self._next - first
+            if words:
+                first = self._next
+                self._next += len(words)
+                self._passages.append(row, first, self._next)
+                self.postings.add(words, first)
+                for term, place in self.tokenizer.beside(text):
+                    self.postings.add_beside(term, first + place)
         self._next += PHRASE_GAP
-        speaker = self._speakers.setdefault(document.speaker, len(self._speakers))
-        role = PLACE_OF_ROLE[document.role]
-        self._rows.append((stream, turn, document.message, document.time_ms, role, speaker, archived))
         return row
 
     def _relink(self) -> None:
         """Link the documents of every conversation in which a turn changed, or came late."""
-        for stream in self._unlinked:
-            turns, before = self._turns[stream], NO_ROW
-            for turn in sorted(turns):
-                self._last[stream] = turn
-                for row in turns[turn]:
-                    self._rows.link(before, row)
-                    before = row
-        self._unlinked.clear()
+        for stream in self._late:
+            self._conversations.relink(stream)
+        self._late.clear()
+
+    # --- order --------------------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Bring into order what was put in and taken out, where it is much."""
+        if self._rows.dead > max(DEAD_ROWS_MAX, len(self._rows) // DEAD_SHARE):
+            self.compact()
+        elif self.postings.unsettled:
+            self.postings.settle()
+
+    def relieve(self) -> None:
+        """Settle what was put in while the index is being made, when it takes much more room as it came."""
+        self.postings.settle_much()
+
+    def purge(self) -> None:
+        """Remove for good the words of what was taken out."""
+        self.postings.purge()
+
+    def compact(self) -> None:
+        """Give new numbers to the documents and places that are there, without gaps for what was taken out."""
+        self._relink()
+        row, first, end = self._passages.columns()
+        last = np.append(row[1:] != row[:-1], True) if len(row) else np.empty(0, np.bool_)
+        there = end > first
+        edges = np.zeros(self._next + PHRASE_GAP + 1, np.int64)
+        np.add.at(edges, first[there], 1)
+        np.add.at(edges, (end + PHRASE_GAP * last)[there], -1)
+        kept = np.cumsum(edges) > 0
+        shift = np.cumsum(~kept).astype(np.uint32)
+        self.postings.renumber(shift)
+        self._next = int(np.count_nonzero(kept))
+        rows = self._rows.compact()
+        numbers = self._passages.compact(rows, shift)
+        if self.vectors is not None:
+            self.vectors.renumber(numbers)
+        self.age += 1
+        self._conversations = Conversations(self._rows)
+        self._speakers = self._speakers.compact(self._rows["speaker"])
+        self._columns = None
+
+    # --- what ranking asks (`ranking.columns.Corpus`) -----------------------------------------------------------------
 
     def every(self) -> Rows:
         """Return the numbers of all documents that are there."""
-        return np.flatnonzero(self.columns.alive)
-
-    # --- what ranking asks (`ranking.columns.Corpus`) -----------------------------------------------------------------
+        return np.flatnonzero(self._rows.alive)
 
     @property
     def columns(self) -> Columns:
         """The documents."""
         self._relink()
         if self._columns is None:
-            self._columns = self._rows.columns(list(self._speakers))
+            self._columns = self._told_to_ranking()
         return self._columns
+
+    def _told_to_ranking(self) -> Columns:
+        rows = self._rows
+        return Columns(
+            alive=rows.alive,
+            archived=rows["archived"].astype(np.bool_),
+            stream=rows["stream"],
+            turn=rows["turn"],
+            message=rows["message"],
+            time_ms=rows["time_ms"],
+            role=rows["role"],
+            speaker=rows["speaker"],
+            previous=rows["previous"],
+            following=rows["following"],
+            session=rows["session"],
+            speakers=self._speakers.names(),
+        )
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of a text in their order, as they are indexed."""
         return self.tokenizer.words(text)
+
+    def named(self, term: str) -> list[int]:
+        """Return the speakers with a term in their name, as far as they said anything that is there."""
+        return self._speakers.named(term)
 
     def keyword(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> Scores:
         """Return the bm25 of each document for phrases of one term or more; that of its best passage.
 
         With `within`, only these rows are scored; the statistics are those of all rows.
         """
-        columns = self.columns
-        firsts = np.frombuffer(self._passage_first, np.int64)
-        row_of = np.frombuffer(self._passage_row, np.int64)
-        alive = columns.alive[row_of] if len(row_of) else np.empty(0, np.bool_)
-        count = int(alive.sum())
-        lengths = np.diff(firsts, append=self._next)
-        mean = self._terms / max(count, 1)
-        passage_scores = np.zeros(len(firsts))
-        for phrase in phrases:
-            places = self.postings.of_phrase(phrase) if phrase else np.empty(0, np.uint32)
-            if not len(places):
-                continue
-            held, often = np.unique(np.searchsorted(firsts, places, "right") - 1, return_counts=True)
-            rarity = np.log(1 + (count - len(held) + 0.5) / (len(held) + 0.5))
-            norm = BM25_K1 * (1 - BM25_B + BM25_B * lengths[held] / mean)
-            passage_scores[held] += rarity * often * (BM25_K1 + 1) / (often + norm)
-        scores = np.zeros(len(columns.alive))
-        np.maximum.at(scores, row_of, passage_scores)
-        return scores if within is None else scores[within]
+        return bm25.keyword(self.postings, self._passages, phrases, self.every() if within is None else within)
 
     def similarity(self, text: str, within: Rows | None = None) -> Scores | None:
         """Return the cosine of each document's best passage to a text; nan where it has no vector yet, None without."""
-        if self.vectors is None:
+        if not isinstance(self.vectors, Meaning):
             return None
-        return self.vectors.similarity(text, self.passage_rows(), len(self._rows.alive), within)
+        return self.vectors.similarity(text, self.passage_rows(), len(self._rows), within)
 
     # --- what meaning asks --------------------------------------------------------------------------------------------
 
     def passage_rows(self) -> Rows:
         """Return the document of each passage, by the numbers of passages; it is ascending."""
-        return np.array(self._passage_row, np.int64)
+        return np.array(self._passages.row, np.int64)
 
     def passages_there(self) -> Rows:
         """Return the numbers of all passages of documents that are there."""
-        rows = self.passage_rows()
-        return np.flatnonzero(self.columns.alive[rows]) if len(rows) else rows
+        _, first, end = self._passages.columns()
+        return np.flatnonzero(end > first)
 
     def are_there(self, passages: Rows) -> NDArray[np.bool_]:
         """Tell which passages are of documents that are there; their numbers are of this age of the index."""
-        return self.columns.alive[self.passage_rows()[passages]]
+        there = [self._passages.end[each] > self._passages.first[each] for each in passages.tolist()]
+        return np.array(there, np.bool_)
 
     # --- what it is ---------------------------------------------------------------------------------------------------
 
-    def rows(self) -> list[object]:
-        """Return all that is known as plain data, in the order of its keys."""
-        terms: dict[int, list[tuple[int, str]]] = {}
-        starts = [first for first, _ in self._spans]
-        for term, places in self.postings.items():
-            for place in places:
-                row = bisect_right(starts, place) - 1
-                terms.setdefault(row, []).append((place - starts[row], term))
-        speakers = list(self._speakers)
-        return [
-            [*self._rows.told(row, speakers), sorted(terms.get(row, []))]
-            for _, turns in sorted(self._turns.items())
-            for turn in sorted(turns)
-            for row in turns[turn]
-        ]
+    def told(self) -> Iterator[list[object]]:
+        """Yield all that is known of each conversation as plain data, in the order of the keys."""
+        self.compact()
+        return told(self._rows, self._passages, self.postings, self._speakers.names())
 
+    def sections(self) -> Iterator[tuple[str, bytes]]:
+        """Yield all that is known as named bytes, without anything of what was taken out."""
+        self.compact()
+        yield "head", encode_plain(Head(size=self.size, places=self._next, speakers=self._speakers.names()))
+        yield from self._rows.sections()
+        yield from self._passages.sections()
+        yield from self.postings.sections()
+        if self.vectors is not None:
+            yield from self.vectors.sections()
 
-class Growing:
-    """The columns of documents while they grow: one array for each, and the links between documents."""
-
-    def __init__(self) -> None:
-        self.alive = bytearray()
-        self.stream, self.turn, self.message, self.time_ms = (array(WIDE) for _ in range(4))
-        self.role, self.speaker, self.archived = (array(WIDE) for _ in range(3))
-        self.previous, self.following, self.session = (array(WIDE) for _ in range(3))
-
-    def append(self, values: tuple[int, ...]) -> None:
-        """Add a document: stream, turn, message, time, role, speaker, archived."""
-        columns = (self.stream, self.turn, self.message, self.time_ms, self.role, self.speaker, self.archived)
-        for column, value in zip(columns, values, strict=True):
-            column.append(value)
-        for link in (self.previous, self.following, self.session):
-            link.append(NO_ROW)
-        self.alive.append(True)
-
-    def link(self, before: int, row: int) -> None:
-        """Let a document follow another one, in its session unless there was a long pause, or (`NO_ROW`) none."""
-        if before == NO_ROW or self.time_ms[row] - self.time_ms[before] > PAUSE_MS:
-            if before != NO_ROW:
-                self.following[before] = NO_ROW
-            self.previous[row], self.session[row] = NO_ROW, row
-        else:
-            self.following[before] = row
-            self.previous[row], self.session[row] = before, self.session[before]
-        self.following[row] = NO_ROW
-
-    def columns(self, speakers: Sequence[str]) -> Columns:
-        """Return the columns as they are now."""
-        return Columns(
-            alive=np.array(self.alive, np.uint8).astype(np.bool_),
-            archived=np.array(self.archived).astype(np.bool_),
-            stream=np.array(self.stream),
-            turn=np.array(self.turn),
-            message=np.array(self.message),
-            time_ms=np.array(self.time_ms),
-            role=np.array(self.role),
-            speaker=np.array(self.speaker),
-            previous=np.array(self.previous),
-            following=np.array(self.following),
-            session=np.array(self.session),
-            speakers=speakers,
-        )
-
-    def told(self, row: int, speakers: Sequence[str]) -> list[object]:
-        """Return a document as plain data."""
-        return [
-            self.stream[row], self.turn[row], self.message[row], self.time_ms[row], ROLES[self.role[row]],
-            speakers[self.speaker[row]], bool(self.archived[row]),
-        ]  # fmt: skip
+    @classmethod
+    def of_sections(cls, sections: Mapping[str, bytes]) -> Index:
+        """Return the index that sections hold; of what lies beside, who keeps it takes it up."""
+        made, head = cls(), _head.decode(sections["head"])
+        made.size, made._next = head.size, head.places
+        made._rows, made._passages = Table.of_sections(sections), Passages.of_sections(sections)
+        made._speakers = Speakers(made.tokenizer.words, head.speakers)
+        made._speakers.count(np.bincount(made._rows["speaker"], minlength=len(head.speakers)).tolist())
+        made.postings = Postings.of_sections(sections)
+        made._conversations = Conversations(made._rows)
+        return made

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from muniment.embedding.trust import Flaw, Trusted
-from muniment.projections.search.vectors import Blob, Floats, Vectors
+from muniment.projections.search.vectors import Floats, Vectors
 from muniment.ranking.columns import Rows, Scores
 
 
@@ -27,9 +27,9 @@ class Meaning:
         return len(self._vectors)
 
     @property
-    def bytes(self) -> int:
-        """How much memory is taken."""
-        return self._vectors.bytes
+    def memory_bytes(self) -> int:
+        """How much memory is taken, about."""
+        return self._vectors.memory_bytes
 
     # --- as the index changes -----------------------------------------------------------------------------------------
 
@@ -41,11 +41,11 @@ class Meaning:
         """Keep what is known of these passages, whose numbers are from now on their places in `kept`."""
         self._vectors.renumber(kept)
 
-    def sections(self) -> Iterator[tuple[str, Blob]]:
+    def sections(self) -> Iterator[tuple[str, bytes]]:
         """Yield the vectors as named pieces for a snapshot."""
         yield from self._vectors.sections()
 
-    def restore(self, sections: Mapping[str, Blob]) -> bool:
+    def restore(self, sections: Mapping[str, bytes]) -> bool:
         """Take the vectors of a snapshot, unless another embedder made them."""
         return self._vectors.restore(sections)
 
@@ -74,12 +74,14 @@ class Meaning:
     # --- asking -------------------------------------------------------------------------------------------------------
 
     def similarity(self, text: str, row_of: Rows, rows: int, within: Rows | None) -> Scores | None:
-        """Return the cosine of each document's best passage to a text, nan where it has no vector; None with a flaw.
+        """Return the cosine of each document's best passage to a text, nan where it has no vector.
 
-        `row_of` is the document of each passage, ascending; there are `rows` documents. With `within` only these are
-        looked at, in their order.
+        None where no vector is, and with a flaw. `row_of` is the document of each passage, ascending; there are `rows`
+        documents. With `within` only these are looked at, in their order.
         """
-        if not len(self._vectors) or not text.strip():
+        if not len(self._vectors):
+            return None
+        if not text.strip():
             return np.full(rows if within is None else len(within), np.nan)
         query, self.flaw = self.embedder.encode([text], query=True, wait_s=self.embedder.query_wait_s)
         if query is None:

@@ -1,75 +1,184 @@
 """Which terms stand where: for each term, its places in one long row of all terms that were ever added.
 
 A place is a number below 2^32 and grows with every term; documents lie side by side on this row, with a gap between
-them, so that a phrase is terms at places that follow each other and never spans two documents. Taking a document out
-(`purge`) removes its places from every term, and terms without places are forgotten: nothing of its words stays.
+them, so that a phrase is terms at places that follow each other and never spans two documents.
+
+Most places are *settled*: those of all terms in one array, term by term. What was added since lies in a tail, in the
+order in which it came, and is looked through; `settle` moves it to the others, by one sort. Taking a document out
+(`drop`) hides its places at once; `purge` removes them for good, and terms without places are forgotten: nothing of its
+words stays.
 """
 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from muniment.projections.search.rows import packed, unpacked
+
 Places = NDArray[np.uint32]
 PLACE = "I"  # 32 bits
+PLACES_MAX = 2**32
+TAIL_PLACES_MAX = 2**16  # are looked through without a thought
+TAIL_BUILT_MAX = 2**22  # while an index is being made
+TAIL_SHARE = 8  # a tail is settled when it is more than so many-th part of what is
+TERM_BYTES = 130  # what a short string and its entry in a table take
 NONE: Places = np.empty(0, np.uint32)
 
 
-def _places() -> array[int]:
-    return array(PLACE)
+class Vocabulary(dict[str, int]):
+    """A number for each term; one that is asked for is there from then on. Numbers are in the order of the table."""
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self)
+        return number
 
 
 class Postings:
     """Places by term. For one thread at a time."""
 
     def __init__(self) -> None:
-        self._places: defaultdict[str, array[int]] = defaultdict(_places)
+        self._numbers = Vocabulary()
+        self._starts = np.zeros(1, np.int64)  # where the settled places of each term begin, and where all end
+        self._places = NONE
+        self._tail_terms, self._tail_places = array(PLACE), array(PLACE)
+        self._gone: list[tuple[int, int]] = []
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._numbers)
+
+    @property
+    def memory_bytes(self) -> int:
+        """How much memory this takes, about."""
+        tail = self._tail_places.itemsize * 2 * len(self._tail_places)
+        return self._places.nbytes + self._starts.nbytes + tail + TERM_BYTES * len(self._numbers)
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether the tail is so long that looking through it costs more than settling it."""
+        return len(self._tail_places) > max(TAIL_PLACES_MAX, len(self._places) // TAIL_SHARE)
 
     def add(self, terms: Sequence[str], first: int) -> None:
         """Put terms at places that follow each other, behind all that were put before."""
-        places = self._places
-        for place, term in enumerate(terms, start=first):
-            places[term].append(place)
+        numbers = self._numbers
+        self._tail_terms.extend([numbers[term] for term in terms])
+        self._tail_places.extend(range(first, first + len(terms)))
 
     def add_beside(self, term: str, place: int) -> None:
         """Put a term at a place where another one stands already."""
-        self._places[term].append(place)
+        self._tail_terms.append(self._numbers[term])
+        self._tail_places.append(place)
 
     def of(self, term: str) -> Places:
         """Return the places of a term, ascending."""
-        found = self._places.get(term)
-        return NONE if found is None else np.array(found, np.uint32)
+        number = self._numbers.get(term)
+        if number is None:
+            return NONE
+        found = self._of(number)
+        return found[self._there(found)] if self._gone else found
 
-    def of_phrase(self, phrase: Sequence[str]) -> Places:
-        """Return the places at which a phrase begins, ascending."""
-        found = self.of(phrase[0])
-        for offset, term in enumerate(phrase[1:], start=1):
-            if not len(found):
-                break
-            found = np.intersect1d(found, self.of(term) - np.uint32(offset), assume_unique=True)
-        return found
+    def _of(self, number: int) -> Places:
+        settled = NONE
+        if number < len(self._starts) - 1:
+            settled = self._places[self._starts[number] : self._starts[number + 1]]
+        if not self._tail_terms:
+            return settled
+        terms, places = np.frombuffer(self._tail_terms, np.uint32), np.frombuffer(self._tail_places, np.uint32)
+        later = places[terms == number]
+        return np.concatenate([settled, later]) if len(later) else settled
 
-    def purge(self, spans: Sequence[tuple[int, int]]) -> None:
-        """Remove all places in half-open spans."""
-        empty: list[str] = []
-        for term, places in self._places.items():
-            for first, end in spans:
-                low = bisect_left(places, first)
-                if low < len(places) and places[low] < end:
-                    del places[low : bisect_left(places, end, low)]
-            if not places:
-                empty.append(term)
-        for term in empty:
-            del self._places[term]
+    # --- taking out ---------------------------------------------------------------------------------------------------
 
-    def items(self) -> Iterator[tuple[str, array[int]]]:
-        """Yield every term with its places."""
-        yield from self._places.items()
+    def drop(self, spans: Sequence[tuple[int, int]]) -> None:
+        """Hide all places in half-open spans, which do not overlap, from now on."""
+        self._gone = sorted([*self._gone, *spans])
+
+    def purge(self) -> None:
+        """Remove for good what was dropped, and forget the terms that stood nowhere else."""
+        if self._gone:
+            self.settle()
+            self._keep(self._there(self._places))
+            self._gone = []
+
+    def renumber(self, shift: NDArray[np.uint32]) -> None:
+        """Lower each place by what `shift` says of it; what was dropped is purged."""
+        self.purge()
+        self.settle()
+        self._places = self._places - shift[self._places]
+
+    def settle(self) -> None:
+        """Put the tail to what is settled."""
+        if not self._tail_terms:
+            return
+        terms = np.frombuffer(self._tail_terms, np.uint32).astype(np.uint64)
+        keys = terms << np.uint64(32) | np.frombuffer(self._tail_places, np.uint32)
+        keys.sort()
+        tail_counts = np.bincount(terms.astype(np.int64), minlength=len(self._numbers))
+        counts = np.zeros(len(self._numbers), np.int64)
+        counts[: len(self._starts) - 1] = np.diff(self._starts)
+        starts = np.concatenate([[0], np.cumsum(counts + tail_counts)])
+        places = np.empty(int(starts[-1]), np.uint32)
+        places[_behind(starts[:-1], counts)] = self._places
+        places[_behind(starts[:-1] + counts, tail_counts)] = keys.astype(np.uint32)  # the lower half: the place
+        self._starts, self._places = starts, places
+        self._tail_terms, self._tail_places = array(PLACE), array(PLACE)
+
+    def settle_much(self) -> None:
+        """Put the tail to what is settled when it is as long."""
+        if len(self._tail_places) > max(TAIL_BUILT_MAX, len(self._places)):
+            self.settle()
+
+    def _there(self, places: Places) -> NDArray[np.bool_]:
+        """Tell which places were not dropped."""
+        firsts, ends = (np.array(each, np.int64) for each in zip(*self._gone, strict=True))
+        at = np.searchsorted(firsts, places, "right") - 1
+        return np.asarray((at < 0) | (places >= ends[np.maximum(at, 0)]))
+
+    def _keep(self, kept: NDArray[np.bool_]) -> None:
+        if not len(kept):
+            return
+        counts = np.diff(np.concatenate([[0], np.cumsum(kept)])[self._starts])
+        self._places = self._places[kept]
+        left = np.flatnonzero(counts).tolist()
+        self._starts = np.concatenate([[0], np.cumsum(counts[left])])
+        if len(left) < len(self._numbers):
+            terms = list(self._numbers)
+            self._numbers = Vocabulary((terms[old], number) for number, old in enumerate(left))
+
+    # --- what it is ---------------------------------------------------------------------------------------------------
+
+    def by_place(self) -> tuple[Places, list[str]]:
+        """Return all places in their order, and the term at each."""
+        self.purge()
+        self.settle()
+        terms = list(self._numbers)
+        order = np.argsort(self._places, kind="stable")
+        numbers = np.repeat(np.arange(len(terms)), np.diff(self._starts))[order]
+        return self._places[order], [terms[number] for number in numbers.tolist()]
+
+    def sections(self) -> Iterator[tuple[str, bytes]]:
+        """Yield all that is known as named bytes."""
+        self.purge()
+        self.settle()
+        yield "terms", "\n".join(self._numbers).encode()  # no term has a line in it
+        yield "often", packed(np.diff(self._starts))
+        yield "places", self._places.astype("<u4").tobytes()
+
+    @classmethod
+    def of_sections(cls, sections: Mapping[str, bytes]) -> Postings:
+        """Return what sections say."""
+        made = cls()
+        terms = sections["terms"].decode()
+        made._numbers = Vocabulary(zip(terms.split("\n") if terms else [], range(PLACES_MAX)))  # noqa: B905 - endless
+        made._starts = np.concatenate([[0], np.cumsum(unpacked(sections["often"]))])
+        made._places = np.frombuffer(sections["places"], "<u4").astype(np.uint32, copy=False)
+        return made
+
+
+def _behind(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers from each start on, as many as its count says, one after the other."""
+    ends = np.cumsum(counts)
+    return np.repeat(starts - (ends - counts), counts) + np.arange(int(ends[-1]) if len(ends) else 0)

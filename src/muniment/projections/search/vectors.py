@@ -18,7 +18,6 @@ from muniment.projections.search.codes import Codes
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
-Blob = bytes
 Cosines = NDArray[np.float64]
 
 EXACT_MAX = 100_000
@@ -56,10 +55,10 @@ class Vectors:
         return self._count
 
     @property
-    def bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """How much memory the vectors take."""
         arrays = (self._numbers, self._scales, self._passages, self._slots)
-        return sum(each.nbytes for each in arrays) + (0 if self._codes is None else self._codes.bytes)
+        return sum(each.nbytes for each in arrays) + (0 if self._codes is None else self._codes.memory_bytes)
 
     # --- putting and dropping -----------------------------------------------------------------------------------------
 
@@ -179,7 +178,7 @@ class Vectors:
 
     # --- kept at rest -------------------------------------------------------------------------------------------------
 
-    def sections(self) -> Iterator[tuple[str, Blob]]:
+    def sections(self) -> Iterator[tuple[str, bytes]]:
         """Yield all as named pieces for a snapshot, in the order of passages."""
         order = np.argsort(self._passages[: self._count])
         yield "vectors/digest", self.digest.encode()
@@ -187,7 +186,7 @@ class Vectors:
         yield "vectors/scales", self._scales[order].astype("<f4").tobytes()
         yield "vectors/numbers", self._numbers[order].tobytes()
 
-    def restore(self, sections: Mapping[str, Blob]) -> bool:
+    def restore(self, sections: Mapping[str, bytes]) -> bool:
         """Take what `sections` yielded, into vectors that are empty; False, and still empty, when it does not fit.
 
         Vectors of another embedder do not fit: they mean nothing beside those of this one.
@@ -196,10 +195,25 @@ class Vectors:
             return False
         passages = np.frombuffer(sections["vectors/passages"], "<i8").astype(np.int64)
         scales = np.frombuffer(sections["vectors/scales"], "<f4").astype(np.float32)
-        numbers = np.frombuffer(sections["vectors/numbers"], np.int8).reshape(-1, self.dimension)
+        numbers = np.frombuffer(sections["vectors/numbers"], np.int8)
         if len(passages):
-            self._take(passages, numbers, scales)
+            self._take(passages, numbers.reshape(-1, self.dimension), scales)
         return True
+
+
+def kept_vectors(sections: Mapping[str, bytes]) -> Vectors | None:
+    """Return the vectors that `sections` yielded, to be kept for whoever has their embedder; None without any."""
+    count = len(sections.get("vectors/scales", b"")) // 4
+    if not count:
+        return None
+    digest = sections["vectors/digest"].decode()
+    made = Vectors(digest, len(sections["vectors/numbers"]) // count, _no_centre)
+    made.restore(sections)
+    return made
+
+
+def _no_centre() -> Floats | None:
+    return None
 
 
 def _best(estimates: Floats, wanted: int) -> Numbers:
