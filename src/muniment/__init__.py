@@ -8,6 +8,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # spelt like typing's, which would cost more than all the rest of this module
 if TYPE_CHECKING:
+    from muniment.embedding.choice import EmbedderChoice, EmbedderKind
     from muniment.errors import Kind, MunimentError
     from muniment.events.attributes import (
         Attribute,
@@ -65,6 +66,8 @@ _HOMES = {
     "Detect": "muniment.governance.detection.policy",
     "DetectedType": "muniment.governance.detection.scan",
     "Effect": "muniment.governance.access",
+    "EmbedderChoice": "muniment.embedding.choice",
+    "EmbedderKind": "muniment.embedding.choice",
     "FilePin": "muniment.evidence.pin",
     "HostReference": "muniment.events.turn",
     "Kind": "muniment.errors",
@@ -120,6 +123,8 @@ __all__ = [
     "Detect",
     "DetectedType",
     "Effect",
+    "EmbedderChoice",
+    "EmbedderKind",
     "FilePin",
     "HostReference",
     "Kind",

@@ -365,6 +365,23 @@ class ArchiveConflict(MunimentError):
     kind = Kind.CONFLICT
 
 
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+class ModelInvalid(MunimentError):
+    """The model that was named is not one that can be used."""
+
+    code = "model.invalid"
+    kind = Kind.INVALID
+
+
+class ModelUnavailable(MunimentError):
+    """The embedder that was named is not there: not installed, not imported, or its settings are missing."""
+
+    code = "model.unavailable"
+    kind = Kind.UNAVAILABLE
+
+
 # --- evidence -------------------------------------------------------------------------------------------------------
 
 

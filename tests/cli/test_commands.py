@@ -218,6 +218,8 @@ VALID: dict[str, tuple[str, ...]] = {
     "system.capabilities": (),
     "system.health": (),
     "system.recover": (),
+    "system.import_model": ("model",),
+    "system.reembed": ("--view", "host_ui"),
     "system.close": (),
 }
 

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,12 +17,15 @@ from muniment.events.identity import ConversationKey
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
+from muniment.projections.search import shelf
+from muniment.runtime.hits import Ranking, Within
 from muniment.runtime.operation import Upload
 from tests.laws.marked import marks_in, pages, seen
-from tests.laws.walks import KEYS, Walk, steps
+from tests.laws.walks import KEYS, Walk, search, steps
 from tests.worlds import World, memory_world, open_store, sqlite_world
 
 LONG = 60
+ALL, AT_ONCE = Within(lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED), Ranking(asked_ms=1_700_000_000_000)
 
 limits = st.integers(1, 7)
 
@@ -119,6 +123,7 @@ def told(walk: Walk) -> bytes:
     answers: list[object] = [
         [pages(runtime, key, view) for key in KEYS for view in View],
         [runtime.transcripts.conversations(lifecycle=lifecycle) for lifecycle in LifecycleFilter],
+        [runtime.transcripts.search("some words", view, ALL, AT_ONCE, limit=3) for view in View],
         [runtime.lifecycle.receipts(key) for key in KEYS],
         runtime.evidence.checkpoint(),
         runtime.system.health(),
@@ -128,12 +133,15 @@ def told(walk: Walk) -> bytes:
 
 @given(st.lists(steps, min_size=LONG, max_size=LONG + 20))
 @settings(max_examples=6, suppress_health_check=list(HealthCheck), deadline=None)
-def test_after_a_long_walk_everything_is_still_proven(tmp_path: Path, drawn: list[tuple[int, int, int]]) -> None:
-    """After any 60 commands what is shown is what the model says, before and after opening again.
+def test_after_a_long_walk_everything_is_still_proven(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drawn: list[tuple[int, int, int]]
+) -> None:
+    """After any 60 commands what is shown and found is what the model says, before and after opening again.
 
     Audits pass, repairs find nothing, every conversation exports whole and verifies, every link is proved, what is
     derived anew is what was kept.
     """
+    monkeypatch.setattr(shelf, "KEPT_DOCUMENTS_MIN", 1)
     with tempfile.TemporaryDirectory(dir=tmp_path) as directory:
         walk = Walk(sqlite_world(Path(directory)))
         try:
@@ -144,10 +152,19 @@ def test_after_a_long_walk_everything_is_still_proven(tmp_path: Path, drawn: lis
                     walk.check(key, 5)
                     prove(walk, key)
                 assert len(walk.world.runtime.evidence.audit().spaces) == 1
+                find_everything(walk)
+                walk.world.reopened()
+                find_everything(walk)
                 derive_again(walk)
                 walk.world.reopened()
         finally:
             walk.world.close()
+
+
+def find_everything(walk: Walk) -> None:
+    """Search for a few marks in every view, also in what was just opened from snapshots: found where it is shown."""
+    for number in range(0, len(walk.turns), 7):
+        search(walk, number, 0)
 
 
 def prove(walk: Walk, key: ConversationKey) -> None:

@@ -23,7 +23,9 @@ from muniment.events.attributes import AttributePolicy, AttributeScope, Attribut
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId, message_id
 from muniment.events.references import Plane
+from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
+from muniment.runtime.hits import Within
 from muniment.runtime.lifecycle import Scope
 from muniment.runtime.operation import Upload
 from muniment.runtime.provenance import Derivation
@@ -46,6 +48,7 @@ MOVES: dict[Transition, dict[str, str]] = {
     Transition.DELETE_RAW: dict.fromkeys(("active", "archived", "masked", "masked archived"), "erased"),
 }
 
+SEARCHED = {"user", "reasoning", "argument", "answer", "more"}  # what users and assistants said, and called
 NOTED = "noted"  # the place of a mark that stands in an attribute
 
 steps = st.tuples(st.integers(0, 999), st.integers(0, 999), st.integers(0, 999))
@@ -367,6 +370,25 @@ def rotate(walk: Walk, one: int, other: int) -> ConversationKey:
     return KEYS[(one + other) % len(KEYS)]
 
 
+def search(walk: Walk, one: int, other: int) -> ConversationKey:
+    """Search for every piece of text of a turn, in every view: found exactly where the view shows it."""
+    if not walk.turns:
+        return commit(walk, one, other)
+    kept = walk.turns[one % len(walk.turns)]
+    for view in View:
+        shown = {mark for mark in kept.shown(view) if mark.place in SEARCHED}
+        for mark in kept.marked.marks():
+            assert (mark in hits(walk, str(mark), view)) is (mark in shown), (mark.place, view)
+    return kept.marked.key
+
+
+def hits(walk: Walk, query: str, view: View) -> set[Mark]:
+    """Return the marks in what is found for words."""
+    within = Within(lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED)
+    found = walk.world.runtime.transcripts.search(query, view, within, limit=50)
+    return marks_in(msgspec.json.encode([hit.excerpt for hit in found.hits]).decode())
+
+
 # name -> command; what is to come more often stands here more than once
 COMMANDS: dict[str, Command] = {
     "commit": commit,
@@ -387,4 +409,5 @@ COMMANDS: dict[str, Command] = {
     "derive": derive,
     "archive": archive,
     "restore": restore,
+    "search": search,
 }

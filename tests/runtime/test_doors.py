@@ -100,6 +100,8 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "archives.import": lambda: runtime.archives.import_(NO_PATH, SHARED),
         "system.health": runtime.system.health,
         "system.recover": runtime.system.recover,
+        "system.import_model": lambda: runtime.system.import_model(NO_PATH),
+        "system.reembed": runtime.system.reembed,
     }
 
 

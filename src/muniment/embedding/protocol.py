@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Vectors = NDArray[np.float32]  # a row for each text, of unit length
+    Vectors = NDArray[np.float32]  # a row for each text, of unit length
+else:
+    Vectors = Any  # numpy is imported by who computes
 
 
 class Embedder(Protocol):

@@ -79,6 +79,8 @@ FAMILIES: dict[str, Family] = {
     "system.capabilities": Family.SYSTEM,
     "system.health": Family.SYSTEM,
     "system.recover": Family.SYSTEM,
+    "system.import_model": Family.SYSTEM,
+    "system.reembed": Family.SYSTEM,
     "system.close": Family.SYSTEM,
 }
 

@@ -73,9 +73,10 @@ class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A page of hits. `semantic` tells whether meaning counted."""
+    """A page of hits. `semantic` tells whether meaning counted, `semantic_flaw` why it did not although it should."""
 
     hits: list[Hit]
     semantic: Semantic
+    semantic_flaw: str | None = None
     has_more: bool = False
     next_cursor: str | None = None

@@ -3,7 +3,9 @@
     <store>/store.json                 which root keys open the store
     <store>/spaces/<digest>/keys.json  the wrapped keys of a space
     <store>/spaces/<digest>/log.db     its log
+    <store>/spaces/<digest>/index-*    snapshots of its indexes, sealed
     <store>/restoring/<digest>/        a space that is being put back from a backup
+    <store>/models/                    the imported model (`runtime.embedders`)
 
 Which stores there are for a log (`sqlite`, `memory`) is decided in `runtime.open`, which hands over how to make one.
 """
@@ -30,6 +32,8 @@ from muniment.errors import KeyUnavailable, StoreMissing, StoreReadOnly
 from muniment.evidence.pin import Pin
 from muniment.log.attest import Notary
 from muniment.log.port import Store
+from muniment.projections.search.room import Room
+from muniment.runtime.embedders import Embedders
 from muniment.runtime.options import Options
 from muniment.runtime.space import Space
 
@@ -70,12 +74,14 @@ class Home:
         self.directory = directory
         self.keys = keys
         self.sources = options.sources
+        self.embedders = Embedders(options.embedder, directory)
         self.closed = False
         self._options = options
         self._make_store = make_store
         self._at_rest = at_rest
         self._farewell = farewell  # what is left to do when everything is closed
         self._spaces: dict[str, Space] = {}
+        self._room = Room(options.index_bytes_max)
         self._lock = threading.Lock()
 
     def space(self, name: str, *, create: bool) -> Space:
@@ -97,13 +103,20 @@ class Home:
         # Keys without a log: a space whose making was cut short, unless a pin remembers that there was a log.
         is_new = not path.exists() and Notary(keys, self._options.pin).pinned() is None
         store = self._make_store(path, is_new)
-        space = Space(store, keys, self._options)
+        at_rest = path.parent if self._at_rest else None
+        space = Space(store, keys, self._options, room=self._room, at_rest=at_rest, embedders=self.embedders)
         try:
             space.begin()
         except BaseException:
             store.close()
             raise
         return space
+
+    def embed_anew(self) -> None:
+        """Let every open space take the embedder that the store has now."""
+        with self._lock:
+            for space in self._spaces.values():
+                space.embed_anew()
 
     @property
     def pin(self) -> Pin | None:

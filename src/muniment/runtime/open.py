@@ -23,7 +23,7 @@ from muniment.runtime.desk import Desk
 from muniment.runtime.home import Home, telling_of_new_key
 from muniment.runtime.options import DEFAULTS, Options
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.settings import set_policies, set_profile, settings
+from muniment.runtime.settings import set_embedder, set_policies, set_profile, settings
 from muniment.runtime.space import Space
 
 MEMORY = "memory:"
@@ -117,11 +117,12 @@ def _entered(home: Home, name: SpaceName, options: Options) -> Runtime:
 
 
 def _deployed(options: Options) -> Options:
-    """Return the options with a profile and policies: those given, or those of the settings."""
+    """Return the options with a profile, policies and an embedder: those given, or those of the settings."""
     return replace(
         options,
         profile=set_profile() if options.profile is UNSET else options.profile,
         policies=set_policies() if options.policies is UNSET else options.policies,
+        embedder=set_embedder() if options.embedder is UNSET else options.embedder,
     )
 
 

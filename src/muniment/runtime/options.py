@@ -6,12 +6,18 @@ from collections.abc import Callable
 
 from msgspec import UNSET, Struct, UnsetType
 
+from muniment.embedding.choice import EmbedderChoice
+from muniment.embedding.protocol import Embedder
 from muniment.evidence.pin import Pin
 from muniment.governance.detection.policy import Detect
 from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Pressure, Profile
 from muniment.kernel.sources import Sources, system_sources
+
+INDEX_BYTES_MAX = 512 * 1024 * 1024
+
+INDEX_BYTES_MAX = 512 * 1024 * 1024
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of how much
 
@@ -29,7 +35,10 @@ class Options(Struct, frozen=True, kw_only=True):
     """How a store is opened. `pin` None takes the file pin of the settings; a store in memory then has none.
 
     A profile and policies that are not given are those of the settings; None is no profile, whatever the settings say.
+    `embedder` makes search find by meaning: one of yours, or a choice of those that there are; not given, it is that of
+    the settings, and None is none, whatever the settings say.
     `pressure` is asked whenever a budget is needed.
+    The indexes of an open store take about `index_bytes_max` of memory; the one that nobody asked for leaves first.
     `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
     """
 
@@ -41,7 +50,9 @@ class Options(Struct, frozen=True, kw_only=True):
     progress: Progress = no_progress
     profile: Profile | UnsetType | None = UNSET
     policies: frozenset[Policy] | UnsetType = UNSET
+    embedder: Embedder | EmbedderChoice | UnsetType | None = UNSET
     pressure: Callable[[], Pressure | None] = unmeasured
+    index_bytes_max: int = INDEX_BYTES_MAX
 
 
 DEFAULTS = Options()

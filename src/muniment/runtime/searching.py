@@ -10,7 +10,8 @@ from muniment.projections.search.index import Index
 from muniment.ranking.question import Question
 from muniment.ranking.ranking import Ranked, rank
 from muniment.runtime.desk import Desk
-from muniment.runtime.hits import Excerpt, Found, Hit, Ranking, Semantic, Within
+from muniment.runtime.embedding import Embedding
+from muniment.runtime.hits import Excerpt, Found, Hit, Ranking, Within
 from muniment.runtime.paging import limit_of_query
 from muniment.runtime.place import place_of
 
@@ -33,11 +34,14 @@ class Searching:
         limit = limit_of_query(limit, space.limits.page_turns_max)
         now_ms = space.sources.clock.now_ms()
         with space.shelf.caught_up(self._view, self._desk.progress) as (index, reader):
+            embedding = Embedding(space, self._view, index)
+            embedding.learn_newest(reader)
             candidates = index.every()
             question = Question(self._query, self._ranking.asked_ms or now_ms)
             ranked = rank(question, index, candidates, self._ranking.weights)
             hits = [self._hit(reader, index, ranked, at) for at in range(min(limit, len(ranked.rows)))]
-        return Found(hits=hits, semantic=Semantic.ABSENT, has_more=len(ranked.rows) > limit)
+            semantic, flaw = embedding.semantic()
+        return Found(hits=hits, semantic=semantic, semantic_flaw=flaw, has_more=len(ranked.rows) > limit)
 
     def _hit(self, reader: Reader, index: Index, ranked: Ranked, at: int) -> Hit:
         space, columns, row = self._desk.space, index.columns, int(ranked.rows[at])

@@ -8,8 +8,11 @@
 | space | `MUNIMENT_SPACE` | `default` |
 | profile | `MUNIMENT_PROFILE` | none |
 | policies, with commas between them | `MUNIMENT_POLICIES` | none |
+| embedder | `MUNIMENT_EMBEDDER` | `auto`: the model that was imported into the store, if there is one |
+| of `onnx` | `MUNIMENT_EMBEDDER_FOLDER` | none |
+| of `http` | `MUNIMENT_EMBEDDER_URL`, `_MODEL`, `_DIMENSION`, `_KEY_VARIABLE`, `_SPACES` (with commas) | none |
 
-The first four say where a store in a directory is; profile and policies count for every store that is opened.
+The first four say where a store in a directory is; all others count for every store that is opened.
 """
 
 from __future__ import annotations
@@ -22,12 +25,16 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from muniment.embedding.choice import EmbedderChoice, EmbedderKind
 from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Profile
 
 Vocabulary = TypeVar("Vocabulary", bound=StrEnum)
+
+
+EMBEDDER_TEXTS = ("folder", "url", "model", "key_variable")
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -63,6 +70,21 @@ def set_policies(environment: Mapping[str, str] = os.environ) -> frozenset[Polic
         frozenset(word(Policy, each.strip(), at="MUNIMENT_POLICIES") for each in named.split(","))
         if named
         else frozenset()
+    )
+
+
+def set_embedder(environment: Mapping[str, str] = os.environ) -> EmbedderChoice:
+    """Return the embedder that an environment stands for."""
+    named = {name: environment.get(f"MUNIMENT_EMBEDDER_{name.upper()}") or None for name in EMBEDDER_TEXTS}
+    dimension = environment.get("MUNIMENT_EMBEDDER_DIMENSION")
+    if dimension and not dimension.isdecimal():
+        raise InvalidInput(at="MUNIMENT_EMBEDDER_DIMENSION", problem="wrong_type")
+    spaces = environment.get("MUNIMENT_EMBEDDER_SPACES") or ""
+    return EmbedderChoice(
+        kind=word(EmbedderKind, environment.get("MUNIMENT_EMBEDDER") or EmbedderKind.AUTO, at="MUNIMENT_EMBEDDER"),
+        dimension=int(dimension) if dimension else None,
+        spaces=frozenset(each.strip() for each in spaces.split(",") if each.strip()),
+        **named,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -17,7 +18,15 @@ from msgspec import Struct
 from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundle
 from muniment.crypto.cursor import CursorKey
 from muniment.crypto.keyring import SpaceKeys
-from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, SpaceErased
+from muniment.errors import (
+    Corrupt,
+    KeyMissing,
+    ModelInvalid,
+    ModelUnavailable,
+    MunimentError,
+    RolledBack,
+    SpaceErased,
+)
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, SpaceRestored
 from muniment.governance.detection.policy import lookout
 from muniment.kernel.cursor import Cursors
@@ -25,12 +34,17 @@ from muniment.log.attest import Notary, Signed
 from muniment.log.ledger import ERASED, LIFE, SPACE_STREAM, Ledger, Writer, draft, is_rewrapped, place_of
 from muniment.log.port import BundleRow, Reader, ScrubReport, Store
 from muniment.projections.catalogue import Catalogue
+from muniment.projections.search.room import Room
+from muniment.projections.search.sealing import Snapshots
+from muniment.projections.search.standing import Carried, Standing
 from muniment.projections.transcript import Transcript
 from muniment.runtime.denials import Denials
+from muniment.runtime.embedders import Embedders
 from muniment.runtime.healing import Healing
 from muniment.runtime.options import Options
 
 if TYPE_CHECKING:
+    from muniment.embedding.trust import Trusted
     from muniment.projections.search.shelf import Shelf
 
 ErasePlan = Callable[[Writer], object]  # what is done in the transaction that turns the key over
@@ -41,18 +55,31 @@ VKEY = "vkey"
 
 
 class Rotation(Struct, frozen=True, kw_only=True):
-    """What a rotation of the space key did."""
+    """What a rotation of the space key did, and what became of the indexes and their snapshots."""
 
     version: int
     bundles_rewrapped: int
     versions_destroyed: int
     scrub: ScrubReport
+    indexes: Carried
 
 
 class Space:
-    """One space, open. Thread-safe; several processes may have the same space open."""
+    """One space, open. Thread-safe; several processes may have the same space open.
 
-    def __init__(self, store: Store, keys: SpaceKeys, options: Options) -> None:
+    Indexes share the room that is given; their snapshots are kept in the directory that is given, else nowhere.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        keys: SpaceKeys,
+        options: Options,
+        *,
+        room: Room | None = None,
+        at_rest: Path | None = None,
+        embedders: Embedders | None = None,
+    ) -> None:
         self.store = store
         self.keys = keys
         self.sources = options.sources
@@ -62,7 +89,11 @@ class Space:
         self.ledger = Ledger(store, keys, options.sources.entropy, self.notary)
         self.transcript = Transcript(self.ledger)
         self.catalogue = Catalogue(self.ledger, self.transcript)
+        self._room = room or Room(options.index_bytes_max)
+        self._snapshots = Snapshots(at_rest, keys, options.sources.entropy) if at_rest is not None else None
         self._shelf: Shelf | None = None
+        self._embedders = embedders
+        self.embedder_fault: MunimentError | None = None  # why there is none although one is wanted
         self.cursors = Cursors(CursorKey(keys.index_key))
         self.denials = Denials(self.ledger, options.sources)
         self.fault: MunimentError | None = None
@@ -76,8 +107,33 @@ class Space:
             if self._shelf is None:
                 from muniment.projections.search.shelf import Shelf  # noqa: PLC0415  # numpy is imported by who searches
 
-                self._shelf = Shelf(self.ledger, self.transcript, self.lookout)
+                self._shelf = Shelf(self.ledger, self.transcript, self.lookout, self._room, self._snapshots)
+                self._shelf.embed_with(self._embedder)
             return self._shelf
+
+    def _embedder(self) -> Trusted | None:
+        self.embedder_fault = None
+        try:
+            return None if self._embedders is None else self._embedders.of(self.name)
+        except (ModelInvalid, ModelUnavailable) as fault:
+            self.embedder_fault = fault
+            return None
+
+    def embed_anew(self) -> None:
+        """Take the embedder that the store has now; vectors of another one are dropped."""
+        with self._opening:
+            if self._shelf is not None:
+                self._shelf.embed_with(self._embedder)
+
+    @property
+    def shelved(self) -> Shelf | None:
+        """The indexes of the space, where there is any, in memory or at rest."""
+        is_kept = self._snapshots is not None and bool(self._snapshots.views())
+        return self.shelf if self._shelf is not None or is_kept else None
+
+    def standings(self) -> list[Standing]:
+        """Return the indexes that are in memory."""
+        return [] if self._shelf is None else self._shelf.standings()
 
     @property
     def name(self) -> str:
@@ -104,7 +160,8 @@ class Space:
         """Attest the log, complete what was interrupted, destroy again what is erased; return how much came back."""
         self.fault = None
         self.catalogue.drop()
-        self._shelf = None
+        if self._shelf is not None:
+            self._shelf.forget()
         self.transcript.drop()
         try:
             self._bury()
@@ -142,6 +199,8 @@ class Space:
         finally:  # the keys do not wait for somebody who reads an old snapshot
             self.keys.destroy()
             self.fault = SpaceErased()
+            if (shelf := self.shelved) is not None:
+                shelf.drop()
 
     def _attested(self) -> str | None:
         """Attest the log; return the note at the pin when a restore has abandoned it (decision 0091)."""
@@ -193,6 +252,8 @@ class Space:
                 kept, size = reader.latest_checkpoint(), reader.frontier().size
             if kept is None or kept.size < size:
                 self.checkpoint()
+            if self._shelf is not None:
+                self._shelf.keep()
         self.store.close()
 
     # --- keys ---------------------------------------------------------------------------------------------------------
@@ -204,6 +265,10 @@ class Space:
         under the new key.
         """
         with self._rotating:
+            shelf = self.shelved
+            locks = shelf.before_turning() if shelf is not None else {}
+            with self.ledger.reader() as reader:
+                since = reader.frontier().size
             new = self.keys.begin_rotation()
 
             def plan(writer: Writer) -> int:
@@ -223,7 +288,14 @@ class Space:
             rewrapped = self.ledger.transact(plan)
             scrub = self.store.scrub()
             destroyed = self.keys.finish_rotation(new.version)
-        return Rotation(version=new.version, bundles_rewrapped=rewrapped, versions_destroyed=destroyed, scrub=scrub)
+            carried = shelf.after_turning(locks, since) if shelf is not None else Carried()
+        return Rotation(
+            version=new.version,
+            bundles_rewrapped=rewrapped,
+            versions_destroyed=destroyed,
+            scrub=scrub,
+            indexes=carried,
+        )
 
     def _rewrap(self, writer: Writer, new: SpaceKey) -> int:
         rewrapped, after = 0, -1

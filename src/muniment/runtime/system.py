@@ -11,6 +11,8 @@ from muniment.governance.access import Effect
 from muniment.governance.policy import INSPECTING, Policy, hiding_operation, hiding_view
 from muniment.governance.profiles import Budget
 from muniment.governance.views import View
+from muniment.projections.catalogue import Digests
+from muniment.projections.search.standing import Standing
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.desk import Desk
 from muniment.runtime.operation import Group, Operation, operation
@@ -58,7 +60,10 @@ class Capabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Health(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether the open space may be trusted. With a `fault` it is open for inspection only."""
+    """Whether the open space may be trusted. With a `fault` it is open for inspection only.
+
+    `indexes` are those for searching that this process has in memory.
+    """
 
     space: str
     sound: bool
@@ -68,6 +73,7 @@ class Health(Struct, frozen=True, kw_only=True, omit_defaults=True):
     key_versions: int = 1
     fault: str | None = None
     fault_message: str | None = None
+    indexes: list[Standing] = []
 
 
 class Rederived(Struct, frozen=True, kw_only=True):
@@ -86,6 +92,28 @@ class Recovered(Struct, frozen=True, kw_only=True):
     contents_destroyed_again: int
     rotation_completed: bool
     projections: list[Rederived]
+
+
+class ImportedModel(Struct, frozen=True, kw_only=True):
+    """A model that was imported. `likeness` is the least cosine between its vectors before and after it was packed."""
+
+    name: str
+    digest: str
+    dimension: int
+    tokens_max: int
+    bytes: int
+    likeness: float
+
+
+class Reembedded(Struct, frozen=True, kw_only=True):
+    """What became of the vectors of a view: how many passages there are, were embedded now, and are still without."""
+
+    view: View
+    embedder: str
+    embedder_digest: str
+    passages: int
+    embedded: int
+    pending: int
 
 
 class Closed(Struct, frozen=True, kw_only=True):
@@ -174,6 +202,7 @@ class System(Group):
             key_versions=len(space.keys.versions),
             fault=None if fault is None else fault.code,
             fault_message=None if fault is None else str(fault),
+            indexes=space.standings(),
         )
 
     @operation(Effect.ADMIN)
@@ -204,16 +233,53 @@ class System(Group):
 
     def _rederived(self, space: Space) -> list[Rederived]:
         """Forget what was folded from the log bit by bit, fold it anew, and say whether it is the same."""
+        shelf = space.shelved
+        views = shelf.views() if shelf is not None else []
+
+        def digests() -> list[Digests]:
+            found = [space.catalogue.digests(self._desk.progress)]
+            return found if shelf is None else [*found, shelf.digests(views, self._desk.progress)]
+
         while True:
-            grown = space.catalogue.digests(self._desk.progress)
+            grown = digests()
             space.catalogue.drop()
             space.transcript.drop()
-            whole = space.catalogue.digests(self._desk.progress)
-            if grown.size == whole.size:  # otherwise somebody appended in between
+            if shelf is not None:
+                shelf.drop()
+            whole = digests()
+            if [each.size for each in grown] == [each.size for each in whole]:  # else somebody appended in between
+                before = {name: digest for each in grown for name, digest in each.of.items()}
                 return [
-                    Rederived(projection=name, unchanged=grown.of[name] == digest, digest=digest.hex())
-                    for name, digest in sorted(whole.of.items())
+                    Rederived(projection=name, unchanged=before[name] == digest, digest=digest.hex())
+                    for each in whole
+                    for name, digest in sorted(each.of.items())
                 ]
+
+    @operation(Effect.ADMIN, spaceless=True)
+    def import_model(self, folder: str) -> ImportedModel:
+        """Import a model into the store, so that search finds by meaning: the folder of a BERT model for sentences.
+
+        `folder` is a path on the machine that holds the store, with the layout of the Hugging Face hub: `config.json`,
+        `vocab.txt` or `tokenizer.json`, `model.safetensors` (MiniLM, BGE, GTE, E5 of that kind). What is kept takes a
+        quarter of it and is held against it before it is; it takes the place of a model that was imported before, whose
+        vectors are dropped: `system.reembed` makes new ones. A repeat changes nothing. Nothing is fetched from
+        anywhere. Raises `model.invalid`.
+        """
+        from muniment.runtime.models import import_model  # noqa: PLC0415 - numpy is imported by who has a model
+
+        return import_model(self._desk, folder)
+
+    @operation(Effect.ADMIN)
+    def reembed(self, view: View = View.HOST_UI) -> Reembedded:
+        """Make every vector of a view that is missing, so that all of it is found by meaning.
+
+        Embeds in batches what has no vector of the present embedder; appends nothing. Whoever searches or erases
+        meanwhile does not wait; what is erased meanwhile is not kept. A repeat finds nothing to do, one after an
+        interruption what is left. Raises `model.unavailable` where no embedder was chosen, or when it is of no use.
+        """
+        from muniment.runtime.embedding import Reembedding  # noqa: PLC0415 - numpy is imported by who embeds
+
+        return Reembedding(self._desk, view).run()
 
     @operation(Effect.ADMIN, keyless=True)
     def close(self) -> Closed:

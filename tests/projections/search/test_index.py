@@ -86,7 +86,7 @@ def known(index: Index) -> list[object]:
         for row in places
     )
     named = sorted(columns.speakers[number] for number in index.named("bob"))
-    return [list(index.told()), answers, linked, named]
+    return [list(index.told()), answers, links, named]
 
 
 def place_of(index: Index, row: int) -> tuple[int, int, int]:

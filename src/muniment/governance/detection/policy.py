@@ -40,10 +40,11 @@ class Detect(Struct, frozen=True, kw_only=True):
 
 
 class Looking(Struct, frozen=True, kw_only=True):
-    """What is looked for in one place, made ready."""
+    """What is looked for in one place, made ready; `names` are those that were given, where names are looked for."""
 
     detection: Detection = Detection()
     turn_names: bool = False
+    names: frozenset[str] = frozenset()
 
     @property
     def coverage(self) -> list[Coverage]:
@@ -94,7 +95,9 @@ def lookout(detect: Detect) -> Lookout:
 
 
 def _looking(types: frozenset[DetectedType], names: frozenset[str]) -> Looking:
-    return Looking(detection=detectors_for(types, names), turn_names=DetectedType.KNOWN_NAME in types)
+    if DetectedType.KNOWN_NAME not in types:
+        return Looking(detection=detectors_for(types))
+    return Looking(detection=detectors_for(types, names), turn_names=True, names=names)
 
 
 @lru_cache(maxsize=FINDERS_CACHED_MAX)

@@ -37,7 +37,7 @@ def keyword(postings: Postings, held: Passages, phrases: Sequence[Sequence[str]]
     """Return the score of the best passage of each document in `within`, which are in ascending order."""
     scores = np.zeros(len(within))
     looked = _looked(held, within)
-    if not len(looked.row):
+    if not len(looked.row) or not held.alive:
         return scores
     found = np.zeros(len(looked.row))
     mean = held.terms / max(held.alive, 1)

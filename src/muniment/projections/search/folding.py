@@ -57,10 +57,10 @@ class Following:
     """Lets an index of a view follow a log."""
 
     def __init__(self, ledger: Ledger, transcript: Transcript, view: View, looking: Looking) -> None:
+        self.view = view
+        self.looking = looking
         self._ledger = ledger
         self._transcript = transcript
-        self._view = view
-        self._looking = looking
 
     def follow(self, index: Index, reader: Reader, size: int) -> None:
         """Take the events up to a size."""
@@ -106,9 +106,23 @@ class Following:
             left = left[len(batch) :]
 
     def _wanted(self, phase: Phase, meta: TurnMeta) -> bool:
-        return phase in LISTABLE and needs_content(self._view, phase, meta)
+        return phase in LISTABLE and needs_content(self.view, phase, meta)
 
     def _put(self, index: Index, read: ReadTurn) -> None:
         record = read.record
-        found = documents(record, self._view, self._looking) if record.phase in LISTABLE else []
+        found = documents(record, self.view, self.looking) if record.phase in LISTABLE else []
         index.put(read.opened.row.stream, record.sequence, found, archived=record.phase is Phase.ARCHIVED)
+
+
+def erased(ledger: Ledger, since: int) -> Iterator[tuple[int, int, int]]:
+    """Yield each turn of which words were erased from a position on: where that is said, its stream and sequence."""
+    after = since - 1
+    with ledger.reader() as reader:
+        while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, TURNS_BATCH):
+            after = rows[-1].position
+            for row in rows:
+                header, _ = ledger.header(row)
+                if header.reason == Transition.DELETE_RAW:
+                    span = span_of(header.refs)
+                    assert span.last is not None, "what is erased was there"
+                    yield from ((row.position, row.stream, turn) for turn in range(span.first, span.last + 1))

@@ -15,12 +15,14 @@ from typing import Protocol
 import numpy as np
 from msgspec import Struct
 from msgspec.json import Decoder
+from numpy.typing import NDArray
 
 from muniment.errors import LimitExceeded
 from muniment.kernel.canonical import encode_plain
 from muniment.projections.search import bm25
 from muniment.projections.search.conversations import Conversations
 from muniment.projections.search.documents import Document
+from muniment.projections.search.meaning import Meaning
 from muniment.projections.search.passages import passages
 from muniment.projections.search.postings import PLACES_MAX, Postings
 from muniment.projections.search.rows import Passages, Table
@@ -73,9 +75,10 @@ class Index:
 
     def __init__(self) -> None:
         self.size = 0
+        self.age = 0  # grows when passages are numbered anew
         self.tokenizer = Tokenizer()
         self.postings = Postings()
-        self.vectors: Beside | None = None
+        self.vectors: Beside | None = None  # a `Meaning`; without an embedder there is none, or what there was is kept
         self._rows = Table()
         self._passages = Passages()
         self._conversations = Conversations(self._rows)
@@ -173,6 +176,10 @@ class Index:
         elif self.postings.unsettled:
             self.postings.settle()
 
+    def relieve(self) -> None:
+        """Settle what was put in while the index is being made, when it takes much more room as it came."""
+        self.postings.settle_much()
+
     def purge(self) -> None:
         """Remove for good the words of what was taken out."""
         self.postings.purge()
@@ -194,6 +201,7 @@ class Index:
         numbers = self._passages.compact(rows, shift)
         if self.vectors is not None:
             self.vectors.renumber(numbers)
+        self.age += 1
         self._conversations = Conversations(self._rows)
         self._speakers = self._speakers.compact(self._rows["speaker"])
         self._columns = None
@@ -250,8 +258,25 @@ class Index:
 
     def similarity(self, text: str, within: Rows | None = None) -> Scores | None:
         """Return the cosine of each document's best passage to a text; nan where it has no vector yet, None without."""
-        del text, within
-        return None
+        if not isinstance(self.vectors, Meaning):
+            return None
+        return self.vectors.similarity(text, self.passage_rows(), len(self._rows), within)
+
+    # --- what meaning asks --------------------------------------------------------------------------------------------
+
+    def passage_rows(self) -> Rows:
+        """Return the document of each passage, by the numbers of passages; it is ascending."""
+        return np.array(self._passages.row, np.int64)
+
+    def passages_there(self) -> Rows:
+        """Return the numbers of all passages of documents that are there."""
+        _, first, end = self._passages.columns()
+        return np.flatnonzero(end > first)
+
+    def are_there(self, passages: Rows) -> NDArray[np.bool_]:
+        """Tell which passages are of documents that are there; their numbers are of this age of the index."""
+        there = [self._passages.end[each] > self._passages.first[each] for each in passages.tolist()]
+        return np.array(there, np.bool_)
 
     # --- what it is ---------------------------------------------------------------------------------------------------
 

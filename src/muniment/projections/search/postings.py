@@ -17,10 +17,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from muniment.projections.search.rows import packed, unpacked
+
 Places = NDArray[np.uint32]
 PLACE = "I"  # 32 bits
 PLACES_MAX = 2**32
 TAIL_PLACES_MAX = 2**16  # are looked through without a thought
+TAIL_BUILT_MAX = 2**22  # while an index is being made
 TAIL_SHARE = 8  # a tail is settled when it is more than so many-th part of what is
 TERM_BYTES = 130  # what a short string and its entry in a table take
 NONE: Places = np.empty(0, np.uint32)
@@ -123,6 +126,11 @@ class Postings:
         self._starts, self._places = starts, places
         self._tail_terms, self._tail_places = array(PLACE), array(PLACE)
 
+    def settle_much(self) -> None:
+        """Put the tail to what is settled when it is as long."""
+        if len(self._tail_places) > max(TAIL_BUILT_MAX, len(self._places)):
+            self.settle()
+
     def _there(self, places: Places) -> NDArray[np.bool_]:
         """Tell which places were not dropped."""
         firsts, ends = (np.array(each, np.int64) for each in zip(*self._gone, strict=True))
@@ -156,7 +164,7 @@ class Postings:
         self.purge()
         self.settle()
         yield "terms", "\n".join(self._numbers).encode()  # no term has a line in it
-        yield "starts", self._starts.astype("<i8").tobytes()
+        yield "often", packed(np.diff(self._starts))
         yield "places", self._places.astype("<u4").tobytes()
 
     @classmethod
@@ -165,7 +173,7 @@ class Postings:
         made = cls()
         terms = sections["terms"].decode()
         made._numbers = Vocabulary(zip(terms.split("\n") if terms else [], range(PLACES_MAX)))  # noqa: B905 - endless
-        made._starts = np.frombuffer(sections["starts"], "<i8").astype(np.int64, copy=False)
+        made._starts = np.concatenate([[0], np.cumsum(unpacked(sections["often"]))])
         made._places = np.frombuffer(sections["places"], "<u4").astype(np.uint32, copy=False)
         return made
 

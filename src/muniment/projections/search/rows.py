@@ -20,6 +20,7 @@ Numbers = NDArray[np.int64]
 
 WIDE = "q"  # 64 bits, signed
 PAUSE_MS = 6 * 60 * 60 * 1000  # a longer one begins another session
+WIDTHS = (1, 2, 4, 8)  # bytes of a number at rest
 WAITING_MAX = 4096
 GROWTH = 1.25
 
@@ -121,15 +122,15 @@ class Table:
         """Yield all that is known as named bytes; none is dead."""
         assert not self.dead, "it is compacted first"
         self._write()
-        yield "rows", self._cells[:, : self._written].astype("<i8").tobytes()
+        for name in PLACE_OF:
+            yield f"rows/{name}", packed(self[name])
 
     @classmethod
     def of_sections(cls, sections: Mapping[str, bytes]) -> Table:
         """Return what sections say."""
         made = cls()
-        cells = np.frombuffer(sections["rows"], "<i8").reshape(len(PLACE_OF), -1)
-        made._cells = cells.astype(np.int64)  # a copy: links are written
-        made._written = cells.shape[1]
+        made._cells = np.stack([unpacked(sections[f"rows/{name}"]) for name in PLACE_OF])
+        made._written = made._cells.shape[1]
         made._alive = np.ones(made._written, np.bool_)
         return made
 
@@ -186,18 +187,31 @@ class Passages:
 
     def sections(self) -> Iterator[tuple[str, bytes]]:
         """Yield all that is known as named bytes."""
-        table = np.array([self.row, self.first, self.end], np.int64)
-        yield "passages", table.astype("<i8").tobytes()
+        row, first, end = self.columns()
+        yield "passages/row", packed(row)
+        yield "passages/first", packed(first)
+        yield "passages/terms", packed(end - first)
 
     @classmethod
     def of_sections(cls, sections: Mapping[str, bytes]) -> Passages:
         """Return what sections say."""
         made = cls()
-        table = np.frombuffer(sections["passages"], "<i8").reshape(3, -1)
-        made.row, made.first, made.end = (_wide(column) for column in table)
-        made.alive = table.shape[1]
-        made.terms = int((table[2] - table[1]).sum())
+        row, first, terms = (unpacked(sections[f"passages/{name}"]) for name in ("row", "first", "terms"))
+        made.row, made.first, made.end = _wide(row), _wide(first), _wide(first + terms)
+        made.alive, made.terms = len(row), int(terms.sum())
         return made
+
+
+def packed(column: Numbers) -> bytes:
+    """Return a column in as few bytes a number as hold all of them, behind a byte that says how many."""
+    least, most = int(column.min(initial=0)), int(column.max(initial=0))
+    width = next(width for width in WIDTHS if -(1 << 8 * width - 1) <= least and most < 1 << 8 * width - 1)
+    return bytes((width,)) + column.astype(f"<i{width}").tobytes()
+
+
+def unpacked(data: bytes) -> Numbers:
+    """Return the column that was packed."""
+    return np.frombuffer(data, f"<i{data[0]}", offset=1).astype(np.int64)
 
 
 def _wide(numbers: NDArray[Any]) -> array[int]:

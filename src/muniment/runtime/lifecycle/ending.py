@@ -130,6 +130,7 @@ class Ending:
                 ErasedPlace(place="index key", done="destroyed: no name leads anywhere, no digest can be tried"),
                 ErasedPlace(place="signing key and name of the space", done="destroyed"),
                 ErasedPlace(place="headers, tree, checkpoints", done="kept: they hold no words and no names"),
+                ErasedPlace(place="search indexes", done="forgotten in memory, removed at rest"),
                 ErasedPlace(place="memory of this process", done="keys forgotten by the key ring of this space"),
             ],
             outside=[*OUTSIDE, "pins, which hold the origin of the log and its root", *exported(exports)],

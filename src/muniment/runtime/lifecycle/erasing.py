@@ -28,6 +28,7 @@ from muniment.governance.lifecycle import Step
 from muniment.log.ledger import Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION, Reader
 from muniment.projections.changes import Changes, beside
+from muniment.projections.search.standing import Carried
 from muniment.runtime.desk import Desk
 from muniment.runtime.healing import erase_content, erase_messages
 from muniment.runtime.lifecycle.guard import Guard, Judged
@@ -43,6 +44,7 @@ DISCLOSED: dict[EventKind, str] = {
     EventKind.CONTENT_REVEALED: "what was revealed",
 }
 OUTSIDE = (
+    "indexes in the memory of other processes, until they search the space again",
     "copies that the host, model providers or readers of earlier replays keep",
     "backups of keyring and log made before, until they are restored or destroyed",
     "blocks that the file system or the disk keeps of overwritten key files",
@@ -241,4 +243,13 @@ def _places(counts: Counter[str], rotation: Rotation) -> Iterator[ErasedPlace]:
     yield ErasedPlace(
         place="space key", done=f"version {rotation.version} in force, {rotation.versions_destroyed} older destroyed"
     )
-    yield ErasedPlace(place="memory of this process", done="nothing of the words is cached")
+    yield from _indexes(rotation.indexes)
+    yield ErasedPlace(place="memory of this process", done="nothing else of the words is cached")
+
+
+def _indexes(carried: Carried) -> Iterator[ErasedPlace]:
+    told = f"taken out of {carried.in_memory}, vectors too" if carried.in_memory else "there were none"
+    yield ErasedPlace(place="search indexes in memory", done=told)
+    kept = f"{carried.rewritten} sealed anew without the words, {carried.removed} removed, former keys destroyed"
+    told = kept if carried.rewritten or carried.removed else "there were none"
+    yield ErasedPlace(place="search indexes at rest", done=told)
