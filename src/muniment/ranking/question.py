@@ -80,7 +80,9 @@ def understood(question: Question, corpus: Corpus) -> Asked:
         phrases.update(dict.fromkeys(_phrases(word, corpus, whole=True)))
     return Asked(
         phrases=[list(phrase) for phrase in phrases][:PHRASES_MAX],
-        speakers=list(dict.fromkeys(speaker for who in called.values() for speaker in who)),
+        speakers=sorted(
+            {speaker for who in called.values() for speaker in who}, key=corpus.columns.speakers.__getitem__
+        ),
         role=min(roles, key=lambda role: roles[role].start(), default=None),
         ranges=[time.range for time in times],
         when=ASKS_WHEN.search(text) is not None,
