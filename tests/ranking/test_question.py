@@ -132,7 +132,7 @@ def test_whose_words_are_asked_for(text: str, talk: Index) -> None:
     assert ["mention"] not in read.phrases
 
 
-def test_times_are_named(talk: Index) -> None:
+def test_what_time_is_named_or_asked_for(talk: Index) -> None:
     read = understood(asked("What happened yesterday?"), talk)
     assert len(read.ranges) == 1
     assert not read.when

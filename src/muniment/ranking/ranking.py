@@ -51,8 +51,8 @@ def rank(
     priors = Priors(columns, asked, question.asked_ms, weights)
     by_words, by_meaning = worth.keyword > 0, worth.semantic >= weights.semantic * signals.NEAR_SHARE
     found = np.flatnonzero(by_words | (by_meaning & (worth.semantic > 0)))
-    found = found[_greatest(worth.own[found] + priors.total(worth.rows[found]), LOOKED_MAX)]
     rows = worth.rows[found]
+    rows = rows[_greatest(columns, rows, worth.own[found] + priors.total(rows), LOOKED_MAX)]
     if weights.neighbours:
         rows = _with_neighbours(columns, candidates, rows)
     field = signals.spread(columns, worth.rows, worth.own)
@@ -131,12 +131,22 @@ def _sum(told: Mapping[str, Scores], count: int) -> Scores:
     return total
 
 
-def _greatest(values: Scores, most: int) -> Rows:
-    """Return the places of the greatest values, in ascending order; more than `most` where the last ones are equal."""
-    if len(values) <= most:
-        return np.arange(len(values))
-    least = np.partition(values, len(values) - most)[len(values) - most]
-    return np.flatnonzero(values >= least)
+def _greatest(columns: Columns, rows: Rows, values: Scores, most: int) -> Rows:
+    """Return the places of at most so many: those with the greatest values, of equal ones the first in order."""
+    room, rest, kept = most, np.arange(len(rows)), np.empty(0, np.int64)
+    for key in (None, *_places(columns)):
+        if len(rest) <= room:
+            break
+        found = values[rest] if key is None else key[rows[rest]]
+        least = np.partition(found, len(found) - room)[len(found) - room]
+        kept = np.append(kept, rest[found > least])
+        room, rest = most - len(kept), rest[found == least]
+    return np.sort(np.append(kept, rest))
+
+
+def _places(columns: Columns) -> tuple[Rows, ...]:
+    """Return what equal scores are ordered by, the greater first."""
+    return columns.time_ms, columns.turn, columns.message, columns.stream
 
 
 def _with_neighbours(columns: Columns, candidates: Rows, found: Rows) -> Rows:
@@ -153,14 +163,13 @@ def _with_neighbours(columns: Columns, candidates: Rows, found: Rows) -> Rows:
 def _ordered(columns: Columns, rows: Rows, told: Mapping[str, Scores], most: int) -> Ranked:
     """Return the best, in order."""
     total = _sum(told, len(rows))
-    kept = _greatest(total, most)
+    kept = _greatest(columns, rows, total, most)
     order = kept[np.argsort(-total[kept], kind="stable")]
     same, tied = np.diff(total[order]) == 0, np.zeros(len(order), np.bool_)
     tied[1:] = same
     tied[:-1] |= same
     equal = order[tied]
     if len(equal):
-        keys = (columns.stream, columns.message, columns.turn, columns.time_ms)
-        order[tied] = equal[np.lexsort((*(key[rows[equal]] for key in keys), total[equal]))[::-1]]
-    order = order[:most]
+        keys = (key[rows[equal]] for key in reversed(_places(columns)))
+        order[tied] = equal[np.lexsort((*keys, total[equal]))[::-1]]
     return Ranked(rows[order], total[order], {name: told[name][order] for name in SIGNALS})

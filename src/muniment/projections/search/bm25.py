@@ -26,6 +26,7 @@ K1 = 1.2  # Robertson and Zaragoza 2009, "The probabilistic relevance framework"
 B = 0.75
 FEW_SHARE = 16  # of so many passages one: then looking them up is quicker than walking along the places of a term
 ENOUGH = 20_000  # passages
+BEGINNING_MAX = 10_000  # places of the rarest term of a phrase
 MANY = 50_000  # places of a term
 
 Numbers = NDArray[np.int64]
@@ -79,7 +80,9 @@ def keyword(postings: Postings, held: Passages, phrases: Sequence[Sequence[str]]
 
 
 def beginning(postings: Postings, held: Passages, phrase: Sequence[str]) -> Rows:
-    """Return the documents that begin with a phrase, in ascending order."""
+    """Return the documents that begin with a phrase, in ascending order; none where each term of it is everywhere."""
+    if min(len(postings.of(term)) for term in phrase) > BEGINNING_MAX:
+        return np.empty(0, np.int64)
     places = places_of(postings, phrase)
     if not len(places):
         return np.empty(0, np.int64)
