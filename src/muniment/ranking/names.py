@@ -9,11 +9,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from muniment.ranking.columns import NO_ROW, Corpus
 from muniment.ranking.words import COMMON, GREETINGS, NAME, ROLE_WORDS
 
+PIECE = re.compile(r"[^\W_]+")
 NAMED_MAX = 8
 GREETED_MIN = 2
 MOST_SHARE = 0.5  # of all that were greeted by a name, who bears it has more than this share
@@ -21,12 +23,19 @@ MOST_SHARE = 0.5  # of all that were greeted by a name, who bears it has more th
 
 def named(word: str, corpus: Corpus) -> list[int]:
     """Return the speakers that a word names."""
-    if word.lower() in ROLE_WORDS:
-        return []
-    found = {speaker for term in corpus.terms(word) if not term.isdigit() for speaker in corpus.named(term)}
+    found = {speaker for term in corpus.terms(word) for speaker in corpus.named(term)}
+    found = {speaker for speaker in found if _is_in(word, corpus.columns.speakers[speaker])}
     if found:
         return sorted(found) if len(found) <= NAMED_MAX else []
     return _called(word, corpus) if word[:1].isupper() and word.lower() not in COMMON else []
+
+
+def _is_in(word: str, name: str) -> bool:
+    """Tell whether a name has a piece of a word as it stands: `Mark` is not named by "marks"."""
+    if name.lower() in ROLE_WORDS:
+        return False
+    pieces = [piece for piece in PIECE.findall(word.lower()) if not piece.isdigit()]
+    return not name.isascii() or any(piece in PIECE.findall(name.lower()) for piece in pieces)
 
 
 def _called(word: str, corpus: Corpus) -> list[int]:

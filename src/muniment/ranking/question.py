@@ -6,7 +6,8 @@
 2. Who takes part in the conversations is named, not searched for: such a word would match all that they were called,
    and says instead whose messages are meant.
 3. Words that every sentence has, and those that make it a question, are not searched for; numbers of a date neither.
-4. Whatever these rules leave nothing of is searched for as it stands: "who", or a name alone, is a query too.
+4. What the corpus takes for a term where no word was seen here (scripts that Python does not know) is searched for.
+5. Whatever these rules leave nothing of is searched for as it stands: "who", or a name alone, is a query too.
 """
 
 from __future__ import annotations
@@ -17,14 +18,13 @@ from typing import NamedTuple
 from muniment.events.message import Role
 from muniment.ranking.columns import Corpus
 from muniment.ranking.dates import Range, dates
-from muniment.ranking.names import named
+from muniment.ranking.names import PIECE, named
 from muniment.ranking.words import ASKS_ROLE, ASKS_WHEN, COMMON
 
 QUESTION_CHARS = 4096  # of a longer one, the beginning is read
 PHRASES_MAX = 64
 
 WORD = re.compile(r"\w+(?:['\u2019\-_./@:#+]+\w+)*")
-PIECE = re.compile(r"[^\W_]+")
 ENDING = re.compile(r"['\u2019](?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
 
 
@@ -76,11 +76,15 @@ def understood(question: Question, corpus: Corpus) -> Asked:
             left_out.append(word.text)
         else:
             phrases.update(dict.fromkeys(_phrases(word, corpus)))
+    seen = {term for match in WORD.finditer(text) for term in corpus.terms(match.group())}
+    phrases.update({(term,): None for term in corpus.terms(text) if term not in seen})
     for word in () if phrases else words:
         phrases.update(dict.fromkeys(_phrases(word, corpus, whole=True)))
     return Asked(
         phrases=[list(phrase) for phrase in phrases][:PHRASES_MAX],
-        speakers=list(dict.fromkeys(speaker for who in called.values() for speaker in who)),
+        speakers=sorted(
+            {speaker for who in called.values() for speaker in who}, key=corpus.columns.speakers.__getitem__
+        ),
         role=min(roles, key=lambda role: roles[role].start(), default=None),
         ranges=[time.range for time in times],
         when=ASKS_WHEN.search(text) is not None,
