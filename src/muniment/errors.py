@@ -365,6 +365,16 @@ class ArchiveConflict(MunimentError):
     kind = Kind.CONFLICT
 
 
+# --- contexts -------------------------------------------------------------------------------------------------------
+
+
+class TokensUnavailable(MunimentError):
+    """Tokens cannot be counted in this encoding here."""
+
+    code = "tokens.unavailable"
+    kind = Kind.UNAVAILABLE
+
+
 # --- evidence -------------------------------------------------------------------------------------------------------
 
 

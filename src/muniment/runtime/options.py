@@ -12,6 +12,7 @@ from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Pressure, Profile
 from muniment.kernel.sources import Sources, system_sources
+from muniment.runtime.tokens import TokenCounter
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of how much
 
@@ -30,6 +31,8 @@ class Options(Struct, frozen=True, kw_only=True):
 
     A profile and policies that are not given are those of the settings; None is no profile, whatever the settings say.
     `pressure` is asked whenever a budget is needed.
+    `token_counter` counts the tokens of a text for a context; one that is not given is that of the settings, None is
+    the estimate, whatever the settings say.
     `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
     """
 
@@ -42,6 +45,7 @@ class Options(Struct, frozen=True, kw_only=True):
     profile: Profile | UnsetType | None = UNSET
     policies: frozenset[Policy] | UnsetType = UNSET
     pressure: Callable[[], Pressure | None] = unmeasured
+    token_counter: TokenCounter | UnsetType | None = UNSET
 
 
 DEFAULTS = Options()

@@ -8,8 +8,9 @@
 | space | `MUNIMENT_SPACE` | `default` |
 | profile | `MUNIMENT_PROFILE` | none |
 | policies, with commas between them | `MUNIMENT_POLICIES` | none |
+| encoding that tokens are counted in | `MUNIMENT_ENCODING` | none: they are estimated |
 
-The first four say where a store in a directory is; profile and policies count for every store that is opened.
+The first four say where a store in a directory is; the others count for every store that is opened.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Profile
+from muniment.runtime.tokens import ENCODINGS, Encoding, token_counter
 
 Vocabulary = TypeVar("Vocabulary", bound=StrEnum)
 
@@ -64,6 +66,14 @@ def set_policies(environment: Mapping[str, str] = os.environ) -> frozenset[Polic
         if named
         else frozenset()
     )
+
+
+def set_token_counter(environment: Mapping[str, str] = os.environ) -> Encoding | None:
+    """Return what counts tokens in the encoding that an environment names."""
+    named = environment.get("MUNIMENT_ENCODING")
+    if named and named not in ENCODINGS:
+        raise InvalidInput(at="MUNIMENT_ENCODING", problem="unknown_word")
+    return token_counter(named) if named else None
 
 
 def word(vocabulary: type[Vocabulary], text: str, *, at: str) -> Vocabulary:
