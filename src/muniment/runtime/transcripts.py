@@ -24,6 +24,7 @@ from muniment.governance.views import View
 from muniment.log.ledger import CONTENT, Draft, Writer, draft
 from muniment.runtime.activity import Activity, Counting, Range
 from muniment.runtime.annotating import Annotated, Annotating
+from muniment.runtime.context.job import Composing, PromptRequest
 from muniment.runtime.context.prompt import Composition, Context, Shape, Tokens
 from muniment.runtime.desk import Desk
 from muniment.runtime.hits import Found, Ranking, Within
@@ -242,9 +243,7 @@ class Transcripts(Group):
         `record` in the composition `context.issued` is appended, which takes the right to append, and is durable before
         a word is returned (BEHAVIOUR PJ-01 to PJ-05, IJ-01, IJ-02).
         """
-        from muniment.runtime.context.job import Composing, Request  # noqa: PLC0415  # who only commits pays for no part of it
-
-        request = Request(
+        request = PromptRequest(
             conversation=conversation,
             budget_tokens=budget_tokens,
             query=query,

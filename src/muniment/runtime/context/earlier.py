@@ -2,7 +2,7 @@
 
 Hits are taken in their order until one does not fit into the room, so that a lower one never overtakes a higher one
 (BEHAVIOUR IJ-01). What is quoted is read anew, as the view shows it then: the whole message where it is short, its
-excerpt where it is long, nothing where it is gone.
+excerpt where it is long or has no room, nothing where it is gone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.identity import ConversationKey
@@ -91,18 +92,17 @@ def _quote(desk: Desk, asked: Asked, hit: Hit) -> Quote | None:
     shown = next((each for each in turn.messages if each.id == place.message), None)
     if shown is None or shown.parts is UNSET:
         return None
-    text = "\n".join(part.content for part in shown.parts if isinstance(part, TextPart))
-    if text.strip() and len(text) <= WHOLE_CHARS_MAX:
-        return Quote(place=place, role=shown.role, speaker=shown.speaker_id, text=text)
-    excerpt = hit.excerpt
-    return Quote(
+    excerpt = Quote(
         place=place,
         role=shown.role,
         speaker=shown.speaker_id,
-        text=excerpt.text,
-        cut_before=excerpt.cut_before,
-        cut_after=excerpt.cut_after,
+        text=hit.excerpt.text,
+        cut_before=hit.excerpt.cut_before,
+        cut_after=hit.excerpt.cut_after,
     )
+    text = "\n".join(part.content for part in shown.parts if isinstance(part, TextPart))
+    is_short = len(text) <= WHOLE_CHARS_MAX and bool(text.strip())
+    return replace(excerpt, text=text, cut_before=False, cut_after=False, excerpt=excerpt) if is_short else excerpt
 
 
 def _is_within(found: ConversationKey, asked: Asked) -> bool:
@@ -116,9 +116,11 @@ def filled(quotes: Sequence[Quote], room: Room, meter: Meter) -> list[Quote]:
     """Return the first quotes that a room holds as one block."""
     fitting: list[Quote] = []
     for quote in quotes[:QUOTES_MAX]:
-        if not room.holds(meter.cost([block_line([*fitting, quote])])):
+        forms = (quote, quote.excerpt or quote)
+        form = next((each for each in forms if room.holds(meter.cost([block_line([*fitting, each])]))), None)
+        if form is None:
             break
-        fitting.append(quote)
+        fitting.append(form)
     return fitting
 
 

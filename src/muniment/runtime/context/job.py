@@ -52,7 +52,7 @@ from muniment.runtime.desk import Desk
 BATCH_TURNS = 64  # read at first; each further batch is twice as large
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class PromptRequest(Struct, frozen=True, kw_only=True):
     """What was asked for."""
 
     conversation: ConversationKey
@@ -83,7 +83,7 @@ class Recent(NamedTuple):
 class Composing:
     """One context on its way."""
 
-    def __init__(self, desk: Desk, request: Request) -> None:
+    def __init__(self, desk: Desk, request: PromptRequest) -> None:
         desk.access.require_view(request.view)
         desk.check_key(request.conversation)
         composition = request.composition
@@ -104,9 +104,8 @@ class Composing:
         """Return the context, on record when that is asked for."""
         recent = self._recent()
         room = self._room()
-        aside = self._whole.share(0 if self._request.query is None else self._composition.reference_percent).within(
-            room
-        )
+        percent = 0 if self._request.query is None else self._composition.reference_percent
+        aside = self._whole.share(percent).within(room)
         fitted = self._fit(recent, room.without(aside))
         earlier = self._earlier(recent)
         quotes = filled(self._outside(earlier.quotes, recent, fitted), aside, self._meter)

@@ -32,7 +32,7 @@ WRITTEN = frozenset("\n\t\u200c\u200d\u00ad")
 
 
 class Quote(Struct, frozen=True, kw_only=True):
-    """An earlier message, or an excerpt of it."""
+    """An earlier message, or an excerpt of it. `excerpt` is what may stand for it where it is too long."""
 
     place: Place
     role: Role
@@ -40,6 +40,7 @@ class Quote(Struct, frozen=True, kw_only=True):
     text: str
     cut_before: bool = False
     cut_after: bool = False
+    excerpt: Quote | None = None
 
 
 def block(quotes: Iterable[Quote]) -> str:
