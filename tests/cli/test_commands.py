@@ -183,14 +183,8 @@ VALID: dict[str, tuple[str, ...]] = {
     "transcripts.activity": ("ranges.json", "--channel", "web-chat"),
     "transcripts.conversations": ("--channel", "web-chat", "--lifecycle", "active_and_archived", "--limit", "5"),
     "transcripts.context": (
-        *CONVERSATION,
-        "--budget-tokens",
-        "500",
-        "--query",
-        "money",
-        "--shape",
-        "anthropic",
-        "--record",
+        *(*CONVERSATION, "--budget-tokens", "500", "--query", "money", "--shape", "anthropic"),
+        *("--system", "leave_out", "--gaps", "leave_out", "--reach", "space", "--file-tokens", "9", "--record"),
     ),
     "transcripts.redact": (
         *(*CONVERSATION, "--turn", "turn-1", "--message", "1", "--views", "export", "--views", "host_ui"),

@@ -20,7 +20,7 @@ from muniment.kernel.sources import seeded_sources
 from muniment.runtime.context.prompt import Bound, Composition, Context, ContextPart, Gaps, Miss, Shape, SystemText
 from muniment.runtime.options import Options
 from tests.context.prompts import compositions, estimated, messages, messages_of, pairs_of, turn_of
-from tests.turns import answer, asked, question
+from tests.turns import answer, asked, question, rich_turn
 from tests.worlds import OPERATOR, World, key_of, memory_world, root_key
 
 BUDGETS = st.integers(0, 60) | st.integers(0, 2000)
@@ -225,8 +225,6 @@ def test_archived_turns_are_there_when_they_are_asked_for(world: World) -> None:
 @pytest.mark.parametrize("view", View)
 def test_a_context_shows_what_its_view_shows(world: World, view: View) -> None:
     """No word of a context is missing in the replay of the same view."""
-    from tests.turns import rich_turn
-
     world.with_turns(2).commit(rich_turn())
     shown = str([message.parts for turn in world.replay(view).turns for message in turn.messages])
     for said in messages_of(context(world, view=view)):
@@ -236,13 +234,13 @@ def test_a_context_shows_what_its_view_shows(world: World, view: View) -> None:
         assert context(world, view=view).messages == []
 
 
-def test_a_counter_that_does_not_count_is_refused() -> None:
-    for wrong in (-1, 1.5, "7", None, True):
-        options = Options(sources=seeded_sources("wrong"), token_counter=lambda _text, wrong=wrong: wrong)  # type: ignore[arg-type,misc]
-        with muniment.open("memory:", keys=root_key(), options=options) as runtime:
-            runtime.transcripts.commit(turn_of(1, asked("one")))
-            with pytest.raises(InvalidInput, match="token_counter, problem not_a_count"):
-                runtime.transcripts.context(key_of(), 10)
+@pytest.mark.parametrize("wrong", [-1, 1.5, "7", None, True])
+def test_a_counter_that_does_not_count_is_refused(wrong: Any) -> None:
+    options = Options(sources=seeded_sources("wrong"), token_counter=lambda _text: wrong)
+    with muniment.open("memory:", keys=root_key(), options=options) as runtime:
+        runtime.transcripts.commit(turn_of(1, asked("one")))
+        with pytest.raises(InvalidInput, match="token_counter, problem not_a_count"):
+            runtime.transcripts.context(key_of(), 10)
 
 
 def test_a_context_is_read_in_pieces_as_large_as_it_needs(world: World) -> None:

@@ -408,7 +408,8 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
         },
         {
             "caller": '{"views":[]}',
-            "context": '{"budget_tokens":0,"counter":"estimate","messages":0,"shape":"otel","tokens":0,"view":"host_ui"}',
+            "context": '{"budget_tokens":0,"counter":"estimate","messages":0,"shape":"otel","tokens":0,'
+            '"view":"host_ui"}',
         },
     ),
     "access_denied": (
