@@ -51,7 +51,7 @@ class ContextGrant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What was put together for a prompt: for which interface, how large, of which turns, and never a word of it.
 
     `digest` is the source digest over the leaves of the turns that `refs` names (`evidence.verifier.source_digest`);
-    `quoted` are the positions of the turns of which a message was quoted, in the order in which they were found.
+    `quoted` are the positions of the turns of which something was quoted, the best first.
     """
 
     view: str

@@ -99,6 +99,7 @@ def _quote(desk: Desk, asked: Asked, hit: Hit) -> Quote | None:
         text=hit.excerpt.text,
         cut_before=hit.excerpt.cut_before,
         cut_after=hit.excerpt.cut_after,
+        elsewhere=not _is_here(place.conversation, asked.key),
     )
     text = "\n".join(part.content for part in shown.parts if isinstance(part, TextPart))
     is_short = len(text) <= WHOLE_CHARS_MAX and bool(text.strip())
@@ -109,7 +110,11 @@ def _is_within(found: ConversationKey, asked: Asked) -> bool:
     reach, key = asked.composition.reach, asked.key
     if reach is Reach.SPACE:
         return True
-    return found.channel == key.channel and (reach is Reach.CHANNEL or found.conversation == key.conversation)
+    return found.channel == key.channel if reach is Reach.CHANNEL else _is_here(found, key)
+
+
+def _is_here(found: ConversationKey, key: ConversationKey) -> bool:
+    return (found.channel, found.conversation) == (key.channel, key.conversation)
 
 
 def filled(quotes: Sequence[Quote], room: Room, meter: Meter) -> list[Quote]:

@@ -10,18 +10,18 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from muniment.events.message import Role, TextPart
-from muniment.runtime.context.counting import NOTHING, Cost, Meter, Room
+from muniment.runtime.context.counting import NOTHING, Meter, Room
 from muniment.runtime.context.lines import OPENING, Line
 from muniment.runtime.context.pairs import Unit
 from muniment.runtime.context.prompt import Bound
 
 
 class Fitted(NamedTuple):
-    """The units from `first` on fit. `bound` is what ended them; with one more they would have cost `wanted`."""
+    """The units from `first` on fit. `bound` is what ended them, `chars_over` how many characters were too many."""
 
     first: int
     bound: Bound | None = None
-    wanted: Cost = NOTHING
+    chars_over: int = 0
 
 
 class Rules(NamedTuple):
@@ -43,13 +43,14 @@ def fit(units: Sequence[Unit], room: Room, rules: Rules) -> Fitted:
         system = [text for turn in unit.turns for text in turn.system if text not in seen]
         taken = taken.plus(rules.meter.cost([*unit.lines, *system_lines(dict.fromkeys(system))]))
         if not room.holds(taken):
-            bound = Bound.TOKENS if taken.tokens > room.tokens else Bound.CHARS
-            return Fitted(best, bound, taken)
+            if taken.tokens > room.tokens:
+                return Fitted(best, Bound.TOKENS)
+            return Fitted(best, Bound.CHARS, taken.chars - (room.chars or 0))
         seen.update(system)
         first = unit.lines[0] if unit.lines else first
         if first is None or not opens(first, rules.user_first) or room.holds(taken.plus(opening)):
             best = place
-    return Fitted(best, None if best == 0 else Bound.TOKENS, taken)
+    return Fitted(best, None if best == 0 else Bound.TOKENS)
 
 
 def opens(first: Line, user_first: bool) -> bool:

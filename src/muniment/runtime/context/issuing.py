@@ -36,7 +36,7 @@ def issue(desk: Desk, context: Context, stream: int | None, leaves: Mapping[int,
         counter=context.counter,
         messages=len(context.messages),
         digest=digest,
-        quoted=[each.place.position for each in context.quoted],
+        quoted=list(dict.fromkeys(each.place.position for each in context.quoted)),
     )
     body = ContextIssued(context=grant, caller=Caller(views=sorted(desk.access.views), subject=desk.access.subject))
     event = draft(space.sources.entropy, EventKind.CONTEXT_ISSUED, space.sources.clock.now_ms(), body)

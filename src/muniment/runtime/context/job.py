@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from muniment.events.identity import ConversationKey
 from muniment.governance.access import Effect
-from muniment.governance.budgets import applied
+from muniment.governance.budgets import BudgetApplied, applied
 from muniment.governance.judgement import needs_content
 from muniment.governance.profiles import Ceiling
 from muniment.governance.views import View
@@ -206,10 +206,9 @@ class Composing:
             self._section(ContextPart.REFERENCE, reference, self._missing(earlier, recent, fitted)),
             self._section(ContextPart.TURNS, lines, Miss.NOTHING_THERE if not recent.turns else Miss.NO_ROOM),
         ]
-        chars, first = sum(each.chars for each in sections), recent.first(fitted)
+        first = recent.first(fitted)
         beside = system if self._writing.system_field else []
         spoken = [*([] if beside else system), *reference, *lines]
-        wanted = fitted.wanted.chars + sum(each.chars for each in sections if each.part is ContextPart.REFERENCE)
         return Context(
             conversation=self._request.conversation,
             shape=self._request.shape,
@@ -219,7 +218,7 @@ class Composing:
             sections=sections,
             tokens=sum(each.tokens for each in sections),
             budget_tokens=self._request.budget_tokens,
-            chars=chars,
+            chars=sum(each.chars for each in sections),
             counter=self._meter.name,
             turns=sum(bool(turn.spoken or turn.system) for turn in turns),
             turns_before=first - 1,
@@ -233,9 +232,7 @@ class Composing:
             semantic=earlier.semantic,
             revision=0 if recent.head is None else recent.head.seq,
             digest=None if recent.head is None else recent.head.leaf.hex(),
-            budget_applied=applied(self._budget, {Ceiling.RENDERED_CHARS: max(chars, wanted)})
-            if fitted.bound is Bound.CHARS
-            else [],
+            budget_applied=self._applied(fitted),
         )
 
     def _section(self, part: ContextPart, lines: Sequence[Line], miss: Miss) -> Section:
@@ -248,6 +245,13 @@ class Composing:
             chars=cost.chars,
             miss=None if lines else miss,
         )
+
+    def _applied(self, fitted: Fitted) -> list[BudgetApplied]:
+        """Say what the ceiling of the profile left out: what there would be with one unit more."""
+        if fitted.bound is not Bound.CHARS:
+            return []
+        assert self._whole.chars is not None, "there is no other bound on characters"
+        return applied(self._budget, {Ceiling.RENDERED_CHARS: self._whole.chars + fitted.chars_over})
 
     def _missing(self, earlier: Earlier, recent: Recent, fitted: Fitted) -> Miss:
         """Return why nothing earlier is quoted."""

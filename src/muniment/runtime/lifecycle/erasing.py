@@ -41,7 +41,7 @@ NAMES_BATCH = 500
 DISCLOSED: dict[EventKind, str] = {
     EventKind.EXPORT_ISSUED: "the certified export issued",
     EventKind.CONTENT_REVEALED: "what was revealed",
-    EventKind.CONTEXT_ISSUED: "the context for a model that was put",
+    EventKind.CONTEXT_ISSUED: "the recorded context of a prompt",
 }
 OUTSIDE = (
     "copies that the host, model providers or readers of earlier replays keep",
