@@ -196,6 +196,24 @@ def test_a_tiny_budget_gives_an_honest_report_of_nothing(world: World, shape: Sh
         assert [each.miss for each in found.sections] == [Miss.NOTHING_THERE, Miss.NO_ROOM, Miss.NO_ROOM]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"budget": -1},
+        {"budget": "many"},
+        {"shape": "ollama"},
+        {"query": 7},
+        *(
+            {"composition": each}
+            for each in [{"reference_percent": 101}, {"file_tokens": -1}, {"gaps": "all"}, {"x": 1}]
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(world: World, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        context(world, **wrong)
+
+
 def test_a_conversation_that_is_not_there_has_an_empty_context(world: World) -> None:
     found = context(world, 100, query="anything")
     assert (found.messages, found.turns, found.turns_before, found.digest) == ([], 0, 0, None)

@@ -25,7 +25,7 @@ from muniment.log.ledger import CONTENT, Draft, Writer, draft
 from muniment.runtime.activity import Activity, Counting, Range
 from muniment.runtime.annotating import Annotated, Annotating
 from muniment.runtime.context.job import Composing, PromptRequest
-from muniment.runtime.context.prompt import Composition, Context, Shape, Tokens
+from muniment.runtime.context.prompt import Composition, Context, Shape
 from muniment.runtime.desk import Desk
 from muniment.runtime.hits import Found, Ranking, Within
 from muniment.runtime.listing import Conversations, Listing
@@ -228,7 +228,7 @@ class Transcripts(Group):
     def context(
         self,
         conversation: ConversationKey,
-        budget_tokens: Tokens,
+        budget_tokens: int,
         query: str | None = None,
         shape: Shape = Shape.OPENAI,
         view: View = View.MODEL_CONTEXT,

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from muniment.errors import InvalidInput
 from muniment.events.identity import ConversationKey
 from muniment.governance.access import Effect
 from muniment.governance.budgets import BudgetApplied, applied
@@ -86,6 +87,8 @@ class Composing:
     def __init__(self, desk: Desk, request: PromptRequest) -> None:
         desk.access.require_view(request.view)
         desk.check_key(request.conversation)
+        if request.budget_tokens < 0:
+            raise InvalidInput(at="budget_tokens", problem="negative", found=request.budget_tokens)
         composition = request.composition
         if composition.record:
             desk.access.require(Effect.APPEND)

@@ -19,7 +19,7 @@ from muniment.transports.cli.fields import Word
 from muniment.transports.cli.page import Mood, Said
 
 TOPICS = (
-    "start", "concepts", "finding", "lifecycle", "views", "attributes", "erasure", "evidence", "repair", "keys",
+    "start", "concepts", "finding", "context", "lifecycle", "views", "attributes", "erasure", "evidence", "repair", "keys",
     "backup", "archives", "limits", "profiles", "errors",
 )  # fmt: skip
 MARK = "<!-- "
