@@ -134,6 +134,18 @@ def test_ids_and_names_are_what_every_interface_takes(world: World) -> None:
     ]
 
 
+def test_the_place_of_a_call_is_no_id_that_another_has(world: World) -> None:
+    calls = [Call(name="look", id="call_1_0_1"), Call(name="look", id="?")]
+    world.commit(turn_of(1, called(*calls), returned(*[Result(response=1, id=call.id) for call in calls])))
+    assert pairs_of(context(world))[0] == ["call_1_0_1", "call_1_0_1_"]
+
+
+def test_a_message_of_which_only_blanks_are_shown_is_not_there(world: World) -> None:
+    blank: list[Any] = [ReasoningPart(content="hm"), TextPart(content=" \n")]
+    world.commit(turn_of(1, asked("Is it dark?"), Message(role=Role.ASSISTANT, content=blank)))
+    assert [each["role"] for each in context(world).messages] == ["user"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "given"), [(None, "{}"), ({"a": 1}, '{"a":1}'), ("raw", '{"input":"raw"}'), ([1], '{"input":[1]}')]
 )
@@ -276,6 +288,13 @@ def test_what_kinds_of_file_each_interface_takes(world: World) -> None:
     assert message["content"][0]["source"] == {"type": "base64", "media_type": "image/png", "data": "MQ=="}
     (line,) = context(world, shape=Shape.OTEL, file_tokens=1).messages
     assert line["parts"][0] == {"type": "blob", "content": "MQ==", "mime_type": "image/png", "modality": "image"}
+
+
+@pytest.mark.parametrize("shape", [Shape.OPENAI, Shape.ANTHROPIC])
+def test_an_image_that_an_interface_does_not_take_stands_as_words(world: World, shape: Shape) -> None:
+    said: list[Any] = [BlobPart(content=b"1", mime_type="image/tiff", modality="image")]
+    world.commit(turn_of(1, Message(role=Role.USER, content=said)))
+    assert messages_of(context(world, shape=shape, file_tokens=1)) == [["[image/tiff]"]]
 
 
 # --- system text ------------------------------------------------------------------------------------------------------

@@ -17,11 +17,12 @@ from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.runtime.context.counting import Meter, Room
-from muniment.runtime.context.earlier import QUOTES_MAX, block_line, filled
+from muniment.runtime.context.earlier import QUOTES_MAX, Asked, _quote, block_line, filled
 from muniment.runtime.context.prompt import Composition, Context, ContextPart, Miss, Reach, Shape
 from muniment.runtime.context.quoting import BLOCK, CLOSING, OPENING, Quote, block
 from muniment.runtime.hits import Semantic
 from muniment.runtime.place import Place
+from muniment.runtime.redacting import Passage
 from tests.context.prompts import estimated, turn_of
 from tests.turns import SUBJECT, answered, asked
 from tests.worlds import World, key_of
@@ -239,6 +240,27 @@ def test_a_long_message_is_quoted_as_its_excerpt(world: World) -> None:
     found = context(world, 4000, reference_percent=75)
     if found.quoted:
         assert len(quoted(found)) == len(found.quoted) == 1
+
+
+def test_a_hit_that_is_gone_when_it_is_read_is_not_quoted(world: World) -> None:
+    """Masked, replaced by an archive, or never there; and words that a redaction took since."""
+    with_lamps(world, 4)
+    desk = world.runtime._desk
+    asked_for = Asked("lamp", key_of(), View.MODEL_CONTEXT, Composition())
+    (hit, other) = world.runtime.transcripts.search("lamp", View.MODEL_CONTEXT).hits
+    assert _quote(desk, asked_for, hit) is not None
+    places = [
+        replace(hit.place, conversation=key_of("nowhere")),
+        replace(hit.place, sequence=99),
+        replace(hit.place, position=99),
+        replace(hit.place, message="turn-2#99"),
+    ]
+    everywhere = asked_for._replace(composition=Composition(reach=Reach.SPACE))
+    assert [_quote(desk, everywhere, replace(hit, place=place)) for place in places] == [None] * 4
+    world.redact(Passage(turn=hit.place.turn, message=0 if hit.role is Role.USER else 1), View.MODEL_CONTEXT)
+    assert _quote(desk, asked_for, hit) is None
+    world.request(Transition.MASK, 2)
+    assert _quote(desk, asked_for, other) is None
 
 
 @pytest.mark.parametrize("query", ["", " ", "\x00", "a" * 2000, "…!?"])

@@ -79,14 +79,14 @@ def _quote(desk: Desk, asked: Asked, hit: Hit) -> Quote | None:
         return None
     with space.ledger.reader() as reader:
         stream = space.transcript.stream_of(reader, place.conversation)
-        if stream is None:
-            return None
-        head = space.transcript.head(reader, stream)
+        head = None if stream is None else space.transcript.head(reader, stream)
+        if head is None or place.sequence > head.turns:
+            return None  # an archive took its place since
         wanted = LISTED[asked.composition.lifecycle]
         [read] = space.transcript.page(
             reader, head, place.sequence, place.sequence, lambda phase, _meta: phase in wanted
         )
-    if read.record.phase not in wanted:
+    if read.record.phase not in wanted or read.record.position != place.position:
         return None
     turn, _ = cut(read.record, asked.view, 0, 0, looking=space.lookout.view(asked.view))
     shown = next((each for each in turn.messages if each.id == place.message), None)
