@@ -355,7 +355,7 @@ CEILINGS: dict[Ceiling, str] = {
     Ceiling.REDACTION_ITEMS: "items about what is withheld, in a page or report",
     Ceiling.DERIVED_REFS: "derived references in a lifecycle report",
     Ceiling.REPAIR_ISSUES: "issues that a repair lists",
-    Ceiling.RENDERED_CHARS: "characters of the text that your host renders for a model",
+    Ceiling.RENDERED_CHARS: "characters of a context, and of what else your host renders for a model",
 }
 
 CAUSES: dict[Cause, str] = {

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from muniment.governance.profiles import Pressure, PressureLevel, Profile
     from muniment.governance.views import View
     from muniment.runtime.activity import Range
+    from muniment.runtime.context.prompt import Composition, Gaps, Reach, Shape, SystemText
     from muniment.runtime.lifecycle.scope import Scope
     from muniment.runtime.links import MemoryKey
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from muniment.runtime.redacting import Passage
     from muniment.runtime.runtime import Runtime
     from muniment.runtime.timeline import Anchor, At
+    from muniment.runtime.tokens import token_counter
     from muniment.version import __version__
 
 # Public name -> the module that defines it. schemas/api.txt is generated from this table.
@@ -61,6 +63,7 @@ _HOMES = {
     "AttributeSource": "muniment.events.attributes",
     "AttributeTarget": "muniment.events.attributes",
     "Attribution": "muniment.events.turn",
+    "Composition": "muniment.runtime.context.prompt",
     "ConversationKey": "muniment.events.identity",
     "Derivation": "muniment.runtime.provenance",
     "Detect": "muniment.governance.detection.policy",
@@ -69,6 +72,7 @@ _HOMES = {
     "EmbedderChoice": "muniment.embedding.choice",
     "EmbedderKind": "muniment.embedding.choice",
     "FilePin": "muniment.evidence.pin",
+    "Gaps": "muniment.runtime.context.prompt",
     "HostReference": "muniment.events.turn",
     "Kind": "muniment.errors",
     "LifecycleFilter": "muniment.governance.listing",
@@ -84,13 +88,16 @@ _HOMES = {
     "PressureLevel": "muniment.governance.profiles",
     "Profile": "muniment.governance.profiles",
     "Range": "muniment.runtime.activity",
+    "Reach": "muniment.runtime.context.prompt",
     "ReasoningPart": "muniment.events.message",
     "RedactionReason": "muniment.events.changes",
     "Role": "muniment.events.message",
     "Runtime": "muniment.runtime.runtime",
     "Scope": "muniment.runtime.lifecycle.scope",
+    "Shape": "muniment.runtime.context.prompt",
     "Source": "muniment.events.turn",
     "SourceKind": "muniment.events.attributes",
+    "SystemText": "muniment.runtime.context.prompt",
     "TextPart": "muniment.events.message",
     "ToolCallPart": "muniment.events.message",
     "ToolCallResponsePart": "muniment.events.message",
@@ -103,6 +110,7 @@ _HOMES = {
     "__version__": "muniment.version",
     "open": "muniment.runtime.open",
     "open_store": "muniment.runtime.open",
+    "token_counter": "muniment.runtime.tokens",
 }
 
 __all__ = [
@@ -118,6 +126,7 @@ __all__ = [
     "AttributeSource",
     "AttributeTarget",
     "Attribution",
+    "Composition",
     "ConversationKey",
     "Derivation",
     "Detect",
@@ -126,6 +135,7 @@ __all__ = [
     "EmbedderChoice",
     "EmbedderKind",
     "FilePin",
+    "Gaps",
     "HostReference",
     "Kind",
     "LifecycleFilter",
@@ -141,13 +151,16 @@ __all__ = [
     "PressureLevel",
     "Profile",
     "Range",
+    "Reach",
     "ReasoningPart",
     "RedactionReason",
     "Role",
     "Runtime",
     "Scope",
+    "Shape",
     "Source",
     "SourceKind",
+    "SystemText",
     "TextPart",
     "ToolCallPart",
     "ToolCallResponsePart",
@@ -160,6 +173,7 @@ __all__ = [
     "__version__",
     "open",
     "open_store",
+    "token_counter",
 ]
 
 

@@ -382,6 +382,16 @@ class ModelUnavailable(MunimentError):
     kind = Kind.UNAVAILABLE
 
 
+# --- contexts -------------------------------------------------------------------------------------------------------
+
+
+class TokensUnavailable(MunimentError):
+    """Tokens cannot be counted in this encoding here."""
+
+    code = "tokens.unavailable"
+    kind = Kind.UNAVAILABLE
+
+
 # --- evidence -------------------------------------------------------------------------------------------------------
 
 

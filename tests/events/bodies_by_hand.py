@@ -371,6 +371,47 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
         {"request": {"reason": "r", "requester": "o", "requested_ms": 0}, "caller": {"views": []}},
         {"caller": '{"views":[]}', "request": '{"reason":"r","requested_ms":0,"requester":"o"}'},
     ),
+    "context_issued": (
+        "context.issued",
+        {
+            "context": {
+                "view": "model_context",
+                "shape": "anthropic",
+                "budget_tokens": 8000,
+                "tokens": 7990,
+                "counter": "o200k_base",
+                "messages": 12,
+                "digest": "Zm91cnR5LXRocmVlIGNoYXJhY3RlcnMgb2YgYmFzZTY0",
+                "quoted": [17, 4],
+            },
+            "caller": {"views": ["model_context"], "subject": "größe"},
+        },
+        {
+            "caller": '{"subject":"größe","views":["model_context"]}',
+            "context": '{"budget_tokens":8000,"counter":"o200k_base",'
+            '"digest":"Zm91cnR5LXRocmVlIGNoYXJhY3RlcnMgb2YgYmFzZTY0","messages":12,"quoted":[17,4],'
+            '"shape":"anthropic","tokens":7990,"view":"model_context"}',
+        },
+    ),
+    "context_issued_of_nothing": (
+        "context.issued",
+        {
+            "context": {
+                "view": "host_ui",
+                "shape": "otel",
+                "budget_tokens": 0,
+                "tokens": 0,
+                "counter": "estimate",
+                "messages": 0,
+            },
+            "caller": {"views": []},
+        },
+        {
+            "caller": '{"views":[]}',
+            "context": '{"budget_tokens":0,"counter":"estimate","messages":0,"shape":"otel","tokens":0,'
+            '"view":"host_ui"}',
+        },
+    ),
     "access_denied": (
         "access.denied",
         {"denial": {"operation": "disclosure.reveal", "right": "reveal", "since_ms": 1_700_000_000_000}},

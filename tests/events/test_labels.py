@@ -39,7 +39,7 @@ from muniment.events.changes import (
     TurnLifecycle,
     TurnRedacted,
 )
-from muniment.events.disclosures import AccessRefused, Caller, ContentRevealed, Denial
+from muniment.events.disclosures import AccessRefused, Caller, ContentRevealed, ContextGrant, ContextIssued, Denial
 from muniment.events.labels import content_fields, encode_part, link_label, meta_fields, part_label
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart
 from muniment.events.records import (
@@ -115,6 +115,12 @@ SMALL_BODIES: list[MetaBody] = [
     SpaceErasure(request=REQUEST),
     ContentRevealed(
         request=LifecycleRequest(reason="asked", requester="ada", requested_ms=7), caller=Caller(views=["export"])
+    ),
+    ContextIssued(
+        context=ContextGrant(
+            view="export", shape="openai", budget_tokens=9, tokens=7, counter="estimate", messages=1, quoted=[3]
+        ),
+        caller=Caller(views=["export"]),
     ),
     AccessRefused(denial=Denial(operation="disclosure.reveal", right="reveal", since_ms=7)),
 ]

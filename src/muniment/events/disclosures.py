@@ -1,7 +1,8 @@
 """Who was shown what beyond their views, and who was refused: events of the stream of the space.
 
 `content.revealed` names the turn in its references (`{"stream": s, "turn": n}`, or with `"message": m` one message of
-it). `access.denied` names none: what was refused was not looked at.
+it). `access.denied` names none: what was refused was not looked at. `context.issued` names a conversation that is
+there (`"stream"`, as it was at its event `"through"`) and those of its turns that were given, `"first"` to `"last"`.
 """
 
 from __future__ import annotations
@@ -44,3 +45,27 @@ class AccessRefused(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Somebody asked for what their access does not include."""
 
     denial: Denial
+
+
+class ContextGrant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """What was put together for a prompt: for which interface, how large, of which turns, and never a word of it.
+
+    `digest` is the source digest over the leaves of the turns that `refs` names (`evidence.verifier.source_digest`);
+    `quoted` are the positions of the turns of which something was quoted, the best first.
+    """
+
+    view: str
+    shape: str
+    budget_tokens: int
+    tokens: int
+    counter: str
+    messages: int
+    digest: str | None = None
+    quoted: list[int] = []
+
+
+class ContextIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """Words were handed out for a prompt, under a view of the caller."""
+
+    context: ContextGrant
+    caller: Caller

@@ -16,7 +16,7 @@ from msgspec import Struct
 from muniment.events.archives import ArchiveExported, ArchiveImported
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
-from muniment.events.disclosures import AccessRefused, ContentRevealed
+from muniment.events.disclosures import AccessRefused, ContentRevealed, ContextIssued
 from muniment.events.message import Authority, Part, Role
 from muniment.events.references import RefDerived
 from muniment.events.turn import Attribution, Delivery, Relation, Source, Visibility
@@ -42,6 +42,7 @@ class EventKind(StrEnum):
     SPACE_ERASED = "space.erased"
     CONTENT_REVEALED = "content.revealed"
     ACCESS_DENIED = "access.denied"
+    CONTEXT_ISSUED = "context.issued"
 
 
 class RotationCause(StrEnum):
@@ -199,6 +200,7 @@ MetaBody = (
     | SpaceErasure
     | ContentRevealed
     | AccessRefused
+    | ContextIssued
 )
 ContentBody = TurnContent | AttributeContent
 
@@ -220,6 +222,7 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.SPACE_ERASED: SpaceErasure,
     EventKind.CONTENT_REVEALED: ContentRevealed,
     EventKind.ACCESS_DENIED: AccessRefused,
+    EventKind.CONTEXT_ISSUED: ContextIssued,
 }
 
 # kind -> the body of its content cell, for the kinds that have one

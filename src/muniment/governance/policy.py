@@ -45,6 +45,7 @@ FAMILIES: dict[str, Family] = {
     "transcripts.timeline": Family.REPLAY,
     "transcripts.activity": Family.LISTING,
     "transcripts.search": Family.REPLAY,
+    "transcripts.context": Family.REPLAY,
     "transcripts.conversations": Family.LISTING,
     "transcripts.redact": Family.LIFECYCLE,
     "transcripts.annotate": Family.COMMIT,

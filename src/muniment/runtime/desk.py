@@ -22,6 +22,7 @@ from muniment.runtime.denials import Refusal
 from muniment.runtime.home import Home
 from muniment.runtime.options import Progress, no_progress, unmeasured
 from muniment.runtime.space import Space
+from muniment.runtime.tokens import TokenCounter
 
 
 class Desk(Struct, frozen=True, kw_only=True):
@@ -33,6 +34,7 @@ class Desk(Struct, frozen=True, kw_only=True):
     progress: Progress = no_progress
     profile: Profile | None = None
     pressure: Callable[[], Pressure | None] = unmeasured
+    token_counter: TokenCounter | None = None
     window: bool = False  # made by narrowing another one, which keeps the store
 
     @property

@@ -1,8 +1,8 @@
 """Who received what, when, under which view: the disclosures of a space, page by page.
 
-They are events of the stream of the space, in log order: certified exports, words that were revealed, attempts that
-were refused. The stream is walked without a gap and every row of it is proved, so that no disclosure can be hidden by
-an edit at rest.
+They are events of the stream of the space, in log order: certified exports, words that were revealed, contexts for
+models that were recorded, attempts that were refused. The stream is walked without a gap and every row of it is proved,
+so that no disclosure can be hidden by an edit at rest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from muniment.errors import Corrupt, CursorInvalid, UnknownConversation
-from muniment.events.disclosures import AccessRefused, ContentRevealed
+from muniment.events.disclosures import AccessRefused, ContentRevealed, ContextIssued
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.records import EventKind, ExportIssued
 from muniment.log.ledger import SPACE_STREAM, Opened
@@ -22,7 +22,9 @@ from muniment.runtime.desk import Desk
 from muniment.runtime.paging import binding, limit_of_query
 from muniment.runtime.place import turn_at
 
-DISCLOSURES = frozenset({EventKind.EXPORT_ISSUED, EventKind.CONTENT_REVEALED, EventKind.ACCESS_DENIED})
+DISCLOSURES = frozenset(
+    {EventKind.EXPORT_ISSUED, EventKind.CONTENT_REVEALED, EventKind.CONTEXT_ISSUED, EventKind.ACCESS_DENIED}
+)
 
 
 class DisclosureEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -30,6 +32,8 @@ class DisclosureEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `export.issued`: `conversation` up to its event `through`, under the view in `views`, to `recipient` for `purpose`.
     `content.revealed`: `turn` or one `message` of it, to `requester` for `reason`, whose access had `views`.
+    `context.issued`: turns `first` to `last` of `conversation` as it was at its event `through`, and messages quoted of
+    the turns at the positions in `quoted`, under the view in `views`; a conversation that was not there has no name.
     `access.denied`: `operation` for want of `right`, perhaps by `policy`, `attempts` times since `since_ms`.
     `subject` is the one that the access spoke for.
     """
@@ -43,6 +47,10 @@ class DisclosureEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sequence: int | None = None
     message: int | None = None
     views: list[str] = []
+    first: int | None = None
+    last: int | None = None
+    quoted: list[int] = []
+    tokens: int | None = None
     recipient: str | None = None
     purpose: str | None = None
     requester: str | None = None
@@ -125,6 +133,8 @@ class Disclosing:
         entry = DisclosureEntry(position=row.position, kind=EventKind(row.kind), at_ms=row.time)
         if isinstance(meta, AccessRefused):
             return replace(entry, **asdict(meta.denial))
+        if isinstance(meta, ContextIssued):
+            return self._of_context(reader, entry, meta, refs)
         entry = replace(entry, conversation=self._conversation(reader, refs["stream"]))
         if isinstance(meta, ExportIssued):
             grant = meta.export
@@ -135,7 +145,7 @@ class Disclosing:
                 recipient=grant.recipient,
                 purpose=grant.purpose,
             )
-        assert isinstance(meta, ContentRevealed), "the table has three kinds"
+        assert isinstance(meta, ContentRevealed), "the table has four kinds"
         transcript, sequence = self._space.transcript, refs["turn"]
         read = turn_at(transcript, reader, transcript.head(reader, refs["stream"]), sequence)
         return replace(
@@ -147,6 +157,22 @@ class Disclosing:
             subject=meta.caller.subject,
             requester=meta.request.requester,
             reason=meta.request.reason,
+        )
+
+    def _of_context(
+        self, reader: Reader, entry: DisclosureEntry, meta: ContextIssued, refs: dict[str, int]
+    ) -> DisclosureEntry:
+        stream = refs.get("stream")
+        return replace(
+            entry,
+            conversation=None if stream is None else self._conversation(reader, stream),
+            through=refs.get("through"),
+            first=refs.get("first"),
+            last=refs.get("last"),
+            quoted=meta.context.quoted,
+            tokens=meta.context.tokens,
+            views=[meta.context.view],
+            subject=meta.caller.subject,
         )
 
     def _conversation(self, reader: Reader, stream: int) -> ConversationKey:

@@ -263,11 +263,12 @@ class Evidence(Group):
     def disclosures(
         self, conversation: ConversationKey | None = None, limit: int = 50, cursor: str | None = None
     ) -> Disclosures:
-        """List who received what, when, under which view: certified exports, revealed words, refused attempts.
+        """List who received what, when, under which view: exports, revealed words, contexts, refused attempts.
 
-        In the order of the log, of the whole space or of one conversation; a refused attempt is of the space, because
-        what was refused was not looked at. `limit` counts disclosures and is above 0. Every event of the stream is
-        proved, so that none is left out unseen. Raises `transcript.unknown_conversation`.
+        Of exports the certified ones, of contexts the recorded ones, in the order of the log, of the whole space or of
+        one conversation; a refused attempt is of the space, because what was refused was not looked at. `limit` counts
+        disclosures and is above 0. Every event of the stream is proved, so that none is left out unseen.
+        Raises `transcript.unknown_conversation`.
         """
         return Disclosing(self._desk, conversation, limit).run(cursor)
 

@@ -23,7 +23,7 @@ from muniment.runtime.desk import Desk
 from muniment.runtime.home import Home, telling_of_new_key
 from muniment.runtime.options import DEFAULTS, Options
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.settings import set_embedder, set_policies, set_profile, settings
+from muniment.runtime.settings import set_embedder, set_policies, set_profile, set_token_counter, settings
 from muniment.runtime.space import Space
 
 MEMORY = "memory:"
@@ -117,12 +117,13 @@ def _entered(home: Home, name: SpaceName, options: Options) -> Runtime:
 
 
 def _deployed(options: Options) -> Options:
-    """Return the options with a profile, policies and an embedder: those given, or those of the settings."""
+    """Return the options with a profile, policies, an embedder and a counter: those given, or those of the settings."""
     return replace(
         options,
         profile=set_profile() if options.profile is UNSET else options.profile,
         policies=set_policies() if options.policies is UNSET else options.policies,
         embedder=set_embedder() if options.embedder is UNSET else options.embedder,
+        token_counter=set_token_counter() if options.token_counter is UNSET else options.token_counter,
     )
 
 
@@ -138,4 +139,5 @@ def _desk(home: Home, opened: Space | None, options: Options) -> Desk:
         progress=options.progress,
         profile=profile,
         pressure=options.pressure,
+        token_counter=options.token_counter or None,
     )

@@ -14,8 +14,7 @@ from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Pressure, Profile
 from muniment.kernel.sources import Sources, system_sources
-
-INDEX_BYTES_MAX = 512 * 1024 * 1024
+from muniment.runtime.tokens import TokenCounter
 
 INDEX_BYTES_MAX = 512 * 1024 * 1024
 
@@ -39,6 +38,8 @@ class Options(Struct, frozen=True, kw_only=True):
     the settings, and None is none, whatever the settings say.
     `pressure` is asked whenever a budget is needed.
     The indexes of an open store take about `index_bytes_max` of memory; the one that nobody asked for leaves first.
+    `token_counter` counts the tokens of a text for a context; one that is not given is that of the settings, None is
+    the estimate, whatever the settings say.
     `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
     """
 
@@ -53,6 +54,7 @@ class Options(Struct, frozen=True, kw_only=True):
     embedder: Embedder | EmbedderChoice | UnsetType | None = UNSET
     pressure: Callable[[], Pressure | None] = unmeasured
     index_bytes_max: int = INDEX_BYTES_MAX
+    token_counter: TokenCounter | UnsetType | None = UNSET
 
 
 DEFAULTS = Options()

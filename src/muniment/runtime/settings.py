@@ -11,8 +11,9 @@
 | embedder | `MUNIMENT_EMBEDDER` | `auto`: the model that was imported into the store, if there is one |
 | of `onnx` | `MUNIMENT_EMBEDDER_FOLDER` | none |
 | of `http` | `MUNIMENT_EMBEDDER_URL`, `_MODEL`, `_DIMENSION`, `_KEY_VARIABLE`, `_SPACES` (with commas) | none |
+| encoding that tokens are counted in | `MUNIMENT_ENCODING` | none: they are estimated |
 
-The first four say where a store in a directory is; all others count for every store that is opened.
+The first four say where a store in a directory is; the others count for every store that is opened.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Profile
+from muniment.runtime.tokens import ENCODINGS, Encoding, token_counter
 
 Vocabulary = TypeVar("Vocabulary", bound=StrEnum)
 
@@ -86,6 +88,14 @@ def set_embedder(environment: Mapping[str, str] = os.environ) -> EmbedderChoice:
         spaces=frozenset(each.strip() for each in spaces.split(",") if each.strip()),
         **named,
     )
+
+
+def set_token_counter(environment: Mapping[str, str] = os.environ) -> Encoding | None:
+    """Return what counts tokens in the encoding that an environment names."""
+    named = environment.get("MUNIMENT_ENCODING")
+    if named and named not in ENCODINGS:
+        raise InvalidInput(at="MUNIMENT_ENCODING", problem="unknown_word")
+    return token_counter(named) if named else None
 
 
 def word(vocabulary: type[Vocabulary], text: str, *, at: str) -> Vocabulary:

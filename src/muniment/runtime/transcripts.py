@@ -24,6 +24,8 @@ from muniment.governance.views import View
 from muniment.log.ledger import CONTENT, Draft, Writer, draft
 from muniment.runtime.activity import Activity, Counting, Range
 from muniment.runtime.annotating import Annotated, Annotating
+from muniment.runtime.context.job import Composing, PromptRequest
+from muniment.runtime.context.prompt import Composition, Context, Shape
 from muniment.runtime.desk import Desk
 from muniment.runtime.hits import Found, Ranking, Within
 from muniment.runtime.listing import Conversations, Listing
@@ -36,6 +38,7 @@ ALREADY_COMMITTED = "turn_already_committed"
 ALREADY_ERASED = "turn_already_committed_and_erased"
 EVERYWHERE = Within()
 BY_RELEVANCE = Ranking()
+AS_USUAL = Composition()
 
 
 class Commit(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -220,6 +223,35 @@ class Transcripts(Group):
         from muniment.runtime.searching import Searching  # noqa: PLC0415  # numpy is imported by who searches
 
         return Searching(self._desk, query, view, within, ranking).run(limit, cursor)
+
+    @operation(Effect.READ)
+    def context(
+        self,
+        conversation: ConversationKey,
+        budget_tokens: int,
+        query: str | None = None,
+        shape: Shape = Shape.OPENAI,
+        view: View = View.MODEL_CONTEXT,
+        composition: Composition = AS_USUAL,
+    ) -> Context:
+        """Make the messages for a prompt: the newest turns that fit a budget, and earlier messages that answer a query.
+
+        Turns come whole, in the order of the conversation, calls of tools with their results. Earlier messages are
+        quoted in one block before them, marked as untrusted, in which nothing can close it. What the view withholds is
+        counted with its reason and never there. The budget is counted by `Options.token_counter`, or estimated, and
+        never exceeded; a profile may allow fewer characters. A conversation that does not exist has no turns. With
+        `record` in the composition `context.issued` is appended, which takes the right to append, and is durable before
+        a word is returned (BEHAVIOUR PJ-01 to PJ-05, IJ-01, IJ-02).
+        """
+        request = PromptRequest(
+            conversation=conversation,
+            budget_tokens=budget_tokens,
+            query=query,
+            shape=shape,
+            view=view,
+            composition=composition,
+        )
+        return Composing(self._desk, request).run()
 
     @operation(Effect.APPEND)
     def redact(

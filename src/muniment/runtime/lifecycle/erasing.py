@@ -42,6 +42,7 @@ NAMES_BATCH = 500
 DISCLOSED: dict[EventKind, str] = {
     EventKind.EXPORT_ISSUED: "the certified export issued",
     EventKind.CONTENT_REVEALED: "what was revealed",
+    EventKind.CONTEXT_ISSUED: "the recorded context of a prompt",
 }
 OUTSIDE = (
     "indexes in the memory of other processes, until they search the space again",

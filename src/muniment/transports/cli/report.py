@@ -29,6 +29,7 @@ from muniment.governance.slices import OF_LABELS, RedactionItem, SliceMessage, S
 from muniment.governance.views import Reason
 from muniment.projections.repair.findings import MEANS, IssueKind
 from muniment.runtime.activity import Activity
+from muniment.runtime.context.prompt import Context
 from muniment.runtime.disclosure import Revealed
 from muniment.runtime.disclosures import Disclosures
 from muniment.runtime.links import LinkPage, SourceState
@@ -39,6 +40,7 @@ from muniment.runtime.system import Capabilities, Capability, ViewCapability
 from muniment.runtime.timeline import Timeline
 from muniment.runtime.transcripts import Slice
 from muniment.transports.cli.page import Mood, Page, Said, on_one_line
+from muniment.transports.cli.prompts import told_messages
 
 MS = "_ms"
 PERIODS = frozenset({"keep_at_least_ms", "erase_after_ms"})
@@ -400,6 +402,29 @@ def _visible(told: Capability | ViewCapability) -> Said:
     return Said("yes") if told.visible else Said(f"no: {told.policy or told.hidden}", Mood.FAINT)
 
 
+# --- contexts ---------------------------------------------------------------------------------------------------------
+
+
+def _tell_context(context: Context, page: Page) -> None:
+    for role, words in told_messages(context):
+        page.line(Said(role, Mood.STRONG))
+        for each in words:
+            page.line(Said(each), indent=2)
+    of_all = f"turns {context.turns} of {context.turns + context.turns_before}"
+    bound = "" if context.cut_by is None else f"cut by {context.cut_by}"
+    page.line(Said(f"view {context.view}"), Said(f"shape {context.shape}"), Said(of_all), Said(bound, Mood.FAINT))
+    counted = {"withheld": context.withheld, "left out": context.left_out}
+    page.facts(
+        [
+            ("tokens", Said(f"{context.tokens:,} of {context.budget_tokens:,}, counted by {context.counter}")),
+            *((each.part, Said(f"{each.tokens:,}" if each.miss is None else each.miss)) for each in context.sections),
+            *((name, Said(_members(counts))) for name, counts in counted.items() if counts),
+            *([] if context.recorded is None else [("recorded", Said(f"{context.recorded:,}"))]),
+        ]
+    )
+    _tell_budget(context.budget_applied, page)
+
+
 # --- disclosures ------------------------------------------------------------------------------------------------------
 
 
@@ -428,6 +453,7 @@ def _tell_disclosures(disclosures: Disclosures, page: Page) -> None:
 BY_HAND: dict[type[Struct], Callable[[Any, Page], None]] = {
     Activity: _tell_activity,
     Capabilities: _tell_capabilities,
+    Context: _tell_context,
     Conversations: _tell_conversations,
     Disclosures: _tell_disclosures,
     Revealed: _tell_revealed,
