@@ -36,7 +36,7 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _drill_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", choices=("kill9", "canary", "writers", "governed"))
+    parser.add_argument("name", choices=("kill9", "canary", "writers", "governed", "search"))
     parser.add_argument("--n", type=int, help="how many kills, canaries or turns of each writer")
     parser.add_argument("--seed", type=int, default=1, help="chance of the drill, to repeat one")
 

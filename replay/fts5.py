@@ -167,7 +167,7 @@ class PlainIndex:
         asked = self._asked(question)
         if not asked:
             return []
-        within = "" if group is None else "AND rowid IN (SELECT id FROM places WHERE grouped = :group)"
+        within = "" if group is None else "AND +rowid IN (SELECT id FROM places WHERE grouped = :group)"
         rows = self._database.execute(
             f"SELECT rowid FROM texts WHERE texts MATCH :asked {within} ORDER BY rank, rowid DESC LIMIT :most",  # noqa: S608 - no part of it came from outside
             {"asked": asked, "group": group, "most": most},

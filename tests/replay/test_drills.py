@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from replay.drills.canary import canary
+from replay.drills.found import found
 from replay.drills.governed import CORPUS, governed
 from replay.drills.kill9 import kill9
 from replay.drills.outcome import Outcome
@@ -32,6 +33,12 @@ def test_a_governed_transcript_moves_and_comes_back_as_it_is() -> None:
     """Three hundred turns of real dialogues: the same pages in the copy, and erased stays erased."""
     need_shared(f"corpora/{CORPUS.name}")
     outcome = governed(300, 7)
+    assert outcome.passed, outcome.line()
+
+
+def test_what_is_hidden_is_found_in_no_view_by_no_process_and_in_no_file() -> None:
+    """Twenty canaries among three hundred turns, found in every way, then masked, redacted and erased."""
+    outcome = found(300, 7)
     assert outcome.passed, outcome.line()
 
 
