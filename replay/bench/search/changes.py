@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from pathlib import Path
 
 from muniment.events.changes import Transition
 from muniment.events.turn import Turn
@@ -14,7 +14,8 @@ from replay.bench.figures import Figure, at_most
 from replay.bench.scene import Measured, Measuring
 from replay.bench.search.corpora import Corpus
 from replay.bench.search.queries import Asked, Kind
-from replay.measure import Rounds, Work, in_turns, spread
+from replay.bench.search.writer import Writer
+from replay.measure import Round, Rounds, spread
 from replay.stores import opened
 from replay.words import Words
 
@@ -24,35 +25,31 @@ ERASURES, ERASURES_QUICK = 5, 1
 ROUNDS, ROUNDS_QUICK = 7, 1
 FOLLOWED = 20  # turns that are each searched for at once
 WARM, BARE = "an index in memory", "no index"
-SCRATCH = "written-while-searched"
+SCRATCH = "followed"
 
 
 def changes(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
     """Write to two copies of the store in turns; one is searched."""
     directories = {WARM: corpus.copied(), BARE: corpus.copied()}
+    yield from _appending(corpus, directories, asked.everywhere[0].text, quick=quick)
     stores = {name: opened(directory) for name, directory in directories.items()}
-    _search(stores[WARM], asked.everywhere[0].text)
-    yield from _appending(corpus, stores, quick=quick)
     yield from _following(corpus, stores[WARM])
     yield from _erasing(corpus, stores, asked, quick=quick)
     for runtime in stores.values():
         runtime.close()
 
 
-def _appending(corpus: Corpus, stores: dict[str, Runtime], *, quick: bool) -> Measuring:
+def _appending(corpus: Corpus, directories: dict[str, Path], query: str, *, quick: bool) -> Measuring:
+    """Append in two processes, in turns: what an index does to the one that has it does not touch the other."""
     count, rounds = (APPENDS_QUICK, ROUNDS_QUICK) if quick else (APPENDS, ROUNDS)
-    turns = Words(small=quick).turns(SCRATCH, 1, count * (rounds + 1))
-    done = in_turns({name: _appends(one, iter(turns), count) for name, one in stores.items()}, rounds)
-    yield Measured(_beside(corpus, done))
-
-
-def _appends(runtime: Runtime, turns: Iterator[Turn], count: int) -> Work:
-    def work() -> int:
-        for _, turn in zip(range(count), turns, strict=False):
-            runtime.transcripts.commit(turn)
-        return count
-
-    return work
+    done: dict[str, list[Round]] = {WARM: [], BARE: []}
+    with Writer(directories[WARM], count, query) as warm, Writer(directories[BARE], count, None) as bare:
+        for number in range(rounds + 1):
+            for name, writer in ((WARM, warm), (BARE, bare)):
+                one = writer.round()
+                if number:
+                    done[name].append(one)
+    yield Measured(_beside(corpus, {name: Rounds(rounds=each) for name, each in done.items()}))
 
 
 def _beside(corpus: Corpus, done: dict[str, Rounds]) -> Figure:
