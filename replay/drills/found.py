@@ -4,7 +4,8 @@
    show it and in no other.
 2. Some are masked, some redacted for one view, some erased. Who is hidden from a view has no hit there: at once, and in
    a fresh process that begins with whatever the first one left on the disk.
-3. No file holds a word of what was erased, nor does anything that the indexes of any view tell when they are decrypted.
+3. No file holds a word of what was erased, nor the memory of the process that erased it, as soon as the erasure is
+   acknowledged, nor the indexes that another process begins with, decrypted.
 4. What lay beside the log before the erasure is put back. There is still no hit.
 
 The control: a plain FTS5 file from which the same rows were deleted, which must still hold their words. And the search
@@ -20,7 +21,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import apsw
-import msgspec
 
 from muniment.crypto.store import SPACES
 from muniment.events.changes import RedactionReason, Transition
@@ -30,6 +30,7 @@ from muniment.runtime.hits import Within
 from muniment.runtime.redacting import Passage
 from muniment.runtime.runtime import Runtime
 from replay.drills.asking import Asking, Counts, asked_afresh
+from replay.drills.held import held
 from replay.drills.outcome import Outcome
 from replay.drills.planted import DAY_MS, Canary, planted, written
 from replay.drills.search import Needles, files_below, nameless_files, spelled
@@ -87,17 +88,19 @@ class Drill:
         file.unlink()
         with opened(self._home) as runtime:
             self._find(runtime)
-            self._dump_holds("the indexes")
+            self._holds("the memory of the first process", held(runtime))
         shutil.copytree(self._home, self._scratch / "before")
         with opened(self._home) as runtime:
             self._find(runtime)
             self._hide(runtime)
+            self._holds("the memory after the erasure", held(runtime), of_masked=True)
             self._look("the open store")
             self._answers("at once", [each.counts(runtime) for each in self._questions()])
+            self._holds("the memory after answers", held(runtime))
         self._look("the closed store")
         self._answers("in a fresh process", asked_afresh(self._home, self._questions()))
         self._look("the store after a fresh process")
-        self._dump_holds("the indexes afterwards")
+        self._holds("the indexes of another process", _indexed(self._home))
         self._put_back()
         self.tried = (
             f"{len(self.canaries)} canaries among {committed:,} turns ({crowd}), {len(self._erased)} erased, "
@@ -205,14 +208,15 @@ class Drill:
         places = sum(map(_needles(self.canaries).found, (*files_below(self._home), *nameless_files())))
         self._expect(not places, f"{where}: {places} places in clear")
 
-    def _dump_holds(self, where: str) -> None:
-        """Hold all that the indexes tell to have what is shown, and no word of what is hidden from every view."""
-        dump = b"\n".join(_told(self._home))
-        gone = [canary for canary in self.canaries if self._hidden.get(canary.word) == frozenset(View)]
-        missing = sum(text.encode() not in dump for one in self.canaries if one not in gone for text in one.texts)
+    def _holds(self, where: str, hay: Iterable[bytes], *, of_masked: bool = False) -> None:
+        """Hold what is in memory to have what is shown, and no word of what is gone; of masked turns it may be."""
+        memory = b"\n".join(hay)
+        hidden = [canary for canary in self.canaries if self._hidden.get(canary.word) == frozenset(View)]
+        missing = sum(text.encode() not in memory for one in self.canaries if one not in hidden for text in one.texts)
         self._expect(not missing, f"{where}: {missing} words not seen, so the search is blind")
-        places = _needles(gone).found(dump)
-        self._expect(not places, f"{where}: {places} places of words that nobody may see")
+        gone = [canary for canary in hidden if canary in self._erased or not of_masked]
+        places = _needles(gone).found(memory)
+        self._expect(not places, f"{where}: {places} places of words that are gone")
 
     def _expect(self, held: bool, failure: str) -> None:
         if not held:
@@ -223,10 +227,10 @@ def _needles(canaries: Iterable[Canary]) -> Needles:
     return Needles(spelled(text for canary in canaries for text in canary.texts))
 
 
-def _told(home: Path) -> Iterator[bytes]:
-    """Yield all that the indexes of a store know, view by view, from whatever they begin with."""
+def _indexed(home: Path) -> Iterator[bytes]:
+    """Yield all that the indexes of a store hold, view by view, from whatever they begin with."""
     space = inside(home)
     for view in View:
         with space.shelf.caught_up(view) as (index, _):
-            yield msgspec.msgpack.encode(index.rows())
+            yield from held(index)
     space.store.close()
