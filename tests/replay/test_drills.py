@@ -48,8 +48,8 @@ def test_a_governed_transcript_moves_and_comes_back_as_it_is() -> None:
 
 
 def test_what_is_hidden_is_found_in_no_view_by_no_process_and_in_no_file() -> None:
-    """Twenty canaries among three hundred turns, found in every way, then masked, redacted and erased."""
-    outcome = found(300, 7)
+    """Forty canaries among six hundred turns, found in every way, then masked, redacted and erased."""
+    outcome = found(600, 7)
     assert outcome.passed, outcome.line()
 
 
