@@ -19,6 +19,7 @@ from replay.fts5 import STOP_WORDS
 EACH = 25  # questions of a kind
 SAMPLE_MESSAGES = 40_000
 SENTENCE_WORDS = 9
+SHORT = 2  # characters of a word that is not looked for on its own
 WORD = re.compile(r"[^\W_]+")
 
 
@@ -58,7 +59,11 @@ def asked(corpus: Corpus) -> Asked:
     messages = list(islice(corpus.messages(), SAMPLE_MESSAGES))
     often = Counter(word for message in messages for word in set(_words(message)))
     common = [word for word, _ in often.most_common(200)][20:120]
-    users = [message for message in messages if is_user(message) and len(_words(message)) > SENTENCE_WORDS]
+    users = [
+        message
+        for message in messages
+        if is_user(message) and len(_words(message)) > SENTENCE_WORDS and _telling(_words(message))
+    ]
     chosen = users[:: max(1, len(users) // EACH)][:EACH]
     everywhere = [
         query for number, message in enumerate(chosen) for query in _of_message(message, often, common, number)
@@ -79,7 +84,7 @@ def asked(corpus: Corpus) -> Asked:
 
 def _of_message(message: OtelLine, often: Counter[str], common: list[str], number: int) -> Iterator[Query]:
     words = _words(message)
-    telling = sorted(set(words) - STOP_WORDS, key=lambda word: (often[word], word))
+    telling = sorted(_telling(words), key=lambda word: (often[word], word))
     yield Query(Kind.RARE, telling[0])
     yield Query(Kind.COMMON, f"{common[number % len(common)]} {common[(7 * number + 3) % len(common)]}")
     yield Query(Kind.SENTENCE, _sentence(message))
@@ -93,6 +98,11 @@ def _of_message(message: OtelLine, often: Counter[str], common: list[str], numbe
 
 def _sentence(message: OtelLine) -> str:
     return " ".join(_words(message)[:SENTENCE_WORDS])
+
+
+def _telling(words: list[str]) -> set[str]:
+    """Return the words that say something on their own."""
+    return {word for word in words if len(word) > SHORT and word not in STOP_WORDS}
 
 
 def _words(message: OtelLine) -> list[str]:
