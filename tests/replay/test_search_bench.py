@@ -60,7 +60,7 @@ def test_contestants_take_turns_and_every_answer_counts_once() -> None:
     contestants = {name: partial(_noted, asked_of, name) for name in ("a", "b")}
     done = in_rounds(contestants, queries, 2)
     assert asked_of == ["a", "a", "b", "b"] * 3
-    assert {kind: len(walls) for kind, walls in done["a"].walls.items()} == {Kind.RARE: 2, Kind.TOOL: 2}
+    assert {kind: len(taken) for kind, taken in done["a"].by_kind.items()} == {Kind.RARE: 2, Kind.TOOL: 2}
 
 
 def test_every_part_of_the_study_yields_its_figures(corpus: Corpus) -> None:

@@ -24,7 +24,8 @@ def growth(corpus: Corpus, *, quick: bool) -> Measuring:
     """Make the index anew and open it again, in turns with plain FTS5."""
     made: list[Answered] = []
     floor_ms: list[float] = []
-    for _ in range(ROUNDS_QUICK if quick else ROUNDS):
+    rounds = ROUNDS_QUICK if quick or corpus.turns > OPEN_TURNS else ROUNDS
+    for _ in range(rounds):
         corpus.only_imported()
         made.append(answered(corpus.home, QUERY, leave=True))
         floor_ms.append(timed(partial(_plain, corpus)).cpu_ms)
@@ -33,7 +34,7 @@ def growth(corpus: Corpus, *, quick: bool) -> Measuring:
     yield Measured(_memory(corpus, made))
     closed = answered(corpus.home, QUERY, leave=False)
     kept = corpus.made_bytes()
-    again = [answered(corpus.home, QUERY, leave=True) for _ in range(ROUNDS_QUICK if quick else ROUNDS)]
+    again = [answered(corpus.home, QUERY, leave=True) for _ in range(rounds)]
     yield Measured(_opening(corpus, closed, kept, again), partial(_made, corpus))
 
 
