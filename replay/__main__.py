@@ -1,4 +1,4 @@
-"""The project's own gate by hand: `python -m replay bench ...` and `python -m replay drill ...`."""
+"""The project's own gate by hand: `python -m replay bench ...`, `... drill ...` and `... retrieval ...`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 REPORT = Path(__file__).parent / "BENCH.md"
+RETRIEVAL = Path(__file__).parent / "RETRIEVAL.md"
 
 
 def main() -> int:
@@ -18,9 +19,10 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     _bench_arguments(commands.add_parser("bench", help="measure the figures, beside the floor and the peers"))
     _drill_arguments(commands.add_parser("drill", help="break things on purpose and look what is lost"))
+    _retrieval_arguments(commands.add_parser("retrieval", help="score searches by labelled sets"))
     given = parser.parse_args()
     logging.getLogger("muniment").setLevel(logging.ERROR)  # keys of scratch stores need no backup
-    return _bench(given) if given.command == "bench" else _drill(given)
+    return {"bench": _bench, "drill": _drill, "retrieval": _retrieval}[given.command](given)
 
 
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,9 +36,16 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _drill_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", choices=("kill9", "canary", "writers", "governed"))
+    parser.add_argument("name", choices=("kill9", "canary", "writers", "governed", "search"))
     parser.add_argument("--n", type=int, help="how many kills, canaries or turns of each writer")
     parser.add_argument("--seed", type=int, default=1, help="chance of the drill, to repeat one")
+
+
+def _retrieval_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sets", nargs="*", metavar="SET", help="which sets to score; all when left out")
+    parser.add_argument("--method", action="append", default=[], help="a word in the name of a method; else all")
+    parser.add_argument("--data", type=Path, help="where the sets and their script lie; else beside the checkout")
+    parser.add_argument("--out", type=Path, help=f"where to write the report (everything: {RETRIEVAL.name})")
 
 
 def _bench(given: argparse.Namespace) -> int:
@@ -69,6 +78,27 @@ def _drill(given: argparse.Namespace) -> int:
     outcome = DRILLS[given.name](given.n, given.seed)
     print(outcome.line())
     return 0 if outcome.passed else 1
+
+
+def _retrieval(given: argparse.Namespace) -> int:
+    from replay.retrieval.report import markdown  # noqa: PLC0415 - a drill needs none of it
+    from replay.retrieval.run import Order, run  # noqa: PLC0415 - as above
+    from replay.retrieval.sets import DATA, SETS  # noqa: PLC0415 - as above
+
+    known = [one.name for one in SETS]
+    unknown = set(given.sets) - set(known)
+    if unknown:
+        print(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(known)}", file=sys.stderr)
+        return 2
+    order = Order(sets=tuple(given.sets), methods=tuple(given.method), data=given.data or DATA)
+    result = run(order, lambda line: print(line, flush=True))
+    if not result.tables:
+        print(f"nothing to score: {'; '.join(result.missing)}", file=sys.stderr)
+        return 2
+    out = given.out or (None if given.sets or given.method else RETRIEVAL)
+    if out is not None:
+        out.write_text(markdown(result))
+    return 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 import muniment
 from muniment.crypto.store import open_keys
 from muniment.evidence.pin import FilePin
@@ -11,7 +13,7 @@ from muniment.governance.views import View
 from muniment.kernel.sources import system_sources
 from muniment.log.sqlite import SqliteStore
 from muniment.runtime.home import LOG
-from muniment.runtime.options import Options
+from muniment.runtime.options import DEFAULTS, Options
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.space import Space
 from replay.words import key_of
@@ -19,11 +21,10 @@ from replay.words import key_of
 PAGE_TURNS_MAX = 500
 
 
-def opened(directory: Path, space: str = "default") -> Runtime:
+def opened(directory: Path, space: str = "default", options: Options | None = None) -> Runtime:
     """Open the store in a directory through the front door; make it on first use."""
-    return muniment.open(
-        directory / "store", keys=_key(directory), space=space, options=Options(pin=FilePin(directory / "pins"))
-    )
+    pinned = replace(options or DEFAULTS, pin=FilePin(directory / "pins"))
+    return muniment.open(directory / "store", keys=_key(directory), space=space, options=pinned)
 
 
 def inside(directory: Path) -> Space:

@@ -15,6 +15,7 @@ from replay.bench.figures import Figure
 from replay.bench.peers import missing, versions
 from replay.bench.profile import Hot, hottest
 from replay.bench.scene import Grown, Measured, Measuring, Scene
+from replay.bench.search.study import search
 from replay.machine import machine
 
 # name -> what it runs on its own
@@ -24,6 +25,7 @@ BENCHES: dict[str, tuple[Callable[[Scene], Measuring], ...]] = {
     "peers": (side.pages,),
     "start": (start.version,),
     "redaction": (redaction.found, redaction.speed),
+    "search": (search,),
 }
 
 # name -> what it studies in a store that has grown to a size
@@ -67,7 +69,7 @@ def run(order: Order, tell: Callable[[Figure], None]) -> Result:
     figures: list[Figure] = []
     profiles: dict[str, list[Hot]] = {}
     with tempfile.TemporaryDirectory(prefix="muniment-bench-", dir=order.scratch) as scratch:
-        scene = Scene(Path(scratch), quick=order.quick, peers=order.peers)
+        scene = Scene(Path(scratch), quick=order.quick, peers=order.peers, million=order.million)
         for measured in _measured(scene, order):
             figures.append(measured.figure)
             tell(measured.figure)
@@ -85,7 +87,7 @@ def run(order: Order, tell: Callable[[Figure], None]) -> Result:
         )
 
 
-SUBJECTS = ("append", "callers", "page", "replay", "proofs", "size", "open", "start", "redaction")
+SUBJECTS = ("append", "callers", "page", "replay", "proofs", "size", "open", "start", "redaction", "search")
 
 
 def _measured(scene: Scene, order: Order) -> Iterator[Measured]:

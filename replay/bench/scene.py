@@ -30,10 +30,11 @@ Measuring = Iterator[Measured]
 class Scene:
     """What a benchmark needs: where to write, what to write, and how much of it."""
 
-    def __init__(self, directory: Path, *, quick: bool = False, peers: bool = False) -> None:
+    def __init__(self, directory: Path, *, quick: bool = False, peers: bool = False, million: bool = False) -> None:
         self.directory = directory
         self.quick = quick
         self.peers = peers
+        self.million = million
         self.words = Words(small=quick)
 
     def fresh(self, name: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from replay.drills.canary import canary
+from replay.drills.found import found
 from replay.drills.governed import governed
 from replay.drills.kill9 import kill9
 from replay.drills.outcome import Outcome
@@ -16,4 +17,5 @@ DRILLS: dict[str, Callable[[int | None, int], Outcome]] = {
     "canary": canary,
     "writers": writers,
     "governed": governed,
+    "search": found,
 }

@@ -45,6 +45,7 @@ from muniment.governance.views import (
     SHOWS_LABELS,
     SHOWS_ORIGIN,
     SHOWS_REFERENCES,
+    TELLS_ANSWERS,
     Reason,
     View,
     withheld_by_authority,
@@ -114,7 +115,7 @@ def _by_policy(view: View, record: TurnRecord) -> Judgement:
     readable = words is not None
     whole: list[Reason | None] = []
     parts: list[list[Reason | None]] = []
-    answer = _answer(meta, words, record.erased) if words is not None else None
+    answer = _answer(meta, words, record.erased) if words is not None and view in TELLS_ANSWERS else None
     for place, head in enumerate(meta.messages):
         reason = gone or withheld_by_authority(view, authority_of(head))
         if gone is None and place in record.erased:

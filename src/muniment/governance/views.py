@@ -72,6 +72,11 @@ SHOWS: dict[View, frozenset[Place]] = {
     View.EXPORT: frozenset({Place.USER_WORDS, Place.ANSWER}),
 }
 
+# views to which it matters which message of the assistant is the answer
+TELLS_ANSWERS = frozenset(
+    view for view, shown in SHOWS.items() if (Place.ANSWER in shown) is not (Place.ASSISTANT_STEP in shown)
+)
+
 # view -> the visibilities of host references it shows (HR-02)
 SHOWS_REFERENCES: dict[View, frozenset[Visibility]] = {
     View.RAW_OWNER: frozenset(Visibility),

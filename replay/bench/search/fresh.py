@@ -1,0 +1,85 @@
+"""A fresh process that opens a store and answers one question: `python -m replay.bench.search.fresh DIRECTORY QUERY`.
+
+Prints as JSON what it took. Modules are loaded before anything is measured; `--leave` ends it without closing, so that
+nothing is kept for the next one.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+import muniment.runtime.searching  # noqa: F401 - numpy and all, before anything is measured
+from muniment.governance.views import View
+from replay.stores import opened
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+STATM = Path("/proc/self/statm")
+LEAVE = "--leave"
+
+
+class Answered(NamedTuple):
+    """What it took until there was an answer: to open, to answer, and to close. `grown` is memory in bytes."""
+
+    hits: int
+    open_ms: float
+    answer_ms: float
+    answer_cpu_ms: float
+    again_ms: float
+    close_ms: float
+    grown: int
+
+
+def answered(directory: Path, query: str, *, leave: bool) -> Answered:
+    """Ask in a fresh process."""
+    command = [sys.executable, "-m", "replay.bench.search.fresh", str(directory), query, *([LEAVE] if leave else [])]
+    path = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "src")])
+    said = subprocess.run(
+        command, cwd=REPOSITORY, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, check=True
+    )
+    return msgspec.json.decode(said.stdout, type=Answered)
+
+
+def main() -> None:
+    """Open, ask twice, close."""
+    directory, query, *flags = sys.argv[1:]
+    start = time.perf_counter()
+    runtime = opened(Path(directory))
+    open_ms = _since(start)
+    gc.collect()
+    resident, start, cpu = _resident(), time.perf_counter(), time.process_time()
+    found = runtime.transcripts.search(query, View.RAW_OWNER)
+    answer_ms, cpu_ms = _since(start), (time.process_time() - cpu) * 1000
+    gc.collect()
+    grown = _resident() - resident
+    start = time.perf_counter()
+    runtime.transcripts.search(query, View.RAW_OWNER)
+    again_ms, start = _since(start), time.perf_counter()
+    if LEAVE not in flags:
+        runtime.close()
+    print(json.dumps([len(found.hits), open_ms, answer_ms, cpu_ms, again_ms, _since(start), grown]), flush=True)
+    os._exit(0)
+
+
+def _since(start: float) -> float:
+    return (time.perf_counter() - start) * 1000
+
+
+def _resident() -> int:
+    """Return the bytes of memory that this process has; where that is not told, the most that it ever had."""
+    if STATM.exists():
+        return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+if __name__ == "__main__":
+    main()
