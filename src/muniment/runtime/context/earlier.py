@@ -3,10 +3,15 @@
 Hits are taken in their order until one does not fit into the room, so that a lower one never overtakes a higher one
 (BEHAVIOUR IJ-01). What is quoted is read anew, as the view shows it then: the whole message where it is short, its
 excerpt where it is long or has no room, nothing where it is gone.
+
+A query is what somebody says next: its line ends are blanks, what would be grammar to a search is words, and of a long
+one the end is taken, where the question usually stands.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -29,6 +34,10 @@ from muniment.runtime.hits import Found, Hit, Ranking, Semantic, Within
 HITS_MAX = 50
 QUOTES_MAX = 20
 WHOLE_CHARS_MAX = 1200  # a longer message is quoted as an excerpt
+QUERY_CHARS_MAX = 1024  # of BEHAVIOUR CT-13
+
+_BLANK = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_GRAMMAR = re.compile(r"[\":]|(?<!\S)-+")
 
 
 class Earlier(NamedTuple):
@@ -69,7 +78,14 @@ def _found(desk: Desk, asked: Asked) -> Found:
         lifecycle=lifecycle,
     )
     limit = min(HITS_MAX, desk.space.limits.page_turns_max)
-    return Searching(desk, asked.query, asked.view, within, Ranking()).run(limit, None)
+    return Searching(desk, words_of(asked.query), asked.view, within, Ranking()).run(limit, None)
+
+
+def words_of(query: str) -> str:
+    """Return the words of a query, without grammar, as many as may be searched for."""
+    plain = "".join(" " if unicodedata.category(char) in _BLANK else char for char in query)
+    end = " ".join(plain.split())[-QUERY_CHARS_MAX:]
+    return " ".join(_GRAMMAR.sub(" ", end).split())
 
 
 def _quote(desk: Desk, asked: Asked, hit: Hit) -> Quote | None:
