@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec import UNSET
@@ -43,8 +44,7 @@ _GRAMMAR = re.compile(r"[\":]|(?<!\S)-+")
 class Earlier(NamedTuple):
     """What a search found, the best first."""
 
-    quotes: Sequence[Quote] = ()
-    hits: int = 0
+    hits: Sequence[Hit] = ()
     semantic: Semantic | None = None
     miss: Miss | None = None
 
@@ -64,8 +64,13 @@ def found_earlier(desk: Desk, asked: Asked) -> Earlier:
         found = _found(desk, asked)
     except (InvalidInput, LimitExceeded):
         return Earlier(miss=Miss.QUERY_REFUSED)
-    quotes = [quote for hit in found.hits if (quote := _quote(desk, asked, hit)) is not None]
-    return Earlier(quotes, len(found.hits), found.semantic, None if quotes else Miss.NOT_FOUND)
+    hits = [hit for hit in found.hits if _is_within(hit.place.conversation, asked)]
+    return Earlier(hits, found.semantic, None if hits else Miss.NOT_FOUND)
+
+
+def quotes_of(desk: Desk, asked: Asked, hits: Iterable[Hit]) -> Iterator[Quote]:
+    """Yield what a view shows of hits now; each is read when it is wanted."""
+    return (quote for hit in hits if (quote := _quote(desk, asked, hit)) is not None)
 
 
 def _found(desk: Desk, asked: Asked) -> Found:
@@ -91,8 +96,6 @@ def words_of(query: str) -> str:
 def _quote(desk: Desk, asked: Asked, hit: Hit) -> Quote | None:
     """Return what a view shows of a hit now."""
     place, space = hit.place, desk.space
-    if not _is_within(place.conversation, asked):
-        return None
     with space.ledger.reader() as reader:
         stream = space.transcript.stream_of(reader, place.conversation)
         head = None if stream is None else space.transcript.head(reader, stream)
@@ -133,10 +136,10 @@ def _is_here(found: ConversationKey, key: ConversationKey) -> bool:
     return (found.channel, found.conversation) == (key.channel, key.conversation)
 
 
-def filled(quotes: Sequence[Quote], room: Room, meter: Meter) -> list[Quote]:
+def filled(quotes: Iterable[Quote], room: Room, meter: Meter) -> list[Quote]:
     """Return the first quotes that a room holds as one block."""
     fitting: list[Quote] = []
-    for quote in quotes[:QUOTES_MAX]:
+    for quote in islice(quotes, QUOTES_MAX):
         forms = (quote, quote.excerpt or quote)
         form = next((each for each in forms if room.holds(meter.cost([block_line([*fitting, each])]))), None)
         if form is None:
