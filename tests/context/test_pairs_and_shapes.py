@@ -314,6 +314,16 @@ def test_system_text_stands_first_whichever_turns_fit(world: World) -> None:
     assert bare.sections[0].miss is Miss.NOT_ASKED
 
 
+def test_system_text_that_is_said_again_costs_nothing(world: World) -> None:
+    for number in range(1, 6):
+        world.commit(turn_of(number, asked("And?"), Message(role=Role.SYSTEM, content="Be kind."), answered("So.")))
+        world.commit(turn_of(number + 5, Message(role=Role.SYSTEM, content="Be brief."), asked("And?")))
+    whole = context(world)
+    assert [each["content"] for each in whole.messages[:2]] == ["Be kind.", "Be brief."]
+    assert context(world, whole.tokens).messages == whole.messages
+    assert context(world, whole.tokens - 1).turns == 9
+
+
 def test_system_text_that_has_no_room_is_not_cut(world: World) -> None:
     world.commit(turn_of(1, Message(role=Role.SYSTEM, content="Be brief. " * 40), asked("One?")))
     world.commit(turn_of(2, asked("Two?")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -17,7 +18,7 @@ from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.runtime.context.counting import Meter, Room
-from muniment.runtime.context.earlier import QUOTES_MAX, Asked, _quote, block_line, filled
+from muniment.runtime.context.earlier import QUOTES_MAX, Asked, _quote, block_line, filled, words_of
 from muniment.runtime.context.prompt import Composition, Context, ContextPart, Miss, Reach, Shape
 from muniment.runtime.context.quoting import BLOCK, CLOSING, OPENING, Quote, block
 from muniment.runtime.hits import Semantic
@@ -171,6 +172,18 @@ def test_the_share_for_earlier_messages_is_kept_and_what_is_left_of_it_goes_to_t
     assert with_none.messages == world.runtime.transcripts.context(key_of(), 400).messages
 
 
+def test_system_text_and_quotations_share_the_budget(world: World) -> None:
+    """A share of the whole is never more than what system text leaves of it."""
+    system = Message(role=Role.SYSTEM, content="Be brief. " * 20)
+    world.commit(turn_of(1, system, asked("The green lamp is broken.")))
+    for number in range(2, 30):
+        world.commit(turn_of(number, asked("And then? " * 9)))
+    for budget in range(0, 250, 10):
+        found = context(world, budget, reference_percent=100)
+        assert found.tokens <= budget
+        assert estimated(found, 4) <= budget
+
+
 def test_no_message_is_both_there_and_quoted(world: World) -> None:
     """Neither turns that fit at once nor those that have room when it is known what is quoted."""
     with_lamps(world, 8)
@@ -261,6 +274,35 @@ def test_a_hit_that_is_gone_when_it_is_read_is_not_quoted(world: World) -> None:
     assert _quote(desk, asked_for, hit) is None
     world.request(Transition.MASK, 2)
     assert _quote(desk, asked_for, other) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("Where is\n\tthe lamp?", "Where is the lamp?"),
+        ('from:ada "green lamp" -broken well-known 4711-zephyr', "from ada green lamp broken well-known 4711-zephyr"),
+        ("a\x00b\u2028c", "a b c"),
+        ("x" * 2000 + " lamp", "x" * 1019 + " lamp"),
+        ("well-" + "x" * 1023, "x" * 1023),
+    ],
+)
+def test_a_query_is_words_and_never_grammar(query: str, words: str) -> None:
+    assert words_of(query) == words
+
+
+@given(st.text())
+def test_the_words_of_any_query_may_be_searched_for(query: str) -> None:
+    """Short enough and without controls, as CT-13 wants it; whether there is a term in it search decides."""
+    found = words_of(query)
+    assert len(found) <= 1024
+    assert found.isprintable() or not any(unicodedata.category(char) == "Cc" for char in found)
+    assert words_of(found) == found
+
+
+def test_a_message_of_several_lines_finds_what_it_asks_for(world: World) -> None:
+    with_lamps(world)
+    found = context(world, query="Hello again.\n\nWhat was it about the lamp?" + " Please." * 3)
+    assert "The green lamp is broken." in quoted(found)
 
 
 @pytest.mark.parametrize("query", ["", " ", "\x00", "a" * 2000, "…!?"])

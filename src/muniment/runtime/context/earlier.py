@@ -3,11 +3,17 @@
 Hits are taken in their order until one does not fit into the room, so that a lower one never overtakes a higher one
 (BEHAVIOUR IJ-01). What is quoted is read anew, as the view shows it then: the whole message where it is short, its
 excerpt where it is long or has no room, nothing where it is gone.
+
+A query is what somebody says next: its line ends are blanks, what would be grammar to a search is words, and of a long
+one the end is taken, where the question usually stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec import UNSET
@@ -29,13 +35,16 @@ from muniment.runtime.hits import Found, Hit, Ranking, Semantic, Within
 HITS_MAX = 50
 QUOTES_MAX = 20
 WHOLE_CHARS_MAX = 1200  # a longer message is quoted as an excerpt
+QUERY_CHARS_MAX = 1024  # of BEHAVIOUR CT-13
+
+_BLANK = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_GRAMMAR = re.compile(r"[\":]|(?<!\S)-+")
 
 
 class Earlier(NamedTuple):
     """What a search found, the best first."""
 
-    quotes: Sequence[Quote] = ()
-    hits: int = 0
+    hits: Sequence[Hit] = ()
     semantic: Semantic | None = None
     miss: Miss | None = None
 
@@ -55,8 +64,13 @@ def found_earlier(desk: Desk, asked: Asked) -> Earlier:
         found = _found(desk, asked)
     except (InvalidInput, LimitExceeded):
         return Earlier(miss=Miss.QUERY_REFUSED)
-    quotes = [quote for hit in found.hits if (quote := _quote(desk, asked, hit)) is not None]
-    return Earlier(quotes, len(found.hits), found.semantic, None if quotes else Miss.NOT_FOUND)
+    hits = [hit for hit in found.hits if _is_within(hit.place.conversation, asked)]
+    return Earlier(hits, found.semantic, None if hits else Miss.NOT_FOUND)
+
+
+def quotes_of(desk: Desk, asked: Asked, hits: Iterable[Hit]) -> Iterator[Quote]:
+    """Yield what a view shows of hits now; each is read when it is wanted."""
+    return (quote for hit in hits if (quote := _quote(desk, asked, hit)) is not None)
 
 
 def _found(desk: Desk, asked: Asked) -> Found:
@@ -69,14 +83,19 @@ def _found(desk: Desk, asked: Asked) -> Found:
         lifecycle=lifecycle,
     )
     limit = min(HITS_MAX, desk.space.limits.page_turns_max)
-    return Searching(desk, asked.query, asked.view, within, Ranking()).run(limit, None)
+    return Searching(desk, words_of(asked.query), asked.view, within, Ranking()).run(limit, None)
+
+
+def words_of(query: str) -> str:
+    """Return the words of a query, without grammar, as many as may be searched for."""
+    plain = "".join(" " if unicodedata.category(char) in _BLANK else char for char in query)
+    end = " ".join(plain.split())[-QUERY_CHARS_MAX:]
+    return " ".join(_GRAMMAR.sub(" ", end).split())
 
 
 def _quote(desk: Desk, asked: Asked, hit: Hit) -> Quote | None:
     """Return what a view shows of a hit now."""
     place, space = hit.place, desk.space
-    if not _is_within(place.conversation, asked):
-        return None
     with space.ledger.reader() as reader:
         stream = space.transcript.stream_of(reader, place.conversation)
         head = None if stream is None else space.transcript.head(reader, stream)
@@ -117,10 +136,10 @@ def _is_here(found: ConversationKey, key: ConversationKey) -> bool:
     return (found.channel, found.conversation) == (key.channel, key.conversation)
 
 
-def filled(quotes: Sequence[Quote], room: Room, meter: Meter) -> list[Quote]:
+def filled(quotes: Iterable[Quote], room: Room, meter: Meter) -> list[Quote]:
     """Return the first quotes that a room holds as one block."""
     fitting: list[Quote] = []
-    for quote in quotes[:QUOTES_MAX]:
+    for quote in islice(quotes, QUOTES_MAX):
         forms = (quote, quote.excerpt or quote)
         form = next((each for each in forms if room.holds(meter.cost([block_line([*fitting, each])]))), None)
         if form is None:

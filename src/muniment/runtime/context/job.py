@@ -28,7 +28,7 @@ from muniment.governance.profiles import Ceiling
 from muniment.governance.views import View
 from muniment.log.port import Reader, StreamHead
 from muniment.runtime.context.counting import Meter, Room
-from muniment.runtime.context.earlier import Asked, Earlier, block_line, filled, found_earlier
+from muniment.runtime.context.earlier import Asked, Earlier, block_line, filled, found_earlier, quotes_of
 from muniment.runtime.context.fitting import Fitted, Rules, fit, opens, system_lines
 from muniment.runtime.context.issuing import issue
 from muniment.runtime.context.lines import OPENING, Line, Told, is_wanted, quieted, told
@@ -49,8 +49,9 @@ from muniment.runtime.context.prompt import (
 from muniment.runtime.context.quoting import Quote
 from muniment.runtime.context.shapes import WRITINGS
 from muniment.runtime.desk import Desk
+from muniment.runtime.place import Place
 
-BATCH_TURNS = 64  # read at first; each further batch is twice as large
+BATCH_TURNS = 32  # read at first; each further batch is twice as large, until one has more than fit
 
 
 class PromptRequest(Struct, frozen=True, kw_only=True):
@@ -99,6 +100,7 @@ class Composing:
         self._budget = desk.budget()
         self._whole = Room(tokens=request.budget_tokens, chars=self._budget.rendered_chars)
         self._looking = self._space.lookout.view(request.view)
+        self._asked = Asked(request.query or "", request.conversation, request.view, composition)
         self._leaves: dict[int, bytes] = {}
         self._system_miss = Miss.NOTHING_THERE if composition.system is SystemText.KEEP else Miss.NOT_ASKED
         self._base: tuple[str, ...] = ()  # system text that has its place whatever turns fit
@@ -111,10 +113,12 @@ class Composing:
         aside = self._whole.share(percent).within(room)
         fitted = self._fit(recent, room.without(aside))
         earlier = self._earlier(recent)
-        quotes = filled(self._outside(earlier.quotes, recent, fitted), aside, self._meter)
+        outside = [hit for hit in earlier.hits if self._is_outside(hit.place, recent, fitted)]
+        quotes = filled(quotes_of(self._desk, self._asked, outside), aside, self._meter)
         taken = self._room_of(quotes)
         fitted = self._fit(recent, room.without(taken))
-        quotes = filled(self._outside(quotes, recent, fitted), taken, self._meter)
+        left = [quote for quote in quotes if self._is_outside(quote.place, recent, fitted)]
+        quotes = filled(left, taken, self._meter)
         context = self._context(recent, fitted, earlier, quotes)
         if not self._composition.record:
             return context
@@ -138,10 +142,10 @@ class Composing:
                 last, first = first - 1, max(1, first - batch)
                 turns = [*self._told(reader, head, first, last), *turns] if last else turns
                 recent = Recent(units(quieted(turns), self._carries), head)
-                far = recent.first(self._fit(recent, self._room())) - first >= PAIR_TURNS_MAX
-                if first == 1 or far or len(turns) >= CONTEXT_TURNS_MAX:
+                fitted = self._fit(recent, self._room())
+                if first == 1 or recent.first(fitted) - first >= PAIR_TURNS_MAX or len(turns) >= CONTEXT_TURNS_MAX:
                     return recent
-                batch *= 2
+                batch = PAIR_TURNS_MAX if recent.first(fitted) > first else 2 * batch
 
     def _told(self, reader: Reader, head: StreamHead, first: int, last: int) -> list[Told]:
         page = self._space.transcript.page(
@@ -177,18 +181,13 @@ class Composing:
             return Earlier(miss=Miss.NOT_ASKED)
         if recent.head is None and reach is Reach.CONVERSATION:
             return Earlier(miss=Miss.NOTHING_THERE)
-        return found_earlier(self._desk, Asked(request.query, request.conversation, request.view, self._composition))
+        return found_earlier(self._desk, self._asked)
 
-    def _outside(self, quotes: Sequence[Quote], recent: Recent, fitted: Fitted) -> list[Quote]:
-        """Return the quotes of turns that are not in the context themselves."""
-        key, first = self._request.conversation, recent.first(fitted)
-        here = (key.channel, key.conversation)
-        return [
-            quote
-            for quote in quotes
-            if (quote.place.conversation.channel, quote.place.conversation.conversation) != here
-            or quote.place.sequence < first
-        ]
+    def _is_outside(self, place: Place, recent: Recent, fitted: Fitted) -> bool:
+        """Tell whether a turn is not in the context itself."""
+        key = self._request.conversation
+        here = (place.conversation.channel, place.conversation.conversation) == (key.channel, key.conversation)
+        return not here or place.sequence < recent.first(fitted)
 
     def _room_of(self, quotes: Sequence[Quote]) -> Room:
         """Return exactly the room that quotes take."""
@@ -231,7 +230,7 @@ class Composing:
             withheld=_summed(turn.withheld for turn in turns),
             left_out=_summed(unit.left_out for unit in fitting),
             quoted=[Quoted(place=each.place, role=each.role, cut=each.cut_before or each.cut_after) for each in quotes],
-            hits=earlier.hits,
+            hits=len(earlier.hits),
             semantic=earlier.semantic,
             revision=0 if recent.head is None else recent.head.seq,
             digest=None if recent.head is None else recent.head.leaf.hex(),
@@ -260,7 +259,8 @@ class Composing:
         """Return why nothing earlier is quoted."""
         if earlier.miss is not None:
             return earlier.miss
-        return Miss.NO_ROOM if self._outside(earlier.quotes, recent, fitted) else Miss.ALL_INCLUDED
+        outside = any(self._is_outside(hit.place, recent, fitted) for hit in earlier.hits)
+        return Miss.NO_ROOM if outside else Miss.ALL_INCLUDED
 
 
 def _reference(quotes: Sequence[Quote]) -> list[Line]:
