@@ -42,7 +42,7 @@ WRITTEN: dict[str, tuple[list[str], list[tuple[str, int]]]] = {
 
 
 @pytest.mark.parametrize("text", WRITTEN)
-def test_terms_are_these(text: str) -> None:
+def test_a_text_has_these_terms_alone(text: str) -> None:
     words, beside = WRITTEN[text]
     assert TOKENIZER.words(text) == words
     assert TOKENIZER.beside(text) == beside
