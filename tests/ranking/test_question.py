@@ -51,7 +51,7 @@ SEARCHED = {
     "what on 25.01.2022 about rain": ["rain"],
     "what happened in May about rain": ["happen", "rain"],
     "rain \x00 \ud800 \u202egnp": ["rain", "gnp"],
-    "🙂 ... !?": ["🙂"],
+    "🙂 ... !?": [],
     "... !?": [],
 }
 

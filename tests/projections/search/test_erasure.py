@@ -84,6 +84,7 @@ def test_erased_words_are_in_no_index_when_the_receipt_comes(kept: FileWorld, wh
     assert told["search indexes in memory"].startswith(f"taken out of {in_memory}" if in_memory else "there were none")
     assert told["search indexes at rest"].startswith(f"{rewritten} sealed anew" if rewritten else "there were none")
     assert at_rest(kept, one) == []
+    assert len(at_rest(kept, other)) == rewritten
     for slot in kept.runtime._desk.space.shelf._slots.values():
         assert slot._index is None or one not in slot._index.postings._numbers
     nowhere(kept, one)

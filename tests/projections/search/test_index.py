@@ -14,6 +14,7 @@ from muniment.events.message import Role
 from muniment.projections.search import index as index_module
 from muniment.projections.search.documents import Document
 from muniment.projections.search.index import Index
+from muniment.projections.search.passages import passages
 from muniment.projections.search.rows import PAUSE_MS
 from muniment.ranking.columns import NO_ROW, Rows
 
@@ -166,14 +167,16 @@ def test_what_lies_beside_is_told_what_goes_and_what_is_numbered_anew() -> None:
     """One number for each passage: a document may have several, and one without words has none."""
     index = Index()
     beside = index.vectors = Beside()
-    for turn, text in enumerate(("first", "?!", "long words. " * 150, "last"), start=1):
+    long = "long words. " * 150
+    for turn, text in enumerate(("first", "?!", long, "last"), start=1):
         index.put(1, turn, [a_document(text)])
-    beside.known = {0: "first", 1: "long", 2: "long", 3: "long", 4: "last"}
-    assert len(index._passages.row) == 5
+    many = len(passages(long))
+    assert many > 1
+    beside.known = {0: "first", **{number: f"long {number}" for number in range(1, many + 1)}, many + 1: "last"}
     index.remove([(1, 1)])
-    assert sorted(beside.known) == [1, 2, 3, 4]
+    assert sorted(beside.known) == list(range(1, many + 2))
     index.compact()
-    assert beside.known == {0: "long", 1: "long", 2: "long", 3: "last"}
+    assert beside.known == {**{number: f"long {number + 1}" for number in range(many)}, many: "last"}
     assert dict(index.sections())["beside"] == repr(beside.known).encode()
     assert index.memory_bytes > 7
 

@@ -145,6 +145,8 @@ def test_what_another_process_erases_is_found_no_more_at_the_next_search(kept: F
         assert found(other, "harbour") == ["harbour 1", "harbour 2"]
         kept.request(Transition.DELETE_RAW, 1)
         assert found(other, "harbour") == ["harbour 2"]
+        with other._desk.space.shelf.caught_up(View.HOST_UI) as taken:
+            assert "1" not in taken.found.postings._numbers  # of no other turn: it is not only hidden
         kept.request(Transition.MASK, 2)
         assert found(other, "harbour") == []
 

@@ -190,11 +190,11 @@ class Index:
         row, first, end = self._passages.columns()
         last = np.append(row[1:] != row[:-1], True) if len(row) else np.empty(0, np.bool_)
         there = end > first
-        edges = np.zeros(self._next + PHRASE_GAP + 1, np.int64)
+        edges = np.zeros(self._next + PHRASE_GAP + 1, np.int8)
         np.add.at(edges, first[there], 1)
         np.add.at(edges, (end + PHRASE_GAP * last)[there], -1)
-        kept = np.cumsum(edges) > 0
-        shift = np.cumsum(~kept).astype(np.uint32)
+        kept = np.cumsum(edges, dtype=np.int8) > 0
+        shift = np.cumsum(~kept, dtype=np.uint32)
         self.postings.renumber(shift)
         self._next = int(np.count_nonzero(kept))
         rows = self._rows.compact()
@@ -287,7 +287,9 @@ class Index:
 
     def sections(self) -> Iterator[tuple[str, bytes]]:
         """Yield all that is known as named bytes, without anything of what was taken out."""
-        self.compact()
+        self._relink()
+        if self._rows.dead:
+            self.compact()
         yield "head", encode_plain(Head(size=self.size, places=self._next, speakers=self._speakers.names()))
         yield from self._rows.sections()
         yield from self._passages.sections()

@@ -23,7 +23,8 @@ Places = NDArray[np.uint32]
 PLACE = "I"  # 32 bits
 PLACES_MAX = 2**32
 TAIL_PLACES_MAX = 2**16  # are looked through without a thought
-TAIL_BUILT_MAX = 2**22  # while an index is being made
+TAIL_BUILT_MAX = 2**19  # while an index is being made
+BLOCK_PLACES = 2**20  # moved at a time
 TAIL_SHARE = 8  # a tail is settled when it is more than so many-th part of what is
 TERM_BYTES = 130  # what a short string and its entry in a table take
 NONE: Places = np.empty(0, np.uint32)
@@ -100,7 +101,9 @@ class Postings:
         """Remove for good what was dropped, and forget the terms that stood nowhere else."""
         if self._gone:
             self.settle()
-            self._keep(self._there(self._places))
+            blocks = range(0, len(self._places), BLOCK_PLACES)
+            there = [self._there(self._places[first : first + BLOCK_PLACES]) for first in blocks]
+            self._keep(np.concatenate([np.empty(0, np.bool_), *there]))
             self._gone = []
 
     def renumber(self, shift: NDArray[np.uint32]) -> None:
@@ -121,14 +124,14 @@ class Postings:
         counts[: len(self._starts) - 1] = np.diff(self._starts)
         starts = np.concatenate([[0], np.cumsum(counts + tail_counts)])
         places = np.empty(int(starts[-1]), np.uint32)
-        places[_behind(starts[:-1], counts)] = self._places
-        places[_behind(starts[:-1] + counts, tail_counts)] = keys.astype(np.uint32)  # the lower half: the place
+        _spread(places, starts[:-1], counts, self._places)
+        _spread(places, starts[:-1] + counts, tail_counts, keys.astype(np.uint32))  # the lower half: the place
         self._starts, self._places = starts, places
         self._tail_terms, self._tail_places = array(PLACE), array(PLACE)
 
     def settle_much(self) -> None:
-        """Put the tail to what is settled when it is as long."""
-        if len(self._tail_places) > max(TAIL_BUILT_MAX, len(self._places)):
+        """Put the tail to what is settled when it is half as long."""
+        if len(self._tail_places) > max(TAIL_BUILT_MAX, len(self._places) // 2):
             self.settle()
 
     def _there(self, places: Places) -> NDArray[np.bool_]:
@@ -140,7 +143,7 @@ class Postings:
     def _keep(self, kept: NDArray[np.bool_]) -> None:
         if not len(kept):
             return
-        counts = np.diff(np.concatenate([[0], np.cumsum(kept)])[self._starts])
+        counts = np.add.reduceat(kept, self._starts[:-1], dtype=np.int64)  # no term is without a place
         self._places = self._places[kept]
         left = np.flatnonzero(counts).tolist()
         self._starts = np.concatenate([[0], np.cumsum(counts[left])])
@@ -178,7 +181,14 @@ class Postings:
         return made
 
 
-def _behind(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers from each start on, as many as its count says, one after the other."""
+def _spread(target: Places, starts: NDArray[np.int64], counts: NDArray[np.int64], values: Places) -> None:
+    """Put values, which come in stretches of these counts, where each stretch is to start."""
     ends = np.cumsum(counts)
-    return np.repeat(starts - (ends - counts), counts) + np.arange(int(ends[-1]) if len(ends) else 0)
+    first = 0
+    while first < len(counts):
+        done = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, done + BLOCK_PLACES, "right")))
+        here, size = counts[first:last], int(ends[last - 1]) - done
+        shifts = np.repeat(starts[first:last] - (ends[first:last] - here - done), here)
+        target[shifts + np.arange(size)] = values[done : done + size]
+        first = last

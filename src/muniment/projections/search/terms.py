@@ -1,13 +1,15 @@
 """From text to terms: what counts as the same word.
 
 SQLite's own tokenizers do it (`porter` over `unicode61`): case, diacritics and English endings do not matter, whatever
-is no letter or digit separates. A run of Chinese, Japanese or Korean has no separators; its terms are its pieces of two
-characters in their order, and beside them its pieces of three (BEHAVIOUR CT-12); a character alone is a term.
+is no letter, digit or mark separates (theirs is an old table of characters: what came later is told here). A run of
+Chinese, Japanese or Korean has no separators; its terms are its pieces of two characters in their order, and beside
+them its pieces of three (BEHAVIOUR CT-12); a character alone is a term. What stands between such runs is a word.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import partial
@@ -21,6 +23,7 @@ CJK = (
     r"\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 RUNS = re.compile(f"[{CJK}]+|[^{CJK}]+")
+NO_WORD = re.compile(r"[^\w\s]")
 HAS_CJK = re.compile(f"[{CJK}]")
 
 Plain = Callable[[bytes, int, str | None], list[str]]
@@ -36,6 +39,14 @@ class Term(NamedTuple):
     end: int
 
 
+class Piece(NamedTuple):
+    """A term in a token: from which character of it to which, the end not included."""
+
+    term: str
+    first: int
+    end: int
+
+
 class Tokenizer:
     """Turns texts into terms. For one thread at a time."""
 
@@ -47,10 +58,12 @@ class Tokenizer:
 
     def words(self, text: str) -> list[str]:
         """Return the terms of a text in the order of their places, without those of three characters beside them."""
-        found = self._plain(text.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT, None)
-        if text.isascii() or HAS_CJK.search(text) is None:
+        if text.isascii():
+            return self._plain(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
+        found = self._plain(_spaced(text).encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
+        if HAS_CJK.search(text) is None:
             return found
-        return [piece for token in found for piece, _ in _pieces(token)]
+        return [piece.term for token in found for piece in self._pieces(token)]
 
     def beside(self, text: str) -> list[tuple[str, int]]:
         """Return the terms of three characters, each with the place of the term that it begins with."""
@@ -65,31 +78,48 @@ class Tokenizer:
 
     def located(self, text: str) -> list[Term]:
         """Return the terms of a text where they stand, in the order of their places."""
-        encoded = text.encode("utf-8", "replace")
-        found = self._located(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None)
-        points = _points(encoded, text)
+        spaced = _spaced(text)
+        encoded = spaced.encode()
+        points = _points(encoded, spaced)
         terms: list[Term] = []
-        for first, last, token in found:
+        for first, last, token in self._located(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None):
             start, end = points(first), points(last)
-            pieces = _pieces(token)
-            for piece, at in pieces:
-                stands = (start, end) if len(pieces) == 1 else (min(start + at, end), min(start + at + len(piece), end))
-                terms.append(Term(piece, len(terms), *stands))
+            pieces = self._pieces(token)
+            borders = self._borders(spaced[start:end]) if len(pieces) > 1 else {len(token): end - start}
+            for piece in pieces:
+                stands = start + borders.get(piece.first, 0), start + borders[piece.end]
+                terms.append(Term(piece.term, len(terms), *stands))
         return terms
 
+    def _pieces(self, token: str) -> list[Piece]:
+        """Return what a token is cut into; what is not Chinese, Japanese or Korean in it is a word of its own."""
+        if token.isascii() or HAS_CJK.search(token) is None:
+            return [Piece(token, 0, len(token))]
+        found: list[Piece] = []
+        for run in RUNS.finditer(token):
+            text, first = run.group(), run.start()
+            if not HAS_CJK.match(text):
+                words = self._plain(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
+                found.append(Piece(words[0] if words else text, first, run.end()))
+            elif len(text) <= 2:
+                found.append(Piece(text, first, run.end()))
+            else:
+                found += [Piece(text[at : at + 2], first + at, first + at + 2) for at in range(len(text) - 1)]
+        return found
 
-def _pieces(token: str) -> list[tuple[str, int]]:
-    """Return what a token is cut into, each with the character of the token that it begins with."""
-    if token.isascii():
-        return [(token, 0)]
-    found: list[tuple[str, int]] = []
-    for run in RUNS.finditer(token):
-        text, first = run.group(), run.start()
-        if len(text) > 2 and HAS_CJK.match(text):
-            found += [(text[at : at + 2], first + at) for at in range(len(text) - 1)]
-        else:
-            found.append((text, first))
-    return found
+    def _borders(self, word: str) -> dict[int, int]:
+        """Return where in a word the characters of its token begin, behind the first; marks stay with theirs."""
+        kept = [at for at, each in enumerate(word) if self._plain(each.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)]
+        return dict(enumerate([*kept[1:], len(word)], start=1))
+
+
+def _spaced(text: str) -> str:
+    """Return a text with a blank for each character that is no letter, digit or mark."""
+    return text if text.isascii() else NO_WORD.sub(_kept_mark, text)
+
+
+def _kept_mark(found: re.Match[str]) -> str:
+    return found.group() if unicodedata.category(found.group()).startswith("M") else " "
 
 
 def _points(encoded: bytes, text: str) -> Callable[[int], int]:

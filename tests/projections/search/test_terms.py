@@ -1,0 +1,92 @@
+"""From text to terms: what is the same word, and where it stands."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from muniment.projections.search.terms import Tokenizer
+
+TOKENIZER = Tokenizer()
+
+# what is written -> its terms; those of three characters, with the place of the one that they begin with
+WRITTEN: dict[str, tuple[list[str], list[tuple[str, int]]]] = {
+    "  青川\uff0cHELLO\uff01青川 ": (["青川", "hello", "青川"], []),  # CT-12
+    "Running runs, RUN!": (["run", "run", "run"], []),
+    "café CAFÉ cafe\u0301 cafe": (["cafe"] * 4, []),
+    "4711-zephyr": (["4711", "zephyr"], []),
+    "snake_case don't": (["snake", "case", "don", "t"], []),
+    "3.14 v2": (["3", "14", "v2"], []),
+    "天氣很好": (["天氣", "氣很", "很好"], [("天氣很", 0), ("氣很好", 1)]),
+    "好": (["好"], []),
+    "一二 三四五": (["一二", "三四", "四五"], [("三四五", 1)]),
+    "我用Python寫code三年了": (
+        ["我用", "python", "寫", "code", "三年", "年了"],
+        [("三年了", 4)],
+    ),
+    "한국어 日本語": (["한국", "국어", "日本", "本語"], [("한국어", 0), ("日本語", 2)]),
+    "running青川runs": (["run", "青川", "run"], []),
+    "hi🙂there": (["hi", "there"], []),
+    "مرحبا بالعالم": (["مرحبا", "بالعالم"], []),
+    "שלום עולם": (["שלום", "עולם"], []),
+    "Привет МИР": (["привет", "мир"], []),
+    "🙂 ……\uff01\uff1f \t\n": ([], []),
+    "👩‍👩‍👧 family": (["famili"], []),
+    "a\0b": (["a", "b"], []),
+    "": ([], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_a_text_has_these_terms_alone(text: str) -> None:
+    words, beside = WRITTEN[text]
+    assert TOKENIZER.words(text) == words
+    assert TOKENIZER.beside(text) == beside
+    assert [each.term for each in TOKENIZER.located(text)] == words
+
+
+@pytest.mark.parametrize("text", ["lone \ud800 surrogate", "\udfff", "\ud800\ud800 two \udc00"])
+def test_a_lone_surrogate_is_no_letter(text: str) -> None:
+    """None comes out of the log; a question may hold one."""
+    assert TOKENIZER.words(text) == [word for word in ("lone", "surrog", "two") if word in text]
+    for each in TOKENIZER.located(text):
+        assert text[each.start : each.end].isascii()
+
+
+def test_a_text_of_a_megabyte_takes_no_longer_than_its_length() -> None:
+    """Whatever it is of: one word, one run of characters without blanks, combining marks, or blanks."""
+    for text in ("word " * 200_000, "x" * 1_000_000, "天" * 300_000, "e" + "\u0301" * 500_000, " " * 1_000_000):
+        began = time.process_time()
+        assert len(TOKENIZER.located(text)) == len(TOKENIZER.words(text)) <= len(text)
+        TOKENIZER.beside(text)
+        assert time.process_time() - began < 10
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])) | st.text("aé天氣-🙂 \u0301\0ß한İﬁ", max_size=30))
+@example("İstanbul ﬁne")
+@example("e\u0301\u0301 天\u0301氣")
+@settings(max_examples=500, deadline=None)
+def test_a_term_stands_where_it_is_said_to_stand(text: str) -> None:
+    """The characters there, alone, are that term again; places are in order, and of no more terms than characters."""
+    terms = TOKENIZER.located(text)
+    assert [each.term for each in terms] == TOKENIZER.words(text)
+    assert [each.place for each in terms] == list(range(len(terms)))
+    assert len(terms) <= len(text)
+    assert all(0 <= each.start < each.end <= len(text) for each in terms)
+    assert [each.start for each in terms] == sorted(each.start for each in terms)
+    for each in terms:
+        assert each.term in TOKENIZER.words(text[each.start : each.end]), (each, text[each.start : each.end])
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_a_text_that_is_normalised_otherwise_has_the_same_latin_words(text: str) -> None:
+    """Composed or with combining marks; only of letters that have no composed form is nothing said."""
+    latin = "".join(each for each in text if each.isascii() or "LATIN" in unicodedata.name(each, ""))
+    simple = "".join(each for each in latin if len(unicodedata.normalize("NFD", each)) <= 2)
+    composed, apart = (unicodedata.normalize(form, simple) for form in ("NFC", "NFD"))
+    assert TOKENIZER.words(composed) == TOKENIZER.words(apart)
