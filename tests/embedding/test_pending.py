@@ -11,10 +11,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 import muniment
+from muniment.embedding.bert import Bert
 from muniment.embedding.choice import EmbedderChoice, EmbedderKind
 from muniment.embedding.protocol import Embedder
 from muniment.embedding.trust import Flaw, Trusted
-from muniment.errors import AccessDenied, ModelInvalid, ModelUnavailable
+from muniment.errors import AccessDenied, KeyUnavailable, LimitExceeded, ModelInvalid, ModelUnavailable
 from muniment.events.changes import Transition
 from muniment.events.message import TextPart
 from muniment.events.turn import Turn
@@ -26,9 +27,10 @@ from muniment.projections.search.index import Index
 from muniment.projections.search.meaning import Meaning
 from muniment.projections.search.shelf import vectors_of
 from muniment.ranking.columns import Scores
-from muniment.runtime import embedding
+from muniment.runtime import embedding, models
 from muniment.runtime.embedding import NEWEST_PASSAGES_MAX, Embedding
 from muniment.runtime.hits import Semantic
+from muniment.runtime.open import inspect
 from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.space import Space
@@ -334,6 +336,33 @@ def test_a_bad_folder_changes_nothing(tmp_path: Path, fault: str) -> None:
         with pytest.raises(ModelInvalid):
             world.runtime.system.import_model(named)
     assert len(list((tmp_path / "store/models").iterdir())) == 1
+
+
+def test_a_model_is_not_imported_without_keys_and_not_from_just_anywhere(tmp_path: Path) -> None:
+    """Whoever has no key of the store puts nothing into it; a path that is none is too long."""
+    world = opened(tmp_path)
+    with pytest.raises(LimitExceeded):
+        world.runtime.system.import_model("x" * (models.PATH_CHARS_MAX + 1))
+    OPEN.remove(world)
+    world.close()
+    with inspect(tmp_path / "store") as stranger, pytest.raises(KeyUnavailable):
+        stranger.system.import_model(str(small_folder(tmp_path / "one")))
+    assert not (tmp_path / "store/models").exists()
+
+
+def test_a_model_that_is_another_one_when_packed_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would find something else than the weights that were given is refused; so is what makes no vectors."""
+    world, folder = opened(tmp_path), small_folder(tmp_path / "one")
+    monkeypatch.setattr(models, "LIKENESS_MIN", 1.1)
+    with pytest.raises(ModelInvalid) as refused:
+        world.runtime.system.import_model(str(folder))
+    assert refused.value.problem == "not_alike"
+    monkeypatch.undo()
+    monkeypatch.setattr(Bert, "encode", lambda *_, **__: None)
+    with pytest.raises(ModelInvalid) as refused:
+        world.runtime.system.import_model(str(folder))
+    assert refused.value.problem == "not_usable"
+    assert not (tmp_path / "store/models").exists()
 
 
 def test_a_kept_model_that_was_damaged_is_a_reason_and_no_error(tmp_path: Path) -> None:
