@@ -6,7 +6,10 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -17,12 +20,13 @@ from muniment.embedding.protocol import Embedder
 from muniment.embedding.trust import Flaw, Trusted
 from muniment.errors import AccessDenied, KeyUnavailable, LimitExceeded, ModelInvalid, ModelUnavailable
 from muniment.events.changes import Transition
-from muniment.events.message import TextPart
+from muniment.events.message import Role, TextPart
 from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
+from muniment.projections.search.documents import Document
 from muniment.projections.search.index import Index
 from muniment.projections.search.meaning import Meaning
 from muniment.projections.search.shelf import vectors_of
@@ -41,6 +45,7 @@ from tests.turns import asked as message
 from tests.worlds import PINS, World, root_key
 
 TURNS = 12
+WAIT_S = 30.0
 PASSAGES = 2 * TURNS
 
 
@@ -409,3 +414,24 @@ def test_without_vectors_there_is_no_similarity() -> None:
     world = world_with(Words())
     assert asked(world, " ")[0] is Semantic.PARTIAL
     assert meaning.memory_bytes > 0
+
+
+@settings(max_examples=25)
+@given(some=st.sets(st.integers(0, 29)), hidden=st.sets(st.integers(0, 29), max_size=5))
+def test_candidates_have_the_cosines_of_the_whole(some: set[int], hidden: set[int]) -> None:
+    """Few or most of all: each has the cosine that it has among all, and nan where it has no vector."""
+    index = Index()
+    index.vectors = meaning = Meaning(Trusted(Words()))
+    for turn in range(30):
+        text = f"words of {turn} " * (400 if turn % 7 == 0 else 1)
+        index.put(1, turn + 1, [Document(0, Role.USER, "ada", turn, text)])
+    there = index.passages_there()
+    known = there[~np.isin(index.passage_rows()[there], list(hidden))]
+    assert meaning.learn(known, [f"text {number}" for number in known], WAIT_S)
+    whole = index.similarity("text 12")
+    assert whole is not None
+    assert {row for row in range(30) if np.isnan(whole[row])} == hidden
+    rows = np.array(sorted(some), np.int64)
+    found = index.similarity("text 12", rows)
+    assert found is not None
+    assert np.array_equal(found, whole[rows], equal_nan=True)
