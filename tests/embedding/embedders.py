@@ -100,6 +100,7 @@ class Stuck(Words):
         super().__init__()
         self.gate = threading.Event()
         self.entered = threading.Semaphore(0)
+        self.returned = threading.Semaphore(0)
         self._only_queries = only_queries
 
     def encode(self, texts: list[str], *, query: bool) -> Vectors:
@@ -107,4 +108,5 @@ class Stuck(Words):
         self.entered.release()
         if query or not self._only_queries:
             self.gate.wait(60)
+        self.returned.release()
         return super().encode(texts, query=query)

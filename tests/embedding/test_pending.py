@@ -6,29 +6,35 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
 import muniment
+from muniment.embedding.bert import Bert
 from muniment.embedding.choice import EmbedderChoice, EmbedderKind
 from muniment.embedding.protocol import Embedder
 from muniment.embedding.trust import Flaw, Trusted
-from muniment.errors import AccessDenied, ModelInvalid, ModelUnavailable
+from muniment.errors import AccessDenied, KeyUnavailable, LimitExceeded, ModelInvalid, ModelUnavailable
 from muniment.events.changes import Transition
-from muniment.events.message import TextPart
+from muniment.events.message import Role, TextPart
 from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
+from muniment.projections.search.documents import Document
 from muniment.projections.search.index import Index
 from muniment.projections.search.meaning import Meaning
 from muniment.projections.search.shelf import vectors_of
 from muniment.ranking.columns import Scores
-from muniment.runtime import embedding
+from muniment.runtime import embedding, models
 from muniment.runtime.embedding import NEWEST_PASSAGES_MAX, Embedding
 from muniment.runtime.hits import Semantic
+from muniment.runtime.open import inspect
 from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.space import Space
@@ -39,6 +45,7 @@ from tests.turns import asked as message
 from tests.worlds import PINS, World, root_key
 
 TURNS = 12
+WAIT_S = 30.0
 PASSAGES = 2 * TURNS
 
 
@@ -336,6 +343,33 @@ def test_a_bad_folder_changes_nothing(tmp_path: Path, fault: str) -> None:
     assert len(list((tmp_path / "store/models").iterdir())) == 1
 
 
+def test_a_model_is_not_imported_without_keys_and_not_from_just_anywhere(tmp_path: Path) -> None:
+    """Whoever has no key of the store puts nothing into it; a path that is none is too long."""
+    world = opened(tmp_path)
+    with pytest.raises(LimitExceeded):
+        world.runtime.system.import_model("x" * (models.PATH_CHARS_MAX + 1))
+    OPEN.remove(world)
+    world.close()
+    with inspect(tmp_path / "store") as stranger, pytest.raises(KeyUnavailable):
+        stranger.system.import_model(str(small_folder(tmp_path / "one")))
+    assert not (tmp_path / "store/models").exists()
+
+
+def test_a_model_that_is_another_one_when_packed_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would find something else than the weights that were given is refused; so is what makes no vectors."""
+    world, folder = opened(tmp_path), small_folder(tmp_path / "one")
+    monkeypatch.setattr(models, "LIKENESS_MIN", 1.1)
+    with pytest.raises(ModelInvalid) as refused:
+        world.runtime.system.import_model(str(folder))
+    assert refused.value.problem == "not_alike"
+    monkeypatch.undo()
+    monkeypatch.setattr(Bert, "encode", lambda *_, **__: None)
+    with pytest.raises(ModelInvalid) as refused:
+        world.runtime.system.import_model(str(folder))
+    assert refused.value.problem == "not_usable"
+    assert not (tmp_path / "store/models").exists()
+
+
 def test_a_kept_model_that_was_damaged_is_a_reason_and_no_error(tmp_path: Path) -> None:
     """The store answers by words."""
     world = opened(tmp_path).with_turns(1)
@@ -380,3 +414,24 @@ def test_without_vectors_there_is_no_similarity() -> None:
     world = world_with(Words())
     assert asked(world, " ")[0] is Semantic.PARTIAL
     assert meaning.memory_bytes > 0
+
+
+@settings(max_examples=25)
+@given(some=st.sets(st.integers(0, 29)), hidden=st.sets(st.integers(0, 29), max_size=5))
+def test_candidates_have_the_cosines_of_the_whole(some: set[int], hidden: set[int]) -> None:
+    """Few or most of all: each has the cosine that it has among all, and nan where it has no vector."""
+    index = Index()
+    index.vectors = meaning = Meaning(Trusted(Words()))
+    for turn in range(30):
+        text = f"words of {turn} " * (400 if turn % 7 == 0 else 1)
+        index.put(1, turn + 1, [Document(0, Role.USER, "ada", turn, text)])
+    there = index.passages_there()
+    known = there[~np.isin(index.passage_rows()[there], list(hidden))]
+    assert meaning.learn(known, [f"text {number}" for number in known], WAIT_S)
+    whole = index.similarity("text 12")
+    assert whole is not None
+    assert {row for row in range(30) if np.isnan(whole[row])} == hidden
+    rows = np.array(sorted(some), np.int64)
+    found = index.similarity("text 12", rows)
+    assert found is not None
+    assert np.array_equal(found, whole[rows], equal_nan=True)

@@ -178,3 +178,18 @@ def test_sections_are_restored_for_the_same_embedder_alone() -> None:
     nothing = empty()
     assert nothing.restore(dict(empty().sections()))
     assert nothing.alike(query).passages.tolist() == []
+
+
+def test_there_is_room_for_more_than_was_thought(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors and codes grow; bit by bit as if they had come at once."""
+    rows, query, count = unit(1000), unit(1, seed=5)[0], 1000
+    grown, whole = empty(), empty()
+    assert grown._coded()
+    for first in range(0, count, 90):
+        grown.put(np.arange(first, min(first + 90, count)), rows[first : first + 90])
+    whole.put(np.arange(count), rows)
+    assert by_passage(grown, query) == by_passage(whole, query)
+    monkeypatch.setattr(vectors, "EXACT_MAX", 10)
+    monkeypatch.setattr(vectors, "RESCORED", 50)
+    assert by_passage(grown, query) == by_passage(whole, query)
+    assert grown.memory_bytes > empty().memory_bytes

@@ -14,6 +14,8 @@ from muniment.embedding.trust import Flaw, Trusted
 from muniment.projections.search.vectors import Floats, Vectors
 from muniment.ranking.columns import Rows, Scores
 
+MOST_SHARE = 2  # of one in so many documents or more it is quicker to look at all
+
 
 class Meaning:
     """The vectors of an index, and the embedder that makes them. For one thread at a time."""
@@ -86,9 +88,10 @@ class Meaning:
         query, self.flaw = self.embedder.encode([text], query=True, wait_s=self.embedder.query_wait_s)
         if query is None:
             return None
-        if within is None:
+        if within is None or MOST_SHARE * len(within) >= rows:
             found = self._vectors.alike(query[0])
-            return _best(found.cosines, row_of[found.passages], rows)
+            whole = _best(found.cosines, row_of[found.passages], rows)
+            return whole if within is None else whole[within]
         firsts = np.searchsorted(row_of, within, "left")
         counts = np.searchsorted(row_of, within, "right") - firsts
         places = np.repeat(np.arange(len(within)), counts)
