@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from muniment.events.identity import Channel, ConversationId
 from muniment.events.message import Role
+from muniment.governance.budgets import BudgetApplied
 from muniment.governance.listing import LifecycleFilter
 from muniment.ranking.weights import Weights
-from muniment.runtime.place import Place
+from muniment.runtime.place import Moment, Place
 
 
 class Sort(StrEnum):
@@ -38,8 +39,8 @@ class Within(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     conversation: ConversationId | None = None
     role: Role | None = None
     speaker: str | None = None
-    from_ms: int | None = None
-    until_ms: int | None = None
+    from_ms: Moment | None = None
+    until_ms: Moment | None = None
     lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE
 
 
@@ -48,7 +49,7 @@ class Ranking(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
     sort: Sort = Sort.RELEVANCE
     weights: Weights | None = None
-    asked_ms: int | None = None
+    asked_ms: Moment | None = None
     explain: bool = False
 
 
@@ -72,10 +73,47 @@ class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     signals: dict[str, float] | None = None
 
 
+class Capped(StrEnum):
+    """What a query had too much of: words, places at which its words stand, messages that were found."""
+
+    WORDS = "words"
+    PLACES = "places"
+    HITS = "hits"
+
+
+class Cap(Struct, frozen=True, kw_only=True):
+    """A limit that a query ran into: `limit` of `found` were used."""
+
+    what: Capped
+    limit: int
+    found: int
+
+
+class Understood(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a query was understood.
+
+    `terms` are what its words come down to, as they are indexed. `taken_as_words` looked like filters, and their values
+    could not be read.
+    """
+
+    terms: list[str] = []
+    phrases: list[str] = []
+    excluded: list[str] = []
+    filters: list[str] = []
+    taken_as_words: list[str] = []
+
+
 class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A page of hits. `semantic` tells whether meaning counted."""
+    """A page of hits. `total` counts all messages that were found, `semantic` tells whether meaning counted.
+
+    `capped` lists the limits that the query ran into; `understood` is there when the ranking is explained.
+    """
 
     hits: list[Hit]
+    total: int
     semantic: Semantic
     has_more: bool = False
     next_cursor: str | None = None
+    capped: list[Cap] = []
+    understood: Understood | None = None
+    budget_applied: list[BudgetApplied] = []

@@ -118,6 +118,16 @@ class Index:
         """Return the numbers of all documents that are there."""
         return np.flatnonzero(self.columns.alive)
 
+    def rows_of(self, stream: int) -> Rows:
+        """Return the numbers of the documents of a conversation."""
+        return np.array([row for rows in self._turns.get(stream, {}).values() for row in rows], np.int64)
+
+    def rows_with(self, phrase: Sequence[str]) -> Rows:
+        """Return the numbers of the documents that hold a phrase of one term or more; they may repeat."""
+        places = self.postings.of_phrase(phrase)
+        firsts = np.frombuffer(self._passage_first, np.int64)
+        return np.frombuffer(self._passage_row, np.int64)[np.searchsorted(firsts, places, "right") - 1]
+
     # --- what ranking asks (`ranking.columns.Corpus`) -----------------------------------------------------------------
 
     @property

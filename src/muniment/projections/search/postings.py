@@ -48,6 +48,10 @@ class Postings:
         found = self._places.get(term)
         return NONE if found is None else np.array(found, np.uint32)
 
+    def count(self, term: str) -> int:
+        """Return at how many places a term stands."""
+        return len(self._places.get(term, ()))
+
     def of_phrase(self, phrase: Sequence[str]) -> Places:
         """Return the places at which a phrase begins, ascending."""
         found = self.of(phrase[0])
