@@ -15,6 +15,7 @@ places are left out, the most frequent first, and the answer says so.
 
 from __future__ import annotations
 
+import unicodedata
 from typing import NamedTuple
 
 import numpy as np
@@ -122,10 +123,11 @@ class Searching:
         self._asked = replace(self._asked, limit=limit)
         with self._space.shelf.caught_up(self._asked.view, self._desk.progress) as (index, reader):
             mark = None if cursor is None else self._accepted(reader, cursor)
+            self._require_words(index.tokenizer)
             read = _read(index, self._query)
-            self._require_terms(index.tokenizer)
             asked_ms = self._asked_ms if mark is None else mark.asked_ms
-            found = self._found(index, reader, read, asked_ms)
+            rows = candidates(index, read.query, read.terms, self._scope(reader))
+            found = self._found(index, rows, read, asked_ms)
             order = _order(index, found.rows[:HITS_MAX])
             if mark is not None:
                 check_unchanged(mark.order, order)
@@ -146,27 +148,24 @@ class Searching:
     def _bound(self, reader: Reader) -> tuple[str, ...]:
         return binding(self._desk, reader, self._asked.spelled())
 
-    def _require_terms(self, tokenizer: Tokenizer) -> None:
-        """Refuse a query that looks for nothing; sorted by time, filters alone are enough."""
+    def _require_words(self, tokenizer: Tokenizer) -> None:
+        """Refuse a query without a term (BEHAVIOUR CT-13); sorted by time, filters alone are enough."""
         query = self._query
-        terms = [each for text in (*query.words, *query.phrases) for each in tokenizer.located(text)]
-        if any(each.end - each.start >= TERM_CHARS_MIN for each in terms):
-            return
-        if self._asked.ranking.sort is Sort.TIME and query.filters and not terms:
-            return
-        raise InvalidInput(at="query", problem="without_term")
+        longest = max((_longest(text, tokenizer) for text in (*query.words, *query.phrases)), default=0)
+        by_time = self._asked.ranking.sort is Sort.TIME
+        if longest < TERM_CHARS_MIN and not (by_time and query.filters and not longest):
+            raise InvalidInput(at="query", problem="without_term")
 
     # --- finding ------------------------------------------------------------------------------------------------------
 
-    def _found(self, index: Index, reader: Reader, read: Read, asked_ms: int) -> Ranked:
-        """Return everything that was found, in the order of the answer."""
-        rows = candidates(index, read.query, read.terms, self._scope(reader))
+    def _found(self, index: Index, rows: Rows, read: Read, asked_ms: int) -> Ranked:
+        """Return what was found among candidates, in the order of the answer."""
         by_time = self._asked.ranking.sort is Sort.TIME
         weights = BY_WORDS_ALONE if by_time else self._asked.ranking.weights or Weights()
-        ranked = rank(Question(read.query.asked, asked_ms), index, rows, weights)
-        if read.terms.phrases or not index.terms(read.query.asked):
-            ranked = _with_all(index, ranked, rows)
-        return _by_time(index, ranked) if by_time else ranked
+        found = rank(Question(read.query.asked, asked_ms), index, rows, weights)
+        if read.terms.phrases or not _longest(read.query.asked, index.tokenizer):
+            found = _with_all(index, found, rows)
+        return _by_time(index, found) if by_time else found
 
     def _scope(self, reader: Reader) -> Scope:
         within = self._asked.within
@@ -311,6 +310,12 @@ def _read(index: Index, query: Query) -> Read:
     if left_out:
         capped.append(Cap(what=Capped.PLACES, limit=PLACES_MAX, found=required + sum(places)))
     return Read(query.without(left_out), terms, capped)
+
+
+def _longest(text: str, tokenizer: Tokenizer) -> int:
+    """Return how many letters and digits the longest term of a text has."""
+    found = (text[each.start : each.end] for each in tokenizer.located(text))
+    return max((sum(unicodedata.category(char)[0] in "LMN" for char in term) for term in found), default=0)
 
 
 def _terms_of(index: Index, texts: list[str]) -> list[list[str]]:

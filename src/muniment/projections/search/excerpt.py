@@ -1,6 +1,6 @@
 """Excerpts: the piece of a text that shows best why it was found, and where in it the terms are.
 
-1. A long text is looked at passage by passage; the first passage with most of the sought terms is shown.
+1. A long text is looked at passage by passage; the first passage with most of the sought terms and phrases is shown.
 2. Each sought term is marked where it stands, each sought phrase as one stretch; what touches is one mark. The markers
    of withheld ranges (`[redacted: legal]`) are never marked: they are not what somebody said.
 3. The window is laid around the marks that hold most different terms within its size, and its edges are moved to
@@ -20,6 +20,7 @@ from muniment.projections.search.passages import passages
 from muniment.projections.search.terms import Tokenizer
 
 EXCERPT_CHARS_MAX = 240
+AROUND_CHARS = 1280  # looked at on either side of a passage: longer than any phrase of a query
 EDGE_CHARS = 24  # how far an edge is moved to a blank
 JOINERS = "\u200d\ufe0e\ufe0f"
 
@@ -85,14 +86,22 @@ def _region(text: str, wanted: Sought, tokenizer: Tokenizer) -> tuple[int, int]:
     pieces = passages(text)
     if len(pieces) == 1:
         return 0, len(text)
-    known = wanted.terms.union(*wanted.phrases)
-    held = [len(known.intersection(tokenizer.words(piece))) for piece in pieces]
+    words = [tokenizer.words(piece) for piece in pieces]
+    held = [_held(words[place], words[place + 1 : place + 3], wanted) for place in range(len(pieces))]
     best = max(range(len(pieces)), key=lambda place: (held[place], -place))
     ends = list(accumulate(map(len, pieces)))
-    return (
-        max(0, ends[best] - len(pieces[best]) - EXCERPT_CHARS_MAX),
-        min(len(text), ends[best] + EXCERPT_CHARS_MAX),
-    )
+    return max(0, ends[best] - len(pieces[best]) - AROUND_CHARS), min(len(text), ends[best] + AROUND_CHARS)
+
+
+def _held(words: list[str], following: list[list[str]], wanted: Sought) -> int:
+    """Return how much of what was looked for a passage holds; a phrase may go on in the passages behind it."""
+    held = len(wanted.terms.intersection(words))
+    for phrase in wanted.phrases:
+        if phrase[0] in words:
+            row = [*words, *(word for more in following for word in more)]
+            begins = (at for at, word in enumerate(words) if word == phrase[0])
+            held += len(phrase) * any(tuple(row[at : at + len(phrase)]) == phrase for at in begins)
+    return held
 
 
 def _marks(text: str, wanted: Sought, tokenizer: Tokenizer) -> list[Stretch]:
@@ -104,7 +113,7 @@ def _marks(text: str, wanted: Sought, tokenizer: Tokenizer) -> list[Stretch]:
         for length in lengths:
             phrase = tuple(terms[at : at + length])
             if phrase in wanted.phrases:
-                found.append(Stretch(located[at].start, located[at + length - 1].end, frozenset(phrase)))
+                found.append(Stretch(located[at].start, located[at + len(phrase) - 1].end, frozenset(phrase)))
     return _merged(sorted(found, key=lambda mark: (mark.start, mark.end)))
 
 
