@@ -182,6 +182,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "transcripts.timeline": (*CONVERSATION, "--at", "around", "--turn", "turn-3", "--view", "host_ui", "--limit", "2"),
     "transcripts.activity": ("ranges.json", "--channel", "web-chat"),
     "transcripts.conversations": ("--channel", "web-chat", "--lifecycle", "active_and_archived", "--limit", "5"),
+    "transcripts.search": ("refund", "--role", "assistant", "--sort", "time", "--explain", "--limit", "2"),
     "transcripts.redact": (
         *(*CONVERSATION, "--turn", "turn-1", "--message", "1", "--views", "export", "--views", "host_ui"),
         *("--reason", "legal", "--requester", "desk"),
