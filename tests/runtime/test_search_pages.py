@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muniment.errors import AccessDenied, CapabilityHidden, CursorStale
-from muniment.events.changes import Action, Transition
+from muniment.events.changes import Action
 from muniment.events.identity import ConversationId
 from muniment.governance.access import Access, Effect
 from muniment.governance.policy import Policy
@@ -18,7 +18,7 @@ from muniment.runtime.hits import Found, Hit, Ranking, Sort, Within
 from muniment.runtime.lifecycle import Scope
 from muniment.runtime.redacting import Passage
 from tests.turns import TALK, plain_turn, rich_turn
-from tests.worlds import World, key_of, memory_world
+from tests.worlds import World, memory_world
 
 TALKS = Within(conversation=TALK)
 

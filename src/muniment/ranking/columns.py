@@ -53,6 +53,10 @@ class Corpus(Protocol):
         """Return the terms of a text in their order, as they are indexed."""
         ...
 
+    def named(self, term: str) -> list[int]:
+        """Return the speakers with a term in their name, as far as they said anything that is there."""
+        ...
+
     def keyword(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> Scores:
         """Return the bm25 of each document for phrases of one term or more; that of its best passage.
 

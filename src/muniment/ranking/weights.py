@@ -26,3 +26,21 @@ class Weights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     role: Weight = 0.4
     date: Weight = 0.7
     recency: Weight = 0.0
+
+    @property
+    def most(self) -> float:
+        """The score that none exceeds: every signal is between 0 and 1, and each of two neighbours lends its share."""
+        own = self.keyword + self.semantic
+        return own + 2 * self.neighbours * own + self.session + self.speaker + self.role + self.date + self.recency
+
+
+PLAIN = Weights(neighbours=0, session=0, speaker=0, role=0, date=0)
+
+# The defaults are those of `words` without vectors and of `meaning` with them (decision 0100).
+PRESETS: dict[str, Weights] = {
+    "words": Weights(),
+    "meaning": Weights(speaker=0.6),
+    "seed": Weights(
+        keyword=0.35, semantic=0.55, recency=0.1, neighbours=0, session=0, speaker=0, role=0, date=0
+    ),  # what hosts of the first hour knew: no priors
+}

@@ -21,6 +21,14 @@ class Sort(StrEnum):
     TIME = "time"
 
 
+class Preset(StrEnum):
+    """Weights that have a name (`ranking.weights.PRESETS`)."""
+
+    WORDS = "words"
+    MEANING = "meaning"
+    SEED = "seed"
+
+
 class Semantic(StrEnum):
     """Whether what was searched could be found by meaning: not at all, as far as it has vectors yet, or all of it."""
 
@@ -45,9 +53,14 @@ class Within(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 
 
 class Ranking(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How to rank: in which order, with which weights, as asked when (UTC milliseconds), explained or not."""
+    """How to rank: in which order, as asked when (UTC milliseconds), explained or not.
+
+    Weights have a name or are given one by one; without either, those count that fit what the index has. By time, words
+    alone count.
+    """
 
     sort: Sort = Sort.RELEVANCE
+    preset: Preset | None = None
     weights: Weights | None = None
     asked_ms: Moment | None = None
     explain: bool = False
@@ -82,7 +95,7 @@ class Capped(StrEnum):
 
 
 class Cap(Struct, frozen=True, kw_only=True):
-    """A limit that a query ran into: `limit` of `found` were used."""
+    """A limit that a query ran into: `limit` were used of `found`, or of more."""
 
     what: Capped
     limit: int
@@ -92,11 +105,16 @@ class Cap(Struct, frozen=True, kw_only=True):
 class Understood(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a query was understood.
 
-    `terms` are what its words come down to, as they are indexed. `taken_as_words` looked like filters, and their values
-    could not be read.
+    `terms` are what is searched for, as it is indexed; the words in `left_out` are not: they are in every sentence, or
+    name somebody (`speakers`, whose messages count for more) or a time (`dates`, half-open in UTC milliseconds). `role`
+    is whose words are asked for. `taken_as_words` looked like filters whose values could not be read.
     """
 
     terms: list[str] = []
+    left_out: list[str] = []
+    speakers: list[str] = []
+    role: Role | None = None
+    dates: list[tuple[int, int]] = []
     phrases: list[str] = []
     excluded: list[str] = []
     filters: list[str] = []
@@ -104,7 +122,7 @@ class Understood(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A page of hits. `total` counts all messages that were found, `semantic` tells whether meaning counted.
+    """A page of hits. `total` counts what a run leads through, `semantic` tells whether meaning counted.
 
     `capped` lists the limits that the query ran into; `understood` is there when the ranking is explained.
     """

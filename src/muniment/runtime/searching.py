@@ -24,9 +24,7 @@ from msgspec.structs import replace
 
 from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, check_name
-from muniment.events.records import TurnMeta
 from muniment.governance.budgets import applied
-from muniment.governance.judgement import needs_content
 from muniment.governance.lifecycle import Phase
 from muniment.governance.listing import LISTED
 from muniment.governance.paging import Term, check_term, check_unchanged, term
@@ -34,24 +32,23 @@ from muniment.governance.profiles import Ceiling
 from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url, sha256
-from muniment.log.port import Reader, StreamHead
-from muniment.projections.search.documents import Document, documents
-from muniment.projections.search.excerpt import Sought, excerpt, sought
+from muniment.log.port import Reader
+from muniment.projections.search.excerpt import sought
 from muniment.projections.search.filters import Scope, Terms, candidates
 from muniment.projections.search.index import Index
 from muniment.projections.search.query import FilterName, Query, parse
 from muniment.projections.search.terms import Tokenizer
-from muniment.projections.transcript import ReadTurn
 from muniment.ranking.columns import Rows, Scores
-from muniment.ranking.ranking import Question, Ranked, rank
-from muniment.ranking.weights import Weights
+from muniment.ranking.question import Asked as Understanding
+from muniment.ranking.question import Question
+from muniment.ranking.question import understood as understood_of
+from muniment.ranking.ranking import Ranked, rank
+from muniment.ranking.weights import PRESETS, Weights
 from muniment.runtime.desk import Desk
 from muniment.runtime.hits import (
     Cap,
     Capped,
-    Excerpt,
     Found,
-    Hit,
     Ranking,
     Semantic,
     Sort,
@@ -59,16 +56,15 @@ from muniment.runtime.hits import (
     Within,
 )
 from muniment.runtime.paging import LEAF_BYTES, binding, limit_of_query
-from muniment.runtime.place import place_of
+from muniment.runtime.showing import Showing
 
 WORDS_MAX = 64  # of a query; more are left out
-PLACES_MAX = 20_000_000  # looked at for a query
-HITS_MAX = 10_000  # of a run
+PLACES_MAX = 50_000_000  # looked at for a query
+HITS_MAX = 10_000  # of a run; when there are more, the best ones are told
 TERM_CHARS_MIN = 2  # a term of one character finds nothing alone (CT-12, CT-13)
 SCORE_DIGITS = 6
-BY_WORDS_ALONE = Weights(
-    keyword=1.0, semantic=0.0, neighbours=0.0, session=0.0, speaker=0.0, role=0.0, date=0.0, recency=0.0
-)
+KEYWORD = "keyword"
+BY_WORDS_ALONE = Weights(**{name: float(name == KEYWORD) for name in Weights.__struct_fields__})
 
 
 class SearchMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
@@ -102,6 +98,14 @@ class Read(NamedTuple):
     capped: list[Cap]
 
 
+class Answer(NamedTuple):
+    """What was found, and how the query and the question in it were understood."""
+
+    read: Read
+    asked: Understanding
+    found: Ranked
+
+
 class Searching:
     """One search on its way."""
 
@@ -122,23 +126,17 @@ class Searching:
         limit = limit_of_query(limit, self._space.limits.page_turns_max)
         self._asked = replace(self._asked, limit=limit)
         with self._space.shelf.caught_up(self._asked.view, self._desk.progress) as (index, reader):
-            mark = None if cursor is None else self._accepted(reader, cursor)
-            self._require_words(index.tokenizer)
-            read = _read(index, self._query)
-            asked_ms = self._asked_ms if mark is None else mark.asked_ms
-            rows = candidates(index, read.query, read.terms, self._scope(reader))
-            found = self._found(index, rows, read, asked_ms)
-            order = _order(index, found.rows[:HITS_MAX])
-            if mark is not None:
+            mark = self._begun() if cursor is None else self._accepted(reader, cursor)
+            answer = self._answer(index, reader, mark.asked_ms)
+            order = _order(index, answer.found.rows[:HITS_MAX])
+            if cursor is not None:
                 check_unchanged(mark.order, order)
-            return self._page(index, reader, read, found, SearchMark(
-                after=0 if mark is None else mark.after, order=order, asked_ms=asked_ms, term=term(self._now_ms)
-            ))  # fmt: skip
+            return self._page(index, reader, answer, replace(mark, order=order, term=term(self._now_ms)))
 
-    @property
-    def _asked_ms(self) -> int:
+    def _begun(self) -> SearchMark:
         given = self._asked.ranking.asked_ms
-        return self._now_ms if given is None else given
+        asked_ms = self._now_ms if given is None else given
+        return SearchMark(after=0, order="", asked_ms=asked_ms, term=term(self._now_ms))
 
     def _accepted(self, reader: Reader, cursor: str) -> SearchMark:
         mark = self._space.cursors.accept("search", self._bound(reader), cursor, SearchMark)
@@ -158,14 +156,21 @@ class Searching:
 
     # --- finding ------------------------------------------------------------------------------------------------------
 
-    def _found(self, index: Index, rows: Rows, read: Read, asked_ms: int) -> Ranked:
-        """Return what was found among candidates, in the order of the answer."""
-        by_time = self._asked.ranking.sort is Sort.TIME
-        weights = BY_WORDS_ALONE if by_time else self._asked.ranking.weights or Weights()
-        found = rank(Question(read.query.asked, asked_ms), index, rows, weights)
+    def _answer(self, index: Index, reader: Reader, asked_ms: int) -> Answer:
+        """Return what was found, in the order of the answer."""
+        self._require_words(index.tokenizer)
+        read, ranking = _read(index, self._query), self._asked.ranking
+        rows = candidates(index, read.query, read.terms, self._scope(reader))
+        question = Question(read.query.asked, asked_ms)
+        by_time = ranking.sort is Sort.TIME
+        found = rank(question, index, rows, BY_WORDS_ALONE if by_time else _weights(ranking), HITS_MAX + 1)
+        if by_time:
+            found = _taken(found, np.flatnonzero(found.signals[KEYWORD] > 0))
         if read.terms.phrases or not _longest(read.query.asked, index.tokenizer):
             found = _with_all(index, found, rows)
-        return _by_time(index, found) if by_time else found
+        if by_time:
+            found = _taken(found, _latest_first(index, found.rows))
+        return Answer(read, understood_of(question, index), found)
 
     def _scope(self, reader: Reader) -> Scope:
         within = self._asked.within
@@ -206,82 +211,28 @@ class Searching:
 
     # --- answering ----------------------------------------------------------------------------------------------------
 
-    def _page(self, index: Index, reader: Reader, read: Read, found: Ranked, mark: SearchMark) -> Found:
-        capped, total = list(read.capped), len(found.rows)
-        if total > HITS_MAX:
-            capped.append(Cap(what=Capped.HITS, limit=HITS_MAX, found=total))
-        end = min(total, HITS_MAX)
-        most = self._budget.page(self._asked.limit)
-        places = range(mark.after, min(mark.after + most, end))
-        more = places.stop < end
-        wanted = sought(read.query.words, read.query.phrases, index.tokenizer)
+    def _page(self, index: Index, reader: Reader, answer: Answer, mark: SearchMark) -> Found:
+        read, found = answer.read, answer.found
+        capped, total = list(read.capped), min(len(found.rows), HITS_MAX)
+        if len(found.rows) > HITS_MAX:
+            capped.append(Cap(what=Capped.HITS, limit=HITS_MAX, found=len(found.rows)))
+        places = range(mark.after, min(mark.after + self._budget.page(self._asked.limit), total))
+        more, explained = places.stop < total, self._asked.ranking.explain
+        wanted = sought([*answer.asked.phrases, *read.terms.phrases])
         showing = Showing(self._desk, self._asked.view, index, reader)
-        explain = self._asked.ranking.explain
         return Found(
-            hits=[showing.hit(found, at, wanted, explain=explain) for at in places],
+            hits=[showing.hit(found, at, wanted, explained=explained) for at in places],
             total=total,
             semantic=Semantic.ABSENT,
             has_more=more,
             next_cursor=self._cursor(reader, replace(mark, after=places.stop)) if more else None,
             capped=capped,
-            understood=_understood(index, read.query) if explain else None,
-            budget_applied=applied(self._budget, {Ceiling.PAGE_TURNS: min(end - mark.after, self._asked.limit)}),
+            understood=_understood(index, answer) if explained else None,
+            budget_applied=applied(self._budget, {Ceiling.PAGE_TURNS: min(total - mark.after, self._asked.limit)}),
         )
 
     def _cursor(self, reader: Reader, mark: SearchMark) -> str:
         return self._space.cursors.issue("search", self._bound(reader), mark)
-
-
-class Showing:
-    """Shows hits as the view shows their turns, read by the reader of the index."""
-
-    def __init__(self, desk: Desk, view: View, index: Index, reader: Reader) -> None:
-        self._space = desk.space
-        self._view = view
-        self._index = index
-        self._reader = reader
-        self._heads: dict[int, tuple[StreamHead, ConversationKey]] = {}
-
-    def hit(self, found: Ranked, at: int, wanted: Sought, *, explain: bool) -> Hit:
-        """Return one of those that were found."""
-        columns, row = self._index.columns, int(found.rows[at])
-        stream, turn, message = int(columns.stream[row]), int(columns.turn[row]), int(columns.message[row])
-        head, key = self._conversation(stream)
-        read, document = self._read(head, turn, message)
-        window = excerpt(document.text, wanted, self._index.tokenizer)
-        signals = {name: _rounded(values[at]) for name, values in found.signals.items()} if explain else None
-        return Hit(
-            place=place_of(key, head, read, message),
-            role=document.role,
-            speaker=document.speaker,
-            excerpt=Excerpt(
-                text=window.text,
-                highlights=window.highlights,
-                cut_before=window.cut_before,
-                cut_after=window.cut_after,
-            ),
-            score=_rounded(found.scores[at]),
-            signals=signals,
-        )
-
-    def _conversation(self, stream: int) -> tuple[StreamHead, ConversationKey]:
-        if stream not in self._heads:
-            transcript = self._space.transcript
-            opened = self._reader.sealed(stream)
-            assert opened is not None, "a stream is numbered by the event that opened it"
-            names = transcript.names(opened)
-            key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
-            self._heads[stream] = (transcript.head(self._reader, stream), key)
-        return self._heads[stream]
-
-    def _read(self, head: StreamHead, turn: int, message: int) -> tuple[ReadTurn, Document]:
-        [read] = self._space.transcript.page(self._reader, head, turn, turn, self._needed)
-        shown = documents(read.record, self._view, self._space.lookout.view(self._view))
-        [document] = [each for each in shown if each.message == message]
-        return read, document
-
-    def _needed(self, phase: Phase, meta: TurnMeta) -> bool:
-        return needs_content(self._view, phase, meta)
 
 
 # --- reading a query --------------------------------------------------------------------------------------------------
@@ -327,9 +278,21 @@ def _places(index: Index, terms: list[str]) -> int:
     return sum(map(index.postings.count, terms))
 
 
-def _understood(index: Index, query: Query) -> Understood:
+def _weights(ranking: Ranking) -> Weights | None:
+    """Return the weights that are asked for; without any, ranking takes those that fit what the index has."""
+    if ranking.weights is not None and ranking.preset is not None:
+        raise InvalidInput(at="ranking.weights", problem="given_twice")
+    return ranking.weights if ranking.preset is None else PRESETS[ranking.preset]
+
+
+def _understood(index: Index, answer: Answer) -> Understood:
+    query, asked = answer.read.query, answer.asked
     return Understood(
-        terms=list(dict.fromkeys(term for word in query.words for term in index.terms(word))),
+        terms=[" ".join(phrase) for phrase in asked.phrases],
+        left_out=asked.left_out,
+        speakers=[index.columns.speakers[number] for number in asked.speakers],
+        role=asked.role,
+        dates=[(each.start_ms, each.end_ms) for each in asked.ranges],
         phrases=query.phrases,
         excluded=query.excluded,
         filters=[each.spelled() for each in query.filters],
@@ -352,10 +315,10 @@ def _with_all(index: Index, ranked: Ranked, rows: Rows) -> Ranked:
     )
 
 
-def _by_time(index: Index, ranked: Ranked) -> Ranked:
-    order = _latest_first(index, ranked.rows)
-    signals = {name: values[order] for name, values in ranked.signals.items()}
-    return Ranked(ranked.rows[order], ranked.scores[order], signals)
+def _taken(ranked: Ranked, places: Rows) -> Ranked:
+    """Return some of what was ranked, in another order."""
+    signals = {name: values[places] for name, values in ranked.signals.items()}
+    return Ranked(ranked.rows[places], ranked.scores[places], signals)
 
 
 def _latest_first(index: Index, rows: Rows) -> Rows:
@@ -370,7 +333,3 @@ def _order(index: Index, rows: Rows) -> str:
     columns = index.columns
     places = np.stack([columns.stream[rows], columns.turn[rows], columns.message[rows]])
     return b64url(sha256(places.astype("<i8").tobytes())[:LEAF_BYTES])
-
-
-def _rounded(score: float) -> float:
-    return round(float(score), SCORE_DIGITS)

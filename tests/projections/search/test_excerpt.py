@@ -28,7 +28,13 @@ phrases = st.lists(st.sampled_from(["green tea", "tea green", "tea", "words of n
 
 
 def shown(text: str, *asked: str, of: list[str] | None = None) -> Window:
-    return excerpt(text, sought(asked, of or [], TOKENIZER), TOKENIZER)
+    return excerpt(text, wanted_of([*asked], of or []), TOKENIZER)
+
+
+def wanted_of(asked: list[str], of: list[str]) -> Sought:
+    """Look for words, those of several pieces as a phrase beside these, and for phrases."""
+    pieces = [[term] for word in asked for term in TOKENIZER.words(word)]
+    return sought([*pieces, *(TOKENIZER.words(text) for text in (*asked, *of))])
 
 
 def marked(window: Window) -> list[str]:
@@ -51,7 +57,7 @@ def test_an_excerpt_is_a_piece_of_its_text_and_says_what_is_cut(text: str, asked
 @given(texts, words, phrases)
 def test_highlights_are_ordered_apart_and_hold_what_was_looked_for(text: str, asked: list[str], of: list[str]) -> None:
     """Law: every highlight holds a term that was looked for, none touches another, none is in a marker."""
-    wanted = sought(asked, of, TOKENIZER)
+    wanted = wanted_of(asked, of)
     window = excerpt(text, wanted, TOKENIZER)
     before = -1
     for start, end in window.highlights:
@@ -66,7 +72,7 @@ def test_highlights_are_ordered_apart_and_hold_what_was_looked_for(text: str, as
 @given(texts, words)
 def test_what_a_text_holds_is_highlighted(text: str, asked: list[str]) -> None:
     """Law: a text that holds a term outside its markers has a highlight."""
-    wanted = sought(asked, [], TOKENIZER)
+    wanted = wanted_of(asked, [])
     said = MARKER.sub(" ", text)
     if wanted.terms & set(TOKENIZER.words(said)) and MARKER.search(text) is None:
         assert excerpt(text, wanted, TOKENIZER).highlights
@@ -89,7 +95,9 @@ def test_what_a_text_holds_is_highlighted(text: str, asked: list[str]) -> None:
         ("", ["tea"], [], []),
     ],
 )
-def test_what_is_highlighted(text: str, asked: list[str], of: list[str], highlighted: list[str]) -> None:
+def test_words_phrases_and_runs_are_highlighted_and_markers_are_not(
+    text: str, asked: list[str], of: list[str], highlighted: list[str]
+) -> None:
     """CT-10, CT-12: words, phrases and runs of CJK, each as one stretch; never a marker."""
     window = shown(text, *asked, of=of)
     assert (window.text, marked(window)) == (text, highlighted)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -52,12 +52,13 @@ class Window(NamedTuple):
     cut_after: bool
 
 
-def sought(texts: Sequence[str], phrases: Sequence[str], tokenizer: Tokenizer) -> Sought:
-    """Return what words and phrases look for; a word of several terms is a phrase beside its terms."""
-    of_words = [tokenizer.words(text) for text in texts]
-    of_phrases = [tokenizer.words(text) for text in phrases]
-    terms = {term for words in of_words for term in words} | {words[0] for words in of_phrases if len(words) == 1}
-    return Sought(frozenset(terms), frozenset(tuple(words) for words in of_words + of_phrases if len(words) > 1))
+def sought(phrases: Iterable[Sequence[str]]) -> Sought:
+    """Return what phrases of one term or more look for."""
+    told = [tuple(phrase) for phrase in phrases]
+    return Sought(
+        frozenset(phrase[0] for phrase in told if len(phrase) == 1),
+        frozenset(phrase for phrase in told if len(phrase) > 1),
+    )
 
 
 def excerpt(text: str, wanted: Sought, tokenizer: Tokenizer) -> Window:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from muniment.projections.search import bm25
 from muniment.projections.search.documents import Document
 from muniment.projections.search.passages import passages
 from muniment.projections.search.postings import Postings
@@ -22,8 +24,6 @@ from muniment.ranking.columns import NO_ROW, ROLES, Columns, Rows, Scores
 WIDE = "q"  # 64 bits, signed
 PAUSE_MS = 6 * 60 * 60 * 1000  # a longer one begins another session
 PHRASE_GAP = 1  # places left free between documents
-BM25_K1 = 1.2  # Robertson and Zaragoza 2009, "The probabilistic relevance framework", with their usual values
-BM25_B = 0.75
 
 PLACE_OF_ROLE = {role: place for place, role in enumerate(ROLES)}
 
@@ -40,10 +40,10 @@ class Index:
         self._last: dict[int, int] = {}  # the last turn of a stream
         self._unlinked: set[int] = set()
         self._speakers: dict[str, int] = {}
+        self._said: Counter[int] = Counter()  # documents of a speaker that are there
+        self._names: defaultdict[str, list[int]] = defaultdict(list)  # term -> speakers with it in their name
         self._spans: list[tuple[int, int]] = []  # the places of each document
-        self._passage_first = array(WIDE)  # the place at which a passage begins
-        self._passage_row = array(WIDE)
-        self._terms = 0  # of all documents that are there
+        self._passages = bm25.Passages()
         self._next = 0
         self._columns: Columns | None = None
 
@@ -78,9 +78,10 @@ class Index:
                 self._unlinked.add(stream)
         if rows:
             self.postings.purge([self._spans[row] for row in rows])
-            self._terms -= sum(end - first for first, end in (self._spans[row] for row in rows))
             for row in rows:
                 self._rows.alive[row] = False
+                self._passages.remove(row)
+                self._said[self._rows.speaker[row]] -= 1
             self._columns = None
 
     def _add(self, stream: int, turn: int, document: Document, *, archived: bool) -> int:
@@ -89,19 +90,26 @@ class Index:
             words = self.tokenizer.words(text)
             if not words:
                 continue
-            self._passage_first.append(self._next)
-            self._passage_row.append(row)
+            self._passages.append(row, self._next, self._next + len(words))
             self.postings.add(words, self._next)
             for term, place in self.tokenizer.beside(text):
                 self.postings.add_beside(term, self._next + place)
             self._next += len(words)
         self._spans.append((first, self._next))
-        self._terms += self._next - first
         self._next += PHRASE_GAP
-        speaker = self._speakers.setdefault(document.speaker, len(self._speakers))
+        speaker = self._speaker(document.speaker)
+        self._said[speaker] += 1
         role = PLACE_OF_ROLE[document.role]
         self._rows.append((stream, turn, document.message, document.time_ms, role, speaker, archived))
         return row
+
+    def _speaker(self, name: str) -> int:
+        number = self._speakers.get(name)
+        if number is None:
+            number = self._speakers[name] = len(self._speakers)
+            for term in dict.fromkeys(self.tokenizer.words(name)):
+                self._names[term].append(number)
+        return number
 
     def _relink(self) -> None:
         """Link the documents of every conversation in which a turn changed, or came late."""
@@ -124,9 +132,9 @@ class Index:
 
     def rows_with(self, phrase: Sequence[str]) -> Rows:
         """Return the numbers of the documents that hold a phrase of one term or more; they may repeat."""
-        places = self.postings.of_phrase(phrase)
-        firsts = np.frombuffer(self._passage_first, np.int64)
-        return np.frombuffer(self._passage_row, np.int64)[np.searchsorted(firsts, places, "right") - 1]
+        places = bm25.places_of(self.postings, phrase)
+        firsts, rows = np.array(self._passages.first), np.array(self._passages.row)
+        return rows[np.searchsorted(firsts, places, "right") - 1] if len(places) else np.empty(0, np.int64)
 
     # --- what ranking asks (`ranking.columns.Corpus`) -----------------------------------------------------------------
 
@@ -142,30 +150,16 @@ class Index:
         """Return the terms of a text in their order, as they are indexed."""
         return self.tokenizer.words(text)
 
+    def named(self, term: str) -> list[int]:
+        """Return the speakers with a term in their name, as far as they said anything that is there."""
+        return [speaker for speaker in self._names.get(term, ()) if self._said[speaker]]
+
     def keyword(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> Scores:
         """Return the bm25 of each document for phrases of one term or more; that of its best passage.
 
         With `within`, only these rows are scored; the statistics are those of all rows.
         """
-        columns = self.columns
-        firsts = np.frombuffer(self._passage_first, np.int64)
-        row_of = np.frombuffer(self._passage_row, np.int64)
-        alive = columns.alive[row_of] if len(row_of) else np.empty(0, np.bool_)
-        count = int(alive.sum())
-        lengths = np.diff(firsts, append=self._next)
-        mean = self._terms / max(count, 1)
-        passage_scores = np.zeros(len(firsts))
-        for phrase in phrases:
-            places = self.postings.of_phrase(phrase) if phrase else np.empty(0, np.uint32)
-            if not len(places):
-                continue
-            held, often = np.unique(np.searchsorted(firsts, places, "right") - 1, return_counts=True)
-            rarity = np.log(1 + (count - len(held) + 0.5) / (len(held) + 0.5))
-            norm = BM25_K1 * (1 - BM25_B + BM25_B * lengths[held] / mean)
-            passage_scores[held] += rarity * often * (BM25_K1 + 1) / (often + norm)
-        scores = np.zeros(len(columns.alive))
-        np.maximum.at(scores, row_of, passage_scores)
-        return scores if within is None else scores[within]
+        return bm25.keyword(self.postings, self._passages, phrases, self.every() if within is None else within)
 
     def similarity(self, text: str, within: Rows | None = None) -> Scores | None:
         """Return the cosine of each document's best passage to a text; nan where it has no vector yet, None without."""

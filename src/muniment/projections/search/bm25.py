@@ -1,0 +1,134 @@
+"""How well the words of passages match: Okapi BM25 over postings; a document is as good as its best passage.
+
+The rarity of a term is that of its occurrences among the passages of the whole index, and is known without a look at
+any of them. So what a few documents score costs as little as they are few, and is the same as when all are scored. All
+sums have one order, that of the phrases: a score does not depend on what else was put in, when, or how often.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muniment.projections.search.postings import NONE, Places, Postings
+from muniment.ranking.columns import Rows, Scores
+
+WIDE = "q"  # 64 bits, signed
+K1 = 1.2  # Robertson and Zaragoza 2009, "The probabilistic relevance framework", with their usual values
+B = 0.75
+FEW_SHARE = 16  # of so many passages one: then looking them up is quicker than walking along the places of a term
+
+Numbers = NDArray[np.int64]
+
+
+class Passages:
+    """The passages that were ever put in, in the order of their places: of which document, from where to where."""
+
+    def __init__(self) -> None:
+        self.first, self.end, self.row = (array(WIDE) for _ in range(3))
+        self.alive = 0
+        self.terms = 0  # of those that are alive
+
+    def append(self, row: int, first: int, end: int) -> None:
+        """Add a passage behind all others; documents come in the order of their numbers."""
+        self.row.append(row)
+        self.first.append(first)
+        self.end.append(end)
+        self.alive += 1
+        self.terms += end - first
+
+    def remove(self, row: int) -> None:
+        """Count the passages of a document no more; nobody asks for them, and their places hold no terms."""
+        for number in range(bisect_left(self.row, row), bisect_right(self.row, row)):
+            self.alive -= 1
+            self.terms -= self.end[number] - self.first[number]
+
+
+class Looked(NamedTuple):
+    """The passages that are scored: their numbers, or None for all; from where to where they go."""
+
+    numbers: Numbers | None
+    first: Numbers
+    end: Numbers
+    row: Numbers
+
+
+def keyword(postings: Postings, held: Passages, phrases: Sequence[Sequence[str]], within: Rows) -> Scores:
+    """Return the score of the best passage of each document in `within`, which are in ascending order."""
+    scores = np.zeros(len(within))
+    looked = _looked(held, within)
+    if not len(looked.row):
+        return scores
+    found = np.zeros(len(looked.row))
+    mean = held.terms / max(held.alive, 1)
+    norm = K1 * (1 - B + B * (looked.end - looked.first) / mean)
+    for phrase in phrases:
+        places = places_of(postings, phrase)
+        if len(places):
+            at, often = _often(looked, places)
+            rarity = _rarity(len(places), held.alive)
+            found[at] += rarity * (often * (K1 + 1) / (often + norm[at]))
+    return _best(found, looked.row, within)
+
+
+def places_of(postings: Postings, phrase: Sequence[str]) -> Places:
+    """Return the places at which a phrase begins, ascending: the rarest of its terms is looked up in the others."""
+    parts = [(postings.of(term), offset) for offset, term in enumerate(phrase)]
+    if not parts:
+        return NONE
+    rarest, shift = min(parts, key=lambda part: len(part[0]))
+    begins = rarest[rarest >= shift] - np.uint32(shift)
+    for places, offset in parts:
+        if offset != shift:
+            begins = begins[_in(begins + np.uint32(offset), places)]
+    return begins
+
+
+def _in(wanted: Places, places: Places) -> NDArray[np.bool_]:
+    if not len(places):
+        return np.zeros(len(wanted), np.bool_)
+    at = np.minimum(np.searchsorted(places, wanted), len(places) - 1)
+    return np.asarray(places[at] == wanted)
+
+
+def _looked(held: Passages, within: Rows) -> Looked:
+    first, end, row = (np.frombuffer(each, np.int64) for each in (held.first, held.end, held.row))
+    if len(within) * FEW_SHARE > len(row):
+        return Looked(None, first, end, row)
+    begins, ends = np.searchsorted(row, within, "left"), np.searchsorted(row, within, "right")
+    often = ends - begins
+    numbers = np.repeat(begins - np.cumsum(often) + often, often) + np.arange(int(often.sum()))
+    return Looked(numbers, first[numbers], end[numbers], row[numbers])
+
+
+def _often(looked: Looked, places: Places) -> tuple[Numbers, NDArray[np.float64]]:
+    """Return which of the passages that are looked at have a term, and how often."""
+    if looked.numbers is None:
+        of = np.searchsorted(looked.first, places, "right") - 1
+        begins = np.flatnonzero(np.diff(of, prepend=-1))
+        return of[begins], np.diff(begins, append=len(of)).astype(np.float64)
+    first, end = looked.first.astype(places.dtype), looked.end.astype(places.dtype)
+    often = np.searchsorted(places, end) - np.searchsorted(places, first)
+    at = np.flatnonzero(often)
+    return at, often[at].astype(np.float64)
+
+
+def _rarity(often: int, passages: int) -> float:
+    held = min(often, passages)
+    return float(np.log(1 + (passages - held + 0.5) / (held + 0.5)))
+
+
+def _best(found: Scores, row: Rows, within: Rows) -> Scores:
+    """Return the best of each document; passages of a document stand side by side."""
+    scores = np.zeros(len(within))
+    begins = np.flatnonzero(np.diff(row, prepend=-1))
+    best, rows = np.maximum.reduceat(found, begins), row[begins]
+    at = np.minimum(np.searchsorted(rows, within), len(rows) - 1)
+    same = rows[at] == within
+    scores[same] = best[at[same]]
+    return scores

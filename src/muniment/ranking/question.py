@@ -1,0 +1,132 @@
+"""What a question asks: for which words, about whom, of which role, of which time.
+
+1. Words are what stands between blanks, without the marks around them and a `'s` behind. A word of several pieces
+   (`4711-zephyr`, `find_restaurants`) is a phrase beside its pieces. A run of Chinese, Japanese or Korean is cut by the
+   corpus into terms of its own.
+2. Who takes part in the conversations is named, not searched for: such a word would match all that they were called,
+   and says instead whose messages are meant.
+3. Words that every sentence has, and those that make it a question, are not searched for; numbers of a date neither.
+4. Whatever these rules leave nothing of is searched for as it stands: "who", or a name alone, is a query too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from muniment.events.message import Role
+from muniment.ranking.columns import Corpus
+from muniment.ranking.dates import Range, dates
+from muniment.ranking.words import ASKS_ASSISTANT, ASKS_WHEN, COMMON
+
+QUESTION_CHARS = 4096  # of a longer one, the beginning is read
+PHRASES_MAX = 64
+NAMED_MAX = 8  # a word that so many speakers are called is the name of none
+
+WORD = re.compile(r"\w+(?:['\u2019\-_./@:#+]+\w+)*")
+PIECE = re.compile(r"[^\W_]+")
+ENDING = re.compile(r"['\u2019](?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
+
+
+class Question(NamedTuple):
+    """What is asked, in free text, and when (UTC milliseconds): relative dates count from there."""
+
+    text: str
+    asked_ms: int
+
+
+class Asked(NamedTuple):
+    """What was understood of a question.
+
+    `phrases` are searched for, each one term or several side by side; the words in `left_out` are not. `meaning` is the
+    question without names, for vectors. `role` is whose words are asked for, where that is said, `when` whether a date.
+    """
+
+    phrases: list[list[str]]
+    speakers: list[int]
+    role: Role | None
+    ranges: list[Range]
+    when: bool
+    meaning: str
+    left_out: list[str]
+
+
+class Word(NamedTuple):
+    """A word of a question: the pieces of letters and digits that it consists of, and where it stands."""
+
+    text: str
+    pieces: list[str]
+    start: int
+
+
+def understood(question: Question, corpus: Corpus) -> Asked:
+    """Return what a question asks of a corpus."""
+    text = question.text[:QUESTION_CHARS]
+    times = dates(text, question.asked_ms)
+    words = list(_words(text))
+    called = {word.start: named for word in words if (named := _named(word, words[0].start, corpus))}
+    left_out: list[str] = []
+    phrases: dict[tuple[str, ...], None] = {}
+    for word in words:
+        in_date = any(time.start <= word.start < time.end for time in times)
+        if word.start in called or _is_common(word) or (in_date and _is_numeric(word)):
+            left_out.append(word.text)
+        else:
+            phrases.update(dict.fromkeys(_phrases(word, corpus)))
+    for word in () if phrases else words:
+        phrases.update(dict.fromkeys(_phrases(word, corpus, whole=True)))
+    return Asked(
+        phrases=[list(phrase) for phrase in phrases][:PHRASES_MAX],
+        speakers=list(dict.fromkeys(speaker for named in called.values() for speaker in named)),
+        role=Role.ASSISTANT if ASKS_ASSISTANT.search(text) else None,
+        ranges=[time.range for time in times],
+        when=ASKS_WHEN.search(text) is not None,
+        meaning=_without(text, [word for word in words if word.start in called]),
+        left_out=left_out,
+    )
+
+
+def _words(text: str) -> list[Word]:
+    found: list[Word] = []
+    for match in WORD.finditer(text):
+        word = ENDING.sub("", match.group())
+        found.append(Word(word, PIECE.findall(word), match.start()))
+    return found
+
+
+def _named(word: Word, first: int, corpus: Corpus) -> list[int]:
+    """Return the speakers that a word names. What is also a common word names somebody only where it is capitalised."""
+    if _is_common(word) and (not word.text[:1].isupper() or word.start == first):
+        return []
+    found = {speaker for term in corpus.terms(word.text) if not term.isdigit() for speaker in corpus.named(term)}
+    return sorted(found) if len(found) <= NAMED_MAX else []
+
+
+def _phrases(word: Word, corpus: Corpus, *, whole: bool = False) -> list[tuple[str, ...]]:
+    """Return what is searched for of a word: it as a phrase, and its pieces without the common ones."""
+    found: list[tuple[str, ...]] = [
+        (term,)
+        for piece in word.pieces
+        if whole or len(word.pieces) == 1 or piece.lower() not in COMMON
+        for term in corpus.terms(piece)
+    ]
+    phrase = tuple(corpus.terms(word.text))
+    return [phrase, *found] if len(word.pieces) > 1 and len(phrase) > 1 else found
+
+
+def _is_common(word: Word) -> bool:
+    return len(word.pieces) == 1 and word.pieces[0].lower() in COMMON
+
+
+def _is_numeric(word: Word) -> bool:
+    return all(piece.isdigit() for piece in word.pieces)
+
+
+def _without(text: str, words: list[Word]) -> str:
+    """Return a text without some of its words."""
+    found, at = "", 0
+    for word in words:
+        found += text[at : word.start]
+        at = word.start + len(word.text)
+        at += len(match.group()) if (match := re.match(r"['\u2019]s\b", text[at:])) else 0
+    return " ".join((found + text[at:]).split())
