@@ -76,13 +76,17 @@ class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A message that was found. `signals` says what its score was made of, where that was asked for."""
+    """A message that was found. `signals` says what its score was made of, where that was asked for.
+
+    `beside`: nothing in it was looked for; it stands beside what was found, as the answer to a question often does.
+    """
 
     place: Place
     role: Role
     speaker: str
     excerpt: Excerpt
     score: float
+    beside: bool = False
     signals: dict[str, float] | None = None
 
 

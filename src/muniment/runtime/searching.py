@@ -164,8 +164,7 @@ class Searching:
         question = Question(read.query.asked, asked_ms)
         by_time = ranking.sort is Sort.TIME
         found = rank(question, index, rows, BY_WORDS_ALONE if by_time else _weights(ranking), HITS_MAX + 1)
-        if by_time:
-            found = _taken(found, np.flatnonzero(found.signals[KEYWORD] > 0))
+        found = _taken(found, np.flatnonzero((found.signals[KEYWORD] if by_time else found.scores) > 0))
         if read.terms.phrases or not _longest(read.query.asked, index.tokenizer):
             found = _with_all(index, found, rows)
         if by_time:

@@ -17,6 +17,7 @@ from muniment.runtime.desk import Desk
 from muniment.runtime.hits import Excerpt, Hit
 from muniment.runtime.place import place_of
 
+OF_ITS_OWN = ("keyword", "semantic")  # signals that say something about a message itself
 SCORE_DIGITS = 6
 
 
@@ -49,6 +50,7 @@ class Showing:
                 cut_after=window.cut_after,
             ),
             score=_rounded(found.scores[at]),
+            beside=found.scores[at] > 0 and not any(found.signals[name][at] for name in OF_ITS_OWN),
             signals=signals,
         )
 

@@ -14,8 +14,8 @@ from muniment.projections.search.terms import Tokenizer
 
 TOKENIZER = Tokenizer()
 PIECES = [
-    "tea", "Tea,", "green", "GREEN tea", "4711-zephyr", "naïve", "nai\u0308ve", "青川", "去青川县", "🙂", "\0",
-    "e\u0301", "[redacted: legal]", "[detected: e_mail, tea]", " ", "\n", "  ", "running", "ran", "words of no use ",
+    "tea", "Tea,", "green", "GREEN tea", "4711-zephyr", "naïve", "青川", "去青川县", "🙂", "\0",
+    "[redacted: legal]", "[detected: e_mail, tea]", " ", "\n", "  ", "running", "ran", "words of no use ",
     "\u202eabc", "x" * 90, ". ",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES), max_size=200).map(" ".join) | st.lists(
