@@ -67,6 +67,7 @@ WORDS: dict[tuple[str, bool], str] = {
     ("speaker", False): "Who said it, by name.",
     ("from_ms", False): "Not before this time, in UTC milliseconds.",
     ("until_ms", False): "Before this time, in UTC milliseconds.",
+    ("preset", False): "Weights that have a name.",
     ("weights", False): "How much each signal counts.",
     ("asked_ms", False): "When it is asked, in UTC milliseconds; `last week` counts from there.",
     ("explain", False): "Tell what each score is made of, and how the query was understood.",

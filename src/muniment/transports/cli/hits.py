@@ -1,12 +1,13 @@
 """What a search found, in words: a line that says where it stands, and below it the excerpt.
 
-At a terminal the highlights are bold; in a pipe an excerpt is the text alone. Where scores are explained, a table says
+At a terminal the highlights are bold; in a pipe an excerpt is the text alone. `beside` is said of a message in which
+nothing was looked for, and which stands beside one that was found. Where scores are explained, a table says
 what each hit's was made of.
 """
 
 from __future__ import annotations
 
-from muniment.runtime.hits import Cap, Excerpt, Found, Hit
+from muniment.runtime.hits import Cap, Excerpt, Found, Hit, Understood
 from muniment.transports.cli.page import Mood, Page, Said, on_one_line
 from muniment.transports.cli.words import label, moment, said, tell_budget, tell_cursors
 
@@ -20,8 +21,7 @@ def tell_found(found: Found, page: Page) -> None:
     if any(hit.signals is not None for hit in found.hits):
         _tell_signals(found.hits, page)
     if found.understood is not None:
-        told = [(name, getattr(found.understood, name)) for name in found.understood.__struct_fields__]
-        page.facts([(label(name), Said(on_one_line(", ".join(map(str, value))))) for name, value in told if value])
+        _tell_understood(found.understood, page)
     page.line(
         Said(f"found {found.total:,}"),
         Said(f"semantic {found.semantic}"),
@@ -40,6 +40,7 @@ def _tell_hit(hit: Hit, page: Page) -> None:
         Said(f"{hit.role} {speaker}".strip()),
         Said(moment(place.observed_ms)),
         Said(f"{hit.score:.3f}", Mood.FAINT),
+        Said("beside" if hit.beside else "", Mood.FAINT),
     )
     page.joined(*excerpt_words(hit.excerpt), indent=2)
 
@@ -53,6 +54,14 @@ def excerpt_words(excerpt: Excerpt) -> list[Said]:
     pieces.append(Said(excerpt.text[shown:]))
     pieces += [CUT] if excerpt.cut_after else []
     return [Said(" ".join(each.text.splitlines()) + " " * each.text.endswith("\n"), each.mood) for each in pieces]
+
+
+def _tell_understood(told: Understood, page: Page) -> None:
+    """Say how the query was understood, as far as there is something to say."""
+    dates = [f"{moment(begins)} to {moment(ends)}" for begins, ends in told.dates]
+    members = {name: getattr(told, name) for name in told.__struct_fields__} | {"dates": dates}
+    listed = {name: value if isinstance(value, list) else [value] for name, value in members.items() if value}
+    page.facts([(label(name), Said(on_one_line(", ".join(map(str, each))))) for name, each in listed.items()])
 
 
 def _tell_signals(hits: list[Hit], page: Page) -> None:
