@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from muniment.governance.policy import Policy
     from muniment.governance.profiles import Pressure, PressureLevel, Profile
     from muniment.governance.views import View
+    from muniment.ranking.weights import Weights
     from muniment.runtime.activity import Range
+    from muniment.runtime.hits import Preset, Ranking, Sort, Within
     from muniment.runtime.lifecycle.scope import Scope
     from muniment.runtime.links import MemoryKey
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
@@ -77,15 +79,18 @@ _HOMES = {
     "Passage": "muniment.runtime.redacting",
     "Plane": "muniment.events.references",
     "Policy": "muniment.governance.policy",
+    "Preset": "muniment.runtime.hits",
     "Pressure": "muniment.governance.profiles",
     "PressureLevel": "muniment.governance.profiles",
     "Profile": "muniment.governance.profiles",
     "Range": "muniment.runtime.activity",
+    "Ranking": "muniment.runtime.hits",
     "ReasoningPart": "muniment.events.message",
     "RedactionReason": "muniment.events.changes",
     "Role": "muniment.events.message",
     "Runtime": "muniment.runtime.runtime",
     "Scope": "muniment.runtime.lifecycle.scope",
+    "Sort": "muniment.runtime.hits",
     "Source": "muniment.events.turn",
     "SourceKind": "muniment.events.attributes",
     "TextPart": "muniment.events.message",
@@ -97,6 +102,8 @@ _HOMES = {
     "ValueKind": "muniment.events.attributes",
     "View": "muniment.governance.views",
     "Visibility": "muniment.events.turn",
+    "Weights": "muniment.ranking.weights",
+    "Within": "muniment.runtime.hits",
     "__version__": "muniment.version",
     "open": "muniment.runtime.open",
     "open_store": "muniment.runtime.open",
@@ -132,15 +139,18 @@ __all__ = [
     "Passage",
     "Plane",
     "Policy",
+    "Preset",
     "Pressure",
     "PressureLevel",
     "Profile",
     "Range",
+    "Ranking",
     "ReasoningPart",
     "RedactionReason",
     "Role",
     "Runtime",
     "Scope",
+    "Sort",
     "Source",
     "SourceKind",
     "TextPart",
@@ -152,6 +162,8 @@ __all__ = [
     "ValueKind",
     "View",
     "Visibility",
+    "Weights",
+    "Within",
     "__version__",
     "open",
     "open_store",

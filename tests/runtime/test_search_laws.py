@@ -19,8 +19,8 @@ from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.projections.search.documents import words_of
+from muniment.projections.search.ordering import BY_WORDS_ALONE
 from muniment.projections.search.terms import Tokenizer
-from muniment.runtime import searching
 from muniment.runtime.hits import Found, Ranking, Sort
 from muniment.runtime.redacting import Passage
 from tests.runtime.shop import BEGUN_MS, BY_TIME, FINDS, TURNS, found, highlighted, places, talked
@@ -146,4 +146,4 @@ def test_ties_are_broken_by_time_then_by_sequence_then_by_place(world: World) ->
     world.commit(Turn(turn=TurnId("t-0"), subject=SUBJECT, conversation=ConversationId("x"), messages=[latest]))
     order = ["t-0#0", "t-3#1", "t-3#0", "t-2#1", "t-2#0", "t-1#1", "t-1#0"]
     assert places(found(world, "zephyr", ranking=BY_TIME)) == order
-    assert places(found(world, "zephyr", ranking=Ranking(weights=searching.BY_WORDS_ALONE))) == order
+    assert places(found(world, "zephyr", ranking=Ranking(weights=BY_WORDS_ALONE))) == order

@@ -18,7 +18,6 @@ from __future__ import annotations
 import unicodedata
 from typing import NamedTuple
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -31,18 +30,18 @@ from muniment.governance.paging import Term, check_term, check_unchanged, term
 from muniment.governance.profiles import Ceiling
 from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
-from muniment.kernel.digest import b64url, sha256
+from muniment.kernel.digest import b64url
 from muniment.log.port import Reader
 from muniment.projections.search.excerpt import sought
 from muniment.projections.search.filters import Scope, Terms, candidates
 from muniment.projections.search.index import Index
+from muniment.projections.search.ordering import best_first, latest_first, order_of
 from muniment.projections.search.query import FilterName, Query, parse
 from muniment.projections.search.terms import Tokenizer
-from muniment.ranking.columns import Rows, Scores
 from muniment.ranking.question import Asked as Understanding
 from muniment.ranking.question import Question
 from muniment.ranking.question import understood as understood_of
-from muniment.ranking.ranking import Ranked, rank
+from muniment.ranking.ranking import Ranked
 from muniment.ranking.weights import PRESETS, Weights
 from muniment.runtime.desk import Desk
 from muniment.runtime.hits import (
@@ -63,8 +62,6 @@ PLACES_MAX = 50_000_000  # looked at for a query
 HITS_MAX = 10_000  # of a run; when there are more, the best ones are told
 TERM_CHARS_MIN = 2  # a term of one character finds nothing alone (CT-12, CT-13)
 SCORE_DIGITS = 6
-KEYWORD = "keyword"
-BY_WORDS_ALONE = Weights(**{name: float(name == KEYWORD) for name in Weights.__struct_fields__})
 
 
 class SearchMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
@@ -128,7 +125,7 @@ class Searching:
         with self._space.shelf.caught_up(self._asked.view, self._desk.progress) as (index, reader):
             mark = self._begun() if cursor is None else self._accepted(reader, cursor)
             answer = self._answer(index, reader, mark.asked_ms)
-            order = _order(index, answer.found.rows[:HITS_MAX])
+            order = b64url(order_of(index, answer.found.rows[:HITS_MAX])[:LEAF_BYTES])
             if cursor is not None:
                 check_unchanged(mark.order, order)
             return self._page(index, reader, answer, replace(mark, order=order, term=term(self._now_ms)))
@@ -162,13 +159,11 @@ class Searching:
         read, ranking = _read(index, self._query), self._asked.ranking
         rows = candidates(index, read.query, read.terms, self._scope(reader))
         question = Question(read.query.asked, asked_ms)
-        by_time = ranking.sort is Sort.TIME
-        found = rank(question, index, rows, BY_WORDS_ALONE if by_time else _weights(ranking), HITS_MAX + 1)
-        found = _taken(found, np.flatnonzero((found.signals[KEYWORD] if by_time else found.scores) > 0))
-        if read.terms.phrases or not _longest(read.query.asked, index.tokenizer):
-            found = _with_all(index, found, rows)
-        if by_time:
-            found = _taken(found, _latest_first(index, found.rows))
+        everything = bool(read.terms.phrases) or not _longest(read.query.asked, index.tokenizer)
+        if ranking.sort is Sort.TIME:
+            found = latest_first(index, question, rows, HITS_MAX + 1, everything=everything)
+        else:
+            found = best_first(index, question, rows, _weights(ranking), HITS_MAX + 1, everything=everything)
         return Answer(read, understood_of(question, index), found)
 
     def _scope(self, reader: Reader) -> Scope:
@@ -297,38 +292,3 @@ def _understood(index: Index, answer: Answer) -> Understood:
         filters=[each.spelled() for each in query.filters],
         taken_as_words=query.taken_as_words,
     )
-
-
-# --- the order of an answer -------------------------------------------------------------------------------------------
-
-
-def _with_all(index: Index, ranked: Ranked, rows: Rows) -> Ranked:
-    """Return candidates that ranking has nothing to say about behind those that it ranked: all of them are hits."""
-    rest = np.setdiff1d(rows, ranked.rows)
-    rest = rest[_latest_first(index, rest)]
-    none: Scores = np.zeros(len(rest))
-    return Ranked(
-        np.concatenate([ranked.rows, rest]),
-        np.concatenate([ranked.scores, none]),
-        {name: np.concatenate([values, none]) for name, values in ranked.signals.items()},
-    )
-
-
-def _taken(ranked: Ranked, places: Rows) -> Ranked:
-    """Return some of what was ranked, in another order."""
-    signals = {name: values[places] for name, values in ranked.signals.items()}
-    return Ranked(ranked.rows[places], ranked.scores[places], signals)
-
-
-def _latest_first(index: Index, rows: Rows) -> Rows:
-    """Return the places of rows in the order of CT-14: time, sequence, message, conversation, all descending."""
-    columns = index.columns
-    keys = (columns.stream[rows], columns.message[rows], columns.turn[rows], columns.time_ms[rows])
-    return np.lexsort(keys)[::-1]
-
-
-def _order(index: Index, rows: Rows) -> str:
-    """Return a digest of what was found in which order; it travels in cursors alone, which nobody else can read."""
-    columns = index.columns
-    places = np.stack([columns.stream[rows], columns.turn[rows], columns.message[rows]])
-    return b64url(sha256(places.astype("<i8").tobytes())[:LEAF_BYTES])
