@@ -76,6 +76,14 @@ def keyword(postings: Postings, held: Passages, phrases: Sequence[Sequence[str]]
     return _best(found, looked.row, within)
 
 
+def holding(postings: Postings, held: Passages, phrase: Sequence[str], within: Rows) -> Rows:
+    """Return documents that hold a phrase: at least those in `within`, which are in ascending order, that do."""
+    looked, places = _looked(held, within), places_of(postings, phrase)
+    if not len(looked.row) or not len(places):
+        return np.empty(0, np.int64)
+    return np.array(looked.row[_often(looked, places)[0]])
+
+
 def places_of(postings: Postings, phrase: Sequence[str]) -> Places:
     """Return the places at which a phrase begins, ascending: the rarest of its terms is looked up in the others."""
     parts = [(postings.of(term), offset) for offset, term in enumerate(phrase)]

@@ -56,9 +56,9 @@ def candidates(index: Index, query: Query, terms: Terms, scope: Scope) -> Rows:
         keep &= mask
     rows = rows[keep]
     for phrase in terms.phrases:
-        rows = rows[np.isin(rows, index.rows_with(phrase))]
+        rows = rows[index.holding(phrase, rows)]
     for phrase in terms.excluded:
-        rows = rows[~np.isin(rows, index.rows_with(phrase))]
+        rows = rows[~index.holding(phrase, rows)]
     return rows
 
 

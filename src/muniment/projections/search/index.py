@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muniment.projections.search import bm25
 from muniment.projections.search.documents import Document
@@ -130,11 +131,9 @@ class Index:
         """Return the numbers of the documents of a conversation."""
         return np.array([row for rows in self._turns.get(stream, {}).values() for row in rows], np.int64)
 
-    def rows_with(self, phrase: Sequence[str]) -> Rows:
-        """Return the numbers of the documents that hold a phrase of one term or more; they may repeat."""
-        places = bm25.places_of(self.postings, phrase)
-        firsts, rows = np.array(self._passages.first), np.array(self._passages.row)
-        return rows[np.searchsorted(firsts, places, "right") - 1] if len(places) else np.empty(0, np.int64)
+    def holding(self, phrase: Sequence[str], rows: Rows) -> NDArray[np.bool_]:
+        """Tell which documents, in ascending order, hold a phrase of one term or more."""
+        return np.isin(rows, bm25.holding(self.postings, self._passages, phrase, rows))
 
     # --- what ranking asks (`ranking.columns.Corpus`) -----------------------------------------------------------------
 

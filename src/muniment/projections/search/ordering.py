@@ -37,7 +37,7 @@ def latest_first(index: Index, question: Question, rows: Rows, most: int, *, eve
 
 
 def order_of(index: Index, rows: Rows) -> bytes:
-    """Return a digest of places in their order. It says something about them, so it travels where nobody can read it."""
+    """Return a digest of places in their order. It tells something of them, so it travels where nobody can read it."""
     columns = index.columns
     places = np.stack([columns.stream[rows], columns.turn[rows], columns.message[rows]])
     return sha256(places.astype("<i8").tobytes())
