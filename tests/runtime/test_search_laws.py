@@ -19,8 +19,8 @@ from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.projections.search.documents import words_of
-from muniment.projections.search.ordering import BY_WORDS_ALONE
 from muniment.projections.search.terms import Tokenizer
+from muniment.ranking.weights import Weights
 from muniment.runtime.hits import Found, Ranking, Sort
 from muniment.runtime.redacting import Passage
 from tests.runtime.shop import BEGUN_MS, BY_TIME, FINDS, TURNS, found, highlighted, places, talked
@@ -37,6 +37,7 @@ def read_only() -> Iterator[World]:
         yield world
 
 
+WORDS_ALONE = Weights(**{name: float(name == "keyword") for name in Weights.__struct_fields__})
 WORDS = ["tea", "teas", "Green", "zephyr", "青川县", "naïve", "4711", "of", "🙂", "find_tent", "x", "好"]
 lines = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 
@@ -146,4 +147,4 @@ def test_ties_are_broken_by_time_then_by_sequence_then_by_place(world: World) ->
     world.commit(Turn(turn=TurnId("t-0"), subject=SUBJECT, conversation=ConversationId("x"), messages=[latest]))
     order = ["t-0#0", "t-3#1", "t-3#0", "t-2#1", "t-2#0", "t-1#1", "t-1#0"]
     assert places(found(world, "zephyr", ranking=BY_TIME)) == order
-    assert places(found(world, "zephyr", ranking=Ranking(weights=BY_WORDS_ALONE))) == order
+    assert places(found(world, "zephyr", ranking=Ranking(weights=WORDS_ALONE))) == order

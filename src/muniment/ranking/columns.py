@@ -57,6 +57,10 @@ class Corpus(Protocol):
         """Return the speakers with a term in their name, as far as they said anything that is there."""
         ...
 
+    def beginning(self, phrase: Sequence[str]) -> Rows:
+        """Return the documents that begin with a phrase of one term or more, in ascending order."""
+        ...
+
     def keyword(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> Scores:
         """Return the bm25 of each document for phrases of one term or more; that of its best passage.
 

@@ -231,7 +231,9 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], Read]]:
     part = f"(?:(?P<part>{_words(PARTS)})[ -](?:of )?(?:the )?)?"
     number = f"(?P<n>\\d{{1,3}}|{_words(NUMBERS)})(?: of)?"
     which, unit = "last|this|past|previous", r"(?P<unit>day|weekend|week|month|year)"
+    ahead = f"(?:next|coming|following) (?:{_words(SEASONS)}|{_words(WEEKDAYS)}|{_words(MONTHS)}|{'|'.join(UNIT_DAYS)})"
     for pattern, read in (
+        (rf"\b{ahead}\b", _days_back(-1)),
         (r"\b(?P<y>(?:19|20)\d\d)[-/](?P<m>[01]?\d)(?:[-/](?P<d>[0-3]?\d))?\b", _iso),
         (r"\b(?P<a>[0-3]?\d)(?P<sign>[./-])(?P<b>[0-3]?\d)(?P=sign)(?P<y>(?:19|20)?\d\d)\b", _numeric),
         (r"(?P<y>(?:19|20)\d\d)年(?P<m>[01]?\d)月(?:(?P<d>[0-3]?\d)[日号])?", _iso),

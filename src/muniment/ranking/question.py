@@ -6,7 +6,8 @@
 2. Who takes part in the conversations is named, not searched for: such a word would match all that they were called,
    and says instead whose messages are meant.
 3. Words that every sentence has, and those that make it a question, are not searched for; numbers of a date neither.
-4. Whatever these rules leave nothing of is searched for as it stands: "who", or a name alone, is a query too.
+4. What the corpus takes for a term where no word was seen here (scripts that Python does not know) is searched for.
+5. Whatever these rules leave nothing of is searched for as it stands: "who", or a name alone, is a query too.
 """
 
 from __future__ import annotations
@@ -17,14 +18,13 @@ from typing import NamedTuple
 from muniment.events.message import Role
 from muniment.ranking.columns import Corpus
 from muniment.ranking.dates import Range, dates
-from muniment.ranking.words import ASKS_ASSISTANT, ASKS_WHEN, COMMON
+from muniment.ranking.names import PIECE, named
+from muniment.ranking.words import ASKS_ROLE, ASKS_WHEN, COMMON
 
 QUESTION_CHARS = 4096  # of a longer one, the beginning is read
 PHRASES_MAX = 64
-NAMED_MAX = 8  # a word that so many speakers are called is the name of none
 
 WORD = re.compile(r"\w+(?:['\u2019\-_./@:#+]+\w+)*")
-PIECE = re.compile(r"[^\W_]+")
 ENDING = re.compile(r"['\u2019](?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
 
 
@@ -64,21 +64,28 @@ def understood(question: Question, corpus: Corpus) -> Asked:
     text = question.text[:QUESTION_CHARS]
     times = dates(text, question.asked_ms)
     words = list(_words(text))
-    called = {word.start: named for word in words if (named := _named(word, words[0].start, corpus))}
+    roles = {role: match for role, asks in ASKS_ROLE.items() if (match := asks.search(text)) is not None}
+    said = [match.span() for match in roles.values()]
+    called = {word.start: who for word in words if (who := _named(word, words[0].start, corpus))}
     left_out: list[str] = []
     phrases: dict[tuple[str, ...], None] = {}
     for word in words:
         in_date = any(time.start <= word.start < time.end for time in times)
-        if word.start in called or _is_common(word) or (in_date and _is_numeric(word)):
+        in_said = any(start <= word.start < end for start, end in said)
+        if word.start in called or _is_common(word) or in_said or (in_date and _is_numeric(word)):
             left_out.append(word.text)
         else:
             phrases.update(dict.fromkeys(_phrases(word, corpus)))
+    seen = {term for match in WORD.finditer(text) for term in corpus.terms(match.group())}
+    phrases.update({(term,): None for term in corpus.terms(text) if term not in seen})
     for word in () if phrases else words:
         phrases.update(dict.fromkeys(_phrases(word, corpus, whole=True)))
     return Asked(
         phrases=[list(phrase) for phrase in phrases][:PHRASES_MAX],
-        speakers=list(dict.fromkeys(speaker for named in called.values() for speaker in named)),
-        role=Role.ASSISTANT if ASKS_ASSISTANT.search(text) else None,
+        speakers=sorted(
+            {speaker for who in called.values() for speaker in who}, key=corpus.columns.speakers.__getitem__
+        ),
+        role=min(roles, key=lambda role: roles[role].start(), default=None),
         ranges=[time.range for time in times],
         when=ASKS_WHEN.search(text) is not None,
         meaning=_without(text, [word for word in words if word.start in called]),
@@ -98,8 +105,7 @@ def _named(word: Word, first: int, corpus: Corpus) -> list[int]:
     """Return the speakers that a word names. What is also a common word names somebody only where it is capitalised."""
     if _is_common(word) and (not word.text[:1].isupper() or word.start == first):
         return []
-    found = {speaker for term in corpus.terms(word.text) if not term.isdigit() for speaker in corpus.named(term)}
-    return sorted(found) if len(found) <= NAMED_MAX else []
+    return named(word.text, corpus)
 
 
 def _phrases(word: Word, corpus: Corpus, *, whole: bool = False) -> list[tuple[str, ...]]:

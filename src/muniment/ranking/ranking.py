@@ -1,16 +1,19 @@
 """Ranking: from the signals of every candidate to one order.
 
 1. What a document is worth by itself is how well its words match, and how near its meaning is.
-2. Looked at are the candidates that are worth something by themselves, and those beside them in their session: often
-   the words of a question are asked in one message and answered in the next. Nothing else ever makes a hit.
-3. To each of these the other signals are added, weighted, always in the order of `SIGNALS`.
-4. Ties: the later one first, then the higher sequence, then the higher place in the turn, then the conversation that
+2. Hits are the candidates that have a word of the question or are near enough to its meaning, and those beside them in
+   their session: often what a question asks for was asked in one message and answered in the next. Nothing else makes
+   a hit: where no word occurs and no meaning is near, the answer is empty.
+3. Where there are very many, the best by themselves and by their priors are looked at, with those beside them.
+4. To each of these the other signals are added, weighted, always in the order of `SIGNALS`.
+5. Ties: the later one first, then the higher sequence, then the higher place in the turn, then the conversation that
    was opened later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +23,9 @@ from muniment.ranking.columns import NO_ROW, Columns, Corpus, Rows, Scores
 from muniment.ranking.question import Asked, Question, understood
 from muniment.ranking.weights import PRESETS, Weights
 
-SIGNALS = ("keyword", "semantic", "neighbours", "session", "speaker", "role", "date", "recency")
+SIGNALS = ("keyword", "semantic", "neighbours", "beyond", "session", "speaker", "role", "date", "recency")
+LOOKED_MAX = 5_000  # so many of the best by themselves, and by their priors, are looked at
+LENT = {"neighbours": signals.neighbours, "beyond": signals.beyond, "session": signals.session}
 RANKED_MAX = 10_000  # of more hits, the best ones are told
 
 
@@ -41,50 +46,130 @@ def rank(
     """
     asked = understood(question, corpus)
     columns = corpus.columns
-    keyword = signals.scaled(corpus.keyword(asked.phrases, candidates))
+    worth = _worth(corpus, asked, candidates, weights)
+    weights = worth.weights
+    priors = Priors(columns, asked, question.asked_ms, weights)
+    by_words, by_meaning = worth.keyword > 0, worth.semantic >= weights.semantic * signals.NEAR_SHARE
+    found = np.flatnonzero(by_words | (by_meaning & (worth.semantic > 0)))
+    rows = worth.rows[found]
+    rows = rows[_greatest(columns, rows, worth.own[found] + priors.total(rows), LOOKED_MAX)]
+    if weights.neighbours:
+        rows = _with_neighbours(columns, candidates, rows)
+    field = signals.spread(columns, worth.rows, worth.own)
+    told = worth.of(rows) | priors.of(rows)
+    for name, signal in LENT.items():
+        told[name] = _weighted(getattr(weights, name), partial(signal, columns, rows, field), len(rows))
+    return _ordered(columns, rows, told, most)
+
+
+class Worth(NamedTuple):
+    """What documents are worth by themselves: all candidates where meaning counts, else those with a word."""
+
+    weights: Weights
+    rows: Rows
+    keyword: Scores
+    semantic: Scores
+    own: Scores
+
+    def of(self, rows: Rows) -> dict[str, Scores]:
+        """Return it for some rows; nothing for those that are worth nothing."""
+        if not len(self.rows):
+            return {"keyword": np.zeros(len(rows)), "semantic": np.zeros(len(rows))}
+        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        here = self.rows[at] == rows
+        return {"keyword": self.keyword[at] * here, "semantic": self.semantic[at] * here}
+
+
+def _worth(corpus: Corpus, asked: Asked, candidates: Rows, weights: Weights | None) -> Worth:
+    keyword = corpus.keyword(asked.phrases, candidates)
     wanted = asked.meaning and (weights is None or weights.semantic > 0)
     cosines = corpus.similarity(asked.meaning, candidates) if wanted else None
     if weights is None:
         weights = PRESETS["words" if cosines is None else "meaning"]
-    semantic = np.zeros(len(candidates)) if cosines is None else signals.semantic(cosines, keyword)
-    field = signals.spread(columns, candidates, weights.keyword * keyword + weights.semantic * semantic)
-    rows = _looked_at(columns, candidates, field)
-    at = np.searchsorted(candidates, rows)
-    told = {"keyword": keyword[at], "semantic": semantic[at]} | _priors(columns, rows, field, asked, question.asked_ms)
-    return _best(columns, rows, {name: getattr(weights, name) * told[name] for name in SIGNALS}, most)
+    if cosines is None:
+        some = np.flatnonzero(keyword)
+        candidates, keyword = candidates[some], keyword[some]
+    keyword = signals.scaled(keyword)
+    semantic = np.zeros(len(keyword)) if cosines is None else weights.semantic * signals.semantic(cosines, keyword)
+    keyword = weights.keyword * keyword
+    return Worth(weights, candidates, keyword, semantic, keyword + semantic)
 
 
-def _looked_at(columns: Columns, candidates: Rows, field: Scores) -> Rows:
-    """Return the candidates that are worth something, and those beside them, in ascending order."""
-    found = np.flatnonzero(field)
-    near, looked = np.zeros(len(field), np.bool_), np.zeros(len(field), np.bool_)
+class Priors(NamedTuple):
+    """What speaks for a document whatever its words are."""
+
+    columns: Columns
+    asked: Asked
+    asked_ms: int
+    weights: Weights
+
+    def of(self, rows: Rows) -> dict[str, Scores]:
+        """Return what each of them adds."""
+        found: dict[str, Callable[[], Scores]] = {
+            "speaker": partial(signals.speaker, self.columns, rows, self.asked.speakers),
+            "role": partial(signals.role, self.columns, rows, self.asked.role),
+            "date": partial(signals.date, self.columns, rows, self.asked.ranges),
+            "recency": partial(signals.recency, self.columns, rows, self.asked_ms),
+        }
+        return {name: _weighted(getattr(self.weights, name), signal, len(rows)) for name, signal in found.items()}
+
+    def total(self, rows: Rows) -> Scores:
+        """Return what they add together."""
+        return _sum(self.of(rows), len(rows))
+
+
+def _weighted(weight: float, signal: Callable[[], Scores], count: int) -> Scores:
+    return weight * signal() if weight else np.zeros(count)
+
+
+def _sum(told: Mapping[str, Scores], count: int) -> Scores:
+    """Add up signals, each to the sum of those before it, so that the sum has one order."""
+    total = np.zeros(count)
+    for name in SIGNALS:
+        if name in told:
+            total += told[name]
+    return total
+
+
+def _greatest(columns: Columns, rows: Rows, values: Scores, most: int) -> Rows:
+    """Return the places of at most so many: those with the greatest values, of equal ones the first in order."""
+    room, rest, kept = most, np.arange(len(rows)), np.empty(0, np.int64)
+    for key in (None, *_places(columns)):
+        if len(rest) <= room:
+            break
+        found = values[rest] if key is None else key[rows[rest]]
+        least = np.partition(found, len(found) - room)[len(found) - room]
+        kept = np.append(kept, rest[found > least])
+        room, rest = most - len(kept), rest[found == least]
+    return np.sort(np.append(kept, rest))
+
+
+def _places(columns: Columns) -> tuple[Rows, ...]:
+    """Return what equal scores are ordered by, the greater first."""
+    return columns.time_ms, columns.turn, columns.message, columns.stream
+
+
+def _with_neighbours(columns: Columns, candidates: Rows, found: Rows) -> Rows:
+    """Return what was found and the candidates beside it, in ascending order."""
+    near = np.zeros(len(columns.alive) + 1, np.bool_)
     for rows in (found, columns.previous[found], columns.following[found]):
         near[rows] = True
     near[NO_ROW] = False
-    looked[candidates] = near[candidates]
-    return np.flatnonzero(looked)
+    if len(candidates) == len(columns.alive):
+        return np.flatnonzero(near)
+    return candidates[near[candidates]]
 
 
-def _priors(columns: Columns, rows: Rows, field: Scores, asked: Asked, asked_ms: int) -> dict[str, Scores]:
-    return {
-        "neighbours": signals.neighbours(columns, rows, field),
-        "session": signals.session(columns, rows, field),
-        "speaker": signals.speaker(columns, rows, asked.speakers),
-        "role": signals.role(columns, rows, asked.role),
-        "date": signals.date(columns, rows, asked.ranges),
-        "recency": signals.recency(columns, rows, asked_ms),
-    }
-
-
-def _best(columns: Columns, rows: Rows, parts: Mapping[str, Scores], most: int) -> Ranked:
-    """Return the best, in order. A signal is added to the sum of those before it, so that the sum has one order."""
-    total = np.zeros(len(rows))
-    for name in SIGNALS:
-        total = total + parts[name]
-    kept = np.arange(len(rows))
-    if len(rows) > most:
-        least = np.partition(total, len(rows) - most)[len(rows) - most]
-        kept = np.flatnonzero(total >= least)
-    keys = (columns.stream, columns.message, columns.turn, columns.time_ms)
-    order = kept[np.lexsort((*(key[rows[kept]] for key in keys), total[kept]))[::-1]][:most]
-    return Ranked(rows[order], total[order], {name: parts[name][order] for name in SIGNALS})
+def _ordered(columns: Columns, rows: Rows, told: Mapping[str, Scores], most: int) -> Ranked:
+    """Return the best, in order."""
+    total = _sum(told, len(rows))
+    kept = _greatest(columns, rows, total, most)
+    order = kept[np.argsort(-total[kept], kind="stable")]
+    same, tied = np.diff(total[order]) == 0, np.zeros(len(order), np.bool_)
+    tied[1:] = same
+    tied[:-1] |= same
+    equal = order[tied]
+    if len(equal):
+        keys = (key[rows[equal]] for key in reversed(_places(columns)))
+        order[tied] = equal[np.lexsort((*keys, total[equal]))[::-1]]
+    return Ranked(rows[order], total[order], {name: told[name][order] for name in SIGNALS})

@@ -16,7 +16,9 @@ from muniment.ranking.columns import NO_ROW, ROLES, Columns, Rows, Scores
 from muniment.ranking.dates import DAY_MS, Range
 
 COSINE_STEPS = 1 << 16  # cosines are told apart in such steps, so that their sum is exact
-SESSION_BEST = 3
+NEAR_COSINE = 0.05  # if the best is less above the mean, nothing is near
+NEAR_SHARE = 0.4  # of the best: what is less near is no hit by its meaning alone
+SESSION_BEST = 2
 DATE_MARGIN_DAYS = 2  # people tell what happened some days before
 DATE_MARGIN_SHARE = 0.5  # of a long range, so much
 RECENCY_HALF_DAYS = 30  # BEHAVIOUR HY-02
@@ -36,8 +38,8 @@ def semantic(cosines: Scores, keyword: Scores) -> Scores:
     found = keyword.copy()
     if len(known):
         steps = np.rint(cosines[known] * COSINE_STEPS).astype(np.int64)
-        mean = int(steps.sum()) / len(steps)
-        found[known] = scaled(np.maximum(steps - mean, 0))
+        above = np.maximum(steps - int(steps.sum()) / len(steps), 0)
+        found[known] = scaled(above) if above.max() >= NEAR_COSINE * COSINE_STEPS else 0
     return found
 
 
@@ -53,28 +55,38 @@ def neighbours(columns: Columns, rows: Rows, field: Scores) -> Scores:
     return field[columns.previous[rows]] + field[columns.following[rows]]
 
 
+def beyond(columns: Columns, rows: Rows, field: Scores) -> Scores:
+    """Return what the documents before and after the neighbours score by themselves."""
+    lent = np.zeros(len(rows))
+    for link in (columns.previous, columns.following):
+        near = link[rows]
+        lent += field[np.where(near == NO_ROW, NO_ROW, link[near])]
+    return lent
+
+
 def session(columns: Columns, rows: Rows, field: Scores) -> Scores:
     """Return how good the best of each session are, as shares of the best session."""
-    own = field[rows]
-    some = np.flatnonzero(own > 0)
-    if not len(some):
-        return np.zeros(len(rows))
-    of = columns.session[rows[some]]
-    order = np.lexsort((-own[some], of))
-    first = np.flatnonzero(np.diff(of[order], prepend=NO_ROW))
-    best = np.zeros(len(first))
-    ends = np.append(first[1:], len(order))
-    for rank in range(SESSION_BEST):
-        held = first + rank < ends
-        best[held] += own[some][order[first[held] + rank]]
-    marks = np.zeros(len(columns.alive))
-    marks[of[order[first]]] = scaled(best)
-    return marks[columns.session[rows]]
+    own, of = field[rows], columns.session[rows]
+    marks = np.zeros(len(rows))
+    for _ in range(SESSION_BEST):
+        best = np.zeros(len(columns.alive))
+        np.maximum.at(best, of, own)
+        marks += best[of]
+        first = np.empty(len(columns.alive), np.int64)
+        bearers = np.flatnonzero(own == best[of])
+        first[of[bearers]] = bearers  # any one of them
+        own[first[of[bearers]]] = 0
+    return scaled(marks)
 
 
 def speaker(columns: Columns, rows: Rows, named: Sequence[int]) -> Scores:
     """Return 1 for what somebody said whom the question names."""
-    return np.isin(columns.speaker[rows], list(named)).astype(np.float64)
+    if not named:
+        return np.zeros(len(rows))
+    wanted = np.zeros(len(columns.speakers))
+    wanted[list(named)] = 1
+    told: Scores = wanted[columns.speaker[rows]]
+    return told
 
 
 def role(columns: Columns, rows: Rows, asked: Role | None) -> Scores:
@@ -85,7 +97,8 @@ def role(columns: Columns, rows: Rows, asked: Role | None) -> Scores:
 
 def date(columns: Columns, rows: Rows, ranges: Sequence[Range]) -> Scores:
     """Return 1 for what was said in a time that the question names, and less with the distance from it."""
-    times, found = columns.time_ms[rows], np.zeros(len(rows))
+    found = np.zeros(len(rows))
+    times = columns.time_ms[rows] if ranges else found
     for start_ms, end_ms in ranges:
         margin = max(DATE_MARGIN_DAYS * DAY_MS, (end_ms - start_ms) * DATE_MARGIN_SHARE)
         away = np.maximum(np.maximum(start_ms - times, times - end_ms + 1), 0)

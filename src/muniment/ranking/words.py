@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from muniment.events.message import Role
+
 ENGLISH = """
 a about after again against all also am an and any are aren as at be because been before being below between both but
 by can cannot could couldn did didn do does doesn doing don done down during each either else ever few for from
@@ -19,16 +21,40 @@ where which while who whom whose why will with won would wouldn yes yet you your
 """
 COMMON = frozenset(ENGLISH.split())
 
-_SAYS = (
-    "say|said|suggest|suggested|recommend|recommended|tell|told|advise|advised|mention|mentioned|explain|explained|"
-    "propose|proposed|provide|provided|give|gave|show|showed|list|listed|describe|described|answer|answered|reply|"
-    "replied|write|wrote"
+_SAY = (
+    "say|suggest|recommend|tell|advise|mention|explain|propose|provide|give|show|list|describe|answer|reply|write|help|"
+    "bring up|talk about|ask|discuss"
 )
-ASKS_ASSISTANT = re.compile(
-    rf"\b(?:you|assistant|ai|bot|model|chatbot)\b(?: \w+)? (?:{_SAYS})\b"
-    r"|\byour (?:\w+ )?(?:suggestions?|recommendations?|advice|answers?|explanations?|repl(?:y|ies)|proposals?)\b",
-    re.IGNORECASE,
+_SAID = (
+    "said|suggested|recommended|told|advised|mentioned|explained|proposed|provided|gave|showed|listed|described|"
+    "answered|replied|wrote|helped|brought up|talked about|asked|discussed"
 )
+_NOUNS = "suggestions?|recommendations?|advice|answers?|explanations?|repl(?:y|ies)|proposals?|responses?"
+
+
+def _asks(who: str, whose: str) -> re.Pattern[str]:
+    """Only what was said is asked for: "would you suggest" asks for something new."""
+    return re.compile(
+        rf"\b(?:did|have|had) {who} (?:\w+ )?(?:{_SAY}|{_SAID})\b"
+        rf"|\b{who} (?:\w+ )?(?:{_SAID})\b|\b{whose} (?:{_NOUNS})\b",
+        re.IGNORECASE,
+    )
+
+
+# Which role a question asks about; the words that say so are not searched for.
+ASKS_ROLE: dict[Role, re.Pattern[str]] = {
+    Role.ASSISTANT: _asks("(?:you|(?:the )?(?:assistant|ai|bot|chatbot|model))", "(?:your|(?:assistant|bot|model)'s)"),
+    Role.USER: _asks("(?:i|we|(?:the )?user)", "(?:my|our|(?:user)'s)"),
+}
 ASKS_WHEN = re.compile(
     r"\b(?:when|what (?:date|day|month|year|time)|which (?:date|day|month|year)|how long ago)\b", re.IGNORECASE
+)
+
+ROLE_WORDS = frozenset(role.value for role in Role)
+
+# How people begin a message to somebody: with the name in place of `NAME`.
+NAME = "NAME"
+GREETINGS = tuple(
+    f"{greeting} {NAME}"
+    for greeting in ("hey", "hi", "hello", "dear", "morning", "evening", "night", "thanks", "thank you", "bye", "sorry")
 )

@@ -41,7 +41,7 @@ from muniment.projections.search.terms import Tokenizer
 from muniment.ranking.question import Asked as Understanding
 from muniment.ranking.question import Question
 from muniment.ranking.question import understood as understood_of
-from muniment.ranking.ranking import Ranked
+from muniment.ranking.ranking import LOOKED_MAX, Ranked
 from muniment.ranking.weights import PRESETS, Weights
 from muniment.runtime.desk import Desk
 from muniment.runtime.hits import (
@@ -59,7 +59,7 @@ from muniment.runtime.showing import Showing
 
 WORDS_MAX = 64  # of a query; more are left out
 PLACES_MAX = 50_000_000  # looked at for a query
-HITS_MAX = 10_000  # of a run; when there are more, the best ones are told
+HITS_MAX = LOOKED_MAX  # of a run; when there are more, the best ones are told, or the latest
 TERM_CHARS_MIN = 2  # a term of one character finds nothing alone (CT-12, CT-13)
 SCORE_DIGITS = 6
 
@@ -208,7 +208,7 @@ class Searching:
     def _page(self, index: Index, reader: Reader, answer: Answer, mark: SearchMark) -> Found:
         read, found = answer.read, answer.found
         capped, total = list(read.capped), min(len(found.rows), HITS_MAX)
-        if len(found.rows) > HITS_MAX:
+        if len(found.rows) >= HITS_MAX:
             capped.append(Cap(what=Capped.HITS, limit=HITS_MAX, found=len(found.rows)))
         places = range(mark.after, min(mark.after + self._budget.page(self._asked.limit), total))
         more, explained = places.stop < total, self._asked.ranking.explain

@@ -1,8 +1,11 @@
 """How well the words of passages match: Okapi BM25 over postings; a document is as good as its best passage.
 
+The rarest terms come first. When they found enough, a term that is everywhere finds nothing more by itself: it is only
+looked for in what was found, where all are scored; it would add what is at the end of every order.
+
 The rarity of a term is that of its occurrences among the passages of the whole index, and is known without a look at
 any of them. So what a few documents score costs as little as they are few, and is the same as when all are scored. All
-sums have one order, that of the phrases: a score does not depend on what else was put in, when, or how often.
+sums have one order, that of rarity: a score does not depend on what else was put in, when, or how often.
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ WIDE = "q"  # 64 bits, signed
 K1 = 1.2  # Robertson and Zaragoza 2009, "The probabilistic relevance framework", with their usual values
 B = 0.75
 FEW_SHARE = 16  # of so many passages one: then looking them up is quicker than walking along the places of a term
+ENOUGH = 20_000  # passages
+BEGINNING_MAX = 10_000  # places of the rarest term of a phrase
+MANY = 50_000  # places of a term
 
 Numbers = NDArray[np.int64]
 
@@ -60,19 +66,16 @@ class Looked(NamedTuple):
 
 def keyword(postings: Postings, held: Passages, phrases: Sequence[Sequence[str]], within: Rows) -> Scores:
     """Return the score of the best passage of each document in `within`, which are in ascending order."""
-    scores = np.zeros(len(within))
+    if not len(within):
+        return np.zeros(0)
     looked = _looked(held, within)
-    if not len(looked.row):
-        return scores
     found = np.zeros(len(looked.row))
     mean = held.terms / max(held.alive, 1)
-    norm = K1 * (1 - B + B * (looked.end - looked.first) / mean)
-    for phrase in phrases:
-        places = places_of(postings, phrase)
-        if len(places):
-            at, often = _often(looked, places)
-            rarity = _rarity(len(places), held.alive)
-            found[at] += rarity * (often * (K1 + 1) / (often + norm[at]))
+    standing = [(places, list(phrase)) for phrase in phrases if len(places := places_of(postings, phrase))]
+    for places, _ in sorted(standing, key=lambda each: (len(each[0]), each[1])):
+        at, often = _often(looked, found, places)
+        norm = K1 * (1 - B + B * (looked.end[at] - looked.first[at]) / mean)
+        found[at] += _rarity(len(places), held.alive) * (often * (K1 + 1) / (often + norm))
     return _best(found, looked.row, within)
 
 
@@ -81,7 +84,21 @@ def holding(postings: Postings, held: Passages, phrase: Sequence[str], within: R
     looked, places = _looked(held, within), places_of(postings, phrase)
     if not len(looked.row) or not len(places):
         return np.empty(0, np.int64)
-    return np.array(looked.row[_often(looked, places)[0]])
+    return np.array(looked.row[_often(looked, np.zeros(0), places)[0]])
+
+
+def beginning(postings: Postings, held: Passages, phrase: Sequence[str]) -> Rows:
+    """Return the documents that begin with a phrase, in ascending order; none where each term of it is everywhere."""
+    if min(len(postings.of(term)) for term in phrase) > BEGINNING_MAX:
+        return np.empty(0, np.int64)
+    places = places_of(postings, phrase)
+    if not len(places):
+        return np.empty(0, np.int64)
+    first, row = np.frombuffer(held.first, np.int64), np.frombuffer(held.row, np.int64)
+    at = np.searchsorted(first, places, "right") - 1
+    begins = (first[at] == places) & ((at == 0) | (row[at - 1] != row[at]))
+    found: Rows = row[at[begins]]
+    return found
 
 
 def places_of(postings: Postings, phrase: Sequence[str]) -> Places:
@@ -114,16 +131,21 @@ def _looked(held: Passages, within: Rows) -> Looked:
     return Looked(numbers, first[numbers], end[numbers], row[numbers])
 
 
-def _often(looked: Looked, places: Places) -> tuple[Numbers, NDArray[np.float64]]:
+def _often(looked: Looked, found: Scores, places: Places) -> tuple[Numbers, NDArray[np.float64]]:
     """Return which of the passages that are looked at have a term, and how often."""
-    if looked.numbers is None:
+    among = None
+    if looked.numbers is not None:
+        among = np.arange(len(looked.row))
+    elif len(places) > MANY and np.count_nonzero(found) > ENOUGH:
+        among = np.flatnonzero(found)
+    if among is None:
         of = np.searchsorted(looked.first, places, "right") - 1
         begins = np.flatnonzero(np.diff(of, prepend=-1))
         return of[begins], np.diff(begins, append=len(of)).astype(np.float64)
-    first, end = looked.first.astype(places.dtype), looked.end.astype(places.dtype)
+    first, end = looked.first[among].astype(places.dtype), looked.end[among].astype(places.dtype)
     often = np.searchsorted(places, end) - np.searchsorted(places, first)
     at = np.flatnonzero(often)
-    return at, often[at].astype(np.float64)
+    return among[at], often[at].astype(np.float64)
 
 
 def _rarity(often: int, passages: int) -> float:
@@ -133,10 +155,12 @@ def _rarity(often: int, passages: int) -> float:
 
 def _best(found: Scores, row: Rows, within: Rows) -> Scores:
     """Return the best of each document; passages of a document stand side by side."""
-    scores = np.zeros(len(within))
-    begins = np.flatnonzero(np.diff(row, prepend=-1))
-    best, rows = np.maximum.reduceat(found, begins), row[begins]
-    at = np.minimum(np.searchsorted(rows, within), len(rows) - 1)
-    same = rows[at] == within
-    scores[same] = best[at[same]]
-    return scores
+    some = np.flatnonzero(found)
+    scores = np.zeros(int(within[-1]) + 1)
+    if len(some):
+        rows = row[some]
+        begins = np.flatnonzero(np.diff(rows, prepend=-1))
+        rows, best = rows[begins], np.maximum.reduceat(found[some], begins)
+        wanted = rows < len(scores)
+        scores[rows[wanted]] = best[wanted]
+    return scores if len(scores) == len(within) else scores[within]

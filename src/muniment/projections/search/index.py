@@ -153,6 +153,10 @@ class Index:
         """Return the speakers with a term in their name, as far as they said anything that is there."""
         return [speaker for speaker in self._names.get(term, ()) if self._said[speaker]]
 
+    def beginning(self, phrase: Sequence[str]) -> Rows:
+        """Return the documents that begin with a phrase of one term or more, in ascending order."""
+        return bm25.beginning(self.postings, self._passages, phrase)
+
     def keyword(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> Scores:
         """Return the bm25 of each document for phrases of one term or more; that of its best passage.
 

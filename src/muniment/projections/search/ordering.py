@@ -11,12 +11,11 @@ import numpy as np
 from muniment.kernel.digest import sha256
 from muniment.projections.search.index import Index
 from muniment.ranking.columns import Rows, Scores
-from muniment.ranking.question import Question
+from muniment.ranking.question import Question, understood
 from muniment.ranking.ranking import Ranked, rank
 from muniment.ranking.weights import Weights
 
 KEYWORD = "keyword"
-BY_WORDS_ALONE = Weights(**{name: float(name == KEYWORD) for name in Weights.__struct_fields__})
 
 
 def best_first(
@@ -29,11 +28,15 @@ def best_first(
 
 
 def latest_first(index: Index, question: Question, rows: Rows, most: int, *, everything: bool) -> Ranked:
-    """Return the candidates that hold a word of a question, the latest first."""
-    found = rank(question, index, rows, BY_WORDS_ALONE, len(rows))
-    found = _taken(found, np.flatnonzero(found.signals[KEYWORD] > 0))
-    found = _with_all(index, found, rows) if everything else found
-    return _taken(found, _by_time(index, found.rows)[:most])
+    """Return the candidates that hold a word of a question, all of them, the latest first; words alone score."""
+    held = np.zeros(len(rows), np.bool_)
+    phrases = understood(question, index).phrases
+    for phrase in phrases:
+        held |= index.holding(phrase, rows)
+    taken = rows if everything else rows[held]
+    scores = index.keyword(phrases, taken)
+    scores = scores / max(float(scores.max(initial=0.0)), 1e-9)
+    return _taken(Ranked(taken, scores, {KEYWORD: scores}), _by_time(index, taken)[:most])
 
 
 def order_of(index: Index, rows: Rows) -> bytes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-PASSAGE_CHARS = 700  # about 100 words
-SHORT_CHARS = 1000  # not worth cutting
+PASSAGE_CHARS = 500  # about 80 words
+SHORT_CHARS = 800  # not worth cutting
 
 
 def passages(text: str) -> list[str]:
