@@ -82,6 +82,8 @@ FINDS: dict[str, set[str]] = {
     "tea on:2024-01": {"tea-1#0", "tea-1#1", "tea-2#1"},
     "tea after:2024-01-03 before:2025": {"walk-40#1"},
     "tea after:2024-01 -after:2024": {"walk-40#1"},
+    "tea before:2025 before:2024-01-03": {"tea-1#0", "tea-1#1"},
+    "tea after:2023 after:2024-01-03": {"walk-40#1"},
     "tea role:assistant": {"tea-1#1", "tea-2#1", "walk-40#1"},
     "青川": {"walk-3#0", "walk-3#1"},
     '"青川县"': {"walk-3#0"},
