@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from muniment.governance.policy import Policy
     from muniment.governance.profiles import Pressure, PressureLevel, Profile
     from muniment.governance.views import View
+    from muniment.ranking.weights import Weights
     from muniment.runtime.activity import Range
     from muniment.runtime.context.prompt import Composition, Gaps, Reach, Shape, SystemText
+    from muniment.runtime.hits import Preset, Ranking, Sort, Within
     from muniment.runtime.lifecycle.scope import Scope
     from muniment.runtime.links import MemoryKey
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
@@ -84,17 +86,20 @@ _HOMES = {
     "Passage": "muniment.runtime.redacting",
     "Plane": "muniment.events.references",
     "Policy": "muniment.governance.policy",
+    "Preset": "muniment.runtime.hits",
     "Pressure": "muniment.governance.profiles",
     "PressureLevel": "muniment.governance.profiles",
     "Profile": "muniment.governance.profiles",
     "Range": "muniment.runtime.activity",
     "Reach": "muniment.runtime.context.prompt",
+    "Ranking": "muniment.runtime.hits",
     "ReasoningPart": "muniment.events.message",
     "RedactionReason": "muniment.events.changes",
     "Role": "muniment.events.message",
     "Runtime": "muniment.runtime.runtime",
     "Scope": "muniment.runtime.lifecycle.scope",
     "Shape": "muniment.runtime.context.prompt",
+    "Sort": "muniment.runtime.hits",
     "Source": "muniment.events.turn",
     "SourceKind": "muniment.events.attributes",
     "SystemText": "muniment.runtime.context.prompt",
@@ -107,6 +112,8 @@ _HOMES = {
     "ValueKind": "muniment.events.attributes",
     "View": "muniment.governance.views",
     "Visibility": "muniment.events.turn",
+    "Weights": "muniment.ranking.weights",
+    "Within": "muniment.runtime.hits",
     "__version__": "muniment.version",
     "open": "muniment.runtime.open",
     "open_store": "muniment.runtime.open",
@@ -147,10 +154,12 @@ __all__ = [
     "Passage",
     "Plane",
     "Policy",
+    "Preset",
     "Pressure",
     "PressureLevel",
     "Profile",
     "Range",
+    "Ranking",
     "Reach",
     "ReasoningPart",
     "RedactionReason",
@@ -158,6 +167,7 @@ __all__ = [
     "Runtime",
     "Scope",
     "Shape",
+    "Sort",
     "Source",
     "SourceKind",
     "SystemText",
@@ -170,6 +180,8 @@ __all__ = [
     "ValueKind",
     "View",
     "Visibility",
+    "Weights",
+    "Within",
     "__version__",
     "open",
     "open_store",

@@ -182,6 +182,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "transcripts.timeline": (*CONVERSATION, "--at", "around", "--turn", "turn-3", "--view", "host_ui", "--limit", "2"),
     "transcripts.activity": ("ranges.json", "--channel", "web-chat"),
     "transcripts.conversations": ("--channel", "web-chat", "--lifecycle", "active_and_archived", "--limit", "5"),
+    "transcripts.search": ("refund", "--role", "assistant", "--sort", "time", "--explain", "--limit", "2"),
     "transcripts.context": (
         *(*CONVERSATION, "--budget-tokens", "500", "--query", "money", "--shape", "anthropic"),
         *("--system", "leave_out", "--gaps", "leave_out", "--reach", "space", "--file-tokens", "9", "--record"),

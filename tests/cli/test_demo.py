@@ -11,9 +11,11 @@ import pytest
 
 from muniment.events.message import Part, Role
 from muniment.governance import judgement
+from muniment.governance.detection.policy import Looking
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.transports.cli.demo import governing, intruder, moving, steps
+from muniment.projections.search import documents
+from muniment.transports.cli.demo import finding, governing, intruder, moving, steps
 from muniment.transports.cli.demo.program import ACTS
 from muniment.transports.cli.demo.stage import Act, Stage, conversation
 from tests.cli.shell import Shell
@@ -27,7 +29,7 @@ def test_every_expectation_of_the_demo_holds(shell: Shell) -> None:
     assert ran.err == ""
     for number in range(1, len(ACTS) + 1):
         assert f"\n{number}. " in ran.out
-    assert ran.out.endswith("54 of 54 expectations held.\n")
+    assert ran.out.endswith("62 of 62 expectations held.\n")
 
 
 def test_the_demo_is_one_document_for_machines(shell: Shell) -> None:
@@ -75,6 +77,10 @@ def _permissive(_view: View, _role: Role, _is_answer: bool) -> dict[type[Part], 
     return dict.fromkeys(get_args(Part))
 
 
+def _owners(_view: View, record: judgement.TurnRecord, _looking: Looking) -> judgement.Judgement:
+    return judgement.judge(View.RAW_OWNER, record)
+
+
 def _found(_store: Path, _texts: list[str]) -> bool:
     return True
 
@@ -84,6 +90,10 @@ SABOTAGE: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "words on the disk": ("commit", lambda patch: patch.setattr(steps, "found_on_disk", _found)),
     "a policy": ("replay", lambda patch: patch.setattr(judgement, "withheld_by_policy", _permissive)),
     "the promise": ("replay", lambda patch: patch.setattr(steps, "PROMISE", "words that nobody said")),
+    "the index of a view": ("search", lambda patch: patch.setattr(documents, "judge", _owners)),
+    "the question": ("search", lambda patch: patch.setattr(finding, "QUESTION", "hospital")),
+    "what is gone": ("search_again", lambda patch: patch.setattr(finding, "GONE", ["refund"])),
+    "the number": ("search_again", lambda patch: patch.setattr(finding, "NAMED", '"my money"')),
     "the mask": ("mask", lambda patch: patch.setattr(steps, "MASKED", 4)),
     "the erased turn": ("erase", lambda patch: patch.setattr(steps, "ERASED", 4)),
     "the proof": ("erase", lambda patch: patch.setattr(steps, "verifier", _trusting)),
@@ -127,5 +137,5 @@ def test_a_demo_that_fails_ends_with_an_error(shell: Shell, monkeypatch: pytest.
     ran = shell.run("demo")
     assert ran.code == 1
     assert "FAILED  refused: the date of a turn moved" in ran.out
-    assert "53 of 54 expectations held." in ran.out
+    assert "61 of 62 expectations held." in ran.out
     assert json.loads(shell.run("demo", "--json").out)["held"] is False

@@ -25,8 +25,9 @@ from muniment.events.message import (
 )
 from muniment.transports.cli.guide import TOPICS, chapter
 from muniment.transports.cli.page import Mood, PlainPage, Said, on_one_line, printable
-from muniment.transports.cli.report import part_words, period, tell
+from muniment.transports.cli.report import part_words, tell
 from muniment.transports.cli.rich_page import Leaf, RichPage
+from muniment.transports.cli.words import period
 from tests.cli.shell import Shell
 from tests.cli.test_commands import CONVERSATION
 

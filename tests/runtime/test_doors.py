@@ -66,6 +66,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "transcripts.timeline": lambda: runtime.transcripts.timeline(key),
         "transcripts.activity": lambda: runtime.transcripts.activity([Range(from_ms=0, until_ms=1)]),
         "transcripts.conversations": runtime.transcripts.conversations,
+        "transcripts.search": lambda: runtime.transcripts.search("question"),
         "transcripts.context": lambda: runtime.transcripts.context(key, 100),
         "transcripts.redact": lambda: runtime.transcripts.redact(
             key, Passage(turn=TurnId("turn-1")), [View.EXPORT], RedactionReason.LEGAL, "who"

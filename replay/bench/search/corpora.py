@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from muniment.events.message import Role
+from muniment.formats.reading.otel import OtelLine
 from muniment.projections.search.documents import SEARCHED, words_of
-from muniment.runtime.importing.otel import OtelLine
 from muniment.runtime.runtime import Runtime
 from replay.bench.scene import Scene
 from replay.embedders import Named

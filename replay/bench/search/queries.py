@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from muniment.events.identity import ConversationId
 from muniment.events.message import TextPart, ToolCallPart
+from muniment.formats.reading.otel import OtelLine
 from muniment.runtime.hits import Within
-from muniment.runtime.importing.otel import OtelLine
 from replay.bench.search.corpora import Corpus, is_user
 from replay.fts5 import STOP_WORDS
 

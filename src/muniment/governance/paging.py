@@ -6,9 +6,12 @@
 | of disclosures | never: what was disclosed stays disclosed |
 | of a timeline | a lifecycle change in its conversation; appends stay outside its snapshot |
 | of the catalogue | anything that it ranks changes |
-| of a timeline or the catalogue | 7 days after it was issued |
+| of a search | other messages are found, or the same in another order |
+| of a timeline, the catalogue or a search | 7 days after it was issued |
 
-A redaction ends none of them: no turn is listed more or less for it, and it applies from the next page on.
+A redaction ends none of the others: no turn is listed more or less for it, and it applies from the next page on. What
+ends a search is what its view shows: a turn that the view hides, or that is not found, comes and goes unnoticed
+(decision 0110).
 
 All of them end when the log is restored: they are bound to its incarnation. An ended cursor is `cursor.stale`, so that
 a client can begin again; one that was issued for something else, or in the future, is `cursor.invalid`.

@@ -201,6 +201,10 @@ class Listing:
         """Return the streams of all conversations, in log order."""
         return sorted(self._conversations)
 
+    def streams_of(self, channel: str) -> list[int]:
+        """Return the streams of the conversations of a channel, in log order."""
+        return sorted(stream for stream, one in self._conversations.items() if one.names.channel == channel)
+
     def generation(self, channel: str | None) -> Generation:
         """Return the newest event that could change the order of a channel, or (None) of all of them."""
         return self._generations.get(channel, Generation(-1, b""))

@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from muniment.events.identity import Channel, ConversationId
 from muniment.events.message import Role
+from muniment.governance.budgets import BudgetApplied
 from muniment.governance.listing import LifecycleFilter
 from muniment.ranking.weights import Weights
-from muniment.runtime.place import Place
+from muniment.runtime.place import Moment, Place
 
 
 class Sort(StrEnum):
@@ -18,6 +19,14 @@ class Sort(StrEnum):
 
     RELEVANCE = "relevance"
     TIME = "time"
+
+
+class Preset(StrEnum):
+    """Weights that have a name (`ranking.weights.PRESETS`)."""
+
+    WORDS = "words"
+    MEANING = "meaning"
+    SEED = "seed"
 
 
 class Semantic(StrEnum):
@@ -38,17 +47,22 @@ class Within(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     conversation: ConversationId | None = None
     role: Role | None = None
     speaker: str | None = None
-    from_ms: int | None = None
-    until_ms: int | None = None
+    from_ms: Moment | None = None
+    until_ms: Moment | None = None
     lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE
 
 
 class Ranking(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How to rank: in which order, with which weights, as asked when (UTC milliseconds), explained or not."""
+    """How to rank: in which order, as asked when (UTC milliseconds), explained or not.
+
+    Weights have a name or are given one by one; without either, those count that fit what the index has. By time, words
+    alone count.
+    """
 
     sort: Sort = Sort.RELEVANCE
+    preset: Preset | None = None
     weights: Weights | None = None
-    asked_ms: int | None = None
+    asked_ms: Moment | None = None
     explain: bool = False
 
 
@@ -62,21 +76,67 @@ class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A message that was found. `signals` says what its score was made of, where that was asked for."""
+    """A message that was found. `signals` says what its score was made of, where that was asked for.
+
+    `beside`: nothing in it was looked for; it stands beside what was found, as the answer to a question often does.
+    """
 
     place: Place
     role: Role
     speaker: str
     excerpt: Excerpt
     score: float
+    beside: bool = False
     signals: dict[str, float] | None = None
 
 
+class Capped(StrEnum):
+    """What a query had too much of: words, places at which its words stand, messages that were found."""
+
+    WORDS = "words"
+    PLACES = "places"
+    HITS = "hits"
+
+
+class Cap(Struct, frozen=True, kw_only=True):
+    """A limit that a query ran into: `limit` were used of `found`, or of more."""
+
+    what: Capped
+    limit: int
+    found: int
+
+
+class Understood(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a query was understood.
+
+    `terms` are what is searched for, as it is indexed; the words in `left_out` are not: they are in every sentence, or
+    name somebody (`speakers`, whose messages count for more) or a time (`dates`, half-open in UTC milliseconds). `role`
+    is whose words are asked for. `taken_as_words` looked like filters whose values could not be read.
+    """
+
+    terms: list[str] = []
+    left_out: list[str] = []
+    speakers: list[str] = []
+    role: Role | None = None
+    dates: list[tuple[int, int]] = []
+    phrases: list[str] = []
+    excluded: list[str] = []
+    filters: list[str] = []
+    taken_as_words: list[str] = []
+
+
 class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A page of hits. `semantic` tells whether meaning counted, `semantic_flaw` why it did not although it should."""
+    """A page of hits. `total` counts what a run leads through, `semantic` tells whether meaning counted.
+
+    `semantic_flaw` says why meaning did not count although it should. `capped` lists the limits that the query ran into; `understood` is there when the ranking is explained.
+    """
 
     hits: list[Hit]
+    total: int
     semantic: Semantic
     semantic_flaw: str | None = None
     has_more: bool = False
     next_cursor: str | None = None
+    capped: list[Cap] = []
+    understood: Understood | None = None
+    budget_applied: list[BudgetApplied] = []

@@ -218,7 +218,12 @@ class Transcripts(Group):
     ) -> Found:
         """Search what users and assistants said, as a view shows it; the best hits first.
 
-        `limit` counts messages.
+        A query is words, of which any may be there, "phrases", which must be, and what must not be there after `-`;
+        `from:`, `in:`, `role:`, `before:`, `after:` and `on:` narrow it down. Nothing that the view hides is found,
+        counted or shown, and an excerpt is a piece of what the view shows. `limit` counts messages and is above 0. To
+        go on, repeat the request with the cursor; when other messages are found by then, or in another order, it is
+        `cursor.stale`. Raises `request.invalid` for a query without a term or with control characters,
+        `request.limit_exceeded` for one that is too long, `transcript.unknown_conversation` (BEHAVIOUR CT-09 to CT-14).
         """
         from muniment.runtime.searching import Searching  # noqa: PLC0415  # numpy is imported by who searches
 

@@ -54,6 +54,14 @@ def keyword(postings: Postings, held: Passages, phrases: Sequence[Sequence[str]]
     return _best(found, looked.row, within)
 
 
+def holding(postings: Postings, held: Passages, phrase: Sequence[str], within: Rows) -> Rows:
+    """Return documents that hold a phrase: at least those in `within`, which are in ascending order, that do."""
+    looked, places = _looked(held, within), places_of(postings, phrase)
+    if not len(looked.row) or not len(places):
+        return np.empty(0, np.int64)
+    return np.array(looked.row[_often(looked, np.zeros(0), places)[0]])
+
+
 def beginning(postings: Postings, held: Passages, phrase: Sequence[str]) -> Rows:
     """Return the documents that begin with a phrase, in ascending order; none where each term of it is everywhere."""
     if min(len(postings.of(term)) for term in phrase) > BEGINNING_MAX:

@@ -206,11 +206,21 @@ class Index:
         self._speakers = self._speakers.compact(self._rows["speaker"])
         self._columns = None
 
-    # --- what ranking asks (`ranking.columns.Corpus`) -----------------------------------------------------------------
+    # --- what is there ------------------------------------------------------------------------------------------------
 
     def every(self) -> Rows:
         """Return the numbers of all documents that are there."""
         return np.flatnonzero(self._rows.alive)
+
+    def rows_of(self, stream: int) -> Rows:
+        """Return the numbers of the documents of a conversation."""
+        return np.flatnonzero(self._rows.alive & (self._rows["stream"] == stream))
+
+    def holding(self, phrase: Sequence[str], rows: Rows) -> NDArray[np.bool_]:
+        """Tell which documents, in ascending order, hold a phrase of one term or more."""
+        return np.isin(rows, bm25.holding(self.postings, self._passages, phrase, rows))
+
+    # --- what ranking asks (`ranking.columns.Corpus`) -----------------------------------------------------------------
 
     @property
     def columns(self) -> Columns:

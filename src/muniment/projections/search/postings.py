@@ -91,6 +91,10 @@ class Postings:
         later = places[terms == number]
         return np.concatenate([settled, later]) if len(later) else settled
 
+    def count(self, term: str) -> int:
+        """Return at how many places a term stands."""
+        return len(self.of(term))
+
     # --- taking out ---------------------------------------------------------------------------------------------------
 
     def drop(self, spans: Sequence[tuple[int, int]]) -> None:

@@ -97,7 +97,7 @@ class Running:
             sys.stdout.buffer.write(document.text.encode())
             sys.stdout.buffer.flush()
         page = page_on(sys.stderr)
-        from muniment.transports.cli.report import said  # noqa: PLC0415 - loaded when there is something to say
+        from muniment.transports.cli.words import said  # noqa: PLC0415 - loaded when there is something to say
 
         page.facts([(name, said(name, value)) for name, value in document.summary.items() if value is not None])
 

@@ -7,6 +7,7 @@
 | yes or no | `--name / --no-name` |
 | list of enumerations | `--name [one|of|these]`, as often as wanted |
 | struct of scalars | each of its fields as if it were one of the request |
+| struct of scalars and structs | the same; a struct in it is the path of a file that holds it as JSON, or `-` |
 | `Upload` | the path of a file, or `-` |
 | any other struct | the path of a file that holds it as JSON, or `-` |
 
@@ -61,6 +62,15 @@ WORDS: dict[tuple[str, bool], str] = {
     ("conversation", False): "Id of the conversation.",
     ("plane", False): "Plane of an item of memory; goes with --key.",
     ("key", False): "Key of the item in its plane.",
+    ("query", True): 'Words, "phrases", -without, from:, in:, role:, before:, after:, on:.',
+    ("role", False): "Who said it: user or assistant.",
+    ("speaker", False): "Who said it, by name.",
+    ("from_ms", False): "Not before this time, in UTC milliseconds.",
+    ("until_ms", False): "Before this time, in UTC milliseconds.",
+    ("preset", False): "Weights that have a name.",
+    ("weights", False): "How much each signal counts.",
+    ("asked_ms", False): "When it is asked, in UTC milliseconds; `last week` counts from there.",
+    ("explain", False): "Tell what each score is made of, and how the query was understood.",
     ("cursor", False): "The next cursor of the page before.",
     ("file", True): "Path of the file.",
     ("subject", False): "Whose turns these are.",
@@ -120,7 +130,7 @@ def fields_of(request: type[Struct], shared: frozenset[str]) -> list[Field]:
             found.append(Field((info.name,), required, default, str, _text_of))
         elif isinstance(kind, type) and issubclass(kind, Struct):
             flat = list(_flattened(kind, info.name, required=required))
-            if all(_is_scalar(each.kind) for each in flat):
+            if all(_is_scalar(each.kind) for each in flat) and any(each.read is None for each in flat):
                 found += [each for each in flat if each.name not in shared]
             else:
                 found.append(Field((info.name,), required, default, str, _json_of(kind)))
@@ -136,7 +146,10 @@ def fields_of(request: type[Struct], shared: frozenset[str]) -> list[Field]:
 def _flattened(kind: type[Struct], outer: str, *, required: bool) -> Iterator[Field]:
     for info in msgspec.structs.fields(kind):
         default = None if info.default is NODEFAULT else info.default
-        yield Field((outer, info.name), required and info.required, default, _bare(info.type))
+        inner, read = _bare(info.type), None
+        if isinstance(inner, type) and issubclass(inner, Struct):
+            inner, read = str, _json_of(inner)
+        yield Field((outer, info.name), required and info.required, default, inner, read)
 
 
 def _bare(kind: Any) -> Any:
@@ -224,12 +237,11 @@ def _option(field: Field, *, by_place: bool) -> click.Option:
     flag = "--" + field.name.replace("_", "-")
     told = field.default.value if isinstance(field.default, Enum) else field.default
     if field.kind is bool:
-        return click.Option([f"{flag}/--no-{flag[2:]}", field.name], default=None, help=f"Default: {_yes(field)}.")
-    words = "May be given by place." if by_place else "Required." if field.required else ""
-    if field.read is not None:
-        words = f"A file, or - for standard input. {words}".strip()
-    else:
-        words = f"{WORDS.get((field.name, field.required), '')} {words}".strip()
+        words = f"{WORDS.get((field.name, field.required), '')} Default: {_yes(field)}.".strip()
+        return click.Option([f"{flag}/--no-{flag[2:]}", field.name], default=None, help=words)
+    by = "May be given by place." if by_place else "Required." if field.required else ""
+    file = "" if field.read is None else "A file, or - for standard input."
+    words = " ".join(filter(None, (WORDS.get((field.name, field.required)), file, by)))
     if told is not None:
         words = f"{words} Default: {told}.".strip()
     return click.Option(

@@ -19,8 +19,8 @@ from muniment.transports.cli.fields import Word
 from muniment.transports.cli.page import Mood, Said
 
 TOPICS = (
-    "start", "concepts", "finding", "embedding", "context", "lifecycle", "views", "attributes", "erasure", "evidence",
-    "repair", "keys", "backup", "archives", "limits", "profiles", "errors",
+    "start", "concepts", "finding", "search", "embedding", "context", "lifecycle", "views", "attributes", "erasure",
+    "evidence", "repair", "keys", "backup", "archives", "limits", "profiles", "errors",
 )  # fmt: skip
 MARK = "<!-- "
 

@@ -54,6 +54,10 @@ class Page(Protocol):
         """Say words on a line of their own; text with line breaks keeps its indent."""
         ...
 
+    def joined(self, *pieces: Said, indent: int = 0) -> None:
+        """Say pieces of one text on a line of their own, with nothing between them."""
+        ...
+
     def facts(self, pairs: Sequence[tuple[str, Said]]) -> None:
         """Say names and values, aligned."""
         ...
@@ -102,6 +106,10 @@ class PlainPage:
         """Say words on a line of their own; text with line breaks keeps its indent."""
         text = GAP.join(printable(said.text) for said in words if said.text)
         self._write(textwrap.indent(text, " " * indent))
+
+    def joined(self, *pieces: Said, indent: int = 0) -> None:
+        """Say pieces of one text on a line of their own, with nothing between them."""
+        self._write(textwrap.indent("".join(printable(said.text) for said in pieces), " " * indent))
 
     def facts(self, pairs: Sequence[tuple[str, Said]]) -> None:
         """Say names and values, aligned."""

@@ -15,8 +15,6 @@ table is only counted; `--json` has all of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from enum import Enum
 from typing import Any
 
 import msgspec
@@ -24,7 +22,6 @@ from msgspec import UNSET, Struct
 
 from muniment.events.message import BlobPart, FilePart, Part, ReasoningPart, TextPart, ToolCallPart, UriPart
 from muniment.governance.attributes import SliceAttribute
-from muniment.governance.budgets import BudgetApplied
 from muniment.governance.slices import OF_LABELS, RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason
 from muniment.projections.repair.findings import MEANS, IssueKind
@@ -32,6 +29,7 @@ from muniment.runtime.activity import Activity
 from muniment.runtime.context.prompt import Context
 from muniment.runtime.disclosure import Revealed
 from muniment.runtime.disclosures import Disclosures
+from muniment.runtime.hits import Found
 from muniment.runtime.links import LinkPage, SourceState
 from muniment.runtime.listing import ConversationEntry, Conversations
 from muniment.runtime.place import Place
@@ -39,12 +37,11 @@ from muniment.runtime.repair import RepairReport
 from muniment.runtime.system import Capabilities, Capability, ViewCapability
 from muniment.runtime.timeline import Timeline
 from muniment.runtime.transcripts import Slice
+from muniment.transports.cli.hits import tell_found
 from muniment.transports.cli.page import Mood, Page, Said, on_one_line
 from muniment.transports.cli.prompts import told_messages
+from muniment.transports.cli.words import label, moment, said, tell_budget, tell_cursors
 
-MS = "_ms"
-PERIODS = frozenset({"keep_at_least_ms", "erase_after_ms"})
-UNITS_MS = {"days": 24 * 60 * 60 * 1000, "hours": 60 * 60 * 1000, "minutes": 60 * 1000, "seconds": 1000}
 SMALL_MEMBERS = 4
 NONE = Said("none", Mood.FAINT)
 
@@ -136,43 +133,12 @@ def _says_something(value: object) -> bool:
     return _is_there(value) and value not in ([], ())
 
 
-def label(name: str) -> str:
-    """Return the name of a member as words."""
-    return name.removesuffix(MS).replace("_", " ")
-
-
-def said(name: str, value: Any) -> Said:
-    """Return a scalar as words."""
-    if isinstance(value, bool):
-        return Said("yes" if value else "no")
-    if isinstance(value, int):
-        if name in PERIODS:
-            return Said(period(value))
-        return Said(moment(value) if name.endswith(MS) else f"{value:,}")
-    if isinstance(value, Enum):
-        return Said(str(value.value))
-    return Said("" if value is None else str(value))
-
-
-def moment(ms: int) -> str:
-    """Return a time as words, to the second."""
-    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
-
-
-def period(ms: int) -> str:
-    """Return a period as words."""
-    for unit, size_ms in UNITS_MS.items():
-        if ms % size_ms == 0:
-            return f"{ms // size_ms:,} {unit if ms != size_ms else unit.removesuffix('s')}"
-    return f"{ms:,} ms"
-
-
 # --- a page of a conversation -----------------------------------------------------------------------------------------
 
 
 def _tell_slice(page_of_turns: Slice, page: Page) -> None:
     _tell_turns(page_of_turns, page)
-    _tell_cursors([("next cursor", page_of_turns.next_cursor)], page)
+    tell_cursors([("next cursor", page_of_turns.next_cursor)], page)
 
 
 def _tell_timeline(timeline: Timeline, page: Page) -> None:
@@ -180,7 +146,7 @@ def _tell_timeline(timeline: Timeline, page: Page) -> None:
     if timeline.anchor is not None:
         place = timeline.anchor
         page.line(Said(f"laid against {place.sequence}"), Said(on_one_line(place.message or place.turn)))
-    _tell_cursors([("older cursor", timeline.older_cursor), ("newer cursor", timeline.newer_cursor)], page)
+    tell_cursors([("older cursor", timeline.older_cursor), ("newer cursor", timeline.newer_cursor)], page)
 
 
 def _tell_turns(shown: Slice | Timeline, page: Page) -> None:
@@ -193,19 +159,7 @@ def _tell_turns(shown: Slice | Timeline, page: Page) -> None:
         Said(f"withheld: messages {counts.messages_redacted}, references {counts.host_refs_redacted}"),
         Said(", ".join(counts.reasons), Mood.FAINT),
     )
-    _tell_budget(shown.budget_applied, page)
-
-
-def _tell_budget(over: list[BudgetApplied], page: Page) -> None:
-    """Say what a budget left out of a page."""
-    if over:
-        cut = ", ".join(f"{label(each.ceiling)} {each.limit:,} of {each.found:,}" for each in over)
-        why = f"at {over[0].percent} %: {', '.join(over[0].limited_by)}" if over[0].limited_by else ""
-        page.line(Said(f"profile {over[0].profile}"), Said(cut), Said(why, Mood.FAINT))
-
-
-def _tell_cursors(cursors: list[tuple[str, str | None]], page: Page) -> None:
-    page.facts([(name, Said(cursor)) for name, cursor in cursors if cursor is not None])
+    tell_budget(shown.budget_applied, page)
 
 
 def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: Page) -> None:
@@ -316,8 +270,8 @@ def _tell_conversations(listing: Conversations, page: Page) -> None:
         page.table([label(name) for name in names], rows, "conversations")
     else:
         page.line(Said("no conversations", Mood.FAINT))
-    _tell_budget(listing.budget_applied, page)
-    _tell_cursors([("next cursor", listing.next_cursor)], page)
+    tell_budget(listing.budget_applied, page)
+    tell_cursors([("next cursor", listing.next_cursor)], page)
 
 
 def _tell_activity(activity: Activity, page: Page) -> None:
@@ -350,8 +304,8 @@ def _tell_links(shown: LinkPage, page: Page) -> None:
         page.line(Said(_left(link.state)))
     if not shown.links:
         page.line(Said("no links", Mood.FAINT))
-    _tell_budget(shown.budget_applied, page)
-    _tell_cursors([("next cursor", shown.next_cursor)], page)
+    tell_budget(shown.budget_applied, page)
+    tell_cursors([("next cursor", shown.next_cursor)], page)
 
 
 def _left(state: SourceState) -> str:
@@ -370,7 +324,7 @@ def _tell_repair(report: RepairReport, page: Page) -> None:
         kinds = [[Said(kind), Said(f"{count:,}"), Said(MEANS[IssueKind(kind)])] for kind, count in report.kinds.items()]
         page.table(["kind", "issues", "means"], kinds, "kinds")
         _tell_table("issues", list(report.issues), page)
-    _tell_budget(report.budget_applied, page)
+    tell_budget(report.budget_applied, page)
 
 
 def _on_one_line(words: Said) -> Said:
@@ -422,7 +376,7 @@ def _tell_context(context: Context, page: Page) -> None:
             *([] if context.recorded is None else [("recorded", Said(f"{context.recorded:,}"))]),
         ]
     )
-    _tell_budget(context.budget_applied, page)
+    tell_budget(context.budget_applied, page)
 
 
 # --- disclosures ------------------------------------------------------------------------------------------------------
@@ -447,7 +401,7 @@ def _tell_disclosures(disclosures: Disclosures, page: Page) -> None:
         page.line(Said(on_one_line(_members(known))), indent=2)
     if not disclosures.disclosures:
         page.line(Said("no disclosures", Mood.FAINT))
-    _tell_cursors([("next cursor", disclosures.next_cursor)], page)
+    tell_cursors([("next cursor", disclosures.next_cursor)], page)
 
 
 BY_HAND: dict[type[Struct], Callable[[Any, Page], None]] = {
@@ -456,6 +410,7 @@ BY_HAND: dict[type[Struct], Callable[[Any, Page], None]] = {
     Context: _tell_context,
     Conversations: _tell_conversations,
     Disclosures: _tell_disclosures,
+    Found: tell_found,
     Revealed: _tell_revealed,
     LinkPage: _tell_links,
     RepairReport: _tell_repair,

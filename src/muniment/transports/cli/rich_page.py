@@ -46,6 +46,10 @@ class RichPage:
         """Say words on a line of their own; text with line breaks keeps its indent."""
         self._console.print(Padding(Text("  ").join(map(_text, words)), (0, 0, 0, indent)))
 
+    def joined(self, *pieces: Said, indent: int = 0) -> None:
+        """Say pieces of one text on a line of their own, with nothing between them."""
+        self._console.print(Padding(Text().join(map(_text, pieces)), (0, 0, 0, indent)))
+
     def facts(self, pairs: Sequence[tuple[str, Said]]) -> None:
         """Say names and values, aligned."""
         grid = Table.grid(padding=(0, 2))

@@ -17,7 +17,8 @@ from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.transcripts import Slice
 from muniment.transports.cli.demo.stage import Exhibit, Stage
-from muniment.transports.cli.report import message_words, moment, withheld_field
+from muniment.transports.cli.report import message_words, withheld_field
+from muniment.transports.cli.words import moment
 
 
 def numbered(sequences: list[int | None]) -> bool:
