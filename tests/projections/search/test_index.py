@@ -204,3 +204,10 @@ def test_places_end_below_their_bound_and_compaction_gives_them_back(monkeypatch
     with pytest.raises(LimitExceeded):
         index.put(1, 3, [a_document("x" * 60)])
     assert np.count_nonzero(index.keyword([["more"]])) == 1
+
+
+def test_a_session_is_named_by_its_first_document_however_long() -> None:
+    index = Index()
+    for turn in range(1, 12):
+        index.put(1, turn, [a_document("hello", time_ms=turn), a_document("again", 1, turn)])
+    assert index.columns.session.tolist() == [0] * 22
