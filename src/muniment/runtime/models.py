@@ -20,6 +20,8 @@ def import_model(desk: Desk, folder: str) -> ImportedModel:
     """Import the model of a folder into the store, and let every open space use it."""
     if desk.home.keys is None:
         raise KeyUnavailable(problem="opened_without_key")
+    if desk.opened is not None:
+        desk.opened.require_sound()
     if len(folder) > PATH_CHARS_MAX:
         raise LimitExceeded(at="folder", problem="too_long", limit=PATH_CHARS_MAX, found=len(folder))
     try:
