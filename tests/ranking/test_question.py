@@ -45,6 +45,7 @@ SEARCHED = {
     "state-of-the-art": ["state of the art", "state", "art"],
     "harbour harbours Harbour": ["harbour"],
     "what isn't Bob's or ours?": ["bob"],
+    "who bought children tickets": ["bought", "bui", "children", "child", "ticket"],
     "青川天氣": ["青川", "川天", "天氣"],
     "who?": ["who"],  # nothing else is left
     "to be or not to be": ["to", "be", "or", "not"],

@@ -19,7 +19,7 @@ from muniment.events.message import Role
 from muniment.ranking.columns import Corpus
 from muniment.ranking.dates import Range, dates
 from muniment.ranking.names import PIECE, named
-from muniment.ranking.words import ASKS_ROLE, ASKS_WHEN, COMMON
+from muniment.ranking.words import ASKS_ROLE, ASKS_WHEN, COMMON, FORMS
 
 QUESTION_CHARS = 4096  # of a longer one, the beginning is read
 PHRASES_MAX = 64
@@ -76,6 +76,7 @@ def understood(question: Question, corpus: Corpus) -> Asked:
             left_out.append(word.text)
         else:
             phrases.update(dict.fromkeys(_phrases(word, corpus)))
+            phrases.update({(term,): None for form in FORMS.get(word.text.lower(), ()) for term in corpus.terms(form)})
     seen = {term for match in WORD.finditer(text) for term in corpus.terms(match.group())}
     phrases.update({(term,): None for term in corpus.terms(text) if term not in seen})
     for word in () if phrases else words:

@@ -58,3 +58,23 @@ GREETINGS = tuple(
     f"{greeting} {NAME}"
     for greeting in ("hey", "hi", "hello", "dear", "morning", "evening", "night", "thanks", "thank you", "bye", "sorry")
 )
+
+_IRREGULAR = """
+become became; begin began begun; bite bit bitten; blow blew blown; break broke broken; bring brought; build built;
+buy bought; catch caught; child children; choose chose chosen; cost costs; cut cuts; deal dealt; draw drew drawn;
+dream dreamt dreamed; drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt;
+fight fought; find found; fly flew flown; foot feet; forget forgot forgotten; freeze froze frozen; grow grew grown;
+hang hung; hear heard; hide hid hidden; hold held; keep kept; know knew known; lead led; learn learnt learned;
+leave left; lend lent; lose lost; man men; mean meant; meet met; mouse mice; pay paid; person people; ride rode ridden;
+ring rang rung; rise rose risen; run ran; see saw seen; sell sold; send sent; shake shook shaken; shine shone;
+shoot shot; sing sang sung; sink sank sunk; sit sat; sleep slept; speak spoke spoken; spend spent; stand stood;
+steal stole stolen; stick stuck; strike struck; swear swore sworn; swim swam swum; take took taken; teach taught;
+tear tore torn; think thought; throw threw thrown; tooth teeth; understand understood; wake woke woken;
+wear wore worn; wife wives; win won; woman women; write wrote written
+"""
+# The other forms of a word that no ending tells.
+FORMS: dict[str, tuple[str, ...]] = {
+    form: tuple(other for other in forms if other != form)
+    for forms in (group.split() for group in _IRREGULAR.split(";"))
+    for form in forms
+}
