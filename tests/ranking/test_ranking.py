@@ -147,6 +147,15 @@ def test_priors_decide_among_equals() -> None:
     assert turns(index, ranked(index, "rain", replace(BARE, recency=1.0))) == [1, 2, 3]
 
 
+def test_where_only_a_time_is_asked_for_what_was_said_then_is_found() -> None:
+    """With who said it, if that is asked; a word beside the time must be found as ever."""
+    index = index_of([Said("rain", days=1), Said("lantern", "Bob", days=1, stream=2), Said("rain", days=50, stream=3)])
+    assert set(turns(index, ranked(index, "What did we do yesterday?"))) == {1, 2}
+    assert turns(index, ranked(index, "What did Bob say yesterday?"))[0] == 2
+    assert not turns(index, ranked(index, "Which zephyr was there yesterday?"))
+    assert not turns(index, ranked(index, "What did we do yesterday?", BARE))
+
+
 def test_a_session_is_as_good_as_its_best() -> None:
     """Two equal messages: first the one whose session has more of what is asked for."""
     said = [Said("rain"), Said("quiet"), Said("quiet"), Said("rain"), Said("rain", stream=2, days=0.5)]
