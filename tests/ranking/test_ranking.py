@@ -107,7 +107,7 @@ def test_words_are_scored_alike_among_few_and_among_all(
 
 def test_ties_are_ordered_by_time_sequence_and_conversation() -> None:
     """The later one first, then the higher sequence, then the conversation that was opened later."""
-    index = index_of([Said("rain", days=2), Said("rain", days=1), Said("rain", days=2)])
+    index = index_of([Said("rain", days=2), Said("rain", days=1), Said("rain", days=2)], [2, 1, 0])
     index.put(2, 3, [Document(0, Role.USER, "ada", NOW_MS - 2 * DAY_MS, "rain")])
     found = ranked(index, "rain", BARE)
     columns = index.columns
@@ -193,6 +193,7 @@ def test_what_has_no_vector_yet_is_ranked_by_its_words() -> None:
     found = ranked(corpus, "rain")
     assert np.isfinite(found.scores).all()
     assert turns(corpus, found) == [1, 2, 3]
+    assert found.signals["semantic"][0] == PRESETS["meaning"].semantic
     nothing = with_vectors(said, {})
     assert turns(nothing, ranked(nothing, "rain")) == [1, 2]
 
