@@ -39,17 +39,18 @@ def speakers(text: str, corpus: Index) -> list[str]:
 
 
 SEARCHED = {
-    "Where did we leave the harbour lantern?": ["leav", "harbour", "lantern"],
+    "Where did we leave the harbour lantern?": ["leav", "left", "harbour", "lantern"],
     "order 4711-zephyr": ["order", "4711 zephyr", "4711", "zephyr"],
     "call find_restaurants(city)": ["call", "find restaur", "find", "restaur", "citi"],
     "state-of-the-art": ["state of the art", "state", "art"],
     "harbour harbours Harbour": ["harbour"],
     "what isn't Bob's or ours?": ["bob"],
+    "who bought children tickets": ["bought", "bui", "children", "child", "ticket"],
     "青川天氣": ["青川", "川天", "天氣"],
     "who?": ["who"],  # nothing else is left
     "to be or not to be": ["to", "be", "or", "not"],
     "what on 25.01.2022 about rain": ["rain"],
-    "what happened in May about rain": ["happen", "rain"],
+    "what happened in May about rain": ["rain"],
     "rain \x00 \ud800 \u202egnp": ["rain", "gnp"],
     "🙂 ... !?": [],
     "... !?": [],
@@ -107,7 +108,7 @@ def test_speakers_who_are_gone_are_named_to_nobody() -> None:
     index.remove([(1, turn) for turn in (1, 3, 5, 7)])
     read = understood(asked("What did Caroline say to Mel?"), index)
     assert not read.speakers
-    assert [*map(" ".join, read.phrases)] == ["carolin", "sai", "mel"]
+    assert [*map(" ".join, read.phrases)] == ["carolin", "mel"]
 
 
 ROLES_ASKED = {

@@ -107,7 +107,7 @@ def test_words_are_scored_alike_among_few_and_among_all(
 
 def test_ties_are_ordered_by_time_sequence_and_conversation() -> None:
     """The later one first, then the higher sequence, then the conversation that was opened later."""
-    index = index_of([Said("rain", days=2), Said("rain", days=1), Said("rain", days=2)])
+    index = index_of([Said("rain", days=2), Said("rain", days=1), Said("rain", days=2)], [2, 1, 0])
     index.put(2, 3, [Document(0, Role.USER, "ada", NOW_MS - 2 * DAY_MS, "rain")])
     found = ranked(index, "rain", BARE)
     columns = index.columns
@@ -147,6 +147,15 @@ def test_priors_decide_among_equals() -> None:
     assert turns(index, ranked(index, "rain", replace(BARE, recency=1.0))) == [1, 2, 3]
 
 
+def test_where_only_a_time_is_asked_for_what_was_said_then_is_found() -> None:
+    """With who said it, if that is asked; a word beside the time must be found as ever."""
+    index = index_of([Said("rain", days=1), Said("lantern", "Bob", days=1, stream=2), Said("rain", days=50, stream=3)])
+    assert set(turns(index, ranked(index, "What did we do yesterday?"))) == {1, 2}
+    assert turns(index, ranked(index, "What did Bob say yesterday?"))[0] == 2
+    assert not turns(index, ranked(index, "Which zephyr was there yesterday?"))
+    assert not turns(index, ranked(index, "What did we do yesterday?", BARE))
+
+
 def test_a_session_is_as_good_as_its_best() -> None:
     """Two equal messages: first the one whose session has more of what is asked for."""
     said = [Said("rain"), Said("quiet"), Said("quiet"), Said("rain"), Said("rain", stream=2, days=0.5)]
@@ -184,6 +193,7 @@ def test_what_has_no_vector_yet_is_ranked_by_its_words() -> None:
     found = ranked(corpus, "rain")
     assert np.isfinite(found.scores).all()
     assert turns(corpus, found) == [1, 2, 3]
+    assert found.signals["semantic"][0] == PRESETS["meaning"].semantic
     nothing = with_vectors(said, {})
     assert turns(nothing, ranked(nothing, "rain")) == [1, 2]
 

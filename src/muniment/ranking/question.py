@@ -19,7 +19,7 @@ from muniment.events.message import Role
 from muniment.ranking.columns import Corpus
 from muniment.ranking.dates import Range, dates
 from muniment.ranking.names import PIECE, named
-from muniment.ranking.words import ASKS_ROLE, ASKS_WHEN, COMMON
+from muniment.ranking.words import ASKS_ROLE, ASKS_WHEN, COMMON, FORMS
 
 QUESTION_CHARS = 4096  # of a longer one, the beginning is read
 PHRASES_MAX = 64
@@ -39,13 +39,15 @@ class Asked(NamedTuple):
     """What was understood of a question.
 
     `phrases` are searched for, each one term or several side by side; the words in `left_out` are not. `meaning` is the
-    question without names, for vectors. `role` is whose words are asked for, where that is said, `when` whether a date.
+    question without names, for vectors. `role` is whose words are asked for, where that is said. `only_times`:
+    nothing but times is asked for (and who said it); `when`: the time of something is.
     """
 
     phrases: list[list[str]]
     speakers: list[int]
     role: Role | None
     ranges: list[Range]
+    only_times: bool
     when: bool
     meaning: str
     left_out: list[str]
@@ -69,13 +71,16 @@ def understood(question: Question, corpus: Corpus) -> Asked:
     called = {word.start: who for word in words if (who := _named(word, words[0].start, corpus))}
     left_out: list[str] = []
     phrases: dict[tuple[str, ...], None] = {}
+    only_times = bool(times)
     for word in words:
         in_date = any(time.start <= word.start < time.end for time in times)
         in_said = any(start <= word.start < end for start, end in said)
         if word.start in called or _is_common(word) or in_said or (in_date and _is_numeric(word)):
             left_out.append(word.text)
         else:
+            only_times &= in_date
             phrases.update(dict.fromkeys(_phrases(word, corpus)))
+            phrases.update({(term,): None for form in FORMS.get(word.text.lower(), ()) for term in corpus.terms(form)})
     seen = {term for match in WORD.finditer(text) for term in corpus.terms(match.group())}
     phrases.update({(term,): None for term in corpus.terms(text) if term not in seen})
     for word in () if phrases else words:
@@ -87,6 +92,7 @@ def understood(question: Question, corpus: Corpus) -> Asked:
         ),
         role=min(roles, key=lambda role: roles[role].start(), default=None),
         ranges=[time.range for time in times],
+        only_times=only_times,
         when=ASKS_WHEN.search(text) is not None,
         meaning=_without(text, [word for word in words if word.start in called]),
         left_out=left_out,

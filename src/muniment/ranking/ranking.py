@@ -3,7 +3,8 @@
 1. What a document is worth by itself is how well its words match, and how near its meaning is.
 2. Hits are the candidates that have a word of the question or are near enough to its meaning, and those beside them in
    their session: often what a question asks for was asked in one message and answered in the next. Nothing else makes
-   a hit: where no word occurs and no meaning is near, the answer is empty.
+   a hit, except what was said in a time if nothing else is asked for ("what did Ada say yesterday?"): where no word
+   occurs and no meaning is near, the answer is empty.
 3. Where there are very many, the best by themselves and by their priors are looked at, with those beside them.
 4. To each of these the other signals are added, weighted, always in the order of `SIGNALS`.
 5. Ties: the later one first, then the higher sequence, then the higher place in the turn, then the conversation that
@@ -50,7 +51,10 @@ def rank(
     weights = worth.weights
     priors = Priors(columns, asked, question.asked_ms, weights)
     by_words, by_meaning = worth.keyword > 0, worth.semantic >= weights.semantic * signals.NEAR_SHARE
-    found = np.flatnonzero(by_words | (by_meaning & (worth.semantic > 0)))
+    in_time = np.zeros(len(worth.rows), np.bool_)
+    if asked.only_times and weights.date:
+        in_time = signals.date(columns, worth.rows, asked.ranges) == 1
+    found = np.flatnonzero(by_words | in_time | (by_meaning & (worth.semantic > 0)))
     rows = worth.rows[found]
     rows = rows[_greatest(columns, rows, worth.own[found] + priors.total(rows), LOOKED_MAX)]
     if weights.neighbours:
@@ -63,7 +67,7 @@ def rank(
 
 
 class Worth(NamedTuple):
-    """What documents are worth by themselves: all candidates where meaning counts, else those with a word."""
+    """What documents are worth by themselves: all candidates where meaning or a time counts, else those with a word."""
 
     weights: Weights
     rows: Rows
@@ -86,7 +90,7 @@ def _worth(corpus: Corpus, asked: Asked, candidates: Rows, weights: Weights | No
     cosines = corpus.similarity(asked.meaning, candidates) if wanted else None
     if weights is None:
         weights = PRESETS["words" if cosines is None else "meaning"]
-    if cosines is None:
+    if cosines is None and not asked.only_times:
         some = np.flatnonzero(keyword)
         candidates, keyword = candidates[some], keyword[some]
     keyword = signals.scaled(keyword)

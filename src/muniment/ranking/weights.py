@@ -41,7 +41,7 @@ class Weights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 # is the plain sum that other stores of this kind have: no priors, and the newest first among equals.
 PRESETS: dict[str, Weights] = {
     "words": Weights(),
-    "meaning": Weights(beyond=0.1, speaker=0.9),
+    "meaning": Weights(beyond=0.1, speaker=0.9, date=1.0),
     "seed": Weights(
         keyword=0.35, semantic=0.55, recency=0.1, neighbours=0, beyond=0, session=0, speaker=0, role=0, date=0
     ),
