@@ -128,7 +128,8 @@ class Understood(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A page of hits. `total` counts what a run leads through, `semantic` tells whether meaning counted.
 
-    `semantic_flaw` says why meaning did not count although it should. `capped` lists the limits that the query ran into; `understood` is there when the ranking is explained.
+    `semantic_flaw` says why meaning did not count although it should. `capped` lists the limits that the query ran
+    into; `understood` is there when the ranking is explained.
     """
 
     hits: list[Hit]
