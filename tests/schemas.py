@@ -17,6 +17,7 @@ import msgspec
 from muniment.events.schemas import DIALECT, event_schemas
 from muniment.log.migrations import store_sql
 from muniment.runtime.catalogue import catalogue
+from muniment.runtime.operation import Operation
 from tests import guide
 from tests.api import api_text
 
@@ -54,6 +55,13 @@ def _store() -> dict[str, str]:
 
 def _operations() -> dict[str, str]:
     listed = catalogue()
+    groups = dict.fromkeys(one.group for one in listed)
+    return {
+        f"{SCHEMAS}/operations/{group}.json": _group([one for one in listed if one.group == group]) for group in groups
+    }
+
+
+def _group(listed: list[Operation]) -> str:
     shapes, components = msgspec.json.schema_components(
         [shape for one in listed for shape in (one.request, one.report)], ref_template="#/$defs/{name}"
     )
@@ -69,8 +77,7 @@ def _operations() -> dict[str, str]:
         }
         for one, request, report in zip(listed, shapes[::2], shapes[1::2], strict=True)
     ]
-    shown = json_text({"$schema": DIALECT, "operations": operations, "$defs": components})
-    return {f"{SCHEMAS}/operations.json": shown}
+    return json_text({"$schema": DIALECT, "operations": operations, "$defs": components})
 
 
 def _documents() -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Transcripts of the command line: what a person types and what comes back, as text under `fixtures/cli/`.
 
-A transcript is played in an empty directory that holds the turns of the demo (`turns/1.json` ...) and the files of
-`fixtures/cli/files/`. Lines that begin with `$ ` are commands, what follows is what they say (standard output, then
+A transcript is played in an empty directory that holds the turns of the demo (`turns/1.json` ...), a small model of
+chance (`model`) and the files of `fixtures/cli/files/`. Lines that begin with `$ ` are commands, what follows is what they say (standard output, then
 standard error), and a last line like `[4]` is an exit code other than zero. The clock stands still and chance repeats;
 what is opaque all the same (ids, hashes, notes, cursors, sizes on the disk) is written as a word in angle brackets, so
 that a change of the bytes at rest changes no transcript.
@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 from tests.cli.shell import Shell
+from tests.embedding.models import small_folder
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "fixtures/cli"
@@ -48,6 +49,7 @@ def play(transcript: str, directory: Path) -> str:
     (directory / "turns").mkdir()
     for number, line in enumerate((ROOT / "fixtures/demo.jsonl").read_text().splitlines(), start=1):
         (directory / f"turns/{number}.json").write_text(line)
+    small_folder(directory / "model")
     for file in (PLACE / "files").iterdir():
         shutil.copy(file, directory)
     said: list[str] = []

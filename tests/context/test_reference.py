@@ -260,7 +260,7 @@ def test_a_hit_that_is_gone_when_it_is_read_is_not_quoted(world: World) -> None:
     with_lamps(world, 4)
     desk = world.runtime._desk
     asked_for = Asked("lamp", key_of(), View.MODEL_CONTEXT, Composition())
-    (hit, other) = world.runtime.transcripts.search("lamp", View.MODEL_CONTEXT).hits
+    hit, other, *_ = world.runtime.transcripts.search("lamp", View.MODEL_CONTEXT).hits
     assert _quote(desk, asked_for, hit) is not None
     places = [
         replace(hit.place, conversation=key_of("nowhere")),

@@ -1,5 +1,7 @@
 """Which earlier messages are quoted: the best hits of a search in the same view that are in no turn of the context.
 
+What only stands beside a hit is not quoted.
+
 Hits are taken in their order until one does not fit into the room, so that a lower one never overtakes a higher one
 (BEHAVIOUR IJ-01). What is quoted is read anew, as the view shows it then: the whole message where it is short, its
 excerpt where it is long or has no room, nothing where it is gone.
@@ -64,7 +66,7 @@ def found_earlier(desk: Desk, asked: Asked) -> Earlier:
         found = _found(desk, asked)
     except (InvalidInput, LimitExceeded):
         return Earlier(miss=Miss.QUERY_REFUSED)
-    hits = [hit for hit in found.hits if _is_within(hit.place.conversation, asked)]
+    hits = [hit for hit in found.hits if not hit.beside and _is_within(hit.place.conversation, asked)]
     return Earlier(hits, found.semantic, None if hits else Miss.NOT_FOUND)
 
 
