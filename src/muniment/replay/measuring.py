@@ -1,0 +1,165 @@
+"""What a run measures: the log, the keys that live, what every view shows, and everything that is derived.
+
+Of everything derived the logical rows are digested one by one under keys that say where they belong (`conversation 3`
+is the stream of that number), so that two runs can be told apart by projection and key and nothing of a content. A
+projection is a row of `PROJECTIONS`; one more is one more row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+
+import msgspec
+from msgspec import Struct
+
+from muniment.errors import MunimentError
+from muniment.events.identity import Channel, ConversationId, ConversationKey
+from muniment.governance.limits import Limits
+from muniment.governance.views import View
+from muniment.projections.catalogue import Caught
+from muniment.replay.stage import whole
+from muniment.runtime.desk import Desk
+from muniment.runtime.space import Space
+
+Rows = dict[str, object]
+
+
+class Digested(Struct, frozen=True, kw_only=True):
+    """A digest over logical rows, and one of each row by its key."""
+
+    digest: str
+    rows: dict[str, str]
+
+
+class Keys(Struct, frozen=True, kw_only=True):
+    """How many events have keys, how many have their words, and how many versions of the space key there are."""
+
+    bundles: int
+    contents: int
+    versions: int
+
+
+class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A space at one point of a run. With `fault`, it could not be read and nothing else is known."""
+
+    line: int
+    space: str
+    fault: str | None = None
+    sound: bool = False
+    size: int = 0
+    root: str = ""
+    checkpoint: str = ""
+    keys: Keys | None = None
+    views: dict[str, Digested] = {}
+    projections: dict[str, Digested] = {}
+
+
+def _catalogue(_space: Space, caught: Caught) -> Rows:
+    streams = caught.listing.streams()
+    rows: Rows = {f"conversation {stream}": caught.listing.conversation(stream).row() for stream in streams}
+    size, _, orders, generations = caught.listing.rows()
+    return rows | {"size": size, "orders": orders, "generations": generations}
+
+
+def _changes(space: Space, caught: Caught) -> Rows:
+    head, changes = space.transcript.head, space.transcript.changes
+    return {
+        f"conversation {stream}": changes(caught.reader, head(caught.reader, stream)).rows()
+        for stream in caught.listing.streams()
+    }
+
+
+def _links(_space: Space, caught: Caught) -> Rows:
+    memories, streams = caught.links.rows()
+    assert isinstance(memories, list)
+    assert isinstance(streams, list)
+    items: Rows = {f"item {place}": row for place, row in enumerate(memories)}
+    return items | {f"conversation {stream}": rows for stream, rows in streams}
+
+
+# name of a projection -> its logical rows by key
+PROJECTIONS: dict[str, Callable[[Space, Caught], Rows]] = {
+    "catalogue": _catalogue,
+    "changes": _changes,
+    "links": _links,
+}
+
+
+def derived(space: Space) -> dict[str, Digested]:
+    """Return the digests of everything that is derived from the log of a space, caught up with it."""
+    with space.catalogue.caught_up() as caught:
+        found = {name: rows_of(space, caught) for name, rows_of in PROJECTIONS.items()}
+    known = {name: digest.hex() for name, digest in space.catalogue.digests().of.items()}
+    return {
+        name: Digested(digest=known[name], rows={key: _sha256(row) for key, row in sorted(rows.items())})
+        for name, rows in found.items()
+    }
+
+
+def forget(space: Space) -> None:
+    """Forget everything that is derived, so that the next answer is made from the log alone."""
+    space.catalogue.drop()
+    space.transcript.drop()
+
+
+def measure(desk: Desk, line: int) -> Measured:
+    """Return what a space amounts to now. Signs the head, like any checkpoint; appends nothing."""
+    space = desk.inspected
+    try:
+        space.require_sound()
+        with space.ledger.reader() as reader:
+            frontier = reader.frontier()
+            rows = list(reader.sealed_events(0, frontier.size - 1))
+        signed = space.checkpoint()
+        return Measured(
+            line=line,
+            space=space.name,
+            sound=True,
+            size=frontier.size,
+            root=signed.checkpoint.root.hex(),
+            checkpoint=hashlib.sha256(signed.note.encode()).hexdigest(),
+            keys=Keys(
+                bundles=sum(row.bundle is not None for row in rows),
+                contents=sum(row.content is not None for row in rows),
+                versions=len(space.keys.versions),
+            ),
+            views={str(view): _shown(desk, view) for view in View},
+            projections=derived(space),
+        )
+    except MunimentError as fault:
+        return Measured(line=line, space=space.name, fault=fault.code)
+
+
+def _shown(desk: Desk, view: View) -> Digested:
+    """Return the digests of all slices of a view, conversation by conversation."""
+    rows = {f"conversation {stream}": _sha256(list(_pages(desk, key, view))) for stream, key in _conversations(desk)}
+    return Digested(digest=_sha256(rows), rows=rows)
+
+
+def _conversations(desk: Desk) -> list[tuple[int, ConversationKey]]:
+    with desk.space.catalogue.caught_up() as caught:
+        known = [caught.listing.conversation(stream) for stream in caught.listing.streams()]
+        return [
+            (
+                one.stream,
+                ConversationKey(
+                    conversation=ConversationId(one.names.conversation), channel=Channel(one.names.channel)
+                ),
+            )
+            for one in known
+        ]
+
+
+def _pages(desk: Desk, key: ConversationKey, view: View) -> Iterator[object]:
+    replay, cursor = whole(desk).transcripts.replay, None
+    while True:
+        page = replay(key, view, min(Limits().page_turns_max, desk.space.limits.page_turns_max), cursor)
+        yield [page.turns, page.items]
+        if not page.has_more:
+            return
+        cursor = page.next_cursor
+
+
+def _sha256(value: object) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
