@@ -1,4 +1,4 @@
-"""The project's own gate by hand: `python -m replay bench ...` and `python -m replay drill ...`."""
+"""The project's own gate by hand: `python -m replay check`, `bench ...`, `drill ...` and `release`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     _bench_arguments(commands.add_parser("bench", help="measure the figures, beside the floor and the peers"))
     _drill_arguments(commands.add_parser("drill", help="break things on purpose and look what is lost"))
+    _check_arguments(
+        commands.add_parser("check", help="run every history on every store; open old stores")
+    )
+    commands.add_parser("release", help="write the store of the present version, once")
     given = parser.parse_args()
     logging.getLogger("muniment").setLevel(logging.ERROR)  # keys of scratch stores need no backup
-    return _bench(given) if given.command == "bench" else _drill(given)
+    return COMMANDS[given.command](given)
 
 
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +41,13 @@ def _drill_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", choices=("kill9", "canary", "writers", "governed"))
     parser.add_argument("--n", type=int, help="how many kills, canaries or turns of each writer")
     parser.add_argument("--seed", type=int, default=1, help="chance of the drill, to repeat one")
+
+
+def _check_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="FIXTURE", help="which histories; all of them when left out")
+    parser.add_argument(
+        "--write", action="store_true", help="write the digests of what is derived anew"
+    )
 
 
 def _bench(given: argparse.Namespace) -> int:
@@ -69,6 +80,21 @@ def _drill(given: argparse.Namespace) -> int:
     outcome = DRILLS[given.name](given.n, given.seed)
     print(outcome.line())
     return 0 if outcome.passed else 1
+
+
+def _check(given: argparse.Namespace) -> int:
+    from replay import check  # noqa: PLC0415 - a benchmark needs none of it
+
+    return check.main(given.names, writes=given.write)
+
+
+def _release(_given: argparse.Namespace) -> int:
+    from replay.releases import release  # noqa: PLC0415 - as above
+
+    return release()
+
+
+COMMANDS = {"bench": _bench, "drill": _drill, "check": _check, "release": _release}
 
 
 if __name__ == "__main__":

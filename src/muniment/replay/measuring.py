@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -78,23 +79,24 @@ def _links(_space: Space, caught: Caught) -> Rows:
     return items | {f"conversation {stream}": rows for stream, rows in streams}
 
 
-# name of a projection -> its logical rows by key
-PROJECTIONS: dict[str, Callable[[Space, Caught], Rows]] = {
-    "catalogue": _catalogue,
-    "changes": _changes,
-    "links": _links,
+class Projection(NamedTuple):
+    """How the logical rows of a projection are had, by key. Its version counts up when they change on purpose."""
+
+    version: int
+    rows: Callable[[Space, Caught], Rows]
+
+
+PROJECTIONS: dict[str, Projection] = {
+    "catalogue": Projection(1, _catalogue),
+    "changes": Projection(1, _changes),
+    "links": Projection(1, _links),
 }
 
 
 def derived(space: Space) -> dict[str, Digested]:
     """Return the digests of everything that is derived from the log of a space, caught up with it."""
     with space.catalogue.caught_up() as caught:
-        found = {name: rows_of(space, caught) for name, rows_of in PROJECTIONS.items()}
-    known = {name: digest.hex() for name, digest in space.catalogue.digests().of.items()}
-    return {
-        name: Digested(digest=known[name], rows={key: _sha256(row) for key, row in sorted(rows.items())})
-        for name, rows in found.items()
-    }
+        return {name: _digested(projection.rows(space, caught)) for name, projection in PROJECTIONS.items()}
 
 
 def forget(space: Space) -> None:
@@ -133,8 +135,7 @@ def measure(desk: Desk, line: int) -> Measured:
 
 def _shown(desk: Desk, view: View) -> Digested:
     """Return the digests of all slices of a view, conversation by conversation."""
-    rows = {f"conversation {stream}": _sha256(list(_pages(desk, key, view))) for stream, key in _conversations(desk)}
-    return Digested(digest=_sha256(rows), rows=rows)
+    return _digested({f"conversation {stream}": list(_pages(desk, key, view)) for stream, key in _conversations(desk)})
 
 
 def _conversations(desk: Desk) -> list[tuple[int, ConversationKey]]:
@@ -159,6 +160,11 @@ def _pages(desk: Desk, key: ConversationKey, view: View) -> Iterator[object]:
         if not page.has_more:
             return
         cursor = page.next_cursor
+
+
+def _digested(rows: Rows) -> Digested:
+    digests = {key: _sha256(row) for key, row in sorted(rows.items())}
+    return Digested(digest=_sha256(digests), rows=digests)
 
 
 def _sha256(value: object) -> str:

@@ -42,6 +42,7 @@ def run_fixture(
     with tempfile.TemporaryDirectory(prefix="muniment-replay-", ignore_cleanup_errors=True) as directory:
         running = Running(Stage(Path(directory), fixture.header, store), mode, digests or {})
         try:
+            running.begin()
             for line, command in enumerate(fixture.commands, start=2):
                 running.step(line, command)
         finally:
@@ -72,6 +73,11 @@ class Running:
         self._digests = digests
         self._kept: dict[str, Any] = {}
         self._operations = {operation.path: operation for operation in catalogue()}
+
+    def begin(self) -> None:
+        """Make the store and the space of the fixture, so that what making them draws is the same in every run."""
+        self._stage.label = "1"
+        self._stage.desk()
 
     def step(self, line: int, command: Command) -> None:
         """Perform a command and check what is expected of it."""
@@ -202,7 +208,7 @@ class Running:
         elif command.do == Own.CRASH:
             met = report["crashed"]
             yield "crashed", Verdict.HELD if met else Verdict.FAILED, None if met else "the point was not met"
-        elif expect.report is not None:
+        elif expect.report not in (None, {}):
             try:
                 differs = difference(resolved(expect.report, self._kept, self._stage.file), report, "report")
             except InvalidInput as unknown:

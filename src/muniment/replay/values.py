@@ -13,6 +13,7 @@ from typing import Any
 from muniment.errors import InvalidInput
 
 FROM, FILE = "$from", "$file"
+ABSENT = {"$absent": True}
 _STEP = re.compile(r"[^.\[\]]+|\[\d+\]")
 _TOLD = re.compile(r"[0-9a-f]{64}")
 
@@ -41,15 +42,12 @@ def _looked_up(path: str, kept: Mapping[str, Any]) -> Any:
 def difference(wanted: Any, found: Any, at: str) -> str | None:
     """Return where what was found is not what is wanted, and how; None when it is.
 
-    Members that are wanted must be there; others may be. Lists are as long as wanted.
+    Members that are wanted must be there, and those that are wanted `{"$absent": true}` must not; others may be. Lists
+    are as long as wanted.
     """
     if isinstance(wanted, dict) and isinstance(found, dict):
-        for name, child in wanted.items():
-            if name not in found:
-                return f"{at}.{name}: absent"
-            if (inside := difference(child, found[name], f"{at}.{name}")) is not None:
-                return inside
-        return None
+        members = (_member(name, child, found, f"{at}.{name}") for name, child in wanted.items())
+        return next((each for each in members if each is not None), None)
     if isinstance(wanted, list) and isinstance(found, list):
         if len(wanted) != len(found):
             return f"{at}: {len(found)} items, not {len(wanted)}"
@@ -59,6 +57,12 @@ def difference(wanted: Any, found: Any, at: str) -> str | None:
         )
     same = wanted == found and isinstance(wanted, bool) is isinstance(found, bool)
     return None if same else f"{at}: {told(found)}, not {told(wanted)}"
+
+
+def _member(name: str, wanted: Any, found: Mapping[str, Any], at: str) -> str | None:
+    if wanted == ABSENT:
+        return f"{at}: there, not absent" if name in found else None
+    return difference(wanted, found[name], at) if name in found else f"{at}: absent"
 
 
 def told(value: Any) -> str:
