@@ -18,9 +18,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     _bench_arguments(commands.add_parser("bench", help="measure the figures, beside the floor and the peers"))
     _drill_arguments(commands.add_parser("drill", help="break things on purpose and look what is lost"))
-    _check_arguments(
-        commands.add_parser("check", help="run every history on every store; open old stores")
-    )
+    _check_arguments(commands.add_parser("check", help="run every history on every store; open old stores"))
     commands.add_parser("release", help="write the store of the present version, once")
     given = parser.parse_args()
     logging.getLogger("muniment").setLevel(logging.ERROR)  # keys of scratch stores need no backup
@@ -45,9 +43,7 @@ def _drill_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _check_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="FIXTURE", help="which histories; all of them when left out")
-    parser.add_argument(
-        "--write", action="store_true", help="write the digests of what is derived anew"
-    )
+    parser.add_argument("--write", action="store_true", help="write the digests of what is derived anew")
 
 
 def _bench(given: argparse.Namespace) -> int:

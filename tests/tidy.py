@@ -41,6 +41,7 @@ EXEMPT: dict[tuple[str, str], str] = {
     ): "stands in for any operation, binds what it got",
     ("kwargs", "src/muniment/log/model.py::_shifted"): "names fields of a row, as the call shows",
     ("kwargs", "src/muniment/log/model.py::_with_head"): "names fields of a head, as the call shows",
+    ("kwargs", "src/muniment/replay/recording.py::_command"): "names fields of a request, as the call shows",
     ("values", "src/muniment/evidence/tree.py::Node"): "made for every append, in the order level, index, hash",
     ("values", "src/muniment/governance/lifecycle.py::Step"): "read in the order it is spoken: transition, first, last",
     ("values", "src/muniment/governance/lifecycle.py::Run"): "read in the order it is spoken: first, last, phase",

@@ -30,6 +30,10 @@ class Fuse:
         """End at the n-th time that a point is met; `at_end` keeps what is there at that moment."""
         self._point, self._left, self._at_end = point, nth, at_end
 
+    def clear(self) -> None:
+        """Do not end, whatever point is met."""
+        self._point = None
+
     def meet(self, point: CrashPoint | None = None) -> None:
         """Pass a point, or end there."""
         if self.burnt:

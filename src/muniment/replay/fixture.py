@@ -30,7 +30,6 @@ from muniment.governance.profiles import Profile
 from muniment.governance.views import View
 from muniment.runtime.open import StoreKind
 
-FORMAT = "muniment.replay/1"
 LINES_MAX = 100_000
 FIXTURE_BYTES_MAX = 64 * 2**20
 
@@ -89,7 +88,7 @@ class Looked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The first line. `subject` says what the fixture is about, `breaks` what kind of mistake turns it red."""
 
-    format: Literal["muniment.replay/1"]
+    format: Literal["muniment.replay/1"]  # of this file
     id: str
     subject: str
     breaks: str = ""

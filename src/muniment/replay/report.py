@@ -1,6 +1,7 @@
 """Reports of runs: every check with its verdict, what was measured, what was not verified. Never content.
 
-A run passes when no check failed. What nobody expected anything of is `unchecked`, which is not `held` (RH-02).
+A run passes when a check held and none failed. What nobody expected anything of is `unchecked`, which is not `held`
+(RH-02).
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def run_fixture(
         fixture_digest=fixture.digest,
         store=store,
         mode=mode,
-        passed=Verdict.FAILED not in verdicts,
+        passed=Verdict.FAILED not in verdicts and Verdict.HELD in verdicts,
         held=verdicts.count(Verdict.HELD),
         failed=verdicts.count(Verdict.FAILED),
         unchecked=verdicts.count(Verdict.UNCHECKED),
@@ -164,6 +164,7 @@ class Running:
             except MunimentError:
                 burnt = fuse.burnt
                 if not burnt:
+                    fuse.clear()
                     raise
         stage.crash()
         stage.label = f"{line} again"
@@ -223,7 +224,9 @@ class Running:
         elif wanted == had:
             self._check(line, command, what, Verdict.HELD, None)
         else:
-            self._check(line, command, what, Verdict.FAILED, f"{told(had)}, not {told(wanted)}")
+            plainly = what == "fault"  # a code of ours, or none
+            differs = f"{had}, not {wanted}" if plainly else f"{told(had)}, not {told(wanted)}"
+            self._check(line, command, what, Verdict.FAILED, differs)
 
     def _check(self, line: int, command: Command, what: str, verdict: Verdict, differs: str | None) -> None:
         self.checks.append(Check(line=line, command=command.do, what=what, verdict=verdict, difference=differs))
@@ -249,7 +252,7 @@ def _pairs(expect: Expectation, found: Measured, digests: Mapping[str, str]) -> 
     """Yield everything that is measured: what it is, what is wanted (None or empty: anything), what was found."""
     log, keys, views = expect.log, expect.keys, expect.views or {}
     if expect.fault is not None or found.fault is not None:
-        yield "fault", expect.fault or "none", found.fault
+        yield "fault", expect.fault or "none", found.fault or "none"
         return
     yield "sound", expect.sound, found.sound
     yield "log.size", log and log.size, found.size
