@@ -1,4 +1,4 @@
-"""The gate sees what it must: digests that change without a version, histories that fail, released stores that differ."""
+"""The gate sees what it must: digests that change without a version, histories that fail, old stores that differ."""
 
 from __future__ import annotations
 
