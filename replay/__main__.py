@@ -19,6 +19,10 @@ def main() -> int:
     _bench_arguments(commands.add_parser("bench", help="measure the figures, beside the floor and the peers"))
     _drill_arguments(commands.add_parser("drill", help="break things on purpose and look what is lost"))
     _check_arguments(commands.add_parser("check", help="run every history on every store; open old stores"))
+    broken = commands.add_parser(
+        "broken", help="show that the histories can fail"
+    )
+    broken.add_argument("words", nargs="*", metavar="WORD", help="only ways whose description has one of these words")
     commands.add_parser("release", help="write the store of the present version, once")
     given = parser.parse_args()
     logging.getLogger("muniment").setLevel(logging.ERROR)  # keys of scratch stores need no backup
@@ -84,13 +88,19 @@ def _check(given: argparse.Namespace) -> int:
     return check.main(given.names, writes=given.write)
 
 
+def _broken(given: argparse.Namespace) -> int:
+    from replay import broken  # noqa: PLC0415 - as above
+
+    return broken.main(given.words)
+
+
 def _release(_given: argparse.Namespace) -> int:
     from replay.releases import release  # noqa: PLC0415 - as above
 
     return release()
 
 
-COMMANDS = {"bench": _bench, "drill": _drill, "check": _check, "release": _release}
+COMMANDS = {"bench": _bench, "drill": _drill, "check": _check, "broken": _broken, "release": _release}
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def test_a_report_for_machines_is_what_the_schema_says(shell: Shell) -> None:
         (["replay", "record", "x.jsonl"], 4),
     ],
 )
-def test_misuse_is_refused(shell: Shell, arguments: list[str], code: int) -> None:
+def test_misuse_ends_with_the_code_of_its_kind(shell: Shell, arguments: list[str], code: int) -> None:
     assert shell.run(*arguments).code == code
 
 

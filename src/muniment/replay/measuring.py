@@ -18,6 +18,7 @@ from muniment.errors import MunimentError
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.governance.limits import Limits
 from muniment.governance.views import View
+from muniment.log.ledger import CONTENT
 from muniment.projections.catalogue import Caught
 from muniment.replay.stage import whole
 from muniment.runtime.desk import Desk
@@ -34,7 +35,7 @@ class Digested(Struct, frozen=True, kw_only=True):
 
 
 class Keys(Struct, frozen=True, kw_only=True):
-    """How many events have keys, how many have their words, and how many versions of the space key there are."""
+    """How many events have keys, of how many words or their key are left, and how many versions of the space key."""
 
     bundles: int
     contents: int
@@ -123,7 +124,7 @@ def measure(desk: Desk, line: int) -> Measured:
             checkpoint=hashlib.sha256(signed.note.encode()).hexdigest(),
             keys=Keys(
                 bundles=sum(row.bundle is not None for row in rows),
-                contents=sum(row.content is not None for row in rows),
+                contents=sum(row.content is not None or CONTENT in space.ledger.keys_of(row) for row in rows),
                 versions=len(space.keys.versions),
             ),
             views={str(view): _shown(desk, view) for view in View},
