@@ -19,9 +19,7 @@ def main() -> int:
     _bench_arguments(commands.add_parser("bench", help="measure the figures, beside the floor and the peers"))
     _drill_arguments(commands.add_parser("drill", help="break things on purpose and look what is lost"))
     _check_arguments(commands.add_parser("check", help="run every history on every store; open old stores"))
-    broken = commands.add_parser(
-        "broken", help="show that the histories can fail"
-    )
+    broken = commands.add_parser("broken", help="show that the histories can fail")
     broken.add_argument("words", nargs="*", metavar="WORD", help="only ways whose description has one of these words")
     commands.add_parser("release", help="write the store of the present version, once")
     given = parser.parse_args()

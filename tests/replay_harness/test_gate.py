@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from muniment.errors import FileUnavailable, InvalidInput
 from muniment.replay.digests import FILE, digests_text, read_digests
 from muniment.replay.measuring import PROJECTIONS
-from replay import check, releases
+from replay import broken, check, releases
 from tests.replay_harness.histories import HISTORIES
 
 SMALL = ["limits", "conflict-of-a-turn"]
@@ -136,3 +136,33 @@ def test_a_store_is_written_once_for_a_version(
     assert not list(releases.complaints_about(tmp_path))
     assert releases.release() == 1
     assert "never written again" in capsys.readouterr().out
+
+
+# --- seen red ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_history_is_turned_red_by_something() -> None:
+    assert broken.unnamed() == set()
+    assert {name for one in broken.listed() for name in one.red} <= {path.stem for path in HISTORIES.glob("*.jsonl")}
+
+
+def test_every_way_to_break_the_product_finds_its_text() -> None:
+    """One that finds it no more would show nothing; the list is kept with the code."""
+    texts = [((broken.SOURCES / "muniment" / one.file).read_text(), one) for one in broken.listed()]
+    assert [one.what for text, one in texts if text.count(one.old) != 1] == []
+
+
+def test_a_history_fails_where_the_product_is_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    """A few of them; `python -m replay broken` shows all."""
+    assert broken.main(["masked words", "slips past"]) == 0
+    assert capsys.readouterr().out == "broken: 2 ways, 3 histories turned red, 0 failures\n"
+
+
+def test_what_is_not_broken_holds_all_the_same() -> None:
+    one = broken.listed()[0]
+    assert list(broken.complaints([replace(one, new=one.old)])) == [
+        f"{one.what}: {name} holds all the same" for name in one.red
+    ]
+    assert list(broken.complaints([replace(one, old="no such text")])) == [
+        f"{one.what}: {one.file} has another text by now"
+    ]
