@@ -24,6 +24,9 @@ from replay.releases import RELEASES, complaints_about
 
 HISTORIES = Path(__file__).resolve().parents[1] / "fixtures" / "histories"
 FIXTURES_MIN = 25
+# Flushing a real disk takes ten times as long as all the rest, and durability is not what is shown here.
+MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - directories in it are made by tempfile
+SCRATCH = MEMORY_DISK if MEMORY_DISK.is_dir() else None
 
 Say = Callable[[str], object]
 
@@ -38,7 +41,7 @@ def runs_of(fixture: Fixture, known: KnownDigests) -> list[Run]:
     """Run a fixture on each of its stores in each of its modes."""
     digests = known.of(fixture)
     return [
-        run_fixture(fixture, store, mode, digests)
+        run_fixture(fixture, store, mode, digests, SCRATCH)
         for store in fixture.header.stores
         for mode in Mode
         if mode in fixture.header.modes
@@ -86,7 +89,7 @@ def check(names: Sequence[str], say: Say) -> bool:
 def write(say: Say) -> bool:
     """Write the digests anew: for new fixtures, changed fixtures and projections of another version. Nothing else."""
     known = read_digests(HISTORIES)
-    found = digests_of([run_fixture(each, each.header.stores[0]) for each in fixtures()])
+    found = digests_of([run_fixture(each, each.header.stores[0], scratch=SCRATCH) for each in fixtures()])
     refused = [
         f"{name}, line {line}: {projection} differs and has the version it had"
         for name, one in found.fixtures.items()

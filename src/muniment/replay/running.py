@@ -33,13 +33,18 @@ Digests = Mapping[str, Mapping[str, str]]  # line -> projection -> digest
 
 
 def run_fixture(
-    fixture: Fixture, store: StoreKind, mode: Mode = Mode.INCREMENTAL, digests: Digests | None = None
+    fixture: Fixture,
+    store: StoreKind,
+    mode: Mode = Mode.INCREMENTAL,
+    digests: Digests | None = None,
+    scratch: Path | None = None,
 ) -> Run:
     """Run a fixture in a directory of its own, which is gone afterwards.
 
-    `digests` says what the projections are at its lines, where the fixture itself does not.
+    `digests` says what the projections are at its lines, where the fixture itself does not. `scratch` is where the
+    directory is made; without it, where temporary files are.
     """
-    with tempfile.TemporaryDirectory(prefix="muniment-replay-", ignore_cleanup_errors=True) as directory:
+    with tempfile.TemporaryDirectory(prefix="muniment-replay-", dir=scratch, ignore_cleanup_errors=True) as directory:
         running = Running(Stage(Path(directory), fixture.header, store), mode, digests or {})
         try:
             running.begin()
