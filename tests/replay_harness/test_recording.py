@@ -27,14 +27,15 @@ from muniment.replay.running import Running, run_fixture
 from muniment.replay.stage import Stage
 from muniment.replay.synthetic import Synthetic
 from muniment.runtime.open import StoreKind
-from tests.replay_harness.histories import HISTORIES, commit, erase, history
+from tests.replay_harness.histories import HISTORIES, TALK, commit, erase, history
 from tests.turns import parts, rich_turn
 from tests.worlds import World, memory_world
 
 # histories whose events can all be asked for again, and so give as many events again
 WHOLE = [
-    "alias-and-conflict", "attributes", "erase-a-turn", "export-and-verify", "mask-what-is-archived", "provenance",
-    "redact-a-field", "redact-a-range", "retention", "rotate-the-key", "transitions-of-a-conversation", "views",
+    "alias-and-conflict", "attributes", "erase-a-message", "erase-a-turn", "erase-then-rebuild", "export-and-verify",
+    "mask-what-is-archived", "provenance", "redact-a-field", "redact-a-range", "redact-for-everybody", "retention",
+    "rotate-the-key", "transitions-of-a-conversation", "views",
 ]  # fmt: skip
 
 
@@ -82,6 +83,39 @@ def test_holds_and_releases_are_recorded_by_name() -> None:
     held = [command.kept_as for command in fixture.commands if command.do == "lifecycle.hold"]
     freed = [command.given["hold"]["$from"] for command in fixture.commands if command.do == "lifecycle.release"]
     assert sorted(f"{name}.position" for name in held) == sorted(freed)
+
+
+def test_all_that_may_be_said_of_a_turn_is_said_again() -> None:
+    """Holds of a turn, a subject and the space, policies of a channel, redactions of what is gone."""
+    asked = {"reason": "so", "requester": "ada"}
+    message = {"turn": "turn-1", "scope": "message", "message": "turn-1#0"}
+    attribute = {
+        "id": "a", "target": message, "key": "host.desk.note", "kind": "number", "value": 12.5, "schema": "note/1",
+        "source": {"writer": "host", "kind": "host_reported", "reason": "counted"},
+        "links": [{"relation": "of", "kind": "case", "id": "7"}],
+    }  # fmt: skip
+    derivation = {
+        "plane": "long_term", "key": "k", "subject": "ada", "conversation": {"conversation": "talk"}, "turn": "turn-1",
+        "message": "turn-1#0", "authority": "user_asserted",
+    }  # fmt: skip
+    passage = {"turn": "turn-2", "message": 0, "part": 0, "start": 1, "end": 3}
+    hidden = {"passage": passage, "views": ["export"], "reason": "legal", "requester": "ada"}
+    whole = {"keep_at_least_ms": 5}
+    lines = [
+        commit(1), commit(2),
+        {"do": "transcripts.annotate", "with": {"conversation": TALK, "attributes": [attribute]}},
+        {"do": "provenance.record", "with": {"derivations": [derivation]}},
+        {"do": "transcripts.redact", "with": {"conversation": TALK, **hidden}},
+        {"do": "disclosure.reveal", "with": {"conversation": TALK, "turn": "turn-1", "message": 1, **asked}},
+        erase(2),
+        *({"do": "lifecycle.hold", "with": {"scope": scope, **asked}}
+          for scope in ({"conversation": "talk", "turn": "turn-1"}, {"subject": "ada"}, {"whole_space": "default"})),
+        *({"do": "lifecycle.retain", "with": {**scope, **whole, **asked}}
+          for scope in ({}, {"channel": "mail"}, {"channel": "mail", "conversation": "not yet"})),
+    ]  # fmt: skip
+    fixture, told, size = recorded(history(*lines))
+    assert (told.left_out, told.errors, told.events) == ({}, {}, size)
+    assert run_fixture(fixture, StoreKind.SQLITE).measured[-1].size == size
 
 
 def test_a_long_history_is_measured_on_the_way() -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
+from muniment.errors import StoreFault
+from muniment.log.memory import MemoryStore
 from muniment.projections.listing import Listing
 from muniment.replay.comparing import first_difference
+from muniment.replay.crashing import Fuse, Fused
 from muniment.replay.filling import filled
-from muniment.replay.fixture import Mode, parse_fixture
+from muniment.replay.fixture import CrashPoint, Mode, parse_fixture
 from muniment.replay.report import Verdict, report_of
 from muniment.replay.running import run_fixture
 from muniment.runtime.open import StoreKind
+from muniment.runtime.space import Space
 from tests.replay_harness.histories import checks, commit, erase, history, measured, replayed, run, the_failure
 
 LOG = {"size": 4}
@@ -166,3 +171,43 @@ def test_a_space_that_has_ended_is_measured_as_ended() -> None:
     runs = [run_fixture(fixture, StoreKind.SQLITE, mode) for mode in Mode]
     assert [ran.measured[0].fault for ran in runs] == ["space.erased"] * len(runs)
     assert parse_fixture(filled(fixture, runs[0], projections=True)).commands[-1].expect.fault == "space.erased"  # type: ignore[union-attr]  # it is there
+
+
+def test_a_view_is_measured_through_all_of_its_pages() -> None:
+    """The digest is of what is shown, not of the first page."""
+    lines = [commit(number) for number in range(1, 6)]
+    paged = run(*lines, measured(), limits={"page_turns_max": 2}).measured[0]
+    assert paged.views == run(*lines, measured()).measured[0].views
+    assert paged.views != run(*lines[:-1], commit(5, "else"), measured()).measured[0].views
+
+
+def test_a_store_that_crashed_answers_nothing_any_more() -> None:
+    """Neither readers nor writers nor who only tidies up."""
+    fuse = Fuse()
+    store = Fused(MemoryStore(), fuse, kept=False)
+    assert list(store.subscribe(-1)) == []
+    fuse.set(CrashPoint.SCRUBBED, 1, bool)
+    asked: list[Callable[[], Any]] = [
+        store.scrub,
+        store.scrub,
+        lambda: store.transact(bool),
+        lambda: store.subscribe(-1),
+    ]
+    for ask in asked:
+        with pytest.raises(StoreFault):
+            ask()
+    with pytest.raises(StoreFault), store.reader():
+        pass
+    store.close()
+
+
+@pytest.mark.parametrize(("method", "what"), [("begin", "open"), ("close", "close")])
+def test_a_store_that_cannot_be_opened_or_closed_has_failed(
+    monkeypatch: pytest.MonkeyPatch, method: str, what: str
+) -> None:
+    def broken(_: Space) -> None:
+        raise StoreFault(problem="broken")
+
+    monkeypatch.setattr(Space, method, broken)
+    ran = run_fixture(history(commit(1, report={"committed": True})), StoreKind.MEMORY)
+    assert [(check.command, check.difference) for check in checks(ran, Verdict.FAILED)] == [(what, "store.fault")]

@@ -8,7 +8,7 @@ projection is a row of `PROJECTIONS`; one more is one more row.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -17,6 +17,7 @@ from msgspec import Struct
 from muniment.errors import MunimentError
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.governance.limits import Limits
+from muniment.governance.slices import RedactionItem, SliceTurn
 from muniment.governance.views import View
 from muniment.log.ledger import CONTENT
 from muniment.projections.catalogue import Caught
@@ -136,7 +137,7 @@ def measure(desk: Desk, line: int) -> Measured:
 
 def _shown(desk: Desk, view: View) -> Digested:
     """Return the digests of all slices of a view, conversation by conversation."""
-    return _digested({f"conversation {stream}": list(_pages(desk, key, view)) for stream, key in _conversations(desk)})
+    return _digested({f"conversation {stream}": _slices(desk, key, view) for stream, key in _conversations(desk)})
 
 
 def _conversations(desk: Desk) -> list[tuple[int, ConversationKey]]:
@@ -153,14 +154,17 @@ def _conversations(desk: Desk) -> list[tuple[int, ConversationKey]]:
         ]
 
 
-def _pages(desk: Desk, key: ConversationKey, view: View) -> Iterator[object]:
-    replay, cursor = whole(desk).transcripts.replay, None
-    while True:
+def _slices(desk: Desk, key: ConversationKey, view: View) -> list[object]:
+    """Return everything that a view shows of a conversation, however many pages that takes."""
+    replay, cursor, more = whole(desk).transcripts.replay, None, True
+    turns: list[SliceTurn] = []
+    items: list[RedactionItem] = []
+    while more:
         page = replay(key, view, min(Limits().page_turns_max, desk.space.limits.page_turns_max), cursor)
-        yield [page.turns, page.items]
-        if not page.has_more:
-            return
-        cursor = page.next_cursor
+        turns += page.turns
+        items += page.items
+        cursor, more = page.next_cursor, page.has_more
+    return [[turns, items]]
 
 
 def _digested(rows: Rows) -> Digested:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,8 @@ def run_fixture(
     with tempfile.TemporaryDirectory(prefix="muniment-replay-", dir=scratch, ignore_cleanup_errors=True) as directory:
         running = Running(Stage(Path(directory), fixture.header, store), mode, digests or {})
         try:
-            running.begin()
-            for line, command in enumerate(fixture.commands, start=2):
+            lines = enumerate(fixture.commands, start=2) if running.begin() else ()
+            for line, command in lines:
                 running.step(line, command)
         finally:
             running.end()
@@ -79,10 +79,13 @@ class Running:
         self._kept: dict[str, Any] = {}
         self._operations = {operation.path: operation for operation in catalogue()}
 
-    def begin(self) -> None:
-        """Make the store and the space of the fixture, so that what making them draws is the same in every run."""
+    def begin(self) -> bool:
+        """Make the store and the space of the fixture; return whether there is one.
+
+        They are made before anything is asked, so that what making them draws is the same in every run.
+        """
         self._stage.label = "1"
-        self._stage.desk()
+        return self._done("open", self._stage.desk)
 
     def step(self, line: int, command: Command) -> None:
         """Perform a command and check what is expected of it."""
@@ -105,12 +108,17 @@ class Running:
 
     def end(self) -> None:
         """Close the store, whatever state it is in."""
+        self._done("close", self._stage.leave)
+
+    def _done(self, what: str, work: Callable[[], object]) -> bool:
+        """Do what no line asks for; an error of it is a check that failed."""
         try:
-            self._stage.leave()
+            work()
         except MunimentError as fault:
-            self.checks.append(
-                Check(line=0, command="close", what="error", verdict=Verdict.FAILED, difference=fault.code)
-            )
+            failed = Check(line=1, command=what, what="error", verdict=Verdict.FAILED, difference=fault.code)
+            self.checks.append(failed)
+            return False
+        return True
 
     # --- performing ---------------------------------------------------------------------------------------------------
 
