@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.errors import InvalidInput
+from muniment.errors import InvalidInput, LimitExceeded
 from muniment.replay.fixture import fixture_bytes, parse_fixture
 from muniment.replay.values import difference, resolved
 from tests.replay_harness.histories import HISTORIES, commit, history, measured
@@ -45,6 +45,8 @@ def test_the_digest_of_a_fixture_is_of_its_bytes() -> None:
         ({"do": "crash", "point": "planned", "during": {"do": "reopen"}}, "line 2, during", "not_taken"),
         ({"do": "crash", "point": "planned", "during": commit(1, error={"code": "x"})}, "line 2, during", "not_taken"),
         ({"do": "crash", "nth": 0, "point": "planned", "during": commit(1)}, "line 2, nth", "not_positive"),
+        ({"do": "file", "with": {"name": "a", "text": 1}}, "line 2, with", "wrong_type"),
+        ({"do": "file", "with": {"name": "a", "words": "b"}}, "line 2, with", "missing_field"),
         (measured(log={"size": "four"}), "line 2, expect.log.size", "wrong_type"),
     ],
 )
@@ -97,3 +99,16 @@ def test_references_lead_to_what_was_reported() -> None:
 def test_a_reference_that_leads_nowhere_is_refused(path: str) -> None:
     with pytest.raises(InvalidInput):
         resolved({"$from": path}, {"page": {"turns": []}}, Path)
+
+
+@pytest.mark.parametrize("reference", [{"$from": 1}, {"$file": ["x"]}])
+def test_a_reference_that_is_no_text_is_refused(reference: Any) -> None:
+    with pytest.raises(InvalidInput):
+        resolved(reference, {}, Path)
+
+
+def test_a_fixture_has_only_so_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muniment.replay.fixture.LINES_MAX", 2)
+    assert history(commit(1)).commands
+    with pytest.raises(LimitExceeded):
+        history(commit(1), commit(2))

@@ -58,6 +58,7 @@ def test_what_nobody_expects_is_unchecked_and_never_held() -> None:
         ([commit(1), measured(sound=False)], "sound: true, not false"),
         ([commit(1), measured(projections={"no such": "0" * 64})], f"projection no such: none, not {'0' * 64}"),
         ([commit(1), measured(fault="space.erased")], "fault: none, not space.erased"),
+        ([{"do": "file", "with": {"name": "../x", "text": ""}}], "error: request.invalid (at file, problem malformed)"),
         ([commit(1, report={"$from": "nothing"})], "report: report: request.invalid at $from"),
         ([{"do": "crash", "point": "planned", "nth": 7, "during": commit(1)}], "crashed: the point was not met"),
     ],

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from muniment.errors import InvalidInput
+from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.binding import parse_json
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
 from muniment.governance.access import Access, Effect
@@ -206,6 +206,8 @@ def parse_fixture(data: bytes) -> Fixture:
     lines = [line for line in data.splitlines() if line.strip()]
     if not lines:
         raise InvalidInput(at="line 1", problem="missing_field")
+    if len(lines) > LINES_MAX:
+        raise LimitExceeded(at="lines", problem="too_many", limit=LINES_MAX, found=len(lines))
     header = _line(lines[0], Header, 1)
     commands = [_line(line, Command, number) for number, line in enumerate(lines[1:], start=2)]
     for number, command in enumerate(commands, start=2):
@@ -235,5 +237,9 @@ def _check(command: Command, at: str) -> None:
         raise InvalidInput(at=f"{at}, point", problem="not_taken")
     if command.during is not None and (command.during.expect is not None or command.during.do in set(Own)):
         raise InvalidInput(at=f"{at}, during", problem="not_taken")
+    if command.do == Own.FILE and sorted(map(type, command.given.values()), key=str) != [str, str]:
+        raise InvalidInput(at=f"{at}, with", problem="wrong_type")
+    if command.do == Own.FILE and command.given.keys() != {"name", "text"}:
+        raise InvalidInput(at=f"{at}, with", problem="missing_field")
     if command.nth < 1:
         raise InvalidInput(at=f"{at}, nth", problem="not_positive", found=command.nth)

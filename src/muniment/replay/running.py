@@ -143,7 +143,7 @@ class Running:
             case Own.CRASH:
                 return self._crashed(line, command)
             case Own.FILE:
-                stage.file(str(command.given.get("name"))).write_text(str(command.given.get("text")), encoding="utf-8")
+                stage.file(command.given["name"]).write_text(command.given["text"], encoding="utf-8")
                 return None
             case _:
                 return self._operated(line, command)

@@ -7,12 +7,14 @@ A log in memory is kept as a disk would keep it.
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from muniment.crypto.root import LocalRoot
+from muniment.errors import InvalidInput
 from muniment.events.identity import SpaceName
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access
@@ -28,6 +30,7 @@ from muniment.runtime.runtime import Runtime
 
 HOME, CRASHED, FILES = "home", "crashed", "files"
 STORE, PINS = "store", "pins"
+_FILE_NAME = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
 
 
 class Stage:
@@ -47,7 +50,9 @@ class Stage:
 
     def file(self, name: str) -> Path:
         """Return the path of a file of the run."""
-        return self._directory / FILES / Path(name).name
+        if not _FILE_NAME.fullmatch(name):
+            raise InvalidInput(at="file", problem="malformed")
+        return self._directory / FILES / name
 
     # --- opening and leaving ------------------------------------------------------------------------------------------
 

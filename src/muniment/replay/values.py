@@ -21,10 +21,11 @@ _TOLD = re.compile(r"[0-9a-f]{64}")
 def resolved(value: Any, kept: Mapping[str, Any], file: Callable[[str], Path]) -> Any:
     """Return a value with its references replaced by what they refer to."""
     if isinstance(value, dict):
-        if value.keys() == {FROM}:
-            return _looked_up(value[FROM], kept)
-        if value.keys() == {FILE}:
-            return str(file(value[FILE]))
+        if value.keys() in ({FROM}, {FILE}):
+            ((name, told_of),) = value.items()
+            if not isinstance(told_of, str):
+                raise InvalidInput(at=name, problem="wrong_type")
+            return _looked_up(told_of, kept) if name == FROM else str(file(told_of))
         return {name: resolved(child, kept, file) for name, child in value.items()}
     return [resolved(child, kept, file) for child in value] if isinstance(value, list) else value
 
