@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import msgspec
@@ -117,3 +118,10 @@ def test_reports_are_compared_without_running_anything(shell: Shell) -> None:
     shell.must("replay", "diff", "report", "report")
     ran = shell.run("replay", "diff", "report", "short")
     assert (ran.code, "one has more runs" in ran.out) == (1, True)
+
+
+def test_the_history_of_the_guide_holds(shell: Shell) -> None:
+    text = files("muniment").joinpath("guide/replay.md").read_text(encoding="utf-8")
+    (shell.directory / "guide.jsonl").write_text(text.split("```json\n")[1].split("```")[0])
+    ran = shell.must("replay", "run", "guide.jsonl")
+    assert "2 of 2 runs passed" in ran.out

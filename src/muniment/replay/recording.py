@@ -64,7 +64,7 @@ from muniment.runtime.desk import Desk
 from muniment.runtime.open import StoreKind
 from muniment.runtime.space import Space
 
-EXPECT_EVERY = 100  # commands between two measurements
+EXPECT_FIRST = 100  # commands before the first measurement; then twice as many each time, as each reads everything
 START_MS = Timing().start_ms
 PART_EVENTS = 1000  # read in one snapshot
 
@@ -152,9 +152,11 @@ class Recording:
     def commands(self) -> Iterator[Command]:
         """Yield the commands of the fixture."""
         said = itertools.chain.from_iterable(self._of(event) for event in self._log())
+        due = EXPECT_FIRST
         for number, command in enumerate(said, start=1):
             yield command
-            if number % EXPECT_EVERY == 0:
+            if number == due:
+                due *= 2
                 yield Command(do=Own.EXPECT)
         yield Command(do=Own.REBUILD)
         yield Command(do=Own.REOPEN)
