@@ -169,7 +169,7 @@ letters = st.text(st.characters(categories=["Lu", "Lo"]), min_size=8, max_size=2
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(letters, min_size=2, max_size=4), st.lists(parts, max_size=3))
 def test_lengths_are_kept_and_letters_are_not(said: list[str], more: list[Part]) -> None:
-    """Eight letters in a row are never the same eight, and always eight. (Small ones may be words of ours.)"""
+    """Eight letters in a row are never the same eight, and always eight; small ones may be words of ours."""
     content: list[Part] = [*(TextPart(content=each) for each in said), *more]
     turn = Turn(turn="t", subject=said[0], conversation=said[1], messages=[Message(role=Role.USER, content=content)])  # type: ignore[arg-type]  # names are text
     world = memory_world().with_turn(turn)
