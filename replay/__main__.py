@@ -1,4 +1,4 @@
-"""The project's own gate by hand: `python -m replay bench ...`, `... drill ...` and `... retrieval ...`."""
+"""The project's own gate by hand: `python -m replay check`, `bench ...`, `drill ...`, `retrieval` and `release`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,13 @@ def main() -> int:
     _bench_arguments(commands.add_parser("bench", help="measure the figures, beside the floor and the peers"))
     _drill_arguments(commands.add_parser("drill", help="break things on purpose and look what is lost"))
     _retrieval_arguments(commands.add_parser("retrieval", help="score searches by labelled sets"))
+    _check_arguments(commands.add_parser("check", help="run every history on every store; open old stores"))
+    broken = commands.add_parser("broken", help="show that the histories can fail")
+    broken.add_argument("words", nargs="*", metavar="WORD", help="only ways whose description has one of these words")
+    commands.add_parser("release", help="write the store of the present version, once")
     given = parser.parse_args()
     logging.getLogger("muniment").setLevel(logging.ERROR)  # keys of scratch stores need no backup
-    return {"bench": _bench, "drill": _drill, "retrieval": _retrieval}[given.command](given)
+    return COMMANDS[given.command](given)
 
 
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +50,11 @@ def _retrieval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", action="append", default=[], help="a word in the name of a method; else all")
     parser.add_argument("--data", type=Path, help="where the sets and their script lie; else beside the checkout")
     parser.add_argument("--out", type=Path, help=f"where to write the report (everything: {RETRIEVAL.name})")
+
+
+def _check_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="FIXTURE", help="which histories; all of them when left out")
+    parser.add_argument("--write", action="store_true", help="write the digests of what is derived anew")
 
 
 def _bench(given: argparse.Namespace) -> int:
@@ -99,6 +108,34 @@ def _retrieval(given: argparse.Namespace) -> int:
     if out is not None:
         out.write_text(markdown(result))
     return 0
+
+
+def _check(given: argparse.Namespace) -> int:
+    from replay import check  # noqa: PLC0415 - a benchmark needs none of it
+
+    return check.main(given.names, writes=given.write)
+
+
+def _broken(given: argparse.Namespace) -> int:
+    from replay import broken  # noqa: PLC0415 - as above
+
+    return broken.main(given.words)
+
+
+def _release(_given: argparse.Namespace) -> int:
+    from replay.releases import release  # noqa: PLC0415 - as above
+
+    return release()
+
+
+COMMANDS = {
+    "bench": _bench,
+    "drill": _drill,
+    "retrieval": _retrieval,
+    "check": _check,
+    "broken": _broken,
+    "release": _release,
+}
 
 
 if __name__ == "__main__":

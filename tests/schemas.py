@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import msgspec
 
 from muniment.events.schemas import DIALECT, event_schemas
 from muniment.log.migrations import store_sql
+from muniment.replay.fixture import Command, Header
+from muniment.replay.report import Report
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.operation import Operation
 from tests import guide
@@ -80,6 +83,35 @@ def _group(listed: list[Operation]) -> str:
     return json_text({"$schema": DIALECT, "operations": operations, "$defs": components})
 
 
+def _replay() -> dict[str, str]:
+    (first, line, report), components = msgspec.json.schema_components(
+        [Header, Command, Report], ref_template="#/$defs/{name}"
+    )
+    fixture = {
+        "$schema": DIALECT,
+        "title": "A line of a fixture: the header first, then commands.",
+        "oneOf": [first, line],
+        "$defs": _reached({"oneOf": [first, line]}, components),
+    }
+    told = {
+        "$schema": DIALECT,
+        "title": "What `muniment replay run --json` says.",
+        **report,
+        "$defs": _reached(report, components),
+    }
+    return {f"{SCHEMAS}/replay/fixture.json": json_text(fixture), f"{SCHEMAS}/replay/report.json": json_text(told)}
+
+
+def _reached(schema: Any, components: dict[str, Any]) -> dict[str, Any]:
+    """Return the components that a schema leads to."""
+    names, queue = set[str](), [schema]
+    while queue:
+        found = set(re.findall(r'"#/\$defs/([^"]+)"', json.dumps(queue.pop()))) - names
+        names |= found
+        queue += [components[name] for name in found]
+    return {name: components[name] for name in sorted(names)}
+
+
 def _documents() -> dict[str, str]:
     return {
         path.relative_to(guide.ROOT).as_posix(): guide.renewed(path.read_text(encoding="utf-8"))
@@ -88,7 +120,7 @@ def _documents() -> dict[str, str]:
 
 
 # Each makes a family of contracts: {path from the root of the repository: text}.
-GENERATORS: list[Callable[[], dict[str, str]]] = [_api, _events, _store, _operations, _documents]
+GENERATORS: list[Callable[[], dict[str, str]]] = [_api, _events, _store, _operations, _replay, _documents]
 
 
 def generated() -> dict[str, str]:

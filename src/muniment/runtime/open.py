@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from enum import StrEnum
 from pathlib import Path
 
 from msgspec import UNSET
@@ -20,13 +21,20 @@ from muniment.log.connection import Mode
 from muniment.log.memory import MemoryStore
 from muniment.log.sqlite import SqliteStore
 from muniment.runtime.desk import Desk
-from muniment.runtime.home import Home, telling_of_new_key
+from muniment.runtime.home import Home, MakeStore, telling_of_new_key
 from muniment.runtime.options import DEFAULTS, Options
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import set_embedder, set_policies, set_profile, set_token_counter, settings
 from muniment.runtime.space import Space
 
 MEMORY = "memory:"
+
+
+class StoreKind(StrEnum):
+    """A kind of store for a log."""
+
+    MEMORY = "memory"
+    SQLITE = "sqlite"
 
 
 def open(  # noqa: A001 - muniment.open() is what a newcomer types
@@ -141,3 +149,37 @@ def _desk(home: Home, opened: Space | None, options: Options) -> Desk:
         pressure=options.pressure,
         token_counter=options.token_counter or None,
     )
+
+
+# --- logs laid by hand ------------------------------------------------------------------------------------------------
+
+
+class _Shelf:
+    """Stores in memory that outlive who opened them, each under the path that it would have on a disk."""
+
+    def __init__(self) -> None:
+        self._stores: dict[Path, MemoryStore] = {}
+
+    def take(self, path: Path, _is_new: bool) -> MemoryStore:
+        return self._stores.setdefault(path, MemoryStore())
+
+
+def maker_of(kind: StoreKind) -> MakeStore:
+    """Return what makes logs of a kind, for `desk_at`.
+
+    Logs in memory are kept by their paths, so that they can be come back to; whoever takes them does not close them.
+    """
+    return _Shelf().take if kind is StoreKind.MEMORY else _sqlite_store
+
+
+def desk_at(
+    directory: Path, root: RootKey, space: SpaceName, options: Options, *, make: MakeStore, at_rest: bool
+) -> Desk:
+    """Open a store whose logs are made as the caller says: for a harness that lays something between (decision 0120).
+
+    Otherwise as `open`, with nothing out of the settings: profile and policies are those of the options.
+    """
+    check_name(space, at="space")
+    keys = open_keys(directory, root, options.sources, create=options.create)
+    home = Home(directory, keys, make, options, at_rest=at_rest)
+    return _desk(home, home.space(space, create=options.create), options)

@@ -10,9 +10,9 @@
 | 7 | unavailable: try again, or see to the disk |
 | 8 | exhausted: a limit, or the disk is full |
 
-0 is success, 1 a demo whose expectations did not hold, 130 an interrupt, 141 a pipe that was closed. With `--json` the
-error is the document on standard output, `{"error": {...}}`; without it, a sentence on standard error. Neither quotes
-what was typed or what is stored.
+0 is success, 1 a demo or a replay whose expectations did not hold, 130 an interrupt, 141 a pipe that was closed. With
+`--json` the error is the document on standard output, `{"error": {...}}`; without it, a sentence on standard error.
+Neither quotes what was typed or what is stored.
 """
 
 from __future__ import annotations

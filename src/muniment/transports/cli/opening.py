@@ -20,6 +20,16 @@ from muniment.transports.cli.progress import shown
 
 
 @contextmanager
+def opened_to_read(door: Door) -> Iterator[Runtime]:
+    """Open the store and the space of the door, which must be there, for a command that is no operation."""
+    options = Options(create=False, sources=door.sources or system_sources())
+    with open(
+        door.named.get("store"), keys=door.named.get("keys"), space=door.named.get("space"), options=options
+    ) as it:
+        yield it
+
+
+@contextmanager
 def opened(door: Door, operation: Operation) -> Iterator[Runtime]:
     """Open a store for an operation. One is made for those that append, and for those that need no space."""
     with shown() as progress:

@@ -1,0 +1,176 @@
+"""What a run measures: the log, the keys that live, what every view shows, and everything that is derived.
+
+Of everything derived the logical rows are digested one by one under keys that say where they belong (`conversation 3`
+is the stream of that number), so that two runs can be told apart by projection and key and nothing of a content. A
+projection is a row of `PROJECTIONS`; one more is one more row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from muniment.errors import MunimentError
+from muniment.events.identity import Channel, ConversationId, ConversationKey
+from muniment.governance.limits import Limits
+from muniment.governance.slices import RedactionItem, SliceTurn
+from muniment.governance.views import View
+from muniment.log.ledger import CONTENT
+from muniment.projections.catalogue import Caught
+from muniment.replay.stage import whole
+from muniment.runtime.desk import Desk
+from muniment.runtime.space import Space
+
+Rows = dict[str, object]
+
+
+class Digested(Struct, frozen=True, kw_only=True):
+    """A digest over logical rows, and one of each row by its key."""
+
+    digest: str
+    rows: dict[str, str]
+
+
+class Keys(Struct, frozen=True, kw_only=True):
+    """How many events have keys, of how many words or their key are left, and how many versions of the space key."""
+
+    bundles: int
+    contents: int
+    versions: int
+
+
+class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A space at one point of a run. With `fault`, it could not be read and nothing else is known."""
+
+    line: int
+    space: str
+    fault: str | None = None
+    sound: bool = False
+    size: int = 0
+    root: str = ""
+    checkpoint: str = ""
+    keys: Keys | None = None
+    views: dict[str, Digested] = {}
+    projections: dict[str, Digested] = {}
+
+
+def _catalogue(_space: Space, caught: Caught) -> Rows:
+    streams = caught.listing.streams()
+    rows: Rows = {f"conversation {stream}": caught.listing.conversation(stream).row() for stream in streams}
+    size, _, orders, generations = caught.listing.rows()
+    return rows | {"size": size, "orders": orders, "generations": generations}
+
+
+def _changes(space: Space, caught: Caught) -> Rows:
+    head, changes = space.transcript.head, space.transcript.changes
+    return {
+        f"conversation {stream}": changes(caught.reader, head(caught.reader, stream)).rows()
+        for stream in caught.listing.streams()
+    }
+
+
+def _links(_space: Space, caught: Caught) -> Rows:
+    memories, streams = caught.links.rows()
+    assert isinstance(memories, list)
+    assert isinstance(streams, list)
+    items: Rows = {f"item {place}": row for place, row in enumerate(memories)}
+    return items | {f"conversation {stream}": rows for stream, rows in streams}
+
+
+class Projection(NamedTuple):
+    """How the logical rows of a projection are had, by key. Its version counts up when they change on purpose."""
+
+    version: int
+    rows: Callable[[Space, Caught], Rows]
+
+
+PROJECTIONS: dict[str, Projection] = {
+    "catalogue": Projection(1, _catalogue),
+    "changes": Projection(1, _changes),
+    "links": Projection(1, _links),
+}
+
+
+def derived(space: Space) -> dict[str, Digested]:
+    """Return the digests of everything that is derived from the log of a space, caught up with it."""
+    with space.catalogue.caught_up() as caught:
+        return {name: _digested(projection.rows(space, caught)) for name, projection in PROJECTIONS.items()}
+
+
+def forget(space: Space) -> None:
+    """Forget everything that is derived, so that the next answer is made from the log alone."""
+    space.catalogue.drop()
+    space.transcript.drop()
+
+
+def measure(desk: Desk, line: int) -> Measured:
+    """Return what a space amounts to now. Signs the head, like any checkpoint; appends nothing."""
+    space = desk.inspected
+    try:
+        space.require_sound()
+        with space.ledger.reader() as reader:
+            frontier = reader.frontier()
+            rows = list(reader.sealed_events(0, frontier.size - 1))
+        signed = space.checkpoint()
+        return Measured(
+            line=line,
+            space=space.name,
+            sound=True,
+            size=frontier.size,
+            root=signed.checkpoint.root.hex(),
+            checkpoint=hashlib.sha256(signed.note.encode()).hexdigest(),
+            keys=Keys(
+                bundles=sum(row.bundle is not None for row in rows),
+                contents=sum(row.content is not None or CONTENT in space.ledger.keys_of(row) for row in rows),
+                versions=len(space.keys.versions),
+            ),
+            views={str(view): _shown(desk, view) for view in View},
+            projections=derived(space),
+        )
+    except MunimentError as fault:
+        return Measured(line=line, space=space.name, fault=fault.code)
+
+
+def _shown(desk: Desk, view: View) -> Digested:
+    """Return the digests of all slices of a view, conversation by conversation."""
+    return _digested({f"conversation {stream}": _slices(desk, key, view) for stream, key in _conversations(desk)})
+
+
+def _conversations(desk: Desk) -> list[tuple[int, ConversationKey]]:
+    with desk.space.catalogue.caught_up() as caught:
+        known = [caught.listing.conversation(stream) for stream in caught.listing.streams()]
+        return [
+            (
+                one.stream,
+                ConversationKey(
+                    conversation=ConversationId(one.names.conversation), channel=Channel(one.names.channel)
+                ),
+            )
+            for one in known
+        ]
+
+
+def _slices(desk: Desk, key: ConversationKey, view: View) -> list[object]:
+    """Return everything that a view shows of a conversation, however many pages that takes."""
+    replay, cursor, more = whole(desk).transcripts.replay, None, True
+    turns: list[SliceTurn] = []
+    items: list[RedactionItem] = []
+    while more:
+        page = replay(key, view, min(Limits().page_turns_max, desk.space.limits.page_turns_max), cursor)
+        turns += page.turns
+        items += page.items
+        cursor, more = page.next_cursor, page.has_more
+    return [[turns, items]]
+
+
+def _digested(rows: Rows) -> Digested:
+    digests = {key: _sha256(row) for key, row in sorted(rows.items())}
+    return Digested(digest=_sha256(digests), rows=digests)
+
+
+def _sha256(value: object) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()

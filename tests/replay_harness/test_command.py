@@ -1,0 +1,127 @@
+"""`muniment replay` on the command line: what it says, how it ends, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from muniment.replay.report import Report
+from tests.cli.shell import Shell
+from tests.replay_harness.histories import HEADER, HISTORIES, Line, commit, measured
+from tests.turns import plain_turn
+
+ONE = str(HISTORIES / "views.jsonl")
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """Return a shell in an empty directory."""
+    return Shell(tmp_path)
+
+
+def written(shell: Shell, name: str, *lines: Line, **header: object) -> str:
+    """Write a fixture; return its name."""
+    said = [json.dumps(line) for line in ({**HEADER, "id": name, **header}, *lines)]
+    (shell.directory / name).write_text("\n".join(said))
+    return name
+
+
+def test_a_run_that_holds_ends_with_zero(shell: Shell) -> None:
+    ran = shell.must("replay", "run", ONE)
+    assert "2 of 2 runs passed, by muniment" in ran.out
+    assert not list(shell.directory.iterdir()), "no store of anybody is touched"
+
+
+def test_a_run_that_does_not_hold_says_where_and_ends_with_one(shell: Shell) -> None:
+    name = written(shell, "wrong", commit(1, report={"sequence": 2}))
+    ran = shell.run("replay", "run", name, "--store", "memory", "--mode", "rebuilt")
+    assert ran.code == 1
+    assert "wrong on memory, rebuilt, line 2, transcripts.commit: report: report.sequence: 1, not 2" in ran.out
+    assert "0 of 1 runs passed" in ran.out
+
+
+def test_what_was_not_verified_is_told(shell: Shell) -> None:
+    name = written(
+        shell, "odd", commit(1, report={"committed": True}), measured(), stores=["memory"], modes=["rebuilt"]
+    )
+    ran = shell.must("replay", "run", name, "--mode", "rebuilt", "--mode", "reopened")
+    for told in ("odd is not for sqlite", "odd is not for reopened", "odd, line 3: log.root"):
+        assert told in ran.out
+
+
+def test_a_report_for_machines_is_what_the_schema_says(shell: Shell) -> None:
+    told = msgspec.json.decode(shell.must("replay", "run", ONE, "--json").out, type=Report)
+    assert told.passed
+    assert [run.store for run in told.runs] == ["memory", "sqlite"]
+    assert all(len(run.fixture_digest) == 64 for run in told.runs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["replay"], 2),
+        (["replay", "run"], 2),
+        (["replay", "run", "nothing"], 4),
+        (["replay", "run", ONE, "--store", "postgres"], 2),
+        (["replay", "diff", ONE], 2),
+        (["replay", "record", "x.jsonl"], 4),
+    ],
+)
+def test_misuse_ends_with_the_code_of_its_kind(shell: Shell, arguments: list[str], code: int) -> None:
+    assert shell.run(*arguments).code == code
+
+
+def test_a_live_space_is_recorded_once_and_runs(shell: Shell) -> None:
+    for number in (1, 2):
+        (shell.directory / "turn.json").write_bytes(msgspec.json.encode(plain_turn(number)))
+        shell.must("transcripts", "commit", "turn.json")
+    before = shell.must("evidence", "checkpoint").out
+    assert "events read" in shell.must("replay", "record", "mine.jsonl").out
+    assert shell.run("replay", "record", "mine.jsonl").code == 5, "nothing is written over"
+    assert (
+        json.loads(shell.must("replay", "record", "again.jsonl", "--seed", "s", "--json").out)["recorded"]["events"]
+        == 4
+    )
+    assert shell.must("evidence", "checkpoint").out == before, "recording appends nothing"
+    assert "2 of 2 runs passed" in shell.must("replay", "run", "mine.jsonl").out
+
+
+def test_what_a_recording_leaves_out_is_told(shell: Shell) -> None:
+    (shell.directory / "turn.json").write_bytes(msgspec.json.encode(plain_turn(1)))
+    shell.must("transcripts", "commit", "turn.json")
+    scope = ["--kind", "shared"]
+    (shell.directory / "scope.json").write_text('{"kind": "shared"}')
+    shell.must("archives", "export", "a.archive", *scope)
+    assert "1 archive.exported" in shell.must("replay", "record", "mine.jsonl").out
+
+
+def test_two_histories_are_told_apart_by_line_and_key(shell: Shell) -> None:
+    one = written(shell, "one", commit(1), measured())
+    other = written(shell, "other", commit(1), {"do": "reopen"}, measured())
+    assert "Nothing differs." in shell.must("replay", "diff", one, one).out
+    assert shell.must("replay", "diff", one, other).code == 0
+    more = written(shell, "more", commit(1), commit(2), measured())
+    ran = shell.run("replay", "diff", one, more)
+    assert (ran.code, "line 3: size" in ran.out) == (1, True)
+    told = json.loads(shell.run("replay", "diff", one, more, "--json").out)
+    assert told == {"same": False, "difference": {"line": 3, "what": "size"}}
+
+
+def test_reports_are_compared_without_running_anything(shell: Shell) -> None:
+    one = written(shell, "one", commit(1), measured())
+    (shell.directory / "report").write_text(shell.run("replay", "run", one, "--json").out)
+    (shell.directory / "short").write_text(shell.run("replay", "run", one, "--json", "--store", "memory").out)
+    shell.must("replay", "diff", "report", "report")
+    ran = shell.run("replay", "diff", "report", "short")
+    assert (ran.code, "one has more runs" in ran.out) == (1, True)
+
+
+def test_the_history_of_the_guide_holds(shell: Shell) -> None:
+    text = files("muniment").joinpath("guide/replay.md").read_text(encoding="utf-8")
+    (shell.directory / "guide.jsonl").write_text(text.split("```json\n")[1].split("```")[0])
+    ran = shell.must("replay", "run", "guide.jsonl")
+    assert "2 of 2 runs passed" in ran.out
