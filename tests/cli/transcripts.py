@@ -1,10 +1,10 @@
 """Transcripts of the command line: what a person types and what comes back, as text under `fixtures/cli/`.
 
 A transcript is played in an empty directory that holds the turns of the demo (`turns/1.json` ...), a small model of
-chance (`model`) and the files of `fixtures/cli/files/`. Lines that begin with `$ ` are commands, what follows is what they say (standard output, then
-standard error), and a last line like `[4]` is an exit code other than zero. The clock stands still and chance repeats;
-what is opaque all the same (ids, hashes, notes, cursors, sizes on the disk) is written as a word in angle brackets, so
-that a change of the bytes at rest changes no transcript.
+chance (`model`) and the files of `fixtures/cli/files/`. Lines that begin with `$ ` are commands, what follows is what
+they say (standard output, then standard error), and a last line like `[4]` is an exit code other than zero. The clock
+stands still and chance repeats; what is opaque all the same (ids, hashes, notes, cursors, sizes on the disk) is written
+as a word in angle brackets, so that a change of the bytes at rest changes no transcript.
 
     python -m tests.cli.transcripts            tells which transcripts differ
     python -m tests.cli.transcripts --write    plays them anew
