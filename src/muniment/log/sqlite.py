@@ -108,7 +108,23 @@ class SqliteStore:
             if self._suspect:
                 self._guarded(lambda: self._empty_wal(connection))
                 self._suspect = False
+            elif self._place.wal_bytes():
+                self._inherit_wal(connection)
         return self._writer
+
+    def _inherit_wal(self, connection: apsw.Connection) -> None:
+        """Take over a write-ahead log that somebody left behind: an fsync of theirs may have failed before they went.
+
+        Where somebody is still there, nobody has gone: a flush that failed is told to all who had the file open then.
+        """
+        try:
+            self._checkpoint(connection, apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except (apsw.BusyError, apsw.LockedError):
+            return
+        except apsw.Error as error:
+            self._poison()
+            raise fault_of(error) from None
+        self._guarded(self._place.flush_wal)
 
     def _on_commit(self, _connection: apsw.Connection, _database: str, pages: int) -> int:
         if pages < self._wal_pages:
@@ -242,4 +258,7 @@ class SqliteStore:
             writer, self._writer = self._writer, None
             idle, self._idle = self._idle, []
         for connection in [*idle, writer] if writer else idle:
-            connection.close()
+            try:
+                connection.close()
+            except apsw.Error:  # what could not be taken into the database stays in the write-ahead log, durable
+                give_up(connection)

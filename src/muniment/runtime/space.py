@@ -169,14 +169,16 @@ class Space:
         return True
 
     def close(self) -> None:
-        """Hand on what was only counted, pin the head, then close the store."""
-        if self.fault is None:
-            self.denials.settle()
-            with self.ledger.reader() as reader:
-                kept, size = reader.latest_checkpoint(), reader.frontier().size
-            if kept is None or kept.size < size:
-                self.checkpoint()
-        self.store.close()
+        """Hand on what was only counted, pin the head, then close the store, whatever became of the rest."""
+        try:
+            if self.fault is None:
+                self.denials.settle()
+                with self.ledger.reader() as reader:
+                    kept, size = reader.latest_checkpoint(), reader.frontier().size
+                if kept is None or kept.size < size:
+                    self.checkpoint()
+        finally:
+            self.store.close()
 
     # --- keys ---------------------------------------------------------------------------------------------------------
 
