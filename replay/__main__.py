@@ -34,8 +34,8 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _drill_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", choices=("kill9", "canary", "writers", "governed"))
-    parser.add_argument("--n", type=int, help="how many kills, canaries or turns of each writer")
+    parser.add_argument("name", help="which; an unknown one lists them")
+    parser.add_argument("--n", type=int, help="how many of what the drill does")
     parser.add_argument("--seed", type=int, default=1, help="chance of the drill, to repeat one")
 
 
@@ -66,6 +66,9 @@ def _bench(given: argparse.Namespace) -> int:
 def _drill(given: argparse.Namespace) -> int:
     from replay.drills.table import DRILLS  # noqa: PLC0415 - a benchmark needs none of it
 
+    if given.name not in DRILLS:
+        print(f"unknown: {given.name}; known: {', '.join(DRILLS)}", file=sys.stderr)
+        return 2
     outcome = DRILLS[given.name](given.n, given.seed)
     print(outcome.line())
     return 0 if outcome.passed else 1
