@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from replay.drills.canary import canary
+from replay.drills.diskfull import diskfull
 from replay.drills.governed import governed
 from replay.drills.iofault import iofault
 from replay.drills.kill9 import kill9
@@ -16,6 +17,7 @@ from replay.drills.writers import writers
 DRILLS: dict[str, Callable[[int | None, int], Outcome]] = {
     "powercut": powercut,
     "iofault": iofault,
+    "diskfull": diskfull,
     "kill9": kill9,
     "canary": canary,
     "writers": writers,

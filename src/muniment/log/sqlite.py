@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import apsw
 
 from muniment.errors import MunimentError, StoreClosed, StoreReadOnly
+from muniment.log.ballast import Ballast
 from muniment.log.connection import PATIENCE_S, Mode, Place, give_up
 from muniment.log.faults import POISONOUS, STORE_ERRORS, fault_of
 from muniment.log.group import Group, Ticket
@@ -41,6 +42,7 @@ class SqliteStore:
         self, path: Path, *, mode: Mode = Mode.CREATE, patience_s: float = PATIENCE_S, vfs: str | None = None
     ) -> None:
         self._place = Place(path, mode, patience_s, vfs)
+        self._ballast = Ballast(path.parent)
         self._group = Group(self._commit, self._tend)
         self._idle: list[apsw.Connection] = []
         self._pool = threading.Lock()
@@ -167,6 +169,15 @@ class SqliteStore:
         if self._place.mode is Mode.READ:
             raise StoreReadOnly(problem="opened_for_reading")
         return self._group.submit(lambda _: self._guarded(lambda: self._empty_wal(self._writing())), alone=True)
+
+    def keep_room(self) -> None:
+        """Keep some room back for erasures on a full disk."""
+        if self._place.mode is not Mode.READ:
+            self._ballast.keep()
+
+    def release_room(self) -> bool:
+        """Give the room away that was kept back; return whether there was any."""
+        return self._ballast.release()
 
     def _guarded(self, work: Callable[[], T]) -> T:
         """Return what the work returns; an error of the disk in it gives up the connections."""
