@@ -39,7 +39,7 @@ from replay.drills.tape import Step, taped
 from replay.stores import inside, opened
 
 ERASURES = 1000
-ERASURES_EACH = 6  # in one store; the last one ends the space
+ERASURES_EACH = 6  # in one store, or fewer; the last one ends the space
 CUTS_PER_ERASURE = 20
 DUMP_EVERY = 25
 CONVERSATIONS = ("one", "two", "three")
@@ -100,8 +100,9 @@ class Drill:
             with taped(home) as tape:
                 runtime = opened(home)
                 self._fill(runtime)
-                for number in range(ERASURES_EACH):
-                    scope = self._scope(last=number == ERASURES_EACH - 1)
+                each = self._chance.randint(1, ERASURES_EACH)
+                for number in range(each):
+                    scope = self._scope(last=number == each - 1)
                     before = self._alive.copy()
                     cells = self._cells(home)
                     report = runtime.lifecycle.review(Action.DELETE_RAW, scope)
@@ -224,7 +225,7 @@ class Drill:
         platter = Platter({}, {})
         answered = [number for number, step in enumerate(steps) if step.told]
         behind = range(answered[0], len(steps))
-        wanted = self._chance.choices(behind, k=CUTS_PER_ERASURE * ERASURES_EACH) + answered
+        wanted = self._chance.choices(behind, k=CUTS_PER_ERASURE * len(answered)) + answered * 3
         for number, step in enumerate(steps):
             platter.play(step, self._chance)
             for _ in range(wanted.count(number) if number >= answered[0] else 0):
@@ -232,7 +233,7 @@ class Drill:
                 logs = platter.cut(self._chance)
                 where = f"cut at step {number} of {len(steps)}"
                 self._look(where, iter([*logs.values(), *platter.small.values()]), gone[platter.told])
-                if self.cuts % DUMP_EVERY == 0 and platter.told < ERASURES_EACH - 1:  # then the keys may be gone
+                if self.cuts % DUMP_EVERY == 0 and platter.told < len(gone) - 2:  # then the keys may be gone
                     self._dump_of({**logs, **platter.small}, silent[platter.told])
 
     def _dump_of(self, files: dict[str, bytes], silent: list[str]) -> None:
