@@ -145,6 +145,31 @@ MUTANTS: dict[str, Mutant] = {
 }
 
 
+def unmade(mutant: Mutant, root: Path = REPOSITORY) -> list[str]:
+    """Return the texts of a mutant that do not stand exactly once where they should."""
+    source = (root / mutant.file).read_text()
+    return [text for text, _ in mutant.edits if source.count(text) != 1]
+
+
+def markdown() -> str:
+    """Return the table of all mutants, as it stands in MUTANTS.md."""
+    rows = [
+        f"| `{name}` | {mutant.breaks} | `{mutant.file}` | {', '.join(f'`{check}`' for check in mutant.checks)} |"
+        for name, mutant in MUTANTS.items()
+    ]
+    lines = [
+        "# Mutants",
+        "",
+        "Breaks of the code that matter, and the checks that turn red for them. Printed from `mutants.py`, and held to it by",
+        "a test; `python -m replay mutants` makes each break in a copy and runs the checks.",
+        "",
+        "| mutant | what is broken | where | noticed by |",
+        "|---|---|---|---|",
+        *rows,
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def run_mutants(names: Sequence[str]) -> bool:
     """Run the mutants of these names, or all; print a line for each; return whether each was noticed."""
     chosen = {name: mutant for name, mutant in MUTANTS.items() if not names or name in names}
@@ -170,10 +195,10 @@ def _noticed(scratch: Path, name: str, mutant: Mutant) -> bool:
     copy = _copied(scratch / name)
     path = copy / mutant.file
     source = path.read_text()
+    if missing := unmade(mutant, copy):
+        print(f"{name}: NOT MADE: not once in {mutant.file}: {missing[0].strip()!r}")
+        return False
     for text, instead in mutant.edits:
-        if (count := source.count(text)) != 1:
-            print(f"{name}: NOT MADE: {text.strip()!r} stands {count} times in {mutant.file}")
-            return False
         source = source.replace(text, instead)
     path.write_text(source)
     by = next((check for check in mutant.checks if not _is_green(copy, check)), None)
