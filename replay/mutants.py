@@ -81,7 +81,7 @@ MUTANTS: dict[str, Mutant] = {
                 "None if stepped or not stepped else None",
             ),
         ),
-        checks=("tests/projections/test_finding.py",),
+        checks=("tests/runtime/test_catalogue.py",),
     ),
     "salt": Mutant(
         breaks="reuse a salt for all fields of a cell",
@@ -160,8 +160,8 @@ def markdown() -> str:
     lines = [
         "# Mutants",
         "",
-        "Breaks of the code that matter, and the checks that turn red for them. Printed from `mutants.py`, and held to it by",
-        "a test; `python -m replay mutants` makes each break in a copy and runs the checks.",
+        "Breaks of the code that matter, and the checks that turn red for them. Printed from `mutants.py`, and held to",
+        "it by a test; `python -m replay mutants` makes each break in a copy and runs the checks.",
         "",
         "| mutant | what is broken | where | noticed by |",
         "|---|---|---|---|",

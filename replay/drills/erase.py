@@ -16,14 +16,16 @@ import contextlib
 import random
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+
+import apsw
 
 from muniment.crypto.cell import CELL_BODY_AT, open_cell
 from muniment.errors import KeyMissing, MunimentError
 from muniment.events.changes import Action
 from muniment.events.identity import ConversationId, SpaceName, SubjectId, TurnId, message_id
 from muniment.events.message import Message, Role
-from muniment.events.records import TurnMeta
 from muniment.events.turn import Turn
 from muniment.log import connection
 from muniment.log.port import ScrubReport
@@ -35,7 +37,7 @@ from replay.drills.outcome import Outcome
 from replay.drills.platter import Platter
 from replay.drills.powercut import scratch_directory
 from replay.drills.search import NEEDLE_BYTES, Needles, files_below, spelled
-from replay.drills.tape import Step, taped
+from replay.drills.tape import Step, logs_of, small_of, taped
 from replay.stores import inside, opened
 
 ERASURES = 1000
@@ -45,6 +47,10 @@ DUMP_EVERY = 25
 CONVERSATIONS = ("one", "two", "three")
 SUBJECTS = ("anna", "bert")
 TURNS = 15
+
+CELLS = """
+SELECT c.ciphertext FROM events e LEFT JOIN cells c ON c.id = e.position * 2 + 1
+WHERE e.turn_seq IS NOT NULL ORDER BY e.position"""
 
 Placed = tuple[str, int, str]  # conversation, number, subject
 
@@ -96,11 +102,12 @@ class Drill:
         self._alive.clear()
         gone: list[list[bytes]] = [[]]  # pieces of ciphertext that are erased, by the number of the answer
         silent: list[list[str]] = [[]]  # words that are erased
+        live: list[tuple[dict[str, bytes], list[str]]] = []  # the files at each answer, and the words not to be in them
         try:
             with taped(home) as tape:
                 runtime = opened(home)
                 self._fill(runtime)
-                each = self._chance.randint(1, ERASURES_EACH)
+                each = self._chance.choice((1, ERASURES_EACH))
                 for number in range(each):
                     scope = self._scope(last=number == each - 1)
                     before = self._alive.copy()
@@ -117,7 +124,7 @@ class Drill:
                     tape.told(len(gone) - 1)
                     self._look(f"live, {self._kind(scope)}", files_below(home), gone[-1])
                     if scope.whole_space is None:
-                        self._dump(home, silent[-1])
+                        live.append((logs_of(home) | small_of(home), silent[-1]))
                 with contextlib.suppress(MunimentError):  # its last space is erased
                     runtime.close()
                 tape.take()
@@ -125,6 +132,8 @@ class Drill:
                 steps = tape.steps
         finally:
             shutil.rmtree(home)
+        for files, words in live:
+            self._dump_of(files, words)
         self._cut(steps, gone, silent)
 
     # --- using --------------------------------------------------------------------------------------------------------
@@ -190,35 +199,21 @@ class Drill:
     # --- looking ------------------------------------------------------------------------------------------------------
 
     def _cells(self, home: Path) -> dict[Placed, bytes]:
-        """Return a piece of the ciphertext of every turn that has words, by its place."""
-        space = inside(home)
-        found: dict[Placed, bytes] = {}
-        by_name = {
-            (conversation, number): (conversation, number, who) for (conversation, number, who), _ in self._words
+        """Return a piece of the ciphertext of every turn that has words; read past the store, which takes no notice."""
+        (log,) = (home / "store").glob("spaces/*/log.db")
+        with closing(apsw.Connection(str(log), flags=apsw.SQLITE_OPEN_READONLY)) as raw:
+            cells = [cell for (cell,) in raw.execute(CELLS)]
+        placed = sorted({placed for placed, _ in self._words}, key=lambda one: one[1])
+        return {
+            one: bytes(cell[CELL_BODY_AT : CELL_BODY_AT + NEEDLE_BYTES])
+            for one, cell in zip(placed, cells, strict=True)
+            if isinstance(cell, bytes)
         }
-        with space.ledger.reader() as reader:
-            rows = list(reader.sealed_events(0, reader.frontier().size - 1))
-            for row in rows:
-                if row.turn_seq is not None and row.content:
-                    meta = space.ledger.open(row).meta
-                    assert isinstance(meta, TurnMeta), "of a turn"
-                    number = int(meta.delivery.turn.removeprefix("turn-"))
-                    conversation = CONVERSATIONS[number % len(CONVERSATIONS)]
-                    found[by_name[conversation, number]] = row.content[CELL_BODY_AT : CELL_BODY_AT + NEEDLE_BYTES]
-        space.store.close()
-        return found
 
     def _look(self, where: str, hay: Iterator[bytes], gone: list[bytes]) -> None:
         needles = Needles(gone)
         if found := sum(needles.found(one) for one in hay):
             self.failures.append(f"{where}: {found} pieces of erased ciphertext")
-
-    def _dump(self, home: Path, silent: list[str]) -> None:
-        """Decrypt everything that opens with the keys that are there, and look for words that were erased."""
-        self.dumps += 1
-        dump = list(_decrypted(home))
-        if found := sum(map(Needles(spelled(silent)).found, dump)):
-            self.failures.append(f"dump: {found} erased words open")
 
     def _cut(self, steps: list[Step], gone: list[list[bytes]], silent: list[list[str]]) -> None:
         """Cut the power behind each answer."""
@@ -237,6 +232,8 @@ class Drill:
                     self._dump_of({**logs, **platter.small}, silent[platter.told])
 
     def _dump_of(self, files: dict[str, bytes], silent: list[str]) -> None:
+        """Decrypt everything that opens with the keys that are there, and look for words that were erased."""
+        self.dumps += 1
         home = self._scratch / "cut"
         for name, data in files.items():
             path = home / name
@@ -244,9 +241,11 @@ class Drill:
             path.write_bytes(data)
             path.chmod(0o600)
         try:
-            self._dump(home, silent)
+            dump = list(_decrypted(home))
         finally:
             shutil.rmtree(home)
+        if found := sum(map(Needles(spelled(silent)).found, dump)):
+            self.failures.append(f"dump: {found} erased words open")
 
 
 def _decrypted(home: Path) -> Iterator[bytes]:
