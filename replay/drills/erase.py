@@ -85,7 +85,7 @@ class Drill:
         self._chance = chance
         self.failures: list[str] = []
         self.kinds: dict[str, int] = {}
-        self.cuts = self.dumps = 0
+        self.cuts = self.dumps = self._stores = 0
         self._words: dict[tuple[Placed, int], str] = {}  # of a message
         self._alive: set[tuple[Placed, int]] = set()
 
@@ -107,7 +107,10 @@ class Drill:
             with taped(home) as tape:
                 runtime = opened(home)
                 self._fill(runtime)
-                each = self._chance.choice((1, ERASURES_EACH))
+                each = (
+                    ERASURES_EACH if self._stores % 2 else 1
+                )  # a space that ends at once has all its words in the log
+                self._stores += 1
                 for number in range(each):
                     scope = self._scope(last=number == each - 1)
                     before = self._alive.copy()
