@@ -26,6 +26,7 @@ from replay.words import Words
 FLIPS = 20_000
 LOG_BYTES = 256 * 1024
 TURNS = 40
+TURNS_OF_EVERY_BYTE = 100  # make a log of a quarter of a megabyte
 CONTROL_FLIPS = 300
 CONTROL_TURNS = 50
 ONE = ("default",)
@@ -38,7 +39,7 @@ def bitflip(count: int | None, seed: int) -> Outcome:
     failures: list[str] = []
     counts: Counter[Verdict] = Counter()
     with scratch_directory("bitflip") as scratch:
-        exhibit = Exhibit(scratch / "exhibit", TURNS, ONE)
+        exhibit = Exhibit(scratch / "exhibit", TURNS if count else TURNS_OF_EVERY_BYTE, ONE)
         files = _files(exhibit.newer)
         size = sum(len(held) for held in files.values())
         for path, at in _places(files, FLIPS if count is None else count, chance):

@@ -10,7 +10,7 @@ itself: words that somebody put back were destroyed again, on record. Anything e
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,6 @@ from typing import NamedTuple
 import msgspec
 
 from muniment.errors import MunimentError, UnknownConversation
-from muniment.events.identity import ConversationKey
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
@@ -89,17 +88,17 @@ def _read(runtime: Runtime) -> list[object] | str:
         shown,
         [transcripts.replay(key, view, 500).items for key in keys for view in View],
         [transcripts.conversations(lifecycle=lifecycle) for lifecycle in LifecycleFilter],
-        [_turns_around(runtime, key) for key in keys],
+        [_asked(lambda key=key: transcripts.timeline(key).turns) for key in keys],  # type: ignore[misc]  # bound now
         [runtime.lifecycle.receipts(key) for key in keys],
-        [[(link.plane, link.verified) for link in evidence.links(conversation=key, limit=500).links] for key in keys],
+        [_asked(lambda key=key: evidence.links(conversation=key, limit=500).links) for key in keys],  # type: ignore[misc]
         [signed.size, signed.root, signed.vkey],
         runtime.system.health().key_versions,
     ]
 
 
-def _turns_around(runtime: Runtime, key: ConversationKey) -> object:
-    """Return the timeline of a conversation; that there is no such conversation is an answer, too."""
+def _asked(ask: Callable[[], object]) -> object:
+    """Return what is answered; that there is no such conversation is an answer, too."""
     try:
-        return runtime.transcripts.timeline(key).turns
+        return ask()
     except UnknownConversation as unknown:
         return unknown.code
