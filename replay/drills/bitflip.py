@@ -26,7 +26,7 @@ from replay.words import Words
 FLIPS = 20_000
 LOG_BYTES = 256 * 1024
 TURNS = 40
-TURNS_OF_EVERY_BYTE = 100  # make a log of a quarter of a megabyte
+TURNS_OF_EVERY_BYTE = 124  # make a log of a quarter of a megabyte
 CONTROL_FLIPS = 300
 CONTROL_TURNS = 50
 ONE = ("default",)

@@ -25,6 +25,7 @@ from muniment.governance.access import Access
 from muniment.kernel.sources import seeded_sources
 from muniment.log.connection import Mode
 from muniment.log.sqlite import SqliteStore
+from muniment.runtime import space
 from muniment.runtime.desk import Desk
 from muniment.runtime.home import Home
 from muniment.runtime.lifecycle import Scope
@@ -188,3 +189,31 @@ def test_a_space_whose_making_was_cut_short_is_made(tmp_path: Path, has_page: bo
     shutil.rmtree(lasting.home / PINS)
     assert lasting.reopened().with_turns(1).runtime.system.health().sound
     lasting.close()
+
+
+def test_an_erasure_on_a_full_disk_wraps_the_keys_in_parts(
+    failing: tuple[Runtime, Disk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first attempt finds the disk full; with the room that was kept back it is done, a few bundles at a time."""
+    runtime, disk = failing
+    monkeypatch.setattr(space, "TIGHT_BATCH", 2)
+    for number in range(1, 6):
+        runtime.transcripts.commit(plain_turn(number))
+    disk.broken["xWrite", "-wal"] = apsw.FullError
+    release = SqliteStore.release_room
+
+    def released(store: SqliteStore) -> bool:
+        disk.broken.clear()
+        return release(store)
+
+    monkeypatch.setattr(SqliteStore, "release_room", released)
+    done = runtime.lifecycle.erase(Scope(conversation=key_of().conversation, turn=plain_turn(2).turn), "why", "who")
+    assert done.changed
+    assert done.receipt is not None
+    assert done.receipt.turns_erased == 1
+    assert runtime.system.health().key_versions == 1
+    phases = [turn.phase for turn in runtime.transcripts.replay(key_of()).turns]
+    assert phases == ["active", "raw_deleted", "active", "active", "active"]
+    disk.broken["xWrite", "-wal"] = apsw.FullError
+    with pytest.raises(StoreFull):  # a rotation that erases nothing has no claim on the room
+        runtime.spaces.rotate()
