@@ -90,7 +90,7 @@ def _read(runtime: Runtime) -> list[object] | str:
         [transcripts.conversations(lifecycle=lifecycle) for lifecycle in LifecycleFilter],
         [_asked(lambda key=key: transcripts.timeline(key).turns) for key in keys],  # type: ignore[misc]  # bound now
         [runtime.lifecycle.receipts(key) for key in keys],
-        [_asked(lambda key=key: evidence.links(conversation=key, limit=500).links) for key in keys],  # type: ignore[misc]
+        [_asked(lambda key=key: evidence.links(conversation=key, limit=500).links) for key in keys],  # type: ignore[misc]  # as above
         [signed.size, signed.root, signed.vkey],
         runtime.system.health().key_versions,
     ]
