@@ -11,6 +11,7 @@ import msgspec
 
 REPORT = Path(__file__).parent / "BENCH.md"
 RETRIEVAL = Path(__file__).parent / "RETRIEVAL.md"
+DRILLED = Path(__file__).parent / "DRILLS.md"
 
 
 def main() -> int:
@@ -19,6 +20,8 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     _bench_arguments(commands.add_parser("bench", help="measure the figures, beside the floor and the peers"))
     _drill_arguments(commands.add_parser("drill", help="break things on purpose and look what is lost"))
+    _drills_arguments(commands.add_parser("drills", help="all drills, in the size of the gate or of a release"))
+    _mutants_arguments(commands.add_parser("mutants", help="break the code on purpose; a check must turn red"))
     _retrieval_arguments(commands.add_parser("retrieval", help="score searches by labelled sets"))
     _check_arguments(commands.add_parser("check", help="run every history on every store; open old stores"))
     broken = commands.add_parser("broken", help="show that the histories can fail")
@@ -40,9 +43,22 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _drill_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", choices=("kill9", "canary", "writers", "governed", "search"))
-    parser.add_argument("--n", type=int, help="how many kills, canaries or turns of each writer")
+    parser.add_argument("name", help="which; an unknown one lists them")
+    parser.add_argument("--n", type=int, help="how many of what the drill does")
     parser.add_argument("--seed", type=int, default=1, help="chance of the drill, to repeat one")
+
+
+def _drills_arguments(parser: argparse.ArgumentParser) -> None:
+    size = parser.add_mutually_exclusive_group(required=True)
+    size.add_argument("--ci", action="store_true", help="what every run of the gate does; minutes")
+    size.add_argument("--release", action="store_true", help=f"the figures of a release; writes {DRILLED.name}; hours")
+    parser.add_argument("--seed", type=int, default=1, help="chance of the drills")
+    parser.add_argument("--share", type=float, default=1.0, help="of the figures, for a machine with less time")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which drills; all of them when left out")
+
+
+def _mutants_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which breaks; all of them when left out")
 
 
 def _retrieval_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,9 +100,25 @@ def _bench(given: argparse.Namespace) -> int:
 def _drill(given: argparse.Namespace) -> int:
     from replay.drills.table import DRILLS  # noqa: PLC0415 - a benchmark needs none of it
 
-    outcome = DRILLS[given.name](given.n, given.seed)
+    if given.name not in DRILLS:
+        print(f"unknown: {given.name}; known: {', '.join(DRILLS)}", file=sys.stderr)
+        return 2
+    outcome = DRILLS[given.name].run(given.n, given.seed)
     print(outcome.line())
     return 0 if outcome.passed else 1
+
+
+def _drills(given: argparse.Namespace) -> int:
+    from replay.drills.all import Order, run_all  # noqa: PLC0415 - as above
+
+    order = Order(release=given.release, seed=given.seed, share=given.share, names=tuple(given.names))
+    return 0 if run_all(order, DRILLED if given.release and not given.names else None) else 1
+
+
+def _mutants(given: argparse.Namespace) -> int:
+    from replay.mutants import run_mutants  # noqa: PLC0415 - as above
+
+    return 0 if run_mutants(given.names) else 1
 
 
 def _retrieval(given: argparse.Namespace) -> int:
@@ -131,6 +163,8 @@ def _release(_given: argparse.Namespace) -> int:
 COMMANDS = {
     "bench": _bench,
     "drill": _drill,
+    "drills": _drills,
+    "mutants": _mutants,
     "retrieval": _retrieval,
     "check": _check,
     "broken": _broken,

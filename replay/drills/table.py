@@ -1,21 +1,59 @@
-"""The drills by name: break things on purpose and look what is lost. Each has a control that must fail."""
+"""The drills by name: break things on purpose and look what is lost. Each has a control that must fail.
+
+Each has three sizes: its usual one when it is asked for by name, one for every run of the gate, and the figure that a
+release is held to.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
+from replay.drills.bitflip import bitflip
 from replay.drills.canary import canary
+from replay.drills.clock import clock
+from replay.drills.diskfull import diskfull
+from replay.drills.edits import edits
+from replay.drills.erase import erase
 from replay.drills.found import found
 from replay.drills.governed import governed
+from replay.drills.hostile import hostile
+from replay.drills.iofault import iofault
+from replay.drills.isolation import isolation
 from replay.drills.kill9 import kill9
 from replay.drills.outcome import Outcome
+from replay.drills.powercut import powercut
+from replay.drills.race import race
+from replay.drills.soak import soak
 from replay.drills.writers import writers
+from replay.drills.wrongkey import wrongkey
 
-# name -> the drill, given how many (None: its usual number) and a seed
-DRILLS: dict[str, Callable[[int | None, int], Outcome]] = {
-    "kill9": kill9,
-    "canary": canary,
-    "writers": writers,
-    "governed": governed,
-    "search": found,
+
+class Drill(Struct, frozen=True, kw_only=True):
+    """A drill, given how many (None: its usual number) and a seed; and how many for the gate and for a release."""
+
+    run: Callable[[int | None, int], Outcome]
+    gate: int
+    release: int
+
+
+DRILLS: dict[str, Drill] = {
+    "powercut": Drill(run=powercut, gate=10_000, release=1_000_000),
+    "iofault": Drill(run=iofault, gate=250, release=3000),
+    "diskfull": Drill(run=diskfull, gate=3, release=100),
+    "kill9": Drill(run=kill9, gate=20, release=1000),
+    "writers": Drill(run=writers, gate=50, release=200),
+    "race": Drill(run=race, gate=20, release=400),
+    "bitflip": Drill(run=bitflip, gate=500, release=0),
+    "edits": Drill(run=edits, gate=100, release=2000),
+    "wrongkey": Drill(run=wrongkey, gate=1000, release=10_000),
+    "canary": Drill(run=canary, gate=1500, release=10_000),
+    "erase": Drill(run=erase, gate=24, release=1000),
+    "isolation": Drill(run=isolation, gate=10, release=300),
+    "hostile": Drill(run=hostile, gate=10_000, release=1_000_000),
+    "governed": Drill(run=governed, gate=500, release=10_000),
+    "search": Drill(run=found, gate=600, release=90_000),
+    "soak": Drill(run=soak, gate=4000, release=1_000_000),
+    "clock": Drill(run=clock, gate=3, release=100),
 }

@@ -319,6 +319,17 @@ def test_an_empty_file_is_an_empty_import(tmp_path: Path) -> None:
         assert (told.lines_read, told.turns_committed, told.format) == (0, 0, Format.AUTO)
 
 
+@pytest.mark.parametrize("document", [b'[{"\xff\xfet":"a"},{}]', b'[{"a":"\xff"}]', b'{"a":"\xff"}', b"[\xff]"])
+def test_a_document_that_is_no_utf_8_is_refused_by_its_place(tmp_path: Path, document: bytes) -> None:
+    """A bad byte in a name is found where names are looked at, before the item itself is refused."""
+    file = tmp_path / "bad.json"
+    file.write_bytes(document)
+    with space() as runtime:
+        told = runtime.spaces.import_(str(file))
+        assert (told.turns_committed, told.format) == (0, Format.AUTO)
+        assert told.lines_refused == told.lines_read > 0
+
+
 def test_a_corpus_of_real_agents_is_imported_whole(tmp_path: Path) -> None:
     """All 200 conversations with their tool steps; a second run commits nothing."""
     file = str(need_shared("corpora/tau_bench_airline.jsonl.gz"))

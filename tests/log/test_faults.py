@@ -202,6 +202,19 @@ def test_a_reader_from_before_a_fault_finishes_and_is_not_used_again(store: Sqli
     assert check_whole(store) in {1, 2}
 
 
+def test_a_log_that_cannot_be_taken_into_the_database_at_the_end_is_closed_and_complete(
+    store: SqliteStore, disk: Disk, log: Path
+) -> None:
+    """Closing is told nothing of it: what was acknowledged lies in the write-ahead log, and the next one takes it."""
+    store.transact(a_turn())
+    disk.broken["xSync", "log.db"] = apsw.IOError
+    store.close()
+    disk.broken.clear()
+    again = SqliteStore(log)
+    assert check_whole(again) == 1
+    again.close()
+
+
 def test_a_disk_that_does_not_open_the_file_is_told(log: Path, disk: Disk) -> None:
     disk.broken["xOpen", ".db"] = apsw.CantOpenError
     with pytest.raises(StoreReadOnly):
@@ -420,3 +433,42 @@ def test_a_file_that_went_missing_is_not_made_anew(log: Path) -> None:
     log.unlink()
     with pytest.raises(StoreMissing):
         Place(log, Mode.WRITE, 0.0, None).open()
+
+
+def test_a_write_ahead_log_that_somebody_left_is_taken_over_before_it_is_built_on(log: Path, disk: Disk) -> None:
+    """Whoever left it may have gone because an fsync failed: what that lost is on no disk until it is written again."""
+    gone = SqliteStore(log, vfs=disk.name)
+    gone.transact(a_turn())
+    gone._poison()
+    assert log.with_name("log.db-wal").stat().st_size
+    disk.syncs.clear()
+    store = SqliteStore(log, vfs=disk.name)
+    assert disk.syncs[".db"]
+    assert log.with_name("log.db-wal").stat().st_size == 0
+    assert check_whole(store) == 1
+    store.close()
+
+
+def test_a_write_ahead_log_that_somebody_else_uses_is_left_to_them(log: Path) -> None:
+    other = SqliteStore(log)
+    other.transact(a_turn())
+    with other.reader() as reader:
+        assert reader.count() == 1
+        other.transact(a_turn())
+        store = SqliteStore(log)
+        assert store.transact(a_turn()) == 2
+    store.close()
+    other.close()
+
+
+def test_a_write_ahead_log_that_cannot_be_taken_over_is_told(log: Path, disk: Disk) -> None:
+    gone = SqliteStore(log, vfs=disk.name)
+    gone.transact(a_turn())
+    gone._poison()
+    disk.broken["xSync", "log.db"] = apsw.IOError
+    with pytest.raises(StoreFault):
+        SqliteStore(log, vfs=disk.name)
+    disk.broken.clear()
+    store = SqliteStore(log, vfs=disk.name)
+    assert check_whole(store) == 1
+    store.close()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -22,6 +25,7 @@ from muniment.governance.access import Access
 from muniment.kernel.sources import seeded_sources
 from muniment.log.connection import Mode
 from muniment.log.sqlite import SqliteStore
+from muniment.runtime import space
 from muniment.runtime.desk import Desk
 from muniment.runtime.home import Home
 from muniment.runtime.lifecycle import Scope
@@ -32,7 +36,7 @@ from muniment.runtime.options import Options, no_progress
 from muniment.runtime.runtime import Runtime
 from tests.log.worlds import Disk
 from tests.turns import TALK, plain_turn
-from tests.worlds import PINS, STORE, World, key_of, root_key
+from tests.worlds import PINS, STORE, World, key_of, root_key, sqlite_world
 
 # --- faults of the disk -----------------------------------------------------------------------------------------------
 
@@ -149,3 +153,67 @@ def test_a_request_that_somebody_else_fulfilled_meanwhile_changes_nothing(world:
         world.request(transition)
         late = asking.carry_out(report)
         assert (late.changed, late.position, late.receipt) == (False, None, None)
+
+
+def test_a_store_is_closed_even_when_its_head_can_not_be_signed(failing: tuple[Runtime, Disk]) -> None:
+    """The fault is told, and nothing stays open: no connection, no file."""
+    runtime, disk = failing
+    runtime.transcripts.commit(plain_turn(1))
+    disk.broken["xSync", "-wal"] = apsw.IOError
+    with pytest.raises(StoreFault):
+        runtime.close()
+    disk.broken.clear()
+    assert not [path for path in open_files() if "log.db" in path]
+
+
+def open_files() -> list[str]:
+    """Return the names of the files that this process holds open."""
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.exists():
+        pytest.skip("this system does not say which files are open")
+    return [str(one.readlink()) for one in descriptors.iterdir() if one.is_symlink()]
+
+
+@pytest.mark.parametrize("has_page", [False, True])
+def test_a_space_whose_making_was_cut_short_is_made(tmp_path: Path, has_page: bool) -> None:
+    """Keys and a log without tables, and no pin that remembers more: the power went while the space was made."""
+    lasting = sqlite_world(tmp_path)
+    lasting.close()
+    for path in lasting.database.parent.glob("log.db*"):
+        path.unlink()
+    [space] = lasting.store.glob("spaces/*")
+    (space / "log.db").touch()
+    if has_page:
+        with closing(sqlite3.connect(space / "log.db")) as raw:
+            raw.execute("PRAGMA journal_mode = WAL")
+    shutil.rmtree(lasting.home / PINS)
+    assert lasting.reopened().with_turns(1).runtime.system.health().sound
+    lasting.close()
+
+
+def test_an_erasure_on_a_full_disk_wraps_the_keys_in_parts(
+    failing: tuple[Runtime, Disk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first attempt finds the disk full; with the room that was kept back it is done, a few bundles at a time."""
+    runtime, disk = failing
+    monkeypatch.setattr(space, "TIGHT_BATCH", 2)
+    for number in range(1, 6):
+        runtime.transcripts.commit(plain_turn(number))
+    disk.broken["xWrite", "-wal"] = apsw.FullError
+    release = SqliteStore.release_room
+
+    def released(store: SqliteStore) -> bool:
+        disk.broken.clear()
+        return release(store)
+
+    monkeypatch.setattr(SqliteStore, "release_room", released)
+    done = runtime.lifecycle.erase(Scope(conversation=key_of().conversation, turn=plain_turn(2).turn), "why", "who")
+    assert done.changed
+    assert done.receipt is not None
+    assert done.receipt.turns_erased == 1
+    assert runtime.system.health().key_versions == 1
+    phases = [turn.phase for turn in runtime.transcripts.replay(key_of()).turns]
+    assert phases == ["active", "raw_deleted", "active", "active", "active"]
+    disk.broken["xWrite", "-wal"] = apsw.FullError
+    with pytest.raises(StoreFull):  # a rotation that erases nothing has no claim on the room
+        runtime.spaces.rotate()

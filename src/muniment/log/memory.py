@@ -400,6 +400,13 @@ class MemoryStore:
         self._open()
         return ScrubReport(flushed=(), wal_bytes=0)
 
+    def keep_room(self) -> None:
+        """Keep nothing: there is no disk."""
+
+    def release_room(self) -> bool:
+        """Return that nothing was kept."""
+        return False
+
     def close(self) -> None:
         """Forget everything."""
         with self._lock:

@@ -288,6 +288,14 @@ class Store(Protocol):
         """
         ...
 
+    def keep_room(self) -> None:
+        """Keep some room back for erasures on a full disk, where a store has a disk; a repeat does nothing."""
+        ...
+
+    def release_room(self) -> bool:
+        """Give the room away that was kept back; return whether there was any."""
+        ...
+
     def close(self) -> None:
         """Leave nothing open; a second call does nothing. Any other call afterwards raises `StoreClosed`."""
         ...

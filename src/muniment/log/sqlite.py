@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import apsw
 
 from muniment.errors import MunimentError, StoreClosed, StoreReadOnly
+from muniment.log.ballast import Ballast
 from muniment.log.connection import PATIENCE_S, Mode, Place, give_up
 from muniment.log.faults import POISONOUS, STORE_ERRORS, fault_of
 from muniment.log.group import Group, Ticket
@@ -41,6 +42,7 @@ class SqliteStore:
         self, path: Path, *, mode: Mode = Mode.CREATE, patience_s: float = PATIENCE_S, vfs: str | None = None
     ) -> None:
         self._place = Place(path, mode, patience_s, vfs)
+        self._ballast = Ballast(path.parent)
         self._group = Group(self._commit, self._tend)
         self._idle: list[apsw.Connection] = []
         self._pool = threading.Lock()
@@ -108,7 +110,23 @@ class SqliteStore:
             if self._suspect:
                 self._guarded(lambda: self._empty_wal(connection))
                 self._suspect = False
+            elif self._place.wal_bytes():
+                self._inherit_wal(connection)
         return self._writer
+
+    def _inherit_wal(self, connection: apsw.Connection) -> None:
+        """Take over a write-ahead log that somebody left behind: an fsync of theirs may have failed before they went.
+
+        Where somebody is still there, nobody has gone: a flush that failed is told to all who had the file open then.
+        """
+        try:
+            self._checkpoint(connection, apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except (apsw.BusyError, apsw.LockedError):
+            return
+        except apsw.Error as error:
+            self._poison()
+            raise fault_of(error) from None
+        self._guarded(self._place.flush_wal)
 
     def _on_commit(self, _connection: apsw.Connection, _database: str, pages: int) -> int:
         if pages < self._wal_pages:
@@ -151,6 +169,15 @@ class SqliteStore:
         if self._place.mode is Mode.READ:
             raise StoreReadOnly(problem="opened_for_reading")
         return self._group.submit(lambda _: self._guarded(lambda: self._empty_wal(self._writing())), alone=True)
+
+    def keep_room(self) -> None:
+        """Keep some room back for erasures on a full disk."""
+        if self._place.mode is not Mode.READ:
+            self._ballast.keep()
+
+    def release_room(self) -> bool:
+        """Give the room away that was kept back; return whether there was any."""
+        return self._ballast.release()
 
     def _guarded(self, work: Callable[[], T]) -> T:
         """Return what the work returns; an error of the disk in it gives up the connections."""
@@ -242,4 +269,7 @@ class SqliteStore:
             writer, self._writer = self._writer, None
             idle, self._idle = self._idle, []
         for connection in [*idle, writer] if writer else idle:
-            connection.close()
+            try:
+                connection.close()
+            except apsw.Error:  # what could not be taken into the database stays in the write-ahead log, durable
+                give_up(connection)

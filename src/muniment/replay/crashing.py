@@ -87,6 +87,16 @@ class Fused:
         self._fuse.meet(CrashPoint.SCRUBBED)
         return report
 
+    def keep_room(self) -> None:
+        """Keep some room back for erasures on a full disk."""
+        self._fuse.meet()
+        self._store.keep_room()
+
+    def release_room(self) -> bool:
+        """Give the room away that was kept back; return whether there was any."""
+        self._fuse.meet()
+        return self._store.release_room()
+
     def close(self) -> None:
         """Leave nothing open."""
         if not self._kept:

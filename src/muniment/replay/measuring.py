@@ -81,6 +81,14 @@ def _links(_space: Space, caught: Caught) -> Rows:
     return items | {f"conversation {stream}": rows for stream, rows in streams}
 
 
+def _search(space: Space, _caught: Caught) -> Rows:
+    rows: Rows = {}
+    for view in View:
+        with space.shelf.caught_up(view) as (index, _):
+            rows |= {f"{view} of conversation {stream}": documents for stream, *documents in index.told()}
+    return rows
+
+
 class Projection(NamedTuple):
     """How the logical rows of a projection are had, by key. Its version counts up when they change on purpose."""
 
@@ -92,6 +100,7 @@ PROJECTIONS: dict[str, Projection] = {
     "catalogue": Projection(1, _catalogue),
     "changes": Projection(1, _changes),
     "links": Projection(1, _links),
+    "search": Projection(1, _search),
 }
 
 
@@ -105,6 +114,7 @@ def forget(space: Space) -> None:
     """Forget everything that is derived, so that the next answer is made from the log alone."""
     space.catalogue.drop()
     space.transcript.drop()
+    space.shelf.drop()
 
 
 def measure(desk: Desk, line: int) -> Measured:

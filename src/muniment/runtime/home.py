@@ -12,11 +12,11 @@ Which stores there are for a log (`sqlite`, `memory`) is decided in `runtime.ope
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -48,7 +48,7 @@ MakeStore = Callable[[Path, bool], Store]  # where, and whether to make one that
 _log = logging.getLogger("muniment")
 
 
-@contextmanager
+@contextlib.contextmanager
 def telling_of_new_key(keys: str | RootKey) -> Iterator[None]:
     """Say that a key file was made, when what runs inside makes it; nobody else can keep it safe."""
     path = Path(keys.removeprefix("file:")) if isinstance(keys, str) and keys.startswith("file:") else None
@@ -99,11 +99,8 @@ class Home:
 
     def _open(self, name: str, keys: SpaceKeys) -> Space:
         assert self.keys is not None, "spaces are opened with keys"
-        path = self.keys.space_directory(name) / LOG
-        # Keys without a log: a space whose making was cut short, unless a pin remembers that there was a log.
-        is_new = not path.exists() and Notary(keys, self._options.pin).pinned() is None
-        store = self._make_store(path, is_new)
-        at_rest = path.parent if self._at_rest else None
+        store = self._log_of(keys, self.keys.space_directory(name) / LOG)
+        at_rest = self.keys.space_directory(name) if self._at_rest else None
         space = Space(store, keys, self._options, room=self._room, at_rest=at_rest, embedders=self.embedders)
         try:
             space.begin()
@@ -117,6 +114,18 @@ class Home:
         with self._lock:
             for space in self._spaces.values():
                 space.embed_anew()
+
+    def _log_of(self, keys: SpaceKeys, path: Path) -> Store:
+        """Return the log of a space, made when there is none, or an empty file that was to become one.
+
+        Keys without a log are a space whose making was cut short, unless a pin remembers that there was a log.
+        """
+        try:
+            return self._make_store(path, False)
+        except StoreMissing:
+            if Notary(keys, self._options.pin).pinned() is not None:
+                raise
+        return self._make_store(path, True)
 
     @property
     def pin(self) -> Pin | None:
@@ -204,14 +213,13 @@ class Home:
                 store.close()
 
     def close(self) -> None:
-        """Close every space; a second call does nothing."""
+        """Close every space, whatever becomes of the others; a second call does nothing."""
         with self._lock:
             if self.closed:
                 return
             self.closed = True
             spaces, self._spaces = list(self._spaces.values()), {}
-        try:
+        with contextlib.ExitStack() as rest:
+            rest.callback(self._farewell)
             for space in spaces:
-                space.close()
-        finally:
-            self._farewell()
+                rest.callback(space.close)

@@ -9,9 +9,10 @@ reading and writing raise it, audit and health still answer.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -26,6 +27,7 @@ from muniment.errors import (
     MunimentError,
     RolledBack,
     SpaceErased,
+    StoreFull,
 )
 from muniment.events.records import EventKind, KeyRotated, RotationCause, SpaceOpened, SpaceRestored
 from muniment.governance.detection.policy import lookout
@@ -47,9 +49,12 @@ if TYPE_CHECKING:
     from muniment.embedding.trust import Trusted
     from muniment.projections.search.shelf import Shelf
 
+T = TypeVar("T")
+
 ErasePlan = Callable[[Writer], object]  # what is done in the transaction that turns the key over
 
 REWRAP_BATCH = 1000
+TIGHT_BATCH = 250  # bundles that are wrapped anew in one transaction while the disk is full
 RESTORES_BATCH = 500
 VKEY = "vkey"
 
@@ -170,6 +175,7 @@ class Space:
                 self.notary.repin(self.ledger, former)
             if len(self.keys.versions) > 1:
                 self.rotate(RotationCause.REQUESTED)
+            self.store.keep_room()
             return self._heal()
         except (RolledBack, Corrupt, KeyMissing) as fault:
             self.fault = fault
@@ -245,16 +251,18 @@ class Space:
         return True
 
     def close(self) -> None:
-        """Hand on what was only counted, pin the head, then close the store."""
-        if self.fault is None:
-            self.denials.settle()
-            with self.ledger.reader() as reader:
-                kept, size = reader.latest_checkpoint(), reader.frontier().size
-            if kept is None or kept.size < size:
-                self.checkpoint()
-            if self._shelf is not None:
-                self._shelf.keep()
-        self.store.close()
+        """Hand on what was only counted, pin the head, then close the store, whatever became of the rest."""
+        try:
+            if self.fault is None:
+                self.denials.settle()
+                with self.ledger.reader() as reader:
+                    kept, size = reader.latest_checkpoint(), reader.frontier().size
+                if kept is None or kept.size < size:
+                    self.checkpoint()
+                if self._shelf is not None:
+                    self._shelf.keep()
+        finally:
+            self.store.close()
 
     # --- keys ---------------------------------------------------------------------------------------------------------
 
@@ -262,32 +270,26 @@ class Space:
         """Turn the space key over: every bundle is wrapped anew, then the older versions are destroyed.
 
         `erase` runs in the same write transaction, before the bundles are wrapped: what it destroys exists nowhere
-        under the new key.
+        under the new key. An erasure that finds the disk full takes the room that was kept back for it, and wraps the
+        bundles in several transactions (decision 0123); `erase` may be run a second time then.
         """
+        roomily = self.roomily if cause is RotationCause.ERASURE else _at_once
         with self._rotating:
             shelf = self.shelved
             locks = shelf.before_turning() if shelf is not None else {}
             with self.ledger.reader() as reader:
                 since = reader.frontier().size
-            new = self.keys.begin_rotation()
-
-            def plan(writer: Writer) -> int:
-                if erase is not None:
-                    erase(writer)
-                event = draft(
-                    self.sources.entropy,
-                    EventKind.KEY_ROTATED,
-                    self.sources.clock.now_ms(),
-                    KeyRotated(version=new.version),
-                    reason=cause,
-                )
-                writer.append(event, stream=SPACE_STREAM)
-                writer.flush()
-                return self._rewrap(writer, new)
-
-            rewrapped = self.ledger.transact(plan)
-            scrub = self.store.scrub()
-            destroyed = self.keys.finish_rotation(new.version)
+            new = roomily(self.keys.begin_rotation)
+            turn = partial(self._turn, new, cause, erase)
+            try:
+                rewrapped = self.ledger.transact(lambda writer: turn(writer) + self._rewrap(writer, new))
+            except StoreFull:
+                if roomily is _at_once or not self._made_room():
+                    raise
+                self.ledger.transact(turn)
+                rewrapped = self._rewrapped_in_parts(new)
+            scrub = roomily(self.store.scrub)
+            destroyed = roomily(partial(self.keys.finish_rotation, new.version))
             carried = shelf.after_turning(locks, since) if shelf is not None else Carried()
         return Rotation(
             version=new.version,
@@ -297,16 +299,66 @@ class Space:
             indexes=carried,
         )
 
+    def roomily(self, work: Callable[[], T]) -> T:
+        """Return what a part of an erasure returns; on a full disk, with the room that was kept back for erasures."""
+        try:
+            return work()
+        except StoreFull:
+            if not self._made_room():
+                raise
+        return work()
+
+    def _made_room(self) -> bool:
+        released = self.store.release_room()
+        if released:
+            self.store.scrub()  # the write-ahead log takes room, too
+        return released
+
+    def _turn(self, new: SpaceKey, cause: RotationCause, erase: ErasePlan | None, writer: Writer) -> int:
+        """Erase, and say that the key is turned over; nothing is wrapped anew yet."""
+        if erase is not None:
+            erase(writer)
+        event = draft(
+            self.sources.entropy,
+            EventKind.KEY_ROTATED,
+            self.sources.clock.now_ms(),
+            KeyRotated(version=new.version),
+            reason=cause,
+        )
+        writer.append(event, stream=SPACE_STREAM)
+        writer.flush()
+        return 0
+
+    def _rewrapped_in_parts(self, new: SpaceKey) -> int:
+        """Wrap all bundles anew, a few in each transaction, and empty the write-ahead log before each."""
+        rewrapped, after = 0, -1
+
+        def part(writer: Writer) -> tuple[int, int | None]:
+            rows = writer.tx.bundles(after, TIGHT_BATCH)
+            return self._rewrap_some(new, rows, writer), rows[-1].position if rows else None
+
+        while True:
+            self.store.scrub()
+            wrapped, last = self.ledger.transact(part)
+            if last is None:
+                return rewrapped
+            rewrapped, after = rewrapped + wrapped, last
+
     def _rewrap(self, writer: Writer, new: SpaceKey) -> int:
         rewrapped, after = 0, -1
         while rows := writer.tx.bundles(after, REWRAP_BATCH):
             after = rows[-1].position
-            chance = self.sources.entropy.take(NONCE_BYTES * len(rows))
-            for place, row in enumerate(rows):
-                if row.bundle is not None and not is_rewrapped(row.bundle, new):
-                    nonce = chance[place * NONCE_BYTES : (place + 1) * NONCE_BYTES]
-                    writer.tx.put_bundle(row.position, self._rewrapped(row, row.bundle, new, nonce))
-                    rewrapped += 1
+            rewrapped += self._rewrap_some(new, rows, writer)
+        return rewrapped
+
+    def _rewrap_some(self, new: SpaceKey, rows: Sequence[BundleRow], writer: Writer) -> int:
+        rewrapped = 0
+        chance = self.sources.entropy.take(NONCE_BYTES * len(rows))
+        for place, row in enumerate(rows):
+            if row.bundle is not None and not is_rewrapped(row.bundle, new):
+                nonce = chance[place * NONCE_BYTES : (place + 1) * NONCE_BYTES]
+                writer.tx.put_bundle(row.position, self._rewrapped(row, row.bundle, new, nonce))
+                rewrapped += 1
         return rewrapped
 
     def _rewrapped(self, row: BundleRow, bundle: bytes, new: SpaceKey, nonce: bytes) -> bytes:
@@ -330,3 +382,7 @@ class Space:
 
             self.rotate(RotationCause.ERASURE, plan)
         return len(returned)
+
+
+def _at_once(work: Callable[[], T]) -> T:
+    return work()

@@ -100,7 +100,7 @@ def _is_json(text: bytes) -> bool | None:
         msgspec.json.decode(text, type=msgspec.Raw)
     except msgspec.DecodeError as fault:
         return False if str(fault).startswith(BEGUN) else None
-    except RecursionError:
+    except (UnicodeError, RecursionError):
         return None
     return True
 
@@ -108,7 +108,7 @@ def _is_json(text: bytes) -> bool | None:
 def _of_list(document: bytes) -> Iterator[bytes | MunimentError]:
     try:
         elements = msgspec.json.decode(document, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return iter([InvalidInput(at="file", problem="not_json")])
     if elements and _is_message(elements[0]):
         return iter([_chat(document)])
@@ -118,7 +118,7 @@ def _of_list(document: bytes) -> Iterator[bytes | MunimentError]:
 def _is_message(element: msgspec.Raw) -> bool:
     try:
         members = msgspec.json.decode(element, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return False
     return any(name in members for name in SPEAKS) and MORE.isdisjoint(members)
 

@@ -61,7 +61,7 @@ class Ending:
         """Erase the space unless something keeps any of it, and report."""
         self._desk.access.require(Effect.ADMIN)
         report = self.review()
-        position = self._space.ledger.transact(self._plan)
+        position = self._space.roomily(lambda: self._space.ledger.transact(self._plan))
         if position is None:
             return report
         scrub = self._space.bury()

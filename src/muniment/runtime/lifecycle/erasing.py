@@ -116,6 +116,8 @@ class Erasing:
     # --- inside the transaction ---------------------------------------------------------------------------------------
 
     def _plan(self, done: Done, writer: Writer) -> None:
+        for so_far in done:  # of an attempt that found the disk full
+            so_far.clear()
         _, judged = self.judged(writer.tx)
         going = [one for one in judged if one.spans]
         before = {one.lot.head.stream: self._space.transcript.changes(writer.tx, one.lot.head) for one in going}
@@ -165,7 +167,7 @@ class Erasing:
 
     def _receipt(self, done: Done, rotation: Rotation) -> ErasureReceipt:
         space, position = self._space, done.positions[0]
-        signed = space.checkpoint()
+        signed = space.roomily(space.checkpoint)
         with space.ledger.reader() as reader:
             row = reader.sealed(position)
             assert row is not None, "the event was just made durable"

@@ -1,0 +1,135 @@
+"""Fill the disk, then erase: what is asked for must go, receipt and all, in the room that was kept back.
+
+1. A store is filled with turns until the disk takes no more. The turn that found it full is refused with `store.full`,
+   and so is the next one; everything before is there.
+2. A turn, a message, and then (each on a full disk again) a conversation is erased. The answer is the usual one; then
+   the words are in no view, the ciphertext is in no file, and only one version of the space key is left.
+
+The control: the same without the room that is kept back. Then the erasure must be refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import shutil
+from pathlib import Path
+
+from muniment.errors import MunimentError, StoreFull
+from muniment.events.identity import ConversationId, TurnId, message_id
+from muniment.governance.views import View
+from muniment.log.ballast import NAME as BALLAST
+from muniment.runtime.lifecycle import Scope
+from muniment.runtime.runtime import Runtime
+from replay.drills.faulty import FaultyDisk, bytes_below, faulty
+from replay.drills.governed import pages
+from replay.drills.outcome import Outcome
+from replay.drills.powercut import scratch_directory
+from replay.stores import opened
+from replay.words import Words, key_of
+
+ROUNDS = 20
+ROOM_BYTES = 8_000_000  # what fits on the disk, the ballast included
+CHARACTERS = (50, 4000)  # of a message: many small turns, or few large ones
+TALK = "talk"
+OTHER = "other"
+OTHER_TURNS = 5
+
+
+def diskfull(count: int | None, seed: int) -> Outcome:
+    """Fill a disk so many times."""
+    rounds = count or ROUNDS
+    chance = random.Random(seed)  # noqa: S311 - what a drill erases is no secret
+    failures: list[str] = []
+    with scratch_directory("diskfull") as scratch:
+        turns = 0
+        for number in range(rounds):
+            drill = Round(scratch / "home", chance)
+            failures += [f"round {number}: {one}" for one in drill.run()]
+            turns += drill.turns
+        control = Round(scratch / "home", chance, has_ballast=False).run()
+    return Outcome(
+        name="diskfull",
+        tried=f"{rounds} disks filled with {turns:,} turns, 3 erasures on each",
+        failures=failures,
+        control="no room kept back",
+        control_failed=bool(control),
+        seed=seed,
+    )
+
+
+class Round:
+    """One disk."""
+
+    def __init__(self, home: Path, chance: random.Random, *, has_ballast: bool = True) -> None:
+        self._home = home
+        self._chance = chance
+        self._has_ballast = has_ballast
+        self._words = Words(small=True)
+        self._characters = chance.choice(CHARACTERS)
+        self.turns = 0
+        self.wrong: list[str] = []
+
+    def run(self) -> list[str]:
+        """Fill the disk and erase; return what was wrong."""
+        self._home.mkdir()
+        try:
+            with faulty() as disk, opened(self._home) as runtime:
+                for number in range(1, OTHER_TURNS + 1):
+                    runtime.transcripts.commit(self._words.turn(OTHER, number))
+                disk.room = lambda: ROOM_BYTES - bytes_below(self._home)
+                self._full(runtime)
+                number = self._chance.randint(1, self.turns)
+                turn = TurnId(f"turn-{number}")
+                self._erase(runtime, Scope(conversation=ConversationId(TALK), turn=turn))
+                self._with_room_again(runtime, disk)
+                other = message_id(TurnId("turn-1"), 0)
+                self._erase(runtime, Scope(conversation=ConversationId(OTHER), message=other))
+                self._with_room_again(runtime, disk)
+                self._erase(runtime, Scope(conversation=ConversationId(OTHER)))
+                disk.room = None
+                self._sound(runtime, turn)
+        except MunimentError as refused:
+            self.wrong.append(f"refused: {refused}")
+        finally:
+            shutil.rmtree(self._home)
+        return self.wrong
+
+    def _full(self, runtime: Runtime) -> None:
+        """Commit until there is no room, and let nothing small fit either."""
+        if not self._has_ballast:
+            for path in self._home.rglob(BALLAST):
+                path.unlink()
+        with contextlib.suppress(StoreFull):
+            while True:
+                runtime.transcripts.commit(self._words.turn(TALK, self.turns + 1, characters=self._characters))
+                self.turns += 1
+        try:
+            runtime.transcripts.commit(self._words.turn(TALK, self.turns + 1, characters=self._characters))
+            self.wrong.append("a turn was committed to a full disk")
+        except StoreFull:
+            pass
+
+    def _with_room_again(self, runtime: Runtime, disk: FaultyDisk) -> None:
+        """Let somebody make room so that some is kept back again, and take the rest away."""
+        disk.room = None
+        runtime.system.recover()
+        room = bytes_below(self._home)
+        disk.room = lambda: room - bytes_below(self._home)
+
+    def _erase(self, runtime: Runtime, scope: Scope) -> None:
+        report = runtime.lifecycle.erase(scope, "asked for", "drill")
+        if not report.changed or report.receipt is None:
+            self.wrong.append("an erasure did nothing")
+        if (versions := runtime.system.health().key_versions) != 1:
+            self.wrong.append(f"{versions} versions of the space key are left")
+
+    def _sound(self, runtime: Runtime, erased: TurnId) -> None:
+        if [turn["phase"] for turn in pages(runtime, key_of(OTHER), View.RAW_OWNER)] != ["raw_deleted"] * OTHER_TURNS:
+            self.wrong.append("a conversation is not erased")
+        phases = {turn["turn"]: turn["phase"] for turn in pages(runtime, key_of(TALK), View.RAW_OWNER)}
+        if phases.pop(erased, None) != "raw_deleted" or set(phases.values()) - {"active"}:
+            self.wrong.append("not the turns that should be there")
+        if len(phases) != self.turns - 1:
+            self.wrong.append("turns are gone")
+        runtime.evidence.audit()

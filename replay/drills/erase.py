@@ -1,0 +1,283 @@
+"""Erase, and look for what was erased: live, after every cut of the power behind the answer, and in what still opens.
+
+1. A store on a taped disk is filled with turns whose words are canaries. Turns, messages, the turns of a subject,
+   conversations and whole spaces are erased.
+2. At the moment of each answer, live: no file holds a piece of the ciphertext of what was erased, and nothing that the
+   keys which are left can still decrypt holds a word of it.
+3. From then on the power is cut at any step of the tape: what was flushed is there, of the rest anything. No file of
+   any cut may hold a piece of that ciphertext, and a dump of some cuts, with the keys that are in them, no word.
+
+The control is a store that neither overwrites freed pages nor empties its write-ahead log: there ciphertext is found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from muniment.crypto.cell import CELL_BODY_AT, open_cell
+from muniment.errors import KeyMissing, MunimentError
+from muniment.events.changes import Action
+from muniment.events.identity import ConversationId, SpaceName, SubjectId, TurnId, message_id
+from muniment.events.message import Message, Role
+from muniment.events.turn import Turn
+from muniment.log import connection
+from muniment.log.port import ScrubReport
+from muniment.log.sqlite import SqliteStore
+from muniment.runtime.lifecycle import Scope
+from muniment.runtime.runtime import Runtime
+from replay.drills.canaries import ALPHABET, CHARACTERS
+from replay.drills.outcome import Outcome
+from replay.drills.platter import Platter
+from replay.drills.powercut import scratch_directory
+from replay.drills.search import NEEDLE_BYTES, Needles, files_below, spelled
+from replay.drills.tape import Step, logs_of, small_of, taped
+from replay.stores import inside, opened
+
+ERASURES = 1000
+ERASURES_EACH = 6  # in one store, or fewer; the last one ends the space
+CUTS_PER_ERASURE = 20
+DUMP_EVERY = 25
+CONVERSATIONS = ("one", "two", "three")
+SUBJECTS = ("anna", "bert")
+TURNS = 15
+
+CELLS = """
+SELECT c.ciphertext FROM events e LEFT JOIN cells c ON c.id = e.position * 2 + 1
+WHERE e.turn_seq IS NOT NULL ORDER BY e.position"""
+
+Placed = tuple[str, int, str]  # conversation, number, subject
+
+
+def erase(count: int | None, seed: int) -> Outcome:
+    """Erase so many times."""
+    erasures = count or ERASURES
+    chance = random.Random(seed)  # noqa: S311 - what a drill erases is no secret
+    with scratch_directory("erase") as scratch:
+        drill = Drill(scratch, chance)
+        while drill.erasures < erasures:
+            drill.store()
+        with _forgetful():
+            control = Drill(scratch, chance)
+            control.store()
+    return Outcome(
+        name="erase",
+        tried=f"{drill.erasures:,} erasures ({', '.join(f'{n} {kind}' for kind, n in sorted(drill.kinds.items()))}), "
+        f"{drill.cuts:,} cuts behind them, {drill.dumps:,} dumps of what still opens",
+        failures=drill.failures,
+        control="no freed page overwritten, no write-ahead log emptied",
+        control_failed=any("ciphertext" in failure for failure in control.failures),
+        seed=seed,
+    )
+
+
+class Drill:
+    """One run: stores one after the other, in each of them a few erasures."""
+
+    def __init__(self, scratch: Path, chance: random.Random) -> None:
+        self._scratch = scratch
+        self._chance = chance
+        self.failures: list[str] = []
+        self.kinds: dict[str, int] = {}
+        self.cuts = self.dumps = self._stores = 0
+        self._words: dict[tuple[Placed, int], str] = {}  # of a message
+        self._alive: set[tuple[Placed, int]] = set()
+
+    @property
+    def erasures(self) -> int:
+        """How many were asked for."""
+        return sum(self.kinds.values())
+
+    def store(self) -> None:
+        """Make a store, erase in it, and cut its power."""
+        home = self._scratch / "home"
+        home.mkdir()
+        self._words.clear()
+        self._alive.clear()
+        gone: list[list[bytes]] = [[]]  # pieces of ciphertext that are erased, by the number of the answer
+        silent: list[list[str]] = [[]]  # words that are erased
+        live: list[tuple[dict[str, bytes], list[str]]] = []  # the files at each answer, and the words not to be in them
+        try:
+            with taped(home) as tape:
+                runtime = opened(home)
+                self._fill(runtime)
+                each = (
+                    ERASURES_EACH if self._stores % 2 else 1
+                )  # a space that ends at once has all its words in the log
+                self._stores += 1
+                for number in range(each):
+                    scope = self._scope(last=number == each - 1)
+                    before = self._alive.copy()
+                    cells = self._cells(home)
+                    report = runtime.lifecycle.review(Action.DELETE_RAW, scope)
+                    done = runtime.lifecycle.erase(scope, "asked for", "drill")
+                    if report.affected_turns and not done.changed:
+                        self.failures.append("an erasure changed nothing")
+                    self._alive -= self._of(scope)
+                    lost = before - self._alive
+                    turns = {placed for placed, _ in lost}
+                    gone.append(gone[-1] + [cells[turn] for turn in turns if turn in cells])
+                    silent.append(silent[-1] + [self._words[place] for place in lost])
+                    tape.told(len(gone) - 1)
+                    self._look(f"live, {self._kind(scope)}", files_below(home), gone[-1])
+                    if scope.whole_space is None:
+                        live.append((logs_of(home) | small_of(home), silent[-1]))
+                with contextlib.suppress(MunimentError):  # its last space is erased
+                    runtime.close()
+                tape.take()
+                self._look("closed", files_below(home), gone[-1])
+                steps = tape.steps
+        finally:
+            shutil.rmtree(home)
+        for files, words in live:
+            self._dump_of(files, words)
+        self._cut(steps, gone, silent)
+
+    # --- using --------------------------------------------------------------------------------------------------------
+
+    def _fill(self, runtime: Runtime) -> None:
+        for number in range(1, TURNS + 1):
+            conversation = CONVERSATIONS[number % len(CONVERSATIONS)]
+            subject = self._chance.choice(SUBJECTS)
+            placed = (conversation, number, subject)
+            texts = ["".join(self._chance.choices(ALPHABET, k=CHARACTERS * 4)) for _ in range(2)]
+            turn = Turn(
+                turn=TurnId(f"turn-{number}"),
+                subject=SubjectId(subject),
+                conversation=ConversationId(conversation),
+                messages=[
+                    Message(role=Role.USER, content=texts[0]),
+                    Message(role=Role.ASSISTANT, content=texts[1]),
+                ],
+            )
+            runtime.transcripts.commit(turn)
+            for place, text in enumerate(texts):
+                self._words[placed, place] = text
+                self._alive.add((placed, place))
+
+    def _scope(self, *, last: bool) -> Scope:
+        if last:
+            return Scope(whole_space=SpaceName("default"))
+        conversation, number, subject = self._chance.choice(sorted({placed for placed, _ in self._words}))
+        one, turn = ConversationId(conversation), TurnId(f"turn-{number}")
+        kinds = [
+            Scope(conversation=one, turn=turn),
+            Scope(conversation=one, turn=turn),
+            Scope(conversation=one, message=message_id(turn, self._chance.randrange(2))),
+            Scope(conversation=one, message=message_id(turn, self._chance.randrange(2))),
+            Scope(subject=SubjectId(subject)),
+            Scope(conversation=one),
+        ]
+        return self._chance.choice(kinds)
+
+    def _of(self, scope: Scope) -> set[tuple[Placed, int]]:
+        """Return the messages that a scope is about."""
+        kind = self._kind(scope)
+        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+        return {
+            (placed, place)
+            for placed, place in self._words
+            if scope.whole_space is not None
+            or (scope.subject is not None and placed[2] == scope.subject)
+            or (
+                scope.conversation == placed[0]
+                and scope.turn in {None, f"turn-{placed[1]}"}
+                and scope.message in {None, f"turn-{placed[1]}#{place}"}
+            )
+        }
+
+    @staticmethod
+    def _kind(scope: Scope) -> str:
+        for kind in ("whole_space", "subject", "message", "turn"):
+            if getattr(scope, kind) is not None:
+                return kind.removeprefix("whole_")
+        return "conversation"
+
+    # --- looking ------------------------------------------------------------------------------------------------------
+
+    def _cells(self, home: Path) -> dict[Placed, bytes]:
+        """Return a piece of the ciphertext of every turn that has words; read past the store, which takes no notice."""
+        (log,) = (home / "store").glob("spaces/*/log.db")
+        with closing(apsw.Connection(str(log), flags=apsw.SQLITE_OPEN_READONLY)) as raw:
+            cells = [cell for (cell,) in raw.execute(CELLS)]
+        placed = sorted({placed for placed, _ in self._words}, key=lambda one: one[1])
+        return {
+            one: bytes(cell[CELL_BODY_AT : CELL_BODY_AT + NEEDLE_BYTES])
+            for one, cell in zip(placed, cells, strict=True)
+            if isinstance(cell, bytes)
+        }
+
+    def _look(self, where: str, hay: Iterator[bytes], gone: list[bytes]) -> None:
+        needles = Needles(gone)
+        if found := sum(needles.found(one) for one in hay):
+            self.failures.append(f"{where}: {found} pieces of erased ciphertext")
+
+    def _cut(self, steps: list[Step], gone: list[list[bytes]], silent: list[list[str]]) -> None:
+        """Cut the power behind each answer."""
+        platter = Platter({}, {})
+        answered = [number for number, step in enumerate(steps) if step.told]
+        behind = range(answered[0], len(steps))
+        wanted = self._chance.choices(behind, k=CUTS_PER_ERASURE * len(answered)) + answered * 3
+        for number, step in enumerate(steps):
+            platter.play(step, self._chance)
+            for _ in range(wanted.count(number) if number >= answered[0] else 0):
+                self.cuts += 1
+                logs = platter.cut(self._chance)
+                where = f"cut at step {number} of {len(steps)}"
+                self._look(where, iter([*logs.values(), *platter.small.values()]), gone[platter.told])
+                if self.cuts % DUMP_EVERY == 0 and platter.told < len(gone) - 2:  # then the keys may be gone
+                    self._dump_of({**logs, **platter.small}, silent[platter.told])
+
+    def _dump_of(self, files: dict[str, bytes], silent: list[str]) -> None:
+        """Decrypt everything that opens with the keys that are there, and look for words that were erased."""
+        self.dumps += 1
+        home = self._scratch / "cut"
+        for name, data in files.items():
+            path = home / name
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.write_bytes(data)
+            path.chmod(0o600)
+        try:
+            dump = list(_decrypted(home))
+        finally:
+            shutil.rmtree(home)
+        if found := sum(map(Needles(spelled(silent)).found, dump)):
+            self.failures.append(f"dump: {found} erased words open")
+
+
+def _decrypted(home: Path) -> Iterator[bytes]:
+    """Yield the plaintext of every cell whose key there is."""
+    space = inside(home)
+    with space.ledger.reader() as reader:
+        for row in reader.sealed_events(0, reader.frontier().size - 1):
+            try:
+                keys = space.ledger.keys_of(row)
+            except KeyMissing:
+                continue
+            for cls, cell in enumerate((row.meta, row.content)):
+                if cell is not None and cls in keys:
+                    yield open_cell(keys[cls], cell, row.leaf, cls)
+    space.store.close()
+
+
+@contextlib.contextmanager
+def _forgetful() -> Iterator[None]:
+    """Let stores be opened that leave what was removed where it is."""
+    pragma, scrub = connection.PRAGMAS["secure_delete"], SqliteStore.scrub
+    connection.PRAGMAS["secure_delete"] = "OFF"
+    SqliteStore.scrub = _scrub_nothing  # type: ignore[method-assign, assignment]  # broken on purpose
+    try:
+        yield
+    finally:
+        connection.PRAGMAS["secure_delete"] = pragma
+        SqliteStore.scrub = scrub  # type: ignore[method-assign]  # as it was
+
+
+def _scrub_nothing(_store: SqliteStore) -> ScrubReport:
+    return ScrubReport(flushed=(), wal_bytes=0)

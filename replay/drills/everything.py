@@ -1,0 +1,104 @@
+"""Reading everything that a store can say: the measure of whether a change to its files was found, or changed nothing.
+
+A change is *refused* when opening the store says that it is not sound, when any read ends with an error of ours, or
+when an audit or an inspection finds an issue. It is *harmless* when none of that happens and every answer is what it
+was before: all pages of all conversations under every view, the lists of conversations, what is on record, the keys
+that are alive, and the head of the log. It is *healed* when every view shows what it showed, and the log has grown by
+itself: words that somebody put back were destroyed again, on record. Anything else is a silent change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from muniment.errors import MunimentError, UnknownConversation
+from muniment.governance.listing import LifecycleFilter
+from muniment.governance.views import View
+from muniment.runtime.runtime import Runtime
+from replay.drills.governed import pages
+from replay.stores import opened
+from replay.words import key_of
+
+SPACES = ("default", "other")
+CONVERSATIONS = ("one", "two", "three")
+
+
+class Answers(NamedTuple):
+    """Everything that a store answers, as digests: of what its views show, and of all else that it says; its events."""
+
+    shown: bytes
+    said: bytes
+    events: int
+
+
+class Verdict(StrEnum):
+    """What a change to the files of a store came to."""
+
+    REFUSED = "refused"
+    HARMLESS = "harmless"
+    HEALED = "healed"
+    SILENT = "silent"
+
+
+def verdict(before: Answers, after: Answers | str) -> Verdict:
+    """Return what a change came to, by the answers before and after it (as text: how a read was refused)."""
+    if isinstance(after, str):
+        return Verdict.REFUSED
+    if after == before:
+        return Verdict.HARMLESS
+    return Verdict.HEALED if after.shown == before.shown and after.events > before.events else Verdict.SILENT
+
+
+def answers_of(home: Path, spaces: Sequence[str] = SPACES) -> Answers | str:
+    """Return everything that a store answers, or (as text) how one of its reads was refused."""
+    shown, said, events = hashlib.sha256(), hashlib.sha256(), 0
+    try:
+        for space in spaces:
+            with opened(home, space) as runtime:
+                health = runtime.system.health()
+                if not health.sound:
+                    return f"unsound: {health.fault}"
+                read = _read(runtime)
+                if isinstance(read, str):
+                    return read
+                shown.update(msgspec.json.encode(read[0], order="sorted"))
+                said.update(msgspec.json.encode(read[1:], order="sorted"))
+                events += health.events
+    except MunimentError as refused:
+        return refused.code
+    return Answers(shown.digest(), said.digest(), events)
+
+
+def _read(runtime: Runtime) -> list[object] | str:
+    transcripts, evidence = runtime.transcripts, runtime.evidence
+    evidence.audit()
+    keys = [key_of(conversation) for conversation in CONVERSATIONS]
+    shown = [pages(runtime, key, view) for key in keys for view in View]
+    report = evidence.repair()
+    if report.kinds:
+        return "issues: " + ", ".join(report.kinds)
+    signed = evidence.checkpoint()
+    return [
+        shown,
+        [transcripts.replay(key, view, 500).items for key in keys for view in View],
+        [transcripts.conversations(lifecycle=lifecycle) for lifecycle in LifecycleFilter],
+        [_asked(lambda key=key: transcripts.timeline(key).turns) for key in keys],  # type: ignore[misc]  # bound now
+        [runtime.lifecycle.receipts(key) for key in keys],
+        [_asked(lambda key=key: evidence.links(conversation=key, limit=500).links) for key in keys],  # type: ignore[misc]  # as above
+        [signed.size, signed.root, signed.vkey],
+        runtime.system.health().key_versions,
+    ]
+
+
+def _asked(ask: Callable[[], object]) -> object:
+    """Return what is answered; that there is no such conversation is an answer, too."""
+    try:
+        return ask()
+    except UnknownConversation as unknown:
+        return unknown.code

@@ -1,0 +1,274 @@
+"""Cut the power at every step of a store's life, and look what is there afterwards.
+
+1. A store is made, used and opened again on a taped disk: turns, masks, erasures, checkpoints, key rotations, a
+   write-ahead log that starts over because somebody else took it into the database. In some lives a flush fails.
+2. The tape is played to a platter. At each step the power is cut: what was flushed is there, of the rest anything.
+3. SQLite opens what is left. The database that it finds must be one that the front door was shown: it opens as sound,
+   its audit passes, and every view gives exactly the pages that were given with the last answer before the cut, or
+   those that would have come with the next. One in `FRONT_DOOR_EVERY` cuts is opened by the front door as it lies.
+4. Some of the cuts are opened on another taped disk, and the power is cut again while the store recovers.
+
+Two controls, which must lose answers: a store that does not flush its write-ahead log (`synchronous=NORMAL`), and a
+disk that lies about flushes. A third, which must be refused: a damaged database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from muniment.errors import MunimentError
+from muniment.log import connection
+from replay.drills.life import Life, told_by
+from replay.drills.outcome import Outcome
+from replay.drills.platter import Platter
+from replay.drills.tape import Did, Step, taped
+from replay.stores import opened
+
+CUTS = 10_000
+CUTS_PER_LIFE = 4000
+RECOVERIES_PER_LIFE = 4
+RECOVERY_SHARE = 8  # every eighth cut falls into a recovery
+FRONT_DOOR_EVERY = 200
+CONTROL_CUTS_MAX = 4000
+ANSWERS = 24
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a disk that is fast; what lies there is never trusted
+
+
+class Recorded(NamedTuple):
+    """A life on tape: what the disk held before, every step, and what was shown after each thing that was done."""
+
+    logs: dict[str, bytes]
+    small: dict[str, bytes]
+    steps: list[Step]
+    shown: list[str]
+
+    def allowed(self, told: int) -> list[str]:
+        """Return what may be shown after a cut: what was told last, and everything up to what is told next."""
+        after = [step.told for step in self.steps if step.did is Did.TOLD and step.told > told]
+        return self.shown[told : min(after, default=len(self.shown)) + 1]
+
+
+class Seen(NamedTuple):
+    """What the front door found in a state: what its views show, or what is wrong with it."""
+
+    shown: str
+    fault: str
+
+
+def powercut(count: int | None, seed: int) -> Outcome:
+    """Cut the power so many times."""
+    with scratch_directory("powercut") as scratch:
+        drill = Drill(scratch, seed)
+        drill.run(count or CUTS)
+        controls = {
+            "synchronous=NORMAL": drill.control(weak=True),
+            "a lying flush": drill.control(lies=True),
+        }
+    blind = [name for name, lost in controls.items() if not lost]
+    return Outcome(
+        name="powercut",
+        tried=f"{drill.cuts:,} cuts in {drill.lives} lives of {drill.steps:,} steps, {drill.in_recovery:,} of them in "
+        f"recoveries, {drill.broken} lives with a flush that fails; {drill.states:,} states opened by the front door",
+        failures=drill.failures,
+        control=f"{', '.join(f'{name} ({lost} lost)' for name, lost in controls.items())}"
+        + (f", blind: {', '.join(blind)}" if blind else ""),
+        control_failed=not blind,
+        seed=seed,
+    )
+
+
+@contextlib.contextmanager
+def scratch_directory(name: str) -> Iterator[Path]:
+    """Give a directory in memory, where there is one: what is cut is on a platter, not on the disk of this machine."""
+    place = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix=f"muniment-{name}-", dir=place) as scratch:
+        yield Path(scratch)
+
+
+class Drill:
+    """One run: lives, cuts, and what was found."""
+
+    def __init__(self, scratch: Path, seed: int) -> None:
+        self._scratch = scratch
+        self._seed = seed
+        self._chance = random.Random(seed)  # noqa: S311 - the moments of a drill are no secret
+        self.failures: list[str] = []
+        self.cuts = self.in_recovery = self.lives = self.steps = self.broken = self.states = 0
+        self._seen: dict[tuple[bytes, bytes], Seen] = {}
+
+    def run(self, cuts: int) -> None:
+        """Cut so many times, in as many lives as that needs."""
+        while self.cuts < cuts and len(self.failures) < 20:
+            self.lives += 1
+            fails = self.lives % 3 == 2
+            self.broken += fails
+            life = self._recorded(self.lives, ANSWERS, fails=fails)
+            self.steps += len(life.steps)
+            want = min(CUTS_PER_LIFE, cuts - self.cuts)
+            recoveries = want // RECOVERY_SHARE
+            chosen = self._cut(life, want - recoveries)
+            self._chance.shuffle(chosen)
+            chosen = chosen[:RECOVERIES_PER_LIFE]
+            for logs, small in chosen if recoveries else ():
+                again = self._recovered(logs, small)
+                if again is not None:
+                    before = self.cuts
+                    self._cut(again, max(1, recoveries // len(chosen)))
+                    self.in_recovery += self.cuts - before
+            self._seen.clear()  # the next life has other keys
+
+    def control(self, *, weak: bool = False, lies: bool = False) -> int:
+        """Cut a life that must lose answers until it does; return how many cuts lost one."""
+        other = Drill(self._scratch, self._seed)
+        with _weakened() if weak else contextlib.nullcontext():
+            life = other._recorded(0, ANSWERS // 2, lies=lies)
+        while not other.failures and other.cuts < CONTROL_CUTS_MAX:
+            other._cut(life, CONTROL_CUTS_MAX // 8)
+        return len(other.failures)
+
+    # --- taping -------------------------------------------------------------------------------------------------------
+
+    def _recorded(self, number: int, answers: int, *, fails: bool = False, lies: bool = False) -> Recorded:
+        home = self._scratch / "life"
+        home.mkdir()
+        try:
+            with taped(home, lies=lies) as tape:
+                life = Life(home, random.Random(f"{self._seed} {number}"))  # noqa: S311 - repeatable
+                shown = [life.shown()]
+                tape.told(0)
+                if fails:
+                    tape.fail_sync = self._chance.randint(1, 60)
+                for _ in range(answers):
+                    answered = life.step()
+                    shown.append(life.shown())
+                    if answered:
+                        tape.told(len(shown) - 1)
+                life.close()
+                tape.take()
+                return Recorded({}, {}, tape.steps, shown)
+        finally:
+            shutil.rmtree(home)
+
+    def _recovered(self, logs: dict[str, bytes], small: dict[str, bytes]) -> Recorded | None:
+        """Tape how the front door recovers a cut."""
+        home = self._laid(logs, small)
+        try:
+            with taped(home) as tape:
+                with opened(home) as runtime:
+                    shown = told_by(runtime)
+                tape.take()
+                return Recorded(logs, small, tape.steps, [shown, shown])
+        except MunimentError as refused:
+            self.failures.append(f"a cut is refused: {refused}")
+            return None
+        finally:
+            shutil.rmtree(home)
+
+    # --- cutting ------------------------------------------------------------------------------------------------------
+
+    def _cut(self, life: Recorded, cuts: int) -> list[tuple[dict[str, bytes], dict[str, bytes]]]:
+        """Cut a life at steps of any kind; return some of what was left."""
+        places = [number for number, step in enumerate(life.steps) if step.did is not Did.TOLD]
+        if not places:
+            return []
+        wanted: dict[int, int] = {}
+        for place in self._chance.choices(places, k=cuts) if cuts < len(places) else _spread(places, cuts):
+            wanted[place] = wanted.get(place, 0) + 1
+        platter, kept = Platter(life.logs, life.small), []
+        for number, step in enumerate(life.steps):
+            platter.play(step, self._chance)
+            for _ in range(wanted.get(number, 0)):
+                self.cuts += 1
+                logs = platter.cut(self._chance)
+                fault = self._fault(logs, platter.small, life.allowed(platter.told))
+                if fault:
+                    self.failures.append(f"step {number} of {len(life.steps)} ({step.did}): {fault}")
+                elif self.cuts % 37 == 0:
+                    kept.append((logs, platter.small))
+        return kept
+
+    def _fault(self, logs: dict[str, bytes], small: dict[str, bytes], allowed: list[str]) -> str:
+        """Return what is wrong with what a cut left, or nothing."""
+        try:
+            database = self._database(logs)
+        except apsw.Error as error:
+            return f"SQLite refuses the database: {type(error).__name__}"
+        known = (hashlib.sha256(database).digest(), _digest(small))
+        seen = self._seen.get(known)
+        if seen is None or self.cuts % FRONT_DOOR_EVERY == 0:
+            seen = self._opened(logs, small)
+            self._seen[known] = seen
+            self.states += 1
+        if seen.fault:
+            return seen.fault
+        return "" if seen.shown in allowed else "not what was answered"
+
+    def _database(self, logs: dict[str, bytes]) -> bytes:
+        """Return the database that SQLite sees in these files."""
+        place = self._scratch / "log.db"
+        for found in self._scratch.glob("log.db-*"):
+            found.unlink()
+        place.write_bytes(b"")
+        for name, data in logs.items():
+            place.with_name(Path(name).name).write_bytes(data)
+        database = apsw.Connection(str(place))
+        try:
+            database.pragma("locking_mode", "EXCLUSIVE")  # no shared memory is made
+            database.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            return database.serialize("main") or b""
+        finally:
+            database.close()
+
+    def _opened(self, logs: dict[str, bytes], small: dict[str, bytes]) -> Seen:
+        """Open a cut by the front door."""
+        home = self._laid(logs, small)
+        try:
+            with opened(home) as runtime:
+                health = runtime.system.health()
+                if not health.sound:
+                    return Seen("", f"not sound: {health.fault_message}")
+                shown = told_by(runtime)
+                runtime.evidence.audit()
+        except MunimentError as refused:
+            return Seen("", f"refused: {refused}")
+        finally:
+            shutil.rmtree(home)
+        return Seen(shown, "")
+
+    def _laid(self, logs: dict[str, bytes], small: dict[str, bytes]) -> Path:
+        home = self._scratch / "cut"
+        for name, data in (logs | small).items():
+            path = home / name
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.write_bytes(data)
+            path.chmod(0o600)
+        return home
+
+
+def _digest(small: dict[str, bytes]) -> bytes:
+    return hashlib.sha256(repr(sorted(small.items())).encode()).digest()
+
+
+def _spread(places: list[int], cuts: int) -> list[int]:
+    """Return every place as often as any other, as nearly as the number of cuts allows."""
+    return [places[number % len(places)] for number in range(cuts)]
+
+
+@contextlib.contextmanager
+def _weakened() -> Iterator[None]:
+    """Let stores be opened that flush their write-ahead log only when it is taken into the database."""
+    full = connection.PRAGMAS["synchronous"]
+    connection.PRAGMAS["synchronous"] = "NORMAL"
+    try:
+        yield
+    finally:
+        connection.PRAGMAS["synchronous"] = full

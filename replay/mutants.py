@@ -1,0 +1,238 @@
+"""Break the code in ways that matter, one at a time, in a copy: each break must turn at least one named check red.
+
+A mutant is a text that stands exactly once in one file, what is put in its place, and the checks that should notice. A
+text that is not there any more, or twice, fails: then the table has to follow the code. The copy lies in a temporary
+directory; what is checked out is not touched. Each check is first seen green on an unbroken copy.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+COPIED = ("src", "tests", "replay", "fixtures", "schemas", "pyproject.toml", "README.md")
+CHECK_TIMEOUT_S = 300
+AT_ONCE = 2
+
+
+class Mutant(Struct, frozen=True, kw_only=True):
+    """One break: texts and what stands instead. `checks` are tests, or drills with a number (`drill powercut 500`)."""
+
+    breaks: str
+    file: str
+    edits: tuple[tuple[str, str], ...]
+    checks: tuple[str, ...]
+
+
+MUTANTS: dict[str, Mutant] = {
+    "aad": Mutant(
+        breaks="drop the associated data: a cell is bound to no event",
+        file="src/muniment/crypto/cell.py",
+        edits=(
+            (
+                "encrypt(nonce, body, CELL_CONTEXT + head + leaf + _CLASS[cls])",
+                "encrypt(nonce, body, CELL_CONTEXT + head)",
+            ),
+            ("context = CELL_CONTEXT + head + leaf + _CLASS[cls]", "context = CELL_CONTEXT + head"),
+        ),
+        checks=("tests/crypto/test_cell.py",),
+    ),
+    "fsync": Mutant(
+        breaks="skip an fsync: the write-ahead log is flushed when it is taken into the database, not at a commit",
+        file="src/muniment/log/connection.py",
+        edits=(('"synchronous": "FULL"', '"synchronous": "NORMAL"'),),
+        checks=("drill powercut 300",),
+    ),
+    "fsync-by-hand": Mutant(
+        breaks="skip an fsync: the emptied write-ahead log is not flushed before an erasure is answered",
+        file="src/muniment/log/connection.py",
+        edits=(("        _flush(self.wal)\n", ""),),
+        checks=("drill erase 12",),
+    ),
+    "barrier": Mutant(
+        breaks="trust what a failed fsync left behind",
+        file="src/muniment/log/sqlite.py",
+        edits=(("                self._guarded(lambda: self._empty_wal(connection))\n", ""),),
+        checks=("tests/log/test_faults.py",),
+    ),
+    "delete": Mutant(
+        breaks="forget a delete: the ciphertext of erased words stays",
+        file="src/muniment/log/ledger.py",
+        edits=(("            self.tx.destroy_cell(row.position, CONTENT)\n", ""),),
+        checks=("drill erase 6",),
+    ),
+    "catalogue-delete": Mutant(
+        breaks="forget the index: the lists of conversations keep counting what was erased",
+        file="src/muniment/projections/catalogue.py",
+        edits=(
+            (
+                "runs(turns, self._transcript.changes(reader, head).steps) if stepped else None",
+                "None if stepped or not stepped else None",
+            ),
+        ),
+        checks=("tests/runtime/test_catalogue.py",),
+    ),
+    "salt": Mutant(
+        breaks="reuse a salt for all fields of a cell",
+        file="src/muniment/evidence/header.py",
+        edits=(("_url64(salts.of(raw))", '_url64(salts.of(b"one"))'),),
+        checks=("tests/evidence/test_own_vectors.py", "tests/events/test_vectors.py"),
+    ),
+    "hold": Mutant(
+        breaks="ignore a hold",
+        file="src/muniment/runtime/lifecycle/guard.py",
+        edits=(("            applying.add(Rule.HOLD)\n", "            pass\n"),),
+        checks=("tests/runtime/test_custody.py",),
+    ),
+    "checkpoint": Mutant(
+        breaks="accept a checkpoint that nobody signed",
+        file="src/muniment/evidence/verifier.py",
+        edits=(("    text, _ = open_note(note, [key])\n", "    text = parse_note(note).text\n"),),
+        checks=("tests/evidence/test_notes.py",),
+    ),
+    "paging": Mutant(
+        breaks="lose a turn between two pages",
+        file="src/muniment/runtime/transcripts.py",
+        edits=(("ReplayMark(after=last)", "ReplayMark(after=last + 1)"),),
+        checks=("tests/laws/test_walks.py::test_pages_give_the_whole_once_while_others_append",),
+    ),
+    "space": Mutant(
+        breaks="look up in whatever space there is",
+        file="src/muniment/crypto/store.py",
+        edits=(('keyed_digest(self._index_key, "space", name)', 'keyed_digest(self._index_key, "space", "one")'),),
+        checks=("tests/runtime/test_doors.py",),
+    ),
+    "mask": Mutant(
+        breaks="show masked words in one view",
+        file="src/muniment/governance/judgement.py",
+        edits=(
+            (
+                "    if withheld_by_phase(phase) is not None:\n",
+                "    if withheld_by_phase(phase) and view != 'host_ui':\n",
+            ),
+            (
+                "    gone = withheld_by_phase(record.phase)\n",
+                "    gone = None if view == 'host_ui' and record.content else withheld_by_phase(record.phase)\n",
+            ),
+        ),
+        checks=("tests/laws/test_walks.py::test_every_view_shows_what_the_model_says_after_every_command",),
+    ),
+    "skip": Mutant(
+        breaks="show nothing, and say nothing, of words that do not open",
+        file="src/muniment/projections/transcript.py",
+        edits=(
+            (
+                "            salts, content = self._ledger.words(opened)\n",
+                (
+                    "            try:\n                salts, content = self._ledger.words(opened)\n"
+                    "            except Exception:\n                pass\n"
+                ),
+            ),
+        ),
+        checks=("tests/runtime/test_edited_at_rest.py",),
+    ),
+}
+
+
+def unmade(mutant: Mutant, root: Path = REPOSITORY) -> list[str]:
+    """Return the texts of a mutant that do not stand exactly once where they should."""
+    source = (root / mutant.file).read_text()
+    return [text for text, _ in mutant.edits if source.count(text) != 1]
+
+
+def markdown() -> str:
+    """Return the table of all mutants, as it stands in MUTANTS.md."""
+    rows = [
+        f"| `{name}` | {mutant.breaks} | `{mutant.file}` | {', '.join(f'`{check}`' for check in mutant.checks)} |"
+        for name, mutant in MUTANTS.items()
+    ]
+    lines = [
+        "# Mutants",
+        "",
+        "Breaks of the code that matter, and the checks that turn red for them. Printed from `mutants.py`, and held to",
+        "it by a test; `python -m replay mutants` makes each break in a copy and runs the checks.",
+        "",
+        "| mutant | what is broken | where | noticed by |",
+        "|---|---|---|---|",
+        *rows,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def run_mutants(names: Sequence[str]) -> bool:
+    """Run the mutants of these names, or all; print a line for each; return whether each was noticed."""
+    chosen = {name: mutant for name, mutant in MUTANTS.items() if not names or name in names}
+    checks = sorted({check for mutant in chosen.values() for check in mutant.checks})
+    with tempfile.TemporaryDirectory(prefix="muniment-mutants-") as scratch:
+        sound = _copied(Path(scratch) / "sound")
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            red = [
+                check
+                for check, green in zip(checks, pool.map(partial(_is_green, sound), checks), strict=True)
+                if not green
+            ]
+            for check in red:
+                print(f"red without any break: {check}")
+            noticed = list(pool.map(partial(_noticed, Path(scratch)), chosen, chosen.values()))
+    print(f"{sum(noticed)} of {len(noticed)} breaks noticed")
+    return bool(noticed) and all(noticed) and not red
+
+
+def _noticed(scratch: Path, name: str, mutant: Mutant) -> bool:
+    """Break a copy; tell whether a check turns red."""
+    began = time.monotonic()
+    copy = _copied(scratch / name)
+    path = copy / mutant.file
+    source = path.read_text()
+    if missing := unmade(mutant, copy):
+        print(f"{name}: NOT MADE: not once in {mutant.file}: {missing[0].strip()!r}")
+        return False
+    for text, instead in mutant.edits:
+        source = source.replace(text, instead)
+    path.write_text(source)
+    by = next((check for check in mutant.checks if not _is_green(copy, check)), None)
+    shutil.rmtree(copy)
+    said = f"noticed by {by}" if by else f"NOT NOTICED by {', '.join(mutant.checks)}"
+    print(f"{name}: {said} ({time.monotonic() - began:.0f} s)", flush=True)
+    return by is not None
+
+
+def _copied(target: Path) -> Path:
+    """Copy what the checks need."""
+    target.mkdir()
+    for name in COPIED:
+        source = REPOSITORY / name
+        if source.is_dir():
+            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__", "*.md.tmp"))
+        else:
+            shutil.copy(source, target / name)
+    return target
+
+
+def _is_green(copy: Path, check: str) -> bool:
+    """Run a check in a copy; a break that hangs has been noticed."""
+    kind, _, rest = check.partition(" ")
+    if kind == "drill":
+        name, number = rest.split()
+        command = [sys.executable, "-m", "replay", "drill", name, "--n", number]
+    else:
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", check]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(copy), str(copy / "src")])}
+    try:
+        done = subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, check=False, timeout=CHECK_TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
