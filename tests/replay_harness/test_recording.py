@@ -156,10 +156,12 @@ def _words_of(text: str) -> set[str]:
     return set(re.findall(r"[^\W_]{5,}", text))
 
 
+SCHEMAS = HISTORIES.parents[1] / "schemas" / "operations"
+
 # names of members, members of enumerations, and the kinds of pseudonyms
 OURS = {
     word
-    for name in re.findall(r'"([a-z_]+)"', (HISTORIES.parents[1] / "schemas/operations.json").read_text())
+    for name in re.findall(r'"([a-z_]+)"', "".join(path.read_text() for path in SCHEMAS.glob("*.json")))
     for word in name.split("_")
 } | {"candidate", "https", "example"}
 

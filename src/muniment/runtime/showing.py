@@ -50,7 +50,7 @@ class Showing:
                 cut_after=window.cut_after,
             ),
             score=_rounded(found.scores[at]),
-            beside=found.scores[at] > 0 and not any(found.signals[name][at] for name in OF_ITS_OWN),
+            beside=bool(found.scores[at] > 0 and not any(found.signals[name][at] for name in OF_ITS_OWN)),
             signals=signals,
         )
 
