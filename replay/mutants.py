@@ -83,6 +83,15 @@ MUTANTS: dict[str, Mutant] = {
         ),
         checks=("tests/runtime/test_catalogue.py",),
     ),
+    "index-delete": Mutant(
+        breaks="forget the index: search keeps finding what was taken away",
+        file="src/muniment/projections/search/folding.py",
+        edits=(("        if told:\n", "        if told and not told:\n"),),
+        checks=(
+            "tests/replay_harness/test_histories.py::"
+            "test_a_history_holds_and_leaves_nothing_unchecked[search-what-a-view-shows]",
+        ),
+    ),
     "salt": Mutant(
         breaks="reuse a salt for all fields of a cell",
         file="src/muniment/evidence/header.py",
