@@ -88,8 +88,10 @@ MUTANTS: dict[str, Mutant] = {
         file="src/muniment/projections/search/folding.py",
         edits=(("        if told:\n", "        if told and not told:\n"),),
         checks=(
-            "tests/replay_harness/test_histories.py::"
-            "test_a_history_holds_and_leaves_nothing_unchecked[search-what-a-view-shows]",
+            (
+                "tests/replay_harness/test_histories.py::"
+                "test_a_history_holds_and_leaves_nothing_unchecked[search-what-a-view-shows]"
+            ),
         ),
     ),
     "salt": Mutant(
