@@ -328,7 +328,7 @@ def write_archive(parts: Parts) -> bytes:
         else:
             arrays[name] = tensor
     out = io.BytesIO()
-    np.savez(out, allow_pickle=False, **arrays)
+    np.savez(out, **arrays)  # type: ignore[arg-type]  # of all that it takes, arrays alone are known to numpy 2.1
     return out.getvalue()
 
 
@@ -346,7 +346,7 @@ def read_archive(path: Path) -> Parts:
         vocabulary = arrays.pop(VOCABULARY).tobytes().decode().split("\n")
     except OSError:
         raise ModelInvalid(at="model", problem="missing") from None
-    except (BadZipFile, ValueError, KeyError, EOFError):
+    except (BadZipFile, ValueError, DecodeError, KeyError, EOFError):
         raise ModelInvalid(at="model", problem="not_understood") from None
     tensors: dict[str, Floats | Packed] = {}
     for name, array in arrays.items():

@@ -20,8 +20,8 @@ PREFIX = "zebrafinch"
 
 
 def canary() -> str:
-    """Return a word whose beginning others have too, and whose tail is its own."""
-    return PREFIX + secrets.token_hex(8)
+    """Return a word whose beginning others have too, and whose tail is its own; it has no English ending to lose."""
+    return PREFIX + secrets.token_hex(8) + "7"
 
 
 def filled(world: FileWorld) -> tuple[str, str]:
