@@ -64,9 +64,10 @@ def holding(postings: Postings, held: Passages, phrase: Sequence[str], within: R
 
 def beginning(postings: Postings, held: Passages, phrase: Sequence[str]) -> Rows:
     """Return the documents that begin with a phrase, in ascending order; none where each term of it is everywhere."""
-    if min(len(postings.of(term)) for term in phrase) > BEGINNING_MAX:
+    parts = [postings.of(term) for term in phrase]
+    if min(len(places) for places in parts) > BEGINNING_MAX:
         return np.empty(0, np.int64)
-    places = places_of(postings, phrase)
+    places = _in_a_row(parts)
     if not len(places):
         return np.empty(0, np.int64)
     first, row = np.frombuffer(held.first, np.int64), np.frombuffer(held.row, np.int64)
@@ -78,13 +79,17 @@ def beginning(postings: Postings, held: Passages, phrase: Sequence[str]) -> Rows
 
 def places_of(postings: Postings, phrase: Sequence[str]) -> Places:
     """Return the places at which a phrase begins, ascending: the rarest of its terms is looked up in the others."""
-    parts = [(postings.of(term), offset) for offset, term in enumerate(phrase)]
+    return _in_a_row([postings.of(term) for term in phrase])
+
+
+def _in_a_row(parts: Sequence[Places]) -> Places:
     if not parts:
         return NONE
-    rarest, shift = min(parts, key=lambda part: len(part[0]))
+    shift = min(range(len(parts)), key=lambda offset: len(parts[offset]))
+    rarest = parts[shift]
     begins = rarest[rarest >= shift] - np.uint32(shift)
-    for places, offset in parts:
-        if offset != shift:
+    for offset, places in enumerate(parts):
+        if len(begins) and offset != shift:
             begins = begins[_in(begins + np.uint32(offset), places)]
     return begins
 

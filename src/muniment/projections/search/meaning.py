@@ -55,7 +55,9 @@ class Meaning:
 
     def pending(self, alive: Rows, most: int) -> Rows:
         """Return passages that have no vector yet, the newest first; `alive` are the numbers of all that are there."""
-        return alive[~self._vectors.have(alive)][::-1][:most]
+        if len(alive) == len(self._vectors):  # what is not there has none
+            return alive[:0]
+        return self.lacks(alive)[::-1][:most]
 
     def lacks(self, passages: Rows) -> Rows:
         """Return those of some passages that have no vector."""

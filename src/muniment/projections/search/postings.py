@@ -46,6 +46,8 @@ class Postings:
         self._starts = np.zeros(1, np.int64)  # where the settled places of each term begin, and where all end
         self._places = NONE
         self._tail_terms, self._tail_places = array(PLACE), array(PLACE)
+        self._later: dict[int, Places] = {}  # those in the tail, of terms that were asked for
+        self._later_of = 0  # how long the tail was then
         self._gone: list[tuple[int, int]] = []
 
     def __len__(self) -> int:
@@ -87,9 +89,18 @@ class Postings:
             settled = self._places[self._starts[number] : self._starts[number + 1]]
         if not self._tail_terms:
             return settled
-        terms, places = np.frombuffer(self._tail_terms, np.uint32), np.frombuffer(self._tail_places, np.uint32)
-        later = places[terms == number]
+        later = self._in_tail(number)
         return np.concatenate([settled, later]) if len(later) else settled
+
+    def _in_tail(self, number: int) -> Places:
+        """Return the places of a term in the tail, which is looked through once as long as nothing is added."""
+        if self._later_of != len(self._tail_terms):
+            self._later, self._later_of = {}, len(self._tail_terms)
+        found = self._later.get(number)
+        if found is None:
+            terms, places = np.frombuffer(self._tail_terms, np.uint32), np.frombuffer(self._tail_places, np.uint32)
+            found = self._later[number] = places[terms == number]
+        return found
 
     def count(self, term: str) -> int:
         """Return at how many places a term stands."""
@@ -132,6 +143,7 @@ class Postings:
         _spread(places, starts[:-1] + counts, tail_counts, keys.astype(np.uint32))  # the lower half: the place
         self._starts, self._places = starts, places
         self._tail_terms, self._tail_places = array(PLACE), array(PLACE)
+        self._later, self._later_of = {}, 0
 
     def settle_much(self) -> None:
         """Put the tail to what is settled when it is half as long."""
