@@ -283,6 +283,20 @@ def _requests() -> dict[str, dict[str, Any]]:
         "transcripts.timeline": {"conversation": key, "limit": 5, "view": "export"},
         "transcripts.conversations": {"channel": "default", "lifecycle": "active", "limit": 5},
         "transcripts.activity": {"ranges": [{"from_ms": 0, "until_ms": 10}], "channel": "default"},
+        "transcripts.search": {
+            "query": 'said "the tent" -not from:ada before:2027-01-01 role:user',
+            "view": "host_ui",
+            "within": {"channel": "default", "role": "user", "from_ms": 0},
+            "ranking": {"sort": "relevance", "preset": "words", "asked_ms": 1_700_000_000_000, "explain": True},
+            "limit": 5,
+        },
+        "transcripts.context": {
+            "conversation": key,
+            "budget_tokens": 500,
+            "query": "the tent",
+            "shape": "anthropic",
+            "composition": {"reach": "space", "reference_percent": 30},
+        },
         "transcripts.redact": {
             "conversation": key,
             "passage": {"turn": "turn-1", "message": 0, "part": 0, "start": 0, "end": 3},

@@ -24,7 +24,7 @@ SMALL = {
     "hostile": 600,
     "clock": 1,
 }
-ELSEWHERE = {"powercut", "iofault", "diskfull", "kill9", "canary", "writers", "governed"}
+ELSEWHERE = {"powercut", "iofault", "diskfull", "kill9", "canary", "writers", "governed", "search"}
 TOO_SHORT_TO_TELL = {"soak"}  # memory of a small run is all warming up
 
 
