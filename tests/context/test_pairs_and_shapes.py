@@ -208,6 +208,14 @@ def test_a_conversation_in_the_shape_of_anthropic(world: World) -> None:
     ]
 
 
+def test_a_result_that_is_null_is_there_in_the_shape_of_open_telemetry(world: World) -> None:
+    world.commit(
+        turn_of(1, asked("Is it dark?"), called(LOOK), returned(Result(id="call-1")), answered("I do not know."))
+    )
+    [result] = [each for each in context(world, shape=Shape.OTEL).messages if each["role"] == "tool"]
+    assert result["parts"] == [{"type": "tool_call_response", "response": None, "id": "call-1"}]
+
+
 def test_a_conversation_in_the_shape_of_open_telemetry(world: World) -> None:
     """Reasoning has a place there, for views that show it."""
     world.commit(turn_of(1, *CONVERSATION))

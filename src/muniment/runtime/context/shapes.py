@@ -178,6 +178,8 @@ def _otel_message(role: Role, parts: Sequence[Part]) -> Message:
 
 def _otel_part(part: Part) -> Message:
     built: Message = msgspec.to_builtins(part)
+    if isinstance(part, ToolCallResponsePart):
+        built.setdefault("response", None)  # a result may be null; it is never absent
     return built
 
 
