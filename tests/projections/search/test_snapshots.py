@@ -17,6 +17,7 @@ from muniment.governance.detection.scan import DetectedType
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.projections.search import shelf
+from muniment.projections.search.sealing import FORMAT
 from muniment.projections.search.standing import Refusal
 from muniment.runtime.hits import Found, Ranking
 from muniment.runtime.options import Options
@@ -114,7 +115,7 @@ def smaller(data: bytes) -> bytes:
 
 
 def newer(data: bytes) -> bytes:
-    return data.replace(b'"format":1', b'"format":2', 1)
+    return data.replace(b'"format":%d' % FORMAT, b'"format":%d' % (FORMAT + 1), 1)
 
 
 def not_hexadecimal(data: bytes) -> bytes:

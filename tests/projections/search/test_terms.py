@@ -68,6 +68,7 @@ def test_a_text_of_a_megabyte_takes_no_longer_than_its_length() -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"])) | st.text("aé天氣-🙂 \u0301\0ß한İﬁ", max_size=30))
 @example("İstanbul ﬁne")
+@example("O㐀Y")
 @example("e\u0301\u0301 天\u0301氣")
 @settings(max_examples=500, deadline=None)
 def test_a_term_stands_where_it_is_said_to_stand(text: str) -> None:

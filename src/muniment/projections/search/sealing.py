@@ -40,7 +40,7 @@ from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url, unb64url
 from muniment.kernel.sources import Entropy
 
-FORMAT = 1
+FORMAT = 2
 PREFIX, SUFFIX, WAITING = "index-", ".sealed", ".new"
 LINE_BYTES_MAX = 4096
 KEY_CLASS = 0  # the one key in the bundle

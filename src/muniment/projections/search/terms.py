@@ -3,7 +3,8 @@
 SQLite's own tokenizers do it (`porter` over `unicode61`): case, diacritics and English endings do not matter, whatever
 is no letter, digit or mark separates (theirs is an old table of characters: what came later is told here). A run of
 Chinese, Japanese or Korean has no separators; its terms are its pieces of two characters in their order, and beside
-them its pieces of three (BEHAVIOUR CT-12); a character alone is a term. What stands between such runs is a word.
+them its pieces of three (BEHAVIOUR CT-12); a character alone is a term. What stands between such runs is a word, so
+endings are taken off after such a text is cut, never before.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
-TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
+FOLDED = ("unicode61", ["remove_diacritics", "2"])
+STEMMED = ("porter", [FOLDED[0], *FOLDED[1]])
 CJK = (
     r"\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31a0-\u31ff\u3400-\u4dbf"
     r"\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -52,18 +54,22 @@ class Tokenizer:
 
     def __init__(self) -> None:
         self._connection = apsw.Connection(":memory:")
-        tokenizer: Any = self._connection.fts5_tokenizer(*TOKENIZER)  # what it returns depends on what it is asked for
-        self._plain: Plain = partial(tokenizer, include_offsets=False, include_colocated=False)
-        self._located: Located = partial(tokenizer, include_colocated=False)
+        stemmed: Any = self._connection.fts5_tokenizer(*STEMMED)  # what they return depends on what they are asked for
+        folded: Any = self._connection.fts5_tokenizer(*FOLDED)
+        self._plain: Plain = partial(stemmed, include_offsets=False, include_colocated=False)
+        self._folded: Plain = partial(folded, include_offsets=False, include_colocated=False)
+        self._located: Located = partial(stemmed, include_colocated=False)
+        self._folded_located: Located = partial(folded, include_colocated=False)
 
     def words(self, text: str) -> list[str]:
         """Return the terms of a text in the order of their places, without those of three characters beside them."""
         if text.isascii():
             return self._plain(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
-        found = self._plain(_spaced(text).encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
+        spaced = _spaced(text).encode()
         if HAS_CJK.search(text) is None:
-            return found
-        return [piece.term for token in found for piece in self._pieces(token)]
+            return self._plain(spaced, apsw.FTS5_TOKENIZE_DOCUMENT, None)
+        tokens = self._folded(spaced, apsw.FTS5_TOKENIZE_DOCUMENT, None)
+        return [piece.term for token in tokens for piece in self._pieces(token)]
 
     def beside(self, text: str) -> list[tuple[str, int]]:
         """Return the terms of three characters, each with the place of the term that it begins with."""
@@ -81,8 +87,11 @@ class Tokenizer:
         spaced = _spaced(text)
         encoded = spaced.encode()
         points = _points(encoded, spaced)
+        if HAS_CJK.search(text) is None:
+            found = self._located(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None)
+            return [Term(term, at, points(first), points(last)) for at, (first, last, term) in enumerate(found)]
         terms: list[Term] = []
-        for first, last, token in self._located(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None):
+        for first, last, token in self._folded_located(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None):
             start, end = points(first), points(last)
             pieces = self._pieces(token)
             borders = self._borders(spaced[start:end]) if len(pieces) > 1 else {len(token): end - start}
@@ -92,9 +101,7 @@ class Tokenizer:
         return terms
 
     def _pieces(self, token: str) -> list[Piece]:
-        """Return what a token is cut into; what is not Chinese, Japanese or Korean in it is a word of its own."""
-        if token.isascii() or HAS_CJK.search(token) is None:
-            return [Piece(token, 0, len(token))]
+        """Return what a folded token is cut into; what is not of those scripts in it is a word of its own."""
         found: list[Piece] = []
         for run in RUNS.finditer(token):
             text, first = run.group(), run.start()
