@@ -268,11 +268,6 @@ def _longest(text: str, tokenizer: Tokenizer) -> int:
     return max((sum(unicodedata.category(char)[0] in "LMN" for char in term) for term in found), default=0)
 
 
-def _terms_of(index: Index, texts: list[str]) -> list[list[str]]:
-    """Return the terms of each text that has any."""
-    return [terms for terms in map(index.terms, texts) if terms]
-
-
 def _places(index: Index, terms: list[str]) -> int:
     return sum(map(index.postings.count, terms))
 
