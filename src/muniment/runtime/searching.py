@@ -62,7 +62,6 @@ WORDS_MAX = 64  # of a query; more are left out
 PLACES_MAX = 50_000_000  # looked at for a query
 HITS_MAX = LOOKED_MAX  # of a run; when there are more, the best ones are told, or the latest
 TERM_CHARS_MIN = 2  # a term of one character finds nothing alone (CT-12, CT-13)
-SCORE_DIGITS = 6
 
 
 class SearchMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
