@@ -44,7 +44,10 @@ MUTANTS: dict[str, Mutant] = {
                 "encrypt(nonce, body, CELL_CONTEXT + head + leaf + _CLASS[cls])",
                 "encrypt(nonce, body, CELL_CONTEXT + head)",
             ),
-            ("context = CELL_CONTEXT + head + leaf + _CLASS[cls]", "context = CELL_CONTEXT + head"),
+            (
+                "context = CELL_CONTEXT + codec + key_id + leaf + _CLASS[cls]",
+                "context = CELL_CONTEXT + codec + key_id",
+            ),
         ),
         checks=("tests/crypto/test_cell.py",),
     ),

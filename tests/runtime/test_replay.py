@@ -16,7 +16,7 @@ from muniment.events.message import ReasoningPart, TextPart, ToolCallPart
 from muniment.governance.access import Access, Effect
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import Reason, View
-from muniment.runtime.transcripts import Slice
+from muniment.runtime.transcripts import TURNS_AT_A_TIME, Slice
 from tests.turns import answer, plain_turn, question, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world, open_store, sqlite_world
 
@@ -44,6 +44,17 @@ def words(turn: SliceTurn) -> list[str]:
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("turns", [TURNS_AT_A_TIME, TURNS_AT_A_TIME + 1, 2 * TURNS_AT_A_TIME + 3])
+def test_a_page_is_whole_in_however_many_pieces_it_is_opened(turns: int) -> None:
+    """Turns are opened some at a time; a page has each of them once, in order, and what is withheld of each."""
+    world = memory_world().with_turns(turns).masked(turns)
+    page = world.runtime.transcripts.replay(key_of(), View.HOST_UI, 500)
+    world.close()
+    assert [turn.sequence for turn in page.turns] == list(range(1, turns + 1))
+    assert {item.turn for item in page.items} == {page.turns[-1].turn}
+    assert not page.has_more
 
 
 @settings(max_examples=50)

@@ -17,6 +17,7 @@ hundred cells. The cipher of the space key is kept, those of single-use keys are
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -49,13 +50,16 @@ KEY_ID_BYTES = 4
 NONCE_BYTES = 12
 TAG_BYTES = 16
 LEAF_BYTES = 32
-CELL_NONCE_AT = 2 + KEY_ID_BYTES
-CELL_BODY_AT = CELL_NONCE_AT + NONCE_BYTES
 BUNDLE_VERSION = b"\x01"
-BUNDLE_NONCE_AT = 1 + 4
-BUNDLE_BODY_AT = BUNDLE_NONCE_AT + NONCE_BYTES
-KEY_CHANCE_BYTES = KEY_ID_BYTES + KEY_BYTES
-ENTRY_BYTES = 1 + KEY_CHANCE_BYTES
+
+_CELL = struct.Struct(f"2s{KEY_ID_BYTES}s{NONCE_BYTES}s")
+_BUNDLE = struct.Struct(f">cI{NONCE_BYTES}s")
+_CHANCE = struct.Struct(f"{KEY_ID_BYTES}s{KEY_BYTES}s")
+_ENTRY = struct.Struct(f"B{KEY_ID_BYTES}s{KEY_BYTES}s")
+
+CELL_BODY_AT = _CELL.size
+BUNDLE_BODY_AT = _BUNDLE.size
+KEY_CHANCE_BYTES = _CHANCE.size
 
 Squeezed = tuple[bytes, bytes]  # the first two bytes of the cell, and its body in clear
 
@@ -101,12 +105,7 @@ class SpaceKeyring(Protocol):
 def keys_from(chance: bytes, classes: Sequence[int]) -> dict[int, CellKey]:
     """Return a new key for each class, made of `KEY_CHANCE_BYTES` of entropy each."""
     assert len(chance) == KEY_CHANCE_BYTES * len(classes)
-    keys = {}
-    for place, cls in enumerate(classes):
-        start = place * KEY_CHANCE_BYTES
-        middle = start + KEY_ID_BYTES
-        keys[cls] = CellKey(chance[start:middle], chance[middle : middle + KEY_BYTES])
-    return keys
+    return {cls: CellKey(*drawn) for cls, drawn in zip(classes, _CHANCE.iter_unpack(chance), strict=True)}
 
 
 # --- cells ------------------------------------------------------------------------------------------------------------
@@ -137,15 +136,16 @@ def seal_squeezed(key: CellKey, nonce: bytes, squeezed: Squeezed, leaf: bytes, c
 
 def open_cell(key: CellKey, sealed: bytes, leaf: bytes, cls: int) -> bytes:
     """Return the plaintext of a cell, or raise `Corrupt` when it is not what was sealed for this event and class."""
-    head = sealed[:CELL_NONCE_AT]
-    if len(sealed) < CELL_BODY_AT + TAG_BYTES or head[2:] != key.key_id:
+    if len(sealed) < CELL_BODY_AT + TAG_BYTES:
         raise Corrupt(at="cell", problem="layout")
-    context = CELL_CONTEXT + head + leaf + _CLASS[cls]
+    codec, key_id, nonce = _CELL.unpack_from(sealed)
+    if key_id != key.key_id:
+        raise Corrupt(at="cell", problem="layout")
+    context = CELL_CONTEXT + codec + key_id + leaf + _CLASS[cls]
     try:
-        body = AESGCM(key.secret).decrypt(sealed[CELL_NONCE_AT:CELL_BODY_AT], sealed[CELL_BODY_AT:], context)
+        body = AESGCM(key.secret).decrypt(nonce, sealed[CELL_BODY_AT:], context)
     except InvalidTag:
         raise Corrupt(at="cell", problem="not_authentic") from None
-    codec = head[:2]
     if codec == RAW:
         return body
     if codec == ZLIB:
@@ -195,11 +195,10 @@ def unwrap_bundle(keyring: SpaceKeyring, wrapped: bytes, leaf: bytes, place: byt
     entries = _unwrap(keyring, wrapped, leaf + place)
     keys = {}
     last = -1
-    for start in range(0, len(entries), ENTRY_BYTES):
-        cls = entries[start]
+    for cls, key_id, secret in _ENTRY.iter_unpack(entries):
         if cls <= last:
             raise Corrupt(at="bundle", problem="layout")
-        keys[cls] = CellKey(entries[start + 1 : start + 5], entries[start + 5 : start + ENTRY_BYTES])
+        keys[cls] = CellKey(key_id, secret)
         last = cls
     return keys
 
@@ -213,9 +212,16 @@ def rewrap_bundle(
 
 def bundle_version(wrapped: bytes) -> int:
     """Return the version of the space key that a bundle names; it is believed only once the bundle is unwrapped."""
-    if len(wrapped) < BUNDLE_BODY_AT + TAG_BYTES or wrapped[:1] != BUNDLE_VERSION:
+    return _version_and_nonce(wrapped)[0]
+
+
+def _version_and_nonce(wrapped: bytes) -> tuple[int, bytes]:
+    if len(wrapped) < BUNDLE_BODY_AT + TAG_BYTES:
         raise Corrupt(at="bundle", problem="layout")
-    return int.from_bytes(wrapped[1:BUNDLE_NONCE_AT])
+    mark, version, nonce = _BUNDLE.unpack_from(wrapped)
+    if mark != BUNDLE_VERSION:
+        raise Corrupt(at="bundle", problem="layout")
+    return version, nonce
 
 
 def _wrap(space_key: SpaceKey, nonce: bytes, entries: bytes, where: bytes) -> bytes:
@@ -225,12 +231,13 @@ def _wrap(space_key: SpaceKey, nonce: bytes, entries: bytes, where: bytes) -> by
 
 
 def _unwrap(keyring: SpaceKeyring, wrapped: bytes, where: bytes) -> bytes:
-    space_key = keyring.by_version(bundle_version(wrapped))
+    version, nonce = _version_and_nonce(wrapped)
+    space_key = keyring.by_version(version)
     context = BUNDLE_CONTEXT + space_key.head + where
     try:
-        entries = space_key.aead.decrypt(wrapped[BUNDLE_NONCE_AT:BUNDLE_BODY_AT], wrapped[BUNDLE_BODY_AT:], context)
+        entries = space_key.aead.decrypt(nonce, wrapped[BUNDLE_BODY_AT:], context)
     except InvalidTag:
         raise Corrupt(at="bundle", problem="not_authentic") from None
-    if len(entries) % ENTRY_BYTES:
+    if len(entries) % _ENTRY.size:
         raise Corrupt(at="bundle", problem="layout")
     return entries

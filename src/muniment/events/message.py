@@ -112,6 +112,8 @@ class UriPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
 Part = TextPart | ReasoningPart | ToolCallPart | ToolCallResponsePart | BlobPart | FilePart | UriPart
 
+WORDS = (TextPart, ReasoningPart)
+
 
 class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """One message of a turn, as a host hands it over (BEHAVIOUR TR-04).
@@ -134,4 +136,4 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
 def is_blank(part: Part) -> bool:
     """Tell whether a part says nothing: words that are all blanks. A call, a result or a file always says something."""
-    return isinstance(part, TextPart | ReasoningPart) and (not part.content or part.content.isspace())
+    return isinstance(part, WORDS) and (not part.content or part.content.isspace())

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.events.labels import part_label
 from muniment.events.message import (
@@ -41,6 +43,7 @@ from muniment.governance.redaction import (
     words_label,
 )
 from muniment.governance.views import (
+    BARRED,
     SHOWS,
     SHOWS_LABELS,
     SHOWS_ORIGIN,
@@ -72,7 +75,10 @@ class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
     attributes: tuple[AttributeRecord, ...] = ()
 
 
-class Judgement(NamedTuple):
+NOTHING_TOLD: Mapping[str, Any] = MappingProxyType({})
+
+
+class Judgement(Struct, frozen=True, kw_only=True, gc=False):
     """The decision about one turn: a reason for what is withheld, None for what is shown.
 
     `causes` say more about what is withheld, by the label of a part or field, or `words_label` of a message; every
@@ -86,9 +92,9 @@ class Judgement(NamedTuple):
     labels: list[bool]
     origin: bool
     summaries: bool
-    causes: Mapping[str, Causes] = {}
-    stretches: Mapping[str, tuple[Stretch, ...]] = {}
-    marked: Mapping[str, Part] = {}
+    causes: Mapping[str, Causes] = NOTHING_TOLD
+    stretches: Mapping[str, tuple[Stretch, ...]] = NOTHING_TOLD
+    marked: Mapping[str, Part] = NOTHING_TOLD
 
 
 def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
@@ -116,8 +122,9 @@ def _by_policy(view: View, record: TurnRecord) -> Judgement:
     whole: list[Reason | None] = []
     parts: list[list[Reason | None]] = []
     answer = _answer(meta, words, record.erased) if words is not None and view in TELLS_ANSWERS else None
+    barred = BARRED[view]
     for place, head in enumerate(meta.messages):
-        reason = gone or withheld_by_authority(view, authority_of(head))
+        reason = gone or barred.get(authority_of(head))
         if gone is None and place in record.erased:
             reason = Reason.RAW_DELETED
         inside: list[Reason | None] = []
@@ -130,13 +137,20 @@ def _by_policy(view: View, record: TurnRecord) -> Judgement:
         whole.append(reason)
         parts.append(inside)
     origin = view in SHOWS_ORIGIN
-    if not meta.host_refs:  # as most turns are
-        return Judgement(whole, parts, [], [], origin, origin and readable)
-    references = [
-        None if ref.visibility in SHOWS_REFERENCES[view] else Reason.HOST_REF_VISIBILITY for ref in meta.host_refs
-    ]
-    labels = [readable and ref.visibility in SHOWS_LABELS[view] for ref in meta.host_refs]
-    return Judgement(whole, parts, references, labels, origin, origin and readable)
+    references: list[Reason | None] = []
+    labels: list[bool] = []
+    if meta.host_refs:  # as few turns have
+        shown, labelled = SHOWS_REFERENCES[view], SHOWS_LABELS[view]
+        references = [None if ref.visibility in shown else Reason.HOST_REF_VISIBILITY for ref in meta.host_refs]
+        labels = [readable and ref.visibility in labelled for ref in meta.host_refs]
+    return Judgement(
+        messages=whole,
+        parts=parts,
+        references=references,
+        labels=labels,
+        origin=origin,
+        summaries=origin and readable,
+    )
 
 
 def _redacted(judged: Judgement, view: View, record: TurnRecord) -> Judgement:
@@ -174,7 +188,7 @@ def _redacted(judged: Judgement, view: View, record: TurnRecord) -> Judgement:
         label = f"tools/{place}/summary"
         if summary and (why := named.causes(WHOLE_TURN, label)):
             causes[label] = why
-    return judged._replace(causes=causes, stretches=ranges)
+    return replace(judged, causes=causes, stretches=ranges)
 
 
 def _detected(judged: Judgement, record: TurnRecord, detectors: Sequence[Detector]) -> Judgement:
@@ -201,7 +215,7 @@ def _detected(judged: Judgement, record: TurnRecord, detectors: Sequence[Detecto
     for label, text in texts.items():
         if label not in judged.causes and (found := found_in(text, detectors)):
             ranges[label] = found
-    return judged._replace(stretches=ranges, marked=shown)
+    return replace(judged, stretches=ranges, marked=shown)
 
 
 def authority_of(head: MessageHead) -> Authority:
@@ -230,7 +244,7 @@ def within(judged: Judgement, host_refs_max: int | None) -> Judgement:
         Reason.PROFILE_BUDGET if reason is None and count > host_refs_max else reason
         for reason, count in zip(judged.references, shown, strict=True)
     ]
-    return judged._replace(references=references)
+    return replace(judged, references=references)
 
 
 def standing(record: TurnRecord, view: View, message: int | None) -> Standing:

@@ -105,6 +105,15 @@ PRIVATE: dict[Authority, Reason] = {
     Authority.OPERATOR_DIAGNOSTIC: Reason.OPERATOR_ONLY,
 }
 
+# view -> the authorities whose messages it does not show
+BARRED: dict[View, dict[Authority, Reason]] = dict.fromkeys(View, PRIVATE) | {View.RAW_OWNER: {}}
+
+# phases in which the words of a turn are withheld from every view
+GONE: dict[Phase, Reason] = {
+    **dict.fromkeys(MASKED_PHASES, Reason.LIFECYCLE_MASKED),
+    Phase.RAW_DELETED: Reason.RAW_DELETED,
+}
+
 _STEPS: dict[Role, Place] = {
     Role.USER: Place.USER_WORDS,
     Role.ASSISTANT: Place.ASSISTANT_STEP,
@@ -115,14 +124,12 @@ _STEPS: dict[Role, Place] = {
 
 def withheld_by_phase(phase: Phase) -> Reason | None:
     """Return why the words of a turn in this phase are withheld from every view, or None."""
-    if phase is Phase.RAW_DELETED:
-        return Reason.RAW_DELETED
-    return Reason.LIFECYCLE_MASKED if phase in MASKED_PHASES else None
+    return GONE.get(phase)
 
 
 def withheld_by_authority(view: View, authority: Authority) -> Reason | None:
     """Return why a message of this authority is withheld from a view as a whole, or None."""
-    return None if view is View.RAW_OWNER else PRIVATE.get(authority)
+    return BARRED[view].get(authority)
 
 
 def place_of(part: type[Part], role: Role, *, is_answer: bool) -> Place:

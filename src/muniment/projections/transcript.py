@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -335,7 +336,7 @@ class Transcript:
 
     def shown(self, reader: Reader, head: StreamHead, first: int, last: int, view: View) -> list[ReadTurn]:
         """Return the turns `first` to `last` with all that a view needs: words, and attributes with their values."""
-        page = self.page(reader, head, first, last, lambda phase, meta: needs_content(view, phase, meta))
+        page = self.page(reader, head, first, last, partial(needs_content, view))
         attributes = self.changes(reader, head).attributes
         if not attributes.by_turn:
             return page

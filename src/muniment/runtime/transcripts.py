@@ -36,6 +36,7 @@ from muniment.runtime.timeline import LATEST, Anchor, Request, Timeline, Walking
 
 ALREADY_COMMITTED = "turn_already_committed"
 ALREADY_ERASED = "turn_already_committed_and_erased"
+TURNS_AT_A_TIME = 64  # what was opened of them is let go before the next are
 EVERYWHERE = Within()
 BY_RELEVANCE = Ranking()
 AS_USUAL = Composition()
@@ -133,14 +134,15 @@ class Transcripts(Group):
             if after > head.turns:
                 raise CursorInvalid
             last = min(after + budget.page(limit), head.turns)
-            read = space.transcript.shown(reader, head, after + 1, last, view)
-        turns: list[SliceTurn] = []
-        items: list[RedactionItem] = []
-        for one in read:
+            turns: list[SliceTurn] = []
+            items: list[RedactionItem] = []
             most = (budget.host_refs_per_turn, budget.attributes_per_turn)
-            turn, withheld = cut(one.record, view, *most, looking=looking)
-            turns.append(turn)
-            items += withheld
+            for start in range(after + 1, last + 1, TURNS_AT_A_TIME):
+                end = min(last, start + TURNS_AT_A_TIME - 1)
+                for one in space.transcript.shown(reader, head, start, end, view):
+                    turn, withheld = cut(one.record, view, *most, looking=looking)
+                    turns.append(turn)
+                    items += withheld
         more = last < head.turns
         return Slice(
             turns=turns,
