@@ -44,7 +44,7 @@ class Words:
             missing -= len(piece)
         return "".join(pieces)
 
-    def turn(self, conversation: str, number: int, *, characters: int = MESSAGE_CHARACTERS) -> Turn:
+    def turn(self, conversation: str, number: int | str, *, characters: int = MESSAGE_CHARACTERS) -> Turn:
         """Return a turn of a question and an answer, each of so many characters."""
         return Turn(
             turn=TurnId(f"turn-{number}"),

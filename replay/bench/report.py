@@ -33,7 +33,7 @@ def markdown(result: Result) -> str:
 def told(figure: Figure) -> str:
     """Return a figure as one line for a terminal."""
     target = f" (target {figure.target}: {_met(figure)})" if figure.target else ""
-    return f"{figure.subject}: {figure.what}: {figure.measured}{target}" + (f"  [{figure.note}]" if figure.note else "")
+    return f"{figure.subject}: {figure.what}: {figure.told()}{target}" + (f"  [{figure.note}]" if figure.note else "")
 
 
 def _met(figure: Figure) -> str:
@@ -60,7 +60,7 @@ def _table(figures: list[Figure]) -> Iterator[str]:
     yield "| figure | target | measured | met? | remarks |"
     yield "|---|---|---|---|---|"
     for one in figures:
-        yield f"| {one.subject}: {one.what} | {one.target or ''} | {one.measured} | {_met(one)} | {one.note} |"
+        yield f"| {one.subject}: {one.what} | {one.target or ''} | {one.told()} | {_met(one)} | {one.note} |"
 
 
 def _caveats() -> Iterator[str]:

@@ -34,7 +34,7 @@ def test_every_benchmark_yields_figures(tmp_path: Path, monkeypatch: pytest.Monk
     assert msgspec.json.decode(msgspec.json.encode(result), type=Result) == result
     report = markdown(result)
     for figure in result.figures:
-        assert figure.measured in report
+        assert figure.told() in report
         assert figure.met is not False or f"### {figure.what}" in report
     assert str(tmp_path) not in report
 

@@ -12,7 +12,7 @@ import pytest
 from replay.bench.search.changes import changes
 from replay.bench.search.corpora import Corpus
 from replay.bench.search.growth import growth
-from replay.bench.search.latency import by_words, in_rounds
+from replay.bench.search.latency import answers, by_words
 from replay.bench.search.queries import Kind, Query, asked
 from replay.embedders import Projected
 from replay.zipf import MESSAGE_CHARACTERS, Dialogues
@@ -58,7 +58,7 @@ def test_contestants_take_turns_and_every_answer_counts_once() -> None:
     asked_of: list[str] = []
     queries = [Query(Kind.RARE, "one"), Query(Kind.TOOL, "two")]
     contestants = {name: partial(_noted, asked_of, name) for name in ("a", "b")}
-    done = in_rounds(contestants, queries, 2)
+    done = answers(contestants, queries, 2)
     assert asked_of == ["a", "a", "b", "b"] * 3
     assert {kind: len(taken) for kind, taken in done["a"].by_kind.items()} == {Kind.RARE: 2, Kind.TOOL: 2}
 
@@ -74,7 +74,7 @@ def test_every_part_of_the_study_yields_its_figures(corpus: Corpus) -> None:
         )
         for measured in part
     ]
-    assert len({figure.what for figure in told}) == len(told) == 10
+    assert len({figure.what for figure in told}) == len(told) == 11
     assert {figure.subject for figure in told} == {"search"}
     assert all((figure.target is None) == (figure.met is None) for figure in told)
 
