@@ -108,9 +108,10 @@ def flushes(scene: Scene) -> Measuring:
             subject="append",
             what="flushes of the disk for one append (counted below SQLite)",
             target="exactly 1",
-            measured=f"{usual} in {seen[usual]} of {count} appends",
+            measured=Amount(median=usual, unit="flushes", digits=0),
             met=usual == 1 and min(seen) == 1 and rest <= 2 * passes,
-            note=f"{passes} times the log was taken into the database, after the callers had their answer: "
+            note=f"in {seen[usual]} of {count} appends; {passes} times the log was taken into the database, after the "
+            "callers had their answer: "
             + ", ".join(f"{flushed} flushes in {number}" for flushed, number in sorted(seen.items()) if flushed != 1),
         )
     )
