@@ -85,9 +85,9 @@ def _bars(chart: str, figures: list[Figure]) -> dict[str, list[Bar]]:
 
 def _drawn(chart: Chart, groups: dict[str, list[Bar]]) -> Iterator[str]:
     bars = [bar for group in groups.values() for bar in group]
-    step, ticks = _ticks(max([chart.target or 0.0, *(_most(bar.amount) for bar in bars)]))
+    step, steps = ticks(max([chart.target or 0.0, *(_most(bar.amount) for bar in bars)]))
     left = MARGIN + CHARACTER * max(len(bar.name) for bar in bars) + 8
-    scale = (WIDTH - MARGIN - VALUE_ROOM - left) / (step * ticks)
+    scale = (WIDTH - MARGIN - VALUE_ROOM - left) / (step * steps)
     top = TITLE_HEIGHT + (TARGET_HEIGHT if chart.target else 0)
     heads = GROUP_HEAD * sum(bool(name) for name in groups)
     bottom = top + heads + BAR_STEP * len(bars) + GROUP_GAP * len(groups)
@@ -99,7 +99,7 @@ def _drawn(chart: Chart, groups: dict[str, list[Bar]]) -> Iterator[str]:
     yield f"<title>{escape(chart.title)}</title>"
     yield f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="8" fill="{GROUND}" stroke="{FRAME}"/>'
     yield _text(MARGIN, 32, chart.title, size=16, weight="600")
-    for tick in range(ticks + 1):
+    for tick in range(steps + 1):
         x = left + step * tick * scale
         yield f'<path d="M{x:.1f} {top}V{bottom}" stroke="{GRID}"/>'
         yield _text(x, bottom + 16, _number(step * tick), anchor="middle", fill=FAINT)
@@ -145,7 +145,7 @@ def _most(amount: Amount) -> float:
     return max(amount.median, amount.high or 0.0)
 
 
-def _ticks(most: float) -> tuple[float, int]:
+def ticks(most: float) -> tuple[float, int]:
     """Return the step of an axis, 1, 2 or 5 times a power of ten, and how many steps it has."""
     for factor in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0):
         step = factor * 10 ** floor(log10(most))

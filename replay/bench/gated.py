@@ -99,7 +99,7 @@ class Ground:
 
 
 class Ratio(NamedTuple):
-    """One row. `is_certain`: it comes out the same every time, so that nobody needs to measure it twice."""
+    """One row. `is_certain`: it comes out the same every time, so that it is measured once and may hardly grow."""
 
     what: str
     measure: Callable[[Ground, int], list[float]]
