@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from tests.cli.shell import Shell
 from tests.cli.test_commands import CONVERSATION
 
 SOURCE = str(Path(muniment.__path__[0]).parent)
+PIPE_BYTES = 2**20  # more than a pipe holds before somebody reads from it
 
 
 def test_every_kind_of_error_has_an_exit_code_of_its_own() -> None:
@@ -208,7 +208,9 @@ def test_a_shell_can_learn_the_commands(shell: Shell) -> None:
 def test_an_interrupt_ends_with_its_code_and_no_traceback(shell: Shell) -> None:
     """The command waits for its standard input when it is interrupted."""
     with _process(shell, "transcripts", "commit", "-") as process:
-        time.sleep(0.8)  # until it reads; an interrupt before that would meet the interpreter at its start
+        assert process.stdin is not None
+        process.stdin.write(bytes(PIPE_BYTES))  # returns when it reads; before, it would be the interpreter's start
+        process.stdin.flush()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
     assert (process.returncode, b"Traceback" in err) == (130, False)

@@ -27,12 +27,10 @@ from muniment.events.turn import (
     Protocol,
     Relation,
     Visibility,
-    answer_index,
     attributed,
     input_of_history,
-    says_something,
 )
-from tests.turns import answered, asked, attributions, messages
+from tests.turns import asked, attributions, messages
 
 VOCABULARY = {
     Role: "user assistant tool system",
@@ -81,15 +79,6 @@ def test_plain_text_is_one_text_part() -> None:
 )  # fmt: skip
 def test_only_words_that_are_all_blanks_say_nothing(part: Part, blank: bool) -> None:
     assert is_blank(part) is blank
-
-
-def test_only_what_goes_beyond_calling_tools_counts_as_an_answer() -> None:
-    call = Message(role=Role.ASSISTANT, content=[ToolCallPart(name="look")])
-    assert not says_something(call)
-    assert not says_something(answered("  "))
-    assert says_something(Message(role=Role.ASSISTANT, content=[ToolCallPart(name="look"), TextPart(content="so")]))
-    assert answer_index([asked("a"), answered("b"), call, answered(" "), asked("c")]) == 1
-    assert answer_index([asked("a"), call]) is None
 
 
 # --- attribution ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ChatId, ConversationId, SpaceName, SubjectId, TurnId
-from muniment.events.message import Message, Role, ToolCallPart, is_blank
+from muniment.events.message import Message, Role
 
 
 class Delivery(StrEnum):
@@ -163,17 +163,3 @@ def input_of_history(history: Sequence[Message]) -> list[Message]:
     boundaries = [place for place, message in enumerate(history) if message.role is Role.ASSISTANT]
     after = boundaries[-1] + 1 if boundaries else 0
     return [message for message in history[after:] if message.role is Role.USER]
-
-
-def answer_index(messages: Sequence[Message]) -> int | None:
-    """Return the place of the answer: the last assistant message that says something beyond calling tools."""
-    for place in range(len(messages) - 1, -1, -1):
-        message = messages[place]
-        if message.role is Role.ASSISTANT and says_something(message):
-            return place
-    return None
-
-
-def says_something(message: Message) -> bool:
-    """Tell whether a message holds words or files, not only tool calls and blanks."""
-    return any(not isinstance(part, ToolCallPart) and not is_blank(part) for part in message.parts())

@@ -85,10 +85,6 @@ class Changes(Struct, frozen=True, kw_only=True):
             self.attributes.rows(),
         ]
 
-    def holds_on(self, turn: int) -> list[Hold]:
-        """Return the holds in force on a turn, in log order."""
-        return [hold for hold in self.holds.values() if hold.span.holds(turn)]
-
 
 def beside(changes: Changes, turns: int) -> list[int]:
     """Return the positions of changes that have content of their own about turns, or messages, that are all erased.

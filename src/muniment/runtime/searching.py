@@ -62,7 +62,6 @@ WORDS_MAX = 64  # of a query; more are left out
 PLACES_MAX = 50_000_000  # looked at for a query
 HITS_MAX = LOOKED_MAX  # of a run; when there are more, the best ones are told, or the latest
 TERM_CHARS_MIN = 2  # a term of one character finds nothing alone (CT-12, CT-13)
-SCORE_DIGITS = 6
 
 
 class SearchMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
@@ -266,11 +265,6 @@ def _longest(text: str, tokenizer: Tokenizer) -> int:
     """Return how many letters and digits the longest term of a text has."""
     found = (text[each.start : each.end] for each in tokenizer.located(text))
     return max((sum(unicodedata.category(char)[0] in "LMN" for char in term) for term in found), default=0)
-
-
-def _terms_of(index: Index, texts: list[str]) -> list[list[str]]:
-    """Return the terms of each text that has any."""
-    return [terms for terms in map(index.terms, texts) if terms]
 
 
 def _places(index: Index, terms: list[str]) -> int:
