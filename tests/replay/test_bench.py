@@ -53,11 +53,13 @@ def test_every_benchmark_yields_figures(tmp_path: Path, monkeypatch: pytest.Monk
     """All of them, on stores as small as they can be and in memory: what is shown is that each one runs and reports."""
     monkeypatch.setattr(runs, "SIZES_QUICK", (100,))
     monkeypatch.setattr(corpora, "TURNS_QUICK", 100)
-    monkeypatch.setattr(corpora, "SGD_CONVERSATIONS_QUICK", 8)
+    monkeypatch.setattr(corpora, "SGD", tmp_path / "nothing")  # another corpus takes the same ways
     told: list[Figure] = []
     with tempfile.TemporaryDirectory(dir=memory() or tmp_path) as scratch:
         result = runs.run(Order(quick=True, scratch=Path(scratch)), told.append)
     assert {figure.subject for figure in result.figures} == set(runs.SUBJECTS)
+    assert len({figure.what for figure in told}) == len(told)
+    assert all((figure.target is None) == (figure.met is None) for figure in told)
     assert sorted(figure.what for figure in told) == sorted(figure.what for figure in result.figures)
     assert msgspec.json.decode(msgspec.json.encode(result), type=Result) == result
     report = markdown(result)
