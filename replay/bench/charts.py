@@ -89,8 +89,7 @@ def _drawn(chart: Chart, groups: dict[str, list[Bar]]) -> Iterator[str]:
     left = MARGIN + CHARACTER * max(len(bar.name) for bar in bars) + 8
     scale = (WIDTH - MARGIN - VALUE_ROOM - left) / (step * steps)
     top = TITLE_HEIGHT + (TARGET_HEIGHT if chart.target else 0)
-    heads = GROUP_HEAD * sum(bool(name) for name in groups)
-    bottom = top + heads + BAR_STEP * len(bars) + GROUP_GAP * len(groups)
+    bottom = top + GROUP_HEAD * sum(bool(name) for name in groups) + BAR_STEP * len(bars) + GROUP_GAP * len(groups)
     height = bottom + AXIS_HEIGHT
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
@@ -104,10 +103,10 @@ def _drawn(chart: Chart, groups: dict[str, list[Bar]]) -> Iterator[str]:
         yield f'<path d="M{x:.1f} {top}V{bottom}" stroke="{GRID}"/>'
         yield _text(x, bottom + 16, _number(step * tick), anchor="middle", fill=FAINT)
     yield _text(left, bottom + 36, chart.axis, fill=FAINT)
-    y = float(top)
+    y, heads = float(top), []
     for name, group in groups.items():
         if name:
-            yield _text(MARGIN, y + 17, name, weight="600")
+            heads.append(_head(name, y + 17))
             y += GROUP_HEAD
         for bar in group:
             yield from _bar(bar, left, y, scale)
@@ -117,7 +116,15 @@ def _drawn(chart: Chart, groups: dict[str, list[Bar]]) -> Iterator[str]:
         x = left + chart.target * scale
         yield f'<path d="M{x:.1f} {top - 4}V{bottom}" stroke="{TARGET}" stroke-dasharray="4 3"/>'
         yield _text(x, top - 8, f"target {_number(chart.target)}", anchor="middle", fill=TARGET)
+    yield from heads
     yield "</svg>"
+
+
+def _head(name: str, y: float) -> str:
+    """Return the name of a group; lines that pass it stop beside it."""
+    return _text(MARGIN, y, name, weight="600", fill=GROUND, stroke=GROUND, width=6) + _text(
+        MARGIN, y, name, weight="600"
+    )
 
 
 def _bar(bar: Bar, left: float, y: float, scale: float) -> Iterator[str]:
@@ -160,6 +167,6 @@ def _number(value: float) -> str:
 
 
 def _text(x: float, y: float, words: str, **style: str | int) -> str:
-    names = {"size": "font-size", "weight": "font-weight", "anchor": "text-anchor"}
+    names = {"size": "font-size", "weight": "font-weight", "anchor": "text-anchor", "width": "stroke-width"}
     given = "".join(f' {names.get(name, name)}="{value}"' for name, value in ({"fill": INK} | style).items())
     return f'<text x="{x:.1f}" y="{y:.1f}"{given}>{escape(words)}</text>'

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from muniment.log.ballast import BALLAST_BYTES
 from replay.bench.contestants import CONVERSATION, PAGE_TURNS, Contestant, Muniment, PlainRows, SealedRows
 from replay.bench.figures import Amount, Figure, Mark, ranged
 from replay.bench.peers import installed
 from replay.bench.scene import Measured, Measuring, Scene
 from replay.measure import Rounds, Work, timed_in_turns
 
-FLOORS: tuple[Callable[[Path], Contestant], ...] = (Muniment, PlainRows, SealedRows)
+KEPT_FREE = f"{BALLAST_BYTES / 2**20:.0f} MiB of it is kept for erasures on a full disk"
+HERE: tuple[Callable[[Path], Contestant], ...] = (Muniment, PlainRows, SealedRows)
 
 
 def pages(scene: Scene) -> Measuring:
     """Read the same page from every contestant, in turns; then close them and weigh what they left."""
     count, times = (100, 10) if scene.quick else (10_000, 60)
-    makers = [*FLOORS, *([make for _, make in installed()] if scene.peers else [])]
+    makers = [*HERE, *([make for _, make in installed()] if scene.peers else [])]
     homes = [scene.fresh(f"side-{number}") for number in range(len(makers))]
     contestants = [make(home) for make, home in zip(makers, homes, strict=True)]
     turns = scene.words.turns(CONVERSATION, 1, count)
@@ -56,5 +58,8 @@ def _room(count: int, name: str, size: int) -> Figure:
         subject="size",
         what=f"side by side, {count:,} turns, closed: {name}",
         measured=Amount(median=size / count, unit="bytes a turn", digits=0),
+        note=f"{BALLAST_BYTES / 2**20:.0f} MiB of it is kept for erasures on a full disk"
+        if name == Muniment.name
+        else "",
         mark=Mark(chart="size", bar=name),
     )
