@@ -20,6 +20,7 @@ PAGE_MS_MAX = 1.0
 PAGES_MIN, PAGES_MIN_QUICK = 200, 20  # measured of each view
 REPLAY_EVENTS_MIN = 40_000
 STEP_TURNS = 500
+PROFILED_TURNS_MAX = 200_000  # a profile shows the same in less time
 SIZE_RATIO_MAX = 1.6
 OPENINGS = 5
 
@@ -86,7 +87,7 @@ def whole(grown: Grown) -> Measuring:
             met=at_least(rate, REPLAY_EVENTS_MIN),
             note=f"in pages of {STEP_TURNS} turns",
         ),
-        partial(_cursors, grown, View.RAW_OWNER),
+        partial(_cursors, grown, View.RAW_OWNER) if grown.turns <= PROFILED_TURNS_MAX else None,
     )
     engine = inside(grown.directory)
     cpu = time.process_time()

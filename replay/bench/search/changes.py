@@ -12,7 +12,7 @@ from muniment.runtime.hits import Hit
 from muniment.runtime.runtime import Runtime
 from replay.bench.figures import Amount, Figure, at_most, ranged
 from replay.bench.scene import Measured, Measuring
-from replay.bench.search.corpora import Corpus
+from replay.bench.search.corpora import TURNS_MILLION, Corpus
 from replay.bench.search.queries import Asked, Kind
 from replay.bench.search.writer import Writer
 from replay.measure import Rounds, in_turns, spread
@@ -21,7 +21,7 @@ from replay.words import Words
 
 APPEND_RATIO_MAX = 1.05
 APPENDS, APPENDS_QUICK = 300, 20
-ERASURES, ERASURES_QUICK = 5, 1
+ERASURES, ERASURES_MILLION, ERASURES_QUICK = 5, 2, 1
 ROUNDS, ROUNDS_QUICK = 7, 1
 FOLLOWED = 20  # turns that are each searched for at once
 WARM, BARE = "an index in memory", "no index"
@@ -95,7 +95,7 @@ def _following(corpus: Corpus, runtime: Runtime) -> Measuring:
 def _erasing(corpus: Corpus, stores: dict[str, Runtime], asked: Asked, *, quick: bool) -> Measuring:
     """Erase turns that were found; the same turns in both copies."""
     rare = [query.text for query in asked.everywhere if query.kind is Kind.RARE]
-    count = ERASURES_QUICK if quick else ERASURES
+    count = ERASURES_QUICK if quick else ERASURES_MILLION if corpus.turns >= TURNS_MILLION else ERASURES
     cpus: dict[str, list[float]] = {name: [] for name in stores}
     walls: dict[str, list[float]] = {name: [] for name in stores}
     for word in rare[:count]:

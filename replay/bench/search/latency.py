@@ -13,7 +13,7 @@ from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
 from replay.bench.figures import Amount, Figure, at_most
 from replay.bench.scene import Measured, Measuring
-from replay.bench.search.corpora import Corpus
+from replay.bench.search.corpora import TURNS_MILLION, Corpus
 from replay.bench.search.queries import PLAIN_KINDS, Asked, Kind, Query
 from replay.embedders import EMBEDDERS, PROJECTED
 from replay.fts5 import PlainIndex
@@ -21,7 +21,6 @@ from replay.measure import in_turns, percentile
 
 KEYWORD_MS_MAX, SCOPED_MS_MAX = 30, 2
 HYBRID_MS_MAX, HYBRID_MS_MAX_MILLION = 80, 150
-MILLION = 1_000_000
 HITS = 10
 ROUNDS, ROUNDS_QUICK = 5, 1
 OURS, PLAIN = "ours", "plain FTS5"
@@ -102,7 +101,7 @@ def by_meaning(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
         ours = partial(_ask, runtime)
         semantic = runtime.transcripts.search(asked.everywhere[0].text, View.RAW_OWNER).semantic
         done = answers({OURS: ours}, asked.everywhere, ROUNDS_QUICK if quick else ROUNDS)[OURS]
-        most = HYBRID_MS_MAX if corpus.turns < MILLION else HYBRID_MS_MAX_MILLION
+        most = HYBRID_MS_MAX if corpus.turns < TURNS_MILLION else HYBRID_MS_MAX_MILLION
         p95 = done.wall(0.95)
         yield Measured(
             Figure(
