@@ -32,7 +32,7 @@ ABOVE_BUDGET_MAX, ABOVE_CERTAIN_MAX = 1.25, 1.05
 ROUNDS, ROUNDS_QUICK = 75, 25
 AGAIN = 3  # times the rounds, for what is above its budget
 MEMORY = Path("/dev/shm")  # noqa: S108 - stores of benchmarks are nobody's secret, and go away
-MEMORY_BYTES_MIN = 256 * 2**20
+MEMORY_BYTES_MIN = 128 * 2**20
 
 
 class Budgets(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
