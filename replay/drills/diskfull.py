@@ -1,7 +1,7 @@
 """Fill the disk, then erase: what is asked for must go, receipt and all, in the room that was kept back.
 
-1. A store is filled with turns until the disk takes no more. The turn that found it full is refused with `store.full`,
-   and so is the next one; everything before is there.
+1. A store is filled with turns until two in a row are refused with `store.full` (the first refusal may make room: the
+   write-ahead log is emptied when the store is opened again); every turn that was answered is there.
 2. A turn, a message, and then (each on a full disk again) a conversation is erased. The answer is the usual one; then
    the words are in no view, the ciphertext is in no file, and only one version of the space key is left.
 
@@ -10,7 +10,6 @@ The control: the same without the room that is kept back. Then the erasure must 
 
 from __future__ import annotations
 
-import contextlib
 import random
 import shutil
 from pathlib import Path
@@ -31,6 +30,7 @@ from replay.words import Words, key_of
 ROUNDS = 20
 ROOM_BYTES = 8_000_000  # what fits on the disk, the ballast included
 CHARACTERS = (50, 4000)  # of a message: many small turns, or few large ones
+REFUSED_IN_A_ROW = 2
 TALK = "talk"
 OTHER = "other"
 OTHER_TURNS = 5
@@ -100,15 +100,13 @@ class Round:
         if not self._has_ballast:
             for path in self._home.rglob(BALLAST):
                 path.unlink()
-        with contextlib.suppress(StoreFull):
-            while True:
+        refused = 0
+        while refused < REFUSED_IN_A_ROW:
+            try:
                 runtime.transcripts.commit(self._words.turn(TALK, self.turns + 1, characters=self._characters))
-                self.turns += 1
-        try:
-            runtime.transcripts.commit(self._words.turn(TALK, self.turns + 1, characters=self._characters))
-            self.wrong.append("a turn was committed to a full disk")
-        except StoreFull:
-            pass
+                self.turns, refused = self.turns + 1, 0
+            except StoreFull:
+                refused += 1
 
     def _with_room_again(self, runtime: Runtime, disk: FaultyDisk) -> None:
         """Let somebody make room so that some is kept back again, and take the rest away."""

@@ -161,13 +161,6 @@ class CursorStale(MunimentError):
 # --- transcripts ----------------------------------------------------------------------------------------------------
 
 
-class ConversationMissing(MunimentError):
-    """There is no conversation of this name in the space."""
-
-    code = "transcript.missing"
-    kind = Kind.MISSING
-
-
 class TurnConflict(MunimentError):
     """A turn with this id was committed before with other content; nothing was written."""
 

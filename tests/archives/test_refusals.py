@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from muniment.errors import ArchiveRefused, Corrupt, FileUnavailable, LimitExceeded, StoreNewer
+from muniment.errors import ArchiveRefused, FileUnavailable, LimitExceeded, StoreNewer
 from muniment.events.archives import ArchiveScope, ImportMode, Private, ScopeKind
 from muniment.runtime.archive import document
 from tests.archives.documents import (
@@ -202,14 +202,14 @@ def test_a_chat_s_archive_holds_that_chat(archive: Path, target: FileWorld) -> N
 
 
 STORED: dict[str, tuple[Callable[[bytes], bytes], type[Exception]]] = {
-    "no envelope": (lambda data: data.partition(b"\n")[2], Corrupt),
-    "an envelope of another shape": (lambda data: data.replace(b'"key"', b'"kex"', 1), Corrupt),
-    "an envelope in another spelling": (lambda data: data.replace(b":", b": ", 1), Corrupt),
+    "no envelope": (lambda data: data.partition(b"\n")[2], ArchiveRefused),
+    "an envelope of another shape": (lambda data: data.replace(b'"key"', b'"kex"', 1), ArchiveRefused),
+    "an envelope in another spelling": (lambda data: data.replace(b":", b": ", 1), ArchiveRefused),
     "a newer envelope": (lambda data: data.replace(b'"format":1', b'"format":2', 1), StoreNewer),
-    "a byte of the sealed part": (lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:], Corrupt),
-    "cut off": (lambda data: data[:-40], Corrupt),
-    "something added": (lambda data: data + b"more", Corrupt),
-    "nothing": (lambda _: b"", Corrupt),
+    "a byte of the sealed part": (lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:], ArchiveRefused),
+    "cut off": (lambda data: data[:-40], ArchiveRefused),
+    "something added": (lambda data: data + b"more", ArchiveRefused),
+    "nothing": (lambda _: b"", ArchiveRefused),
 }
 
 

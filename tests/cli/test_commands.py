@@ -40,6 +40,7 @@ def test_every_operation_has_its_command_and_nothing_else_has() -> None:
 def test_the_help_of_a_command_is_the_docstring_and_names_every_field(operation: Operation, shell: Shell) -> None:
     told = shell.must(operation.group, operation.name, "--help").out
     assert " ".join(operation.summary.split()) in " ".join(told.split())
+    assert "BEHAVIOUR" not in told, "whoever installs the product does not have that document"
     for field in fields_of(operation.request, SHARED):
         assert f"--{field.name.replace('_', '-')}" in told
     for option in (*OPTIONS, "json"):
@@ -138,6 +139,15 @@ def test_what_destroys_is_refused_where_nobody_can_be_asked(filled: Shell) -> No
     assert (ran.code, ran.out) == (3, "")
     assert "request.not_confirmed" in ran.err
     assert "nadia.ferreira" in _words(filled)
+
+
+def test_a_dry_run_destroys_nothing_and_asks_nothing(filled: Shell) -> None:
+    ran = filled.run("lifecycle", "apply_retention", "--requester", "nightly job", "--dry-run")
+    assert (ran.code, ran.err) == (0, "")
+    filled.must("spaces", "backup", "aside")
+    before = filled.must("evidence", "checkpoint").out
+    assert "restored       no" in filled.must("spaces", "restore", "aside", "--dry-run", "--replace").out
+    assert filled.must("evidence", "checkpoint").out == before
 
 
 def test_what_destroys_asks_and_takes_no_for_an_answer(filled: Shell) -> None:

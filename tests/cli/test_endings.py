@@ -214,3 +214,12 @@ def test_an_interrupt_ends_with_its_code_and_no_traceback(shell: Shell) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
     assert (process.returncode, b"Traceback" in err) == (130, False)
+
+
+def test_a_store_that_can_only_be_read_says_what_to_do(filled: Shell) -> None:
+    """Reading takes files beside the log; where they cannot be made, a copy elsewhere helps."""
+    [log] = (filled.directory / "store" / "spaces").glob("*/log.db")
+    log.with_name("log.db-wal").mkdir()  # so that the system refuses to make it, whoever asks
+    ran = filled.run("transcripts", "replay", "c")
+    assert (ran.code, "store.read_only" in ran.err) == (7, True)
+    assert "copy the store to where it can be written" in ran.err

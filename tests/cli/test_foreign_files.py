@@ -33,4 +33,4 @@ def test_what_was_exported_comes_in_again(filled: Shell) -> None:
 def test_a_conversation_that_is_not_there_is_said_to_be_missing(filled: Shell) -> None:
     ran = filled.run("spaces", "export", "nowhere")
     assert ran.code == 4
-    assert "transcript.missing" in ran.err
+    assert "transcript.unknown_conversation" in ran.err

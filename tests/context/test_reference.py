@@ -184,13 +184,14 @@ def test_system_text_and_quotations_share_the_budget(world: World) -> None:
         assert estimated(found, 4) <= budget
 
 
-def test_no_message_is_both_there_and_quoted(world: World) -> None:
+@pytest.mark.parametrize("percent", [25, 90])
+def test_no_message_is_both_there_and_quoted(world: World, percent: int) -> None:
     """Neither turns that fit at once nor those that have room when it is known what is quoted."""
     with_lamps(world, 8)
     everything = context(world, 10_000)
     assert (everything.quoted, everything.turns, everything.sections[1].miss) == ([], 8, Miss.ALL_INCLUDED)
     for budget in range(0, 400, 5):
-        found = context(world, budget)
+        found = context(world, budget, reference_percent=percent)
         first = found.first_sequence or 9
         assert all(each.place.sequence < first for each in found.quoted)
         assert found.tokens <= budget

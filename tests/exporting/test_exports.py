@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from muniment.errors import AccessDenied, ConversationMissing, ForeignSpace, LimitExceeded, MunimentError
+from muniment.errors import AccessDenied, ForeignSpace, LimitExceeded, MunimentError, UnknownConversation
 from muniment.events.identity import ConversationKey, SpaceName, TurnId
 from muniment.events.message import (
     BlobPart,
@@ -228,7 +228,7 @@ def test_only_what_a_caller_may_see_is_exported(world: World) -> None:
     refused: list[tuple[type[MunimentError], ConversationKey, View]] = [
         (AccessDenied, key_of(), View.EXPORT),
         (AccessDenied, key_of("nowhere"), View.EXPORT),
-        (ConversationMissing, key_of("nowhere"), View.HOST_UI),
+        (UnknownConversation, key_of("nowhere"), View.HOST_UI),
         (ForeignSpace, replace(key_of("nowhere"), space=SpaceName("other")), View.HOST_UI),
     ]
     for error, key, view in refused:

@@ -53,6 +53,20 @@ def test_a_file_becomes_conversations_and_a_repeat_adds_nothing(tmp_path: Path) 
         assert [turn[0] for turn in turns_in(runtime, "b")][1] == ("user", "question 2 of b")
 
 
+@pytest.mark.parametrize("lines", ["words\nof nobody\n", "# Transcript of `c`\n", '{"turn": "t-1"}\n'])
+def test_a_file_in_which_nothing_is_understood_is_an_error_and_not_an_empty_import(tmp_path: Path, lines: str) -> None:
+    file = tmp_path / "file.md"
+    file.write_text(lines)
+    with space() as runtime:
+        with pytest.raises(InvalidInput) as refused:
+            runtime.spaces.import_(str(file))
+        assert (refused.value.at, refused.value.problem) == ("file", "unknown_format")
+        assert refused.value.found == lines.count("\n")
+        assert runtime.spaces.import_(str(file), Format.OTEL).lines_refused == lines.count("\n")
+        file.write_text("")
+        assert runtime.spaces.import_(str(file)).lines_read == 0
+
+
 @settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2)), min_size=1, max_size=4),
@@ -153,8 +167,8 @@ def test_lists_of_refusals_are_clipped_and_their_counts_are_not(
 ) -> None:
     monkeypatch.setattr(job, "REPORTED_MAX", 3)
     with space() as runtime:
-        told = runtime.spaces.import_(written(tmp_path / "file.jsonl", ["{broken"] * 5))
-        assert (told.lines_refused, len(told.refused_lines), told.clipped, told.format) == (5, 3, True, Format.AUTO)
+        told = runtime.spaces.import_(written(tmp_path / "file.jsonl", ["{broken"] * 5), Format.OTEL)
+        assert (told.lines_refused, len(told.refused_lines), told.clipped, told.format) == (5, 3, True, Format.OTEL)
         blank = [{"messages": [{"role": "user", "content": " "}]}] * 5
         told = runtime.spaces.import_(written(tmp_path / "blank.jsonl", blank))
         assert (told.turns_skipped, len(told.refused_turns), told.clipped) == ({"empty_user_turn": 5}, 3, True)
@@ -325,8 +339,8 @@ def test_a_document_that_is_no_utf_8_is_refused_by_its_place(tmp_path: Path, doc
     file = tmp_path / "bad.json"
     file.write_bytes(document)
     with space() as runtime:
-        told = runtime.spaces.import_(str(file))
-        assert (told.turns_committed, told.format) == (0, Format.AUTO)
+        told = runtime.spaces.import_(str(file), Format.CHATGPT)
+        assert told.turns_committed == 0
         assert told.lines_refused == told.lines_read > 0
 
 

@@ -53,6 +53,25 @@ def test_what_was_not_verified_is_told(shell: Shell) -> None:
         assert told in ran.out
 
 
+def test_lines_in_a_row_that_were_not_verified_are_told_together(shell: Shell) -> None:
+    name = written(shell, "long", *(commit(number) for number in range(1, 6)), measured(sound=True), commit(6))
+    told = json.loads(shell.must("replay", "run", name, "--json").out)["not_verified"]
+    assert [each for each in told if each.endswith("report")] == ["long, lines 2 to 6: report", "long, line 8: report"]
+
+
+def test_a_run_that_held_nothing_says_why_it_failed(shell: Shell) -> None:
+    """RH-02: what nobody expects anything of has not passed, and somebody must be told."""
+    ran = shell.run("replay", "run", written(shell, "idle", commit(1)), "--store", "memory")
+    assert ran.code == 1
+    assert "FAILED  idle on memory, incremental: nothing is expected of it that could hold" in ran.out
+
+
+def test_a_fixture_that_is_not_understood_is_told_by_its_file(shell: Shell) -> None:
+    good, bad = written(shell, "good", measured(sound=True)), written(shell, "bad", {"do": "expect", "what": 1})
+    for name, at in ((bad, "at bad, line 2"), ("none", "at none,")):
+        assert at in shell.run("replay", "run", good, name).err
+
+
 def test_a_report_for_machines_is_what_the_schema_says(shell: Shell) -> None:
     told = msgspec.json.decode(shell.must("replay", "run", ONE, "--json").out, type=Report)
     assert told.passed

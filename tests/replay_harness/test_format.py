@@ -47,6 +47,10 @@ def test_the_digest_of_a_fixture_is_of_its_bytes() -> None:
         ({"do": "crash", "nth": 0, "point": "planned", "during": commit(1)}, "line 2, nth", "not_positive"),
         ({"do": "file", "with": {"name": "a", "text": 1}}, "line 2, with", "wrong_type"),
         ({"do": "file", "with": {"name": "a", "words": "b"}}, "line 2, with", "missing_field"),
+        ({"do": "rebuild", "expect": {"report": {"difference": None}}}, "line 2, expect.report", "not_taken"),
+        ({"do": "reopen", "expect": {"report": {"a": 1}}}, "line 2, expect.report", "not_taken"),
+        (commit(1, error={"code": "x"}, report={"sequence": 1}), "line 2, expect.report", "not_taken"),
+        (measured(fault="space.erased", log={"size": 4}), "line 2, expect.fault", "not_taken"),
         (measured(log={"size": "four"}), "line 2, expect.log.size", "wrong_type"),
     ],
 )

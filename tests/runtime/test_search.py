@@ -11,7 +11,7 @@ import pytest
 from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation
 from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, TurnId
-from muniment.events.message import Authority, Message, Role, ToolCallPart
+from muniment.events.message import Authority, Message, Part, ReasoningPart, Role, TextPart, ToolCallPart
 from muniment.events.turn import Turn
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.profiles import Profile
@@ -297,6 +297,16 @@ def test_a_tool_is_found_by_its_name_where_its_calls_are_shown(world: World) -> 
     for query in ("find_restaurants", '"find restaurants"', "zurich"):
         assert places(found(world, query, view=View.RAW_OWNER)) == ["t#1"]
         assert found(world, query, view=View.HOST_UI).hits == []
+
+
+@pytest.mark.parametrize("view", list(View))
+def test_thoughts_beside_an_answer_are_found_by_the_raw_owner_alone(view: View, world: World) -> None:
+    """CT-11: of a message that is shown in part, what is not shown is neither found nor counted."""
+    answer: list[Part] = [ReasoningPart(content="They sound like zephyr."), TextPart(content="We replace the lamp.")]
+    messages = [asked("It broke."), Message(role=Role.ASSISTANT, content=answer)]
+    world.commit(Turn(turn=TurnId("t"), subject=SUBJECT, conversation=TALK, messages=messages))
+    assert bool(found(world, "zephyr", view=view).total) is (view is View.RAW_OWNER)
+    assert places(found(world, "lamp", view=view)) == ([] if view is View.OPERATOR_AUDIT else ["t#1"])
 
 
 @pytest.mark.parametrize("view", list(View))

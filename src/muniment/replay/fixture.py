@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.binding import parse_json
@@ -97,7 +98,6 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     space: SpaceName = DEFAULT_SPACE
     stores: tuple[StoreKind, ...] = tuple(StoreKind)
     modes: tuple[Mode, ...] = tuple(Mode)
-    projections: tuple[str, ...] = ("catalogue", "changes", "links")
     profile: Profile | None = None
     policies: list[Policy] = []
     limits: Limits = Limits()
@@ -237,9 +237,19 @@ def _check(command: Command, at: str) -> None:
         raise InvalidInput(at=f"{at}, point", problem="not_taken")
     if command.during is not None and (command.during.expect is not None or command.during.do in set(Own)):
         raise InvalidInput(at=f"{at}, during", problem="not_taken")
+    if command.expect is not None:
+        _check_expected(command.do, command.expect, f"{at}, expect")
     if command.do == Own.FILE and sorted(map(type, command.given.values()), key=str) != [str, str]:
         raise InvalidInput(at=f"{at}, with", problem="wrong_type")
     if command.do == Own.FILE and command.given.keys() != {"name", "text"}:
         raise InvalidInput(at=f"{at}, with", problem="missing_field")
     if command.nth < 1:
         raise InvalidInput(at=f"{at}, nth", problem="not_positive", found=command.nth)
+
+
+def _check_expected(do: str, expect: Expectation, at: str) -> None:
+    """Refuse what would be held to nothing: a report where there is none, measurements of what cannot be read."""
+    if expect.report not in (None, {}) and (do in set(Own) or expect.error is not None):
+        raise InvalidInput(at=f"{at}.report", problem="not_taken")
+    if expect.fault is not None and replace(expect, report=None, error=None, fault=None).measures:
+        raise InvalidInput(at=f"{at}.fault", problem="not_taken")

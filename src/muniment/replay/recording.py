@@ -6,8 +6,9 @@ product works on: roles, authorities, statuses, visibilities, views, reasons tha
 Words that are gone already are stood in for by short ones.
 
 Not every event is what somebody asked for, and not everything can be asked for again: rotations that an erasure made
-come with that erasure; archives, restores, refusals and the end of a space are left out and counted. A command that
-ends in an error where the live space had none, because of what was left out, is kept with that error and counted.
+come with that erasure; archives, restores, contexts on record, refusals and the end of a space are left out and
+counted. A command that ends in an error where the live space had none, because of what was left out, is kept with that
+error and counted.
 
 The fixture is then run once, and says what it measured: from then on it holds every version to that.
 """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from muniment.errors import ConversationMissing, LimitExceeded
+from muniment.errors import LimitExceeded, UnknownConversation
 from muniment.events.identity import ConversationKey
 from muniment.formats.writing.formats import WRITINGS, ExportFormat
 from muniment.formats.writing.pages import Told, ToldTurn
@@ -56,7 +56,7 @@ class Exporting:
         with space.ledger.reader() as reader:
             stream = space.transcript.stream_of(reader, self._conversation)
             if stream is None:
-                raise ConversationMissing(at="conversation")
+                raise UnknownConversation(at="conversation")
             return space.transcript.head(reader, stream).turns
 
     def _turns(self, last: int) -> Iterator[ToldTurn]:

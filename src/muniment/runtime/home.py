@@ -3,6 +3,7 @@
     <store>/store.json                 which root keys open the store
     <store>/spaces/<digest>/keys.json  the wrapped keys of a space
     <store>/spaces/<digest>/log.db     its log
+    <store>/spaces/<digest>/ballast    room that an erasure takes when the disk is full
     <store>/spaces/<digest>/index-*    snapshots of its indexes, sealed
     <store>/restoring/<digest>/        a space that is being put back from a backup
     <store>/models/                    the imported model (`runtime.embedders`)

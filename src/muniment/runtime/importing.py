@@ -113,6 +113,8 @@ class Importing:
                     self._take(number, line)
                 if self._report.lines_read % PROGRESS_LINES == 0:
                     self._desk.progress("import", lines.bytes_done, lines.bytes_total)
+            if self._format is Format.AUTO and self._report.lines_read:
+                raise InvalidInput(at="file", problem="unknown_format", found=self._report.lines_read)
             self._finish(damaged=lines.damaged)
             self._commit()
             self._desk.progress("import", lines.bytes_total, lines.bytes_total)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import typing
 from collections.abc import Callable, Iterator
 from typing import Any, NewType, Protocol, TypeVar
@@ -24,6 +25,7 @@ from muniment.events.binding import REQUEST_BYTES_MAX, UPLOAD_BYTES_MAX, bind
 from muniment.governance.access import Effect
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+SOURCE = re.compile(r"\s*\(BEHAVIOUR [^)]*\)")  # of a rule: for whoever reads the code, not for whoever asks for help
 
 # Text that a person keeps in a file: transports read it from one (`Upload`) or write it to one (`Document`).
 Upload = NewType("Upload", str)
@@ -155,7 +157,7 @@ def operations_of(group: type[Group]) -> Iterator[Operation]:
             keyless=keyless,
             spaceless=spaceless,
             summary=first,
-            description=rest.strip(),
+            description=SOURCE.sub("", rest.strip()),
             request=_request(method),
             report=typing.get_type_hints(method)["return"],
         )

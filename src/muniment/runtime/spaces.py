@@ -80,7 +80,8 @@ class Spaces(Group):
         file that grew adds what is new. A line or message that is not understood is refused by its place and the others
         are kept; content of unknown types is kept as JSON and what has no place here is left out, both counted by kind;
         a turn whose earlier import said something else is reported and left as it was. `file` is a path on the machine
-        that holds the store, so that importing takes the right to administer as well. Raises `file.unavailable`.
+        that holds the store, so that importing takes the right to administer as well. Raises `file.unavailable`, and
+        `request.invalid` for a file in which nothing is of any format.
         """
         self._desk.access.require(Effect.ADMIN)
         check_name(channel, at="channel")
@@ -98,8 +99,8 @@ class Spaces(Group):
 
         `markdown` is a transcript in which nothing that was said can pass for structure; `openai` the messages of a
         chat; `otel` the lines that an import reads back. What the view withholds stands there as withheld, with its
-        reason. Nothing proves such a document: for evidence see `evidence.export`. Raises `transcript.missing`, and
-        `request.limit_exceeded` for a document of more than 64 MiB.
+        reason. Nothing proves such a document: for evidence see `evidence.export`. Raises
+        `transcript.unknown_conversation`, and `request.limit_exceeded` for a document of more than 64 MiB.
         """
         self._desk.access.require_view(view)
         self._desk.check_key(conversation)

@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct
 from muniment.crypto.envelope import LINE_BYTES_MAX as ENVELOPE_BYTES_MAX
 from muniment.crypto.envelope import Envelope, parse_envelope
 from muniment.crypto.stream import SealedReader
-from muniment.errors import ArchiveRefused, InvalidInput
+from muniment.errors import ArchiveRefused, Corrupt, InvalidInput
 from muniment.events.archives import ArchiveScope, Private, ScopeKind
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import REPLACED, Custody, RedactionReason, Span, Transition, span_of
@@ -75,8 +75,25 @@ class Told(Struct, frozen=True, kw_only=True):
 def opened_document(path: Path, key_of: Callable[[Envelope], bytes]) -> Iterator[Iterator[bytes]]:
     """Give the lines of a sealed document."""
     with reading(path, "file") as file:
-        envelope = parse_envelope(file.readline(ENVELOPE_BYTES_MAX))
-        yield lines(SealedReader(file, key_of(envelope), CONTEXT))
+        with sound():
+            envelope = parse_envelope(file.readline(ENVELOPE_BYTES_MAX))
+            sealed = SealedReader(file, key_of(envelope), CONTEXT)
+        yield opened_lines(sealed)
+
+
+def opened_lines(sealed: SealedReader) -> Iterator[bytes]:
+    """Yield the lines of a document."""
+    with sound():
+        yield from lines(sealed)
+
+
+@contextmanager
+def sound() -> Iterator[None]:
+    """Say of a file that does not hold that it is the archive; the store is another matter."""
+    try:
+        yield
+    except Corrupt as fault:
+        raise ArchiveRefused(at=fault.at, problem=fault.problem) from None
 
 
 class Checking:

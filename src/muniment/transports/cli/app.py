@@ -35,7 +35,8 @@ def _exit_codes() -> str:
     """Return the exit codes for the help, out of the table that documents them."""
     rows = [line.strip("| ").split(" | ") for line in (endings or "").splitlines() if line.startswith("| ")]
     told = "; ".join(f"{code} {why}" for code, why in rows[1:])
-    return f"Exit codes: 0 success; {told}; 130 interrupted."
+    held = "1 what a demo or a replay expects does not hold"
+    return f"Exit codes: 0 success; {held}; {told}; 130 interrupted; 141 pipe closed."
 
 
 class NounGroup(click.Group):

@@ -1,6 +1,7 @@
 """One operation as a command: read the request, ask when content is at stake, open the store, run, report.
 
-What destroys asks first; `--yes` answers. Where nobody can be asked it is refused, before the store is opened.
+What destroys asks first; `--yes` answers. Where nobody can be asked it is refused, before the store is opened. A dry
+run destroys nothing and asks nothing.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Running:
     def run(self, typed: dict[str, Any]) -> None:
         """Run the operation with what was typed and report on standard output."""
         request = request_of(self._operation.request, self._fields, typed)
-        if self._operation.effect is Effect.ERASE and not typed["yes"]:
+        if self._operation.effect is Effect.ERASE and not typed["yes"] and not typed.get("dry_run"):
             self._ask()
         if typed.get("out") is not None:
             _require_writable(Path(typed["out"]))

@@ -40,7 +40,9 @@ HINTS: dict[str, str] = {
     "exists": "--dry-run tells what would be lost, --replace says that it is meant.",
     "behind_pin": "--dry-run tells what would be lost, --replace says that it is meant.",
     "not_empty": "--mode restore replaces what is here.",
+    "unknown_format": "--format says which it is; then each line that is refused is told.",
     "nobody_to_ask": "--yes answers the question.",
+    "store.read_only": "Reading takes a lock beside the log, too: copy the store to where it can be written.",
     "store.missing": "--store and --space say which one is meant. The first commit or import makes it.",
 }
 

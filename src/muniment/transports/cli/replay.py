@@ -6,15 +6,16 @@ nothing differs (`diff`), and 1 otherwise. What nobody expected anything of is t
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 import msgspec
 from msgspec import Struct
 
-from muniment.errors import Kind, LimitExceeded
+from muniment.errors import FileUnavailable, InvalidInput, Kind, LimitExceeded
 from muniment.events.binding import parse_json
 from muniment.kernel.sources import system_sources
 from muniment.replay.comparing import Difference, first_difference
@@ -119,7 +120,7 @@ def _run(ctx: click.Context, fixtures: Sequence[str], stores: Sequence[str], mod
     runs: list[Run] = []
     left: list[str] = []
     for path in map(Path, fixtures):
-        fixture = parse_fixture(_bytes_of(path))
+        fixture = _fixture(path)
         digests = read_digests(path.parent).of(fixture)
         for store in wanted:
             if store not in fixture.header.stores:
@@ -138,16 +139,30 @@ def _run(ctx: click.Context, fixtures: Sequence[str], stores: Sequence[str], mod
     return 0 if report.passed else FAILED
 
 
+def _fixture(path: Path) -> Fixture:
+    """Return a fixture; what is wrong with it is told by its file."""
+    try:
+        return parse_fixture(_bytes_of(path))
+    except (InvalidInput, LimitExceeded, FileUnavailable) as refused:
+        at = path.name if refused.at in {None, "file"} else f"{path.name}, {refused.at}"
+        raise type(refused)(at=at, problem=refused.problem, limit=refused.limit, found=refused.found) from None
+
+
 def _unchecked(runs: Sequence[Run]) -> list[str]:
-    """Return what was run and not checked, once for each fixture."""
-    return list(
-        dict.fromkeys(
-            f"{run.fixture}, line {check.line}: {check.what}"
-            for run in runs
-            for check in run.checks
-            if check.verdict is Verdict.UNCHECKED
-        )
-    )
+    """Return what was run and not checked, once for each fixture; lines in a row are told together."""
+    lines: dict[tuple[str, str], set[int]] = {}
+    for run in runs:
+        for check in run.checks:
+            if check.verdict is Verdict.UNCHECKED:
+                lines.setdefault((run.fixture, check.what), set()).add(check.line)
+    return [f"{fixture}, {rows}: {what}" for (fixture, what), found in lines.items() for rows in _rows(sorted(found))]
+
+
+def _rows(lines: Sequence[int]) -> Iterator[str]:
+    """Yield numbers of lines, those in a row as one range."""
+    for _, group in itertools.groupby(enumerate(lines), lambda pair: pair[1] - pair[0]):
+        row = [line for _, line in group]
+        yield f"line {row[0]}" if len(row) == 1 else f"lines {row[0]} to {row[-1]}"
 
 
 def _tell(report: Report, page: Page) -> None:
@@ -162,6 +177,9 @@ def _tell(report: Report, page: Page) -> None:
     ]
     page.table(columns, rows)
     for run in report.runs:
+        if not run.passed and not run.failed:
+            where = f"{run.fixture} on {run.store}, {run.mode}"
+            page.line(Said("FAILED", Mood.BAD), Said(f"{where}: nothing is expected of it that could hold"))
         for check in run.checks:
             if check.verdict is Verdict.FAILED:
                 where = f"{run.fixture} on {run.store}, {run.mode}, line {check.line}, {check.command}"
@@ -223,7 +241,7 @@ def _runs_of(path: Path) -> list[Run]:
     data = _bytes_of(path)
     if _is_report(data):
         return parse_json(data, Report, limit=FIXTURE_BYTES_MAX).runs
-    fixture: Fixture = parse_fixture(data)
+    fixture = _fixture(path)
     return [run_fixture(fixture, fixture.header.stores[0])]
 
 
