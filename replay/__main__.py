@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -36,9 +37,11 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure; everything when left out")
     parser.add_argument("--peers", action="store_true", help="measure the peers that are installed, too")
     parser.add_argument("--quick", action="store_true", help="see that it runs; too short for figures")
+    parser.add_argument("--gate", action="store_true", help="hold ratios against the budgets of gate.toml instead")
     parser.add_argument("--million", action="store_true", help="grow to 1,000,000 turns as well")
     parser.add_argument("--out", type=Path, help=f"where to write the report (all figures: {REPORT.name})")
     parser.add_argument("--json", type=Path, help="where to write the figures for machines")
+    parser.add_argument("--from", type=Path, dest="again", metavar="FILE", help="draw the report of such a file again")
     parser.add_argument("--scratch", type=Path, help="where to write stores; decides which disk is measured")
 
 
@@ -74,12 +77,15 @@ def _check_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _bench(given: argparse.Namespace) -> int:
-    from replay.bench.report import markdown, told  # noqa: PLC0415 - a drill needs none of it
-    from replay.bench.run import NAMES, Order, run  # noqa: PLC0415 - as above
+    from replay.bench.report import told, write  # noqa: PLC0415 - a drill needs none of it
+    from replay.bench.run import NAMES, Order, Result, run  # noqa: PLC0415 - as above
 
-    unknown = set(given.names) - set(NAMES)
-    if unknown:
-        print(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(NAMES)}", file=sys.stderr)
+    if given.gate:
+        return _gate(given)
+    if given.again is not None:
+        write(msgspec.json.decode(given.again.read_bytes(), type=Result), given.out or REPORT)
+        return 0
+    if _unknown(given.names, NAMES):
         return 2
     order = Order(
         names=tuple(given.names) or NAMES,
@@ -91,10 +97,36 @@ def _bench(given: argparse.Namespace) -> int:
     result = run(order, lambda figure: print(told(figure), flush=True))
     out = given.out or (None if given.names or given.quick else REPORT)
     if out is not None:
-        out.write_text(markdown(result))
+        write(result, out)
     if given.json is not None:
         given.json.write_bytes(msgspec.json.format(msgspec.json.encode(result)))
     return 0
+
+
+def _gate(given: argparse.Namespace) -> int:
+    from replay.bench.gate import gate  # noqa: PLC0415 - as above
+    from replay.bench.gated import EXACT, RATIOS  # noqa: PLC0415 - as above
+
+    if _unknown(given.names, (*EXACT, *RATIOS)):
+        return 2
+    verdicts = gate(
+        tuple(given.names),
+        quick=given.quick,
+        scratch=given.scratch,
+        tell=lambda verdict: print(verdict.told(), flush=True),
+    )
+    slower = [verdict.name for verdict in verdicts if not verdict.holds]
+    if slower:
+        print(f"above their budgets: {', '.join(slower)}", file=sys.stderr)
+    return 1 if slower else 0
+
+
+def _unknown(names: list[str], known: Sequence[str]) -> bool:
+    """Tell of names that nobody knows."""
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        print(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}", file=sys.stderr)
+    return bool(unknown)
 
 
 def _drill(given: argparse.Namespace) -> int:
@@ -127,9 +159,7 @@ def _retrieval(given: argparse.Namespace) -> int:
     from replay.retrieval.sets import DATA, SETS  # noqa: PLC0415 - as above
 
     known = [one.name for one in SETS]
-    unknown = set(given.sets) - set(known)
-    if unknown:
-        print(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(known)}", file=sys.stderr)
+    if _unknown(given.sets, known):
         return 2
     order = Order(sets=tuple(given.sets), methods=tuple(given.method), data=given.data or DATA)
     result = run(order, lambda line: print(line, flush=True))

@@ -9,8 +9,12 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeVar
 
 from msgspec import Struct
+
+T = TypeVar("T")
 
 Work = Callable[[], int]  # does a round and returns how many pieces it did
 
@@ -70,12 +74,18 @@ def timed(work: Work) -> Round:
     return Round(cpu_ms=cpu * 1000 / pieces, wall_ms=wall * 1000 / pieces, pieces=pieces)
 
 
-def in_turns(contestants: Mapping[str, Work], rounds: int) -> dict[str, Rounds]:
-    """Run the rounds of all contestants in turns, after one round each that does not count."""
-    done: dict[str, list[Round]] = {name: [] for name in contestants}
+def in_turns(contestants: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
+    """Have every contestant do its rounds in turns, after one each that does not count; return what came of them."""
+    done: dict[str, list[T]] = {name: [] for name in contestants}
     for number in range(rounds + 1):
-        for name, work in contestants.items():
-            one = timed(work)
+        for name, contestant in contestants.items():
+            one = contestant()
             if number:
                 done[name].append(one)
+    return done
+
+
+def timed_in_turns(contestants: Mapping[str, Work], rounds: int) -> dict[str, Rounds]:
+    """Time the rounds of contestants that take turns."""
+    done = in_turns({name: partial(timed, work) for name, work in contestants.items()}, rounds)
     return {name: Rounds(rounds=each) for name, each in done.items()}

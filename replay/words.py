@@ -26,10 +26,10 @@ MESSAGE_CHARACTERS = 400
 
 
 class Words:
-    """An endless text, taken piece by piece; the same pieces in every run."""
+    """An endless text, taken piece by piece; the same pieces in every run, and with `invented` on every machine."""
 
-    def __init__(self, *, small: bool = False) -> None:
-        text = _of_corpora(NAMES[1:2] if small else NAMES)
+    def __init__(self, *, small: bool = False, invented: bool = False) -> None:
+        text = "" if invented else _of_corpora(NAMES[1:2] if small else NAMES)
         self.source = "real words (public dialogue corpora)" if text else "generated words"
         self._text = text or _generated()
         self._at = 0
@@ -44,7 +44,7 @@ class Words:
             missing -= len(piece)
         return "".join(pieces)
 
-    def turn(self, conversation: str, number: int, *, characters: int = MESSAGE_CHARACTERS) -> Turn:
+    def turn(self, conversation: str, number: int | str, *, characters: int = MESSAGE_CHARACTERS) -> Turn:
         """Return a turn of a question and an answer, each of so many characters."""
         return Turn(
             turn=TurnId(f"turn-{number}"),

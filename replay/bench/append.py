@@ -7,15 +7,14 @@ from collections.abc import Iterator
 
 from muniment.events.turn import Turn
 from replay.bench.contestants import CONVERSATION, Contestant, Muniment, PlainRows, SealedRows
-from replay.bench.figures import Figure, at_most
+from replay.bench.figures import Amount, Figure, Mark, at_most, ranged
 from replay.bench.peers import installed
 from replay.bench.scene import Measured, Measuring, Scene
 from replay.disk import watched
-from replay.measure import Rounds, Work, in_turns
+from replay.measure import Rounds, Work, timed_in_turns
 
 CPU_MS_MAX = 0.25
 WALL_RATIO_MAX = 1.15
-SIZES = (200, 8_000, 64_000)
 
 
 def append(scene: Scene) -> Measuring:
@@ -28,7 +27,7 @@ def append(scene: Scene) -> Measuring:
     if scene.peers:
         contestants |= {name: make(directory) for name, make in installed()}
     turns = scene.words.turns(CONVERSATION, 1, count * (rounds + 1))
-    done = in_turns({name: _work(one, iter(turns), count) for name, one in contestants.items()}, rounds)
+    done = timed_in_turns({name: _work(one, iter(turns), count) for name, one in contestants.items()}, rounds)
     ours, floor = done[Muniment.name], done[PlainRows.name]
     more = iter(scene.words.turns(CONVERSATION, len(turns) + 1, 4 * count))
     path = _work(contestants[Muniment.name], more, 4 * count)
@@ -57,8 +56,9 @@ def _cpu(ours: Rounds) -> Figure:
         subject="append",
         what="durable append, 2 x 400 characters, encrypted, committed, in the tree: CPU",
         target=f"<= {CPU_MS_MAX} ms",
-        measured=ours.cpu.told("ms"),
+        measured=ranged(ours.cpu, "ms"),
         met=at_most(ours.cpu.median, CPU_MS_MAX),
+        mark=Mark(chart="append", bar=Muniment.name),
     )
 
 
@@ -68,7 +68,7 @@ def _wall(ours: Rounds, floor: Rounds) -> Figure:
         subject="append",
         what="the same: wall time against a plain stdlib sqlite3 row",
         target=f"<= {WALL_RATIO_MAX} x",
-        measured=f"{ratio:.2f} x",
+        measured=Amount(median=ratio, unit="x", digits=2),
         met=at_most(ratio, WALL_RATIO_MAX),
         note=f"{ours.wall.told('ms')} against {floor.wall.told('ms')}; a fast disk leaves CPU to decide",
     )
@@ -77,10 +77,11 @@ def _wall(ours: Rounds, floor: Rounds) -> Figure:
 def _beside(name: str, other: Rounds, ours: Rounds) -> Figure:
     return Figure(
         subject="append",
-        what=f"the same turns: {name}",
-        measured=f"CPU {other.cpu.told('ms')}",
+        what=f"the same turns: {name}: CPU",
+        measured=ranged(other.cpu, "ms"),
         note=f"wall {other.wall.told('ms')}; ours takes {ours.cpu.median / other.cpu.median:.1f} x the CPU, "
         f"{ours.wall.median / other.wall.median:.1f} x the time",
+        mark=Mark(chart="append", bar=name),
     )
 
 
@@ -107,28 +108,10 @@ def flushes(scene: Scene) -> Measuring:
             subject="append",
             what="flushes of the disk for one append (counted below SQLite)",
             target="exactly 1",
-            measured=f"{usual} in {seen[usual]} of {count} appends",
+            measured=Amount(median=usual, unit="flushes", digits=0),
             met=usual == 1 and min(seen) == 1 and rest <= 2 * passes,
-            note=f"{passes} times the log was taken into the database, after the callers had their answer: "
+            note=f"in {seen[usual]} of {count} appends; {passes} times the log was taken into the database, after the "
+            "callers had their answer: "
             + ", ".join(f"{flushed} flushes in {number}" for flushed, number in sorted(seen.items()) if flushed != 1),
         )
     )
-
-
-def sizes(scene: Scene) -> Measuring:
-    """Append smaller and larger turns."""
-    count = 20 if scene.quick else 150
-    ours = Muniment(scene.fresh("sizes"))
-    for place, characters in enumerate(SIZES):
-        first = 4 * count * place + 1
-        turns = [scene.words.turn(CONVERSATION, first + n, characters=characters) for n in range(4 * count)]
-        done = in_turns({"ours": _work(ours, iter(turns), count)}, 3)["ours"]
-        yield Measured(
-            Figure(
-                subject="append",
-                what=f"append, 2 x {characters:,} characters: CPU",
-                measured=done.cpu.told("ms"),
-                note=f"wall {done.wall.told('ms')}",
-            )
-        )
-    ours.close()

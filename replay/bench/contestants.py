@@ -110,7 +110,8 @@ class SealedRows:
     name = "floor: AES-GCM row"
 
     def __init__(self, directory: Path) -> None:
-        self._database = database(directory / "sealed.db")
+        self.path = directory / "sealed.db"
+        self._database = database(self.path)
         self._database.execute("CREATE TABLE IF NOT EXISTS turns (id INTEGER PRIMARY KEY, turn BLOB NOT NULL)")
         self._cipher = AESGCM(os.urandom(32))
 
@@ -124,6 +125,10 @@ class SealedRows:
         """Read, open and parse rows."""
         rows = self._database.execute("SELECT turn FROM turns WHERE id > 0 ORDER BY id LIMIT ?", (PAGE_TURNS,))
         return len([self._opened(row[0]) for row in rows])
+
+    def whole(self) -> int:
+        """Read, open and parse all rows."""
+        return len([self._opened(row[0]) for row in self._database.execute("SELECT turn FROM turns ORDER BY id")])
 
     def _opened(self, sealed: bytes) -> Any:
         return json.loads(self._cipher.decrypt(sealed[:12], sealed[12:], None))

@@ -29,7 +29,8 @@ class AgentsSession:
         memory = importlib.import_module("agents.memory")
         self._loop = asyncio.new_event_loop()
         self.name = "openai-agents " + ("EncryptedSession" if encrypted else "SQLiteSession")
-        self._session: Any = memory.SQLiteSession("c", directory / f"agents-{encrypted}.db")
+        self._plain: Any = memory.SQLiteSession("c", directory / f"agents-{encrypted}.db")
+        self._session: Any = self._plain
         if encrypted:
             module = importlib.import_module("agents.extensions.memory.encrypt_session")
             key = base64.b64encode(os.urandom(32)).decode()
@@ -47,6 +48,7 @@ class AgentsSession:
     def close(self) -> None:
         """Close session and loop."""
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._plain.close()
         self._loop.close()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from muniment.governance.detection import ALL, DetectedType, coverage_of, detectors_for, scan
-from replay.bench.figures import Figure, at_least
+from replay.bench.figures import Figure, at_least, ranged
 from replay.bench.scene import Measured, Measuring, Scene
 from replay.labelled import Half, Score, lines, scores
 from replay.measure import spread
@@ -65,7 +65,7 @@ def speed(scene: Scene) -> Measuring:
             subject="redaction",
             what=f"all {detectors} detectors over {characters:,} characters",
             target=f">= {CHARACTERS_PER_CPU_SECOND_MIN:,} characters per CPU-second",
-            measured=f"{rate.median:,.0f} ({rate.low:,.0f}-{rate.high:,.0f}) characters per CPU-second",
+            measured=ranged(rate, "characters per CPU-second", 0),
             met=at_least(rate.median, CHARACTERS_PER_CPU_SECOND_MIN),
             note=source,
         ),

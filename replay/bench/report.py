@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+from replay.bench.charts import CHARTS, charts
 from replay.bench.figures import Figure
 from replay.bench.profile import Hot
 from replay.bench.run import Result
@@ -13,6 +15,7 @@ HEAD = """# Figures
 Written by `python -m replay bench`; never edited by hand. What is measured and how is in [README.md](README.md).
 """
 
+DRAWN = "charts"
 CAVEATS = (
     "CPU time is that of the whole process, user and system; wall time is as the machine was that day.",
     "On a machine that is busy with more than this, CPU time grows, too: caches, cores and the disk are shared.",
@@ -27,13 +30,23 @@ CAVEATS = (
 
 def markdown(result: Result) -> str:
     """Return the report as a document."""
-    return "\n".join([HEAD, *_machine(result), "", *_table(result.figures), "", *_caveats(), *_profiles(result), ""])
+    parts = (_machine(result), _drawn(result), _table(result.figures), _caveats(), _profiles(result))
+    return "\n".join([HEAD, *(line for part in parts for line in (*part, ""))]).rstrip() + "\n"
+
+
+def write(result: Result, path: Path) -> None:
+    """Write the report, and its charts into a directory beside it."""
+    directory = path.parent / DRAWN
+    directory.mkdir(exist_ok=True)
+    for name, chart in charts(result.figures).items():
+        (directory / f"{name}.svg").write_text(chart)
+    path.write_text(markdown(result))
 
 
 def told(figure: Figure) -> str:
     """Return a figure as one line for a terminal."""
     target = f" (target {figure.target}: {_met(figure)})" if figure.target else ""
-    return f"{figure.subject}: {figure.what}: {figure.measured}{target}" + (f"  [{figure.note}]" if figure.note else "")
+    return f"{figure.subject}: {figure.what}: {figure.told()}{target}" + (f"  [{figure.note}]" if figure.note else "")
 
 
 def _met(figure: Figure) -> str:
@@ -56,11 +69,15 @@ def _machine(result: Result) -> Iterator[str]:
         yield "| caution | a quick run: too short for figures |"
 
 
+def _drawn(result: Result) -> Iterator[str]:
+    yield from (f"![{CHARTS[name].alternative}]({DRAWN}/{name}.svg)\n" for name in charts(result.figures))
+
+
 def _table(figures: list[Figure]) -> Iterator[str]:
     yield "| figure | target | measured | met? | remarks |"
     yield "|---|---|---|---|---|"
     for one in figures:
-        yield f"| {one.subject}: {one.what} | {one.target or ''} | {one.measured} | {_met(one)} | {one.note} |"
+        yield f"| {one.subject}: {one.what} | {one.target or ''} | {one.told()} | {_met(one)} | {one.note} |"
 
 
 def _caveats() -> Iterator[str]:
@@ -73,7 +90,6 @@ def _profiles(result: Result) -> Iterator[str]:
     missed = [one.what for one in result.figures if one.met is False]
     if not missed:
         return
-    yield ""
     yield "## What the profile shows"
     yield ""
     yield "Of each path whose figure is missed, the functions with the most time of their own. The profiler makes calls"

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from replay.bench import append, callers, pages, proofs, redaction, side, start
+from replay.bench import append, callers, derived, erasing, importing, pages, proofs, redaction, side, start
 from replay.bench.figures import Figure
+from replay.bench.memory import memory
 from replay.bench.peers import missing, versions
 from replay.bench.profile import Hot, hottest
 from replay.bench.scene import Grown, Measured, Measuring, Scene
@@ -20,9 +21,11 @@ from replay.machine import machine
 
 # name -> what it runs on its own
 BENCHES: dict[str, tuple[Callable[[Scene], Measuring], ...]] = {
-    "append": (append.append, append.flushes, append.sizes),
+    "append": (append.append, append.flushes, callers.sizes),
     "callers": (callers.callers,),
     "peers": (side.pages,),
+    "import": (importing.imported,),
+    "erasures": (erasing.flushes,),
     "start": (start.version,),
     "redaction": (redaction.found, redaction.speed),
     "search": (search,),
@@ -35,6 +38,10 @@ STUDIES: dict[str, tuple[Callable[[Grown], Measuring], ...]] = {
     "proofs": (proofs.checkpoints, proofs.inclusion, proofs.verification),
     "size": (pages.room,),
     "open": (pages.opening,),
+    "rebuild": (derived.rebuilt,),
+    "audit": (derived.audited,),
+    "memory": (memory,),
+    "erase": (erasing.erased,),
 }
 
 NAMES = (*BENCHES, *STUDIES)
@@ -87,7 +94,23 @@ def run(order: Order, tell: Callable[[Figure], None]) -> Result:
         )
 
 
-SUBJECTS = ("append", "callers", "page", "replay", "proofs", "size", "open", "start", "redaction", "search")
+SUBJECTS = (
+    "append",
+    "callers",
+    "import",
+    "page",
+    "replay",
+    "rebuild",
+    "audit",
+    "proofs",
+    "erase",
+    "open",
+    "memory",
+    "size",
+    "start",
+    "redaction",
+    "search",
+)
 
 
 def _measured(scene: Scene, order: Order) -> Iterator[Measured]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+from functools import partial
 
-from replay.bench.figures import Figure, at_most
+from replay.bench.figures import Figure, at_most, ranged
 from replay.bench.scene import Measured, Measuring, Scene
-from replay.measure import spread
+from replay.measure import in_turns, spread
 
 VERSION_CPU_S_MAX = 0.15
 RUNS = 15
@@ -18,24 +19,23 @@ BARE = (sys.executable, "-c", "pass")
 
 def version(scene: Scene) -> Measuring:
     """Ask for the version in fresh processes, beside Python that does nothing."""
-    ours, bare = [], []
-    for _ in range(3 if scene.quick else RUNS):
-        ours.append(_cpu_s(COMMAND))
-        bare.append(_cpu_s(BARE))
-    cost = spread(ours)
+    runs = {"ours": partial(cpu_s, COMMAND), "bare": partial(cpu_s, BARE)}
+    done = in_turns(runs, 2 if scene.quick else RUNS)
+    cost = spread(done["ours"])
     yield Measured(
         Figure(
             subject="start",
             what="`muniment --version` in a fresh process: CPU",
             target=f"<= {VERSION_CPU_S_MAX} s",
-            measured=cost.told("s"),
+            measured=ranged(cost, "s"),
             met=at_most(cost.median, VERSION_CPU_S_MAX),
-            note=f"Python that does nothing: {spread(bare).told('s')}",
+            note=f"Python that does nothing: {spread(done['bare']).told('s')}",
         )
     )
 
 
-def _cpu_s(command: tuple[str, ...]) -> float:
+def cpu_s(command: tuple[str, ...]) -> float:
+    """Return the CPU time of a command in a fresh process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

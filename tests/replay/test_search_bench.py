@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from replay.bench.search.changes import changes
+from replay.bench.scene import Scene
+from replay.bench.search import corpora
 from replay.bench.search.corpora import Corpus
-from replay.bench.search.growth import growth
-from replay.bench.search.latency import by_words, in_rounds
+from replay.bench.search.latency import answers
 from replay.bench.search.queries import Kind, Query, asked
 from replay.embedders import Projected
 from replay.zipf import MESSAGE_CHARACTERS, Dialogues
+from tests.shared import need_shared
 
 TURNS = 120
 
@@ -58,25 +59,18 @@ def test_contestants_take_turns_and_every_answer_counts_once() -> None:
     asked_of: list[str] = []
     queries = [Query(Kind.RARE, "one"), Query(Kind.TOOL, "two")]
     contestants = {name: partial(_noted, asked_of, name) for name in ("a", "b")}
-    done = in_rounds(contestants, queries, 2)
+    done = answers(contestants, queries, 2)
     assert asked_of == ["a", "a", "b", "b"] * 3
     assert {kind: len(taken) for kind, taken in done["a"].by_kind.items()} == {Kind.RARE: 2, Kind.TOOL: 2}
 
 
-def test_every_part_of_the_study_yields_its_figures(corpus: Corpus) -> None:
-    questions = asked(corpus)
-    told = [
-        measured.figure
-        for part in (
-            growth(corpus, quick=True),
-            by_words(corpus, questions, quick=True),
-            changes(corpus, questions, quick=True),
-        )
-        for measured in part
-    ]
-    assert len({figure.what for figure in told}) == len(told) == 10
-    assert {figure.subject for figure in told} == {"search"}
-    assert all((figure.target is None) == (figure.met is None) for figure in told)
+def test_real_dialogues_are_searched_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_shared("corpora")
+    monkeypatch.setattr(corpora, "SGD_CONVERSATIONS_QUICK", 3)
+    found = next(corpora.corpora(Scene(tmp_path, quick=True)))
+    assert found.name.startswith("sgd")
+    assert {text.conversation_id for text in found.messages()} == {group for _, group, _ in found.texts()}
+    assert found.turns > 3
 
 
 def test_the_projection_gives_the_same_words_the_same_vector() -> None:

@@ -10,18 +10,18 @@ from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.runtime.hits import Hit
 from muniment.runtime.runtime import Runtime
-from replay.bench.figures import Figure, at_most
+from replay.bench.figures import Amount, Figure, at_most, ranged
 from replay.bench.scene import Measured, Measuring
-from replay.bench.search.corpora import Corpus
+from replay.bench.search.corpora import TURNS_MILLION, Corpus
 from replay.bench.search.queries import Asked, Kind
 from replay.bench.search.writer import Writer
-from replay.measure import Round, Rounds, spread
+from replay.measure import Rounds, in_turns, spread
 from replay.stores import opened
 from replay.words import Words
 
 APPEND_RATIO_MAX = 1.05
 APPENDS, APPENDS_QUICK = 300, 20
-ERASURES, ERASURES_QUICK = 5, 1
+ERASURES, ERASURES_MILLION, ERASURES_QUICK = 5, 2, 1
 ROUNDS, ROUNDS_QUICK = 7, 1
 FOLLOWED = 20  # turns that are each searched for at once
 WARM, BARE = "an index in memory", "no index"
@@ -42,13 +42,8 @@ def changes(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
 def _appending(corpus: Corpus, directories: dict[str, Path], query: str, *, quick: bool) -> Measuring:
     """Append in two processes, in turns: what an index does to the one that has it does not touch the other."""
     count, rounds = (APPENDS_QUICK, ROUNDS_QUICK) if quick else (APPENDS, ROUNDS)
-    done: dict[str, list[Round]] = {WARM: [], BARE: []}
     with Writer(directories[WARM], count, query) as warm, Writer(directories[BARE], count, None) as bare:
-        for number in range(rounds + 1):
-            for name, writer in ((WARM, warm), (BARE, bare)):
-                one = writer.round()
-                if number:
-                    done[name].append(one)
+        done = in_turns({WARM: warm.round, BARE: bare.round}, rounds)
     yield Measured(_beside(corpus, {name: Rounds(rounds=each) for name, each in done.items()}))
 
 
@@ -59,7 +54,7 @@ def _beside(corpus: Corpus, done: dict[str, Rounds]) -> Figure:
         subject="search",
         what=f"{corpus.name}: append, 2 x 400 characters, with an index in memory against without: CPU",
         target=f"<= {APPEND_RATIO_MAX} x",
-        measured=f"{ratio:.2f} x",
+        measured=Amount(median=ratio, unit="x", digits=2),
         met=at_most(ratio, APPEND_RATIO_MAX),
         note=f"CPU {warm.cpu.told('ms')} against {bare.cpu.told('ms')}, "
         f"wall {warm.wall.told('ms')} against {bare.wall.told('ms')}",
@@ -91,7 +86,7 @@ def _following(corpus: Corpus, runtime: Runtime) -> Measuring:
         Figure(
             subject="search",
             what=f"{corpus.name}: the first search after a turn was committed takes more by",
-            measured=f"{extra:.1f} ms",
+            measured=Amount(median=extra, unit="ms", digits=1),
             note=f"{spread(followed).told('ms', 1)}, asked again {spread(settled).told('ms', 1)}",
         )
     )
@@ -100,7 +95,7 @@ def _following(corpus: Corpus, runtime: Runtime) -> Measuring:
 def _erasing(corpus: Corpus, stores: dict[str, Runtime], asked: Asked, *, quick: bool) -> Measuring:
     """Erase turns that were found; the same turns in both copies."""
     rare = [query.text for query in asked.everywhere if query.kind is Kind.RARE]
-    count = ERASURES_QUICK if quick else ERASURES
+    count = ERASURES_QUICK if quick else ERASURES_MILLION if corpus.turns >= TURNS_MILLION else ERASURES
     cpus: dict[str, list[float]] = {name: [] for name in stores}
     walls: dict[str, list[float]] = {name: [] for name in stores}
     for word in rare[:count]:
@@ -119,7 +114,7 @@ def _erasing(corpus: Corpus, stores: dict[str, Runtime], asked: Asked, *, quick:
         Figure(
             subject="search",
             what=f"{corpus.name}: a turn that was found is erased, from the index as well",
-            measured=spread(walls[WARM]).told("ms", 0),
+            measured=ranged(spread(walls[WARM]), "ms", 0),
             note=f"CPU {spread(cpus[WARM]).told('ms', 0)}; without an index {spread(walls[BARE]).told('ms', 0)}, "
             f"CPU {spread(cpus[BARE]).told('ms', 0)} ({ratio:.2f} x): every key of the space is wrapped anew",
         )

@@ -6,24 +6,18 @@ nothing is kept for the next one.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
-import resource
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 import muniment.runtime.searching  # noqa: F401 - numpy and all, before anything is measured
 from muniment.governance.views import View
+from replay.bench.process import resident, said_by
 from replay.stores import opened
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-STATM = Path("/proc/self/statm")
 LEAVE = "--leave"
 
 
@@ -41,12 +35,8 @@ class Answered(NamedTuple):
 
 def answered(directory: Path, query: str, *, leave: bool) -> Answered:
     """Ask in a fresh process."""
-    command = [sys.executable, "-m", "replay.bench.search.fresh", str(directory), query, *([LEAVE] if leave else [])]
-    path = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "src")])
-    said = subprocess.run(
-        command, cwd=REPOSITORY, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, check=True
-    )
-    return msgspec.json.decode(said.stdout, type=Answered)
+    given = [str(directory), query, *([LEAVE] if leave else [])]
+    return said_by("replay.bench.search.fresh", *given, form=Answered)
 
 
 def main() -> None:
@@ -55,12 +45,10 @@ def main() -> None:
     start = time.perf_counter()
     runtime = opened(Path(directory))
     open_ms = _since(start)
-    gc.collect()
-    resident, start, cpu = _resident(), time.perf_counter(), time.process_time()
+    before, start, cpu = resident(), time.perf_counter(), time.process_time()
     found = runtime.transcripts.search(query, View.RAW_OWNER)
     answer_ms, cpu_ms = _since(start), (time.process_time() - cpu) * 1000
-    gc.collect()
-    grown = _resident() - resident
+    grown = resident() - before
     start = time.perf_counter()
     runtime.transcripts.search(query, View.RAW_OWNER)
     again_ms, start = _since(start), time.perf_counter()
@@ -72,13 +60,6 @@ def main() -> None:
 
 def _since(start: float) -> float:
     return (time.perf_counter() - start) * 1000
-
-
-def _resident() -> int:
-    """Return the bytes of memory that this process has; where that is not told, the most that it ever had."""
-    if STATM.exists():
-        return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 if __name__ == "__main__":

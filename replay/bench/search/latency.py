@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
-from replay.bench.figures import Figure, at_most
+from replay.bench.figures import Amount, Figure, at_most
 from replay.bench.scene import Measured, Measuring
-from replay.bench.search.corpora import Corpus
+from replay.bench.search.corpora import TURNS_MILLION, Corpus
 from replay.bench.search.queries import PLAIN_KINDS, Asked, Kind, Query
 from replay.embedders import EMBEDDERS, PROJECTED
 from replay.fts5 import PlainIndex
-from replay.measure import percentile
+from replay.measure import in_turns, percentile
 
 KEYWORD_MS_MAX, SCOPED_MS_MAX = 30, 2
 HYBRID_MS_MAX, HYBRID_MS_MAX_MILLION = 80, 150
-MILLION = 1_000_000
 HITS = 10
 ROUNDS, ROUNDS_QUICK = 5, 1
 OURS, PLAIN = "ours", "plain FTS5"
@@ -38,8 +38,10 @@ class Took(NamedTuple):
 class Answers:
     """What the answers of one contestant took."""
 
-    def __init__(self) -> None:
+    def __init__(self, taken: Iterable[tuple[Kind, Took]]) -> None:
         self.by_kind: defaultdict[Kind, list[Took]] = defaultdict(list)
+        for kind, took in taken:
+            self.by_kind[kind].append(took)
 
     def wall(self, share: float, *kinds: Kind) -> float:
         """Return the wall time that this share of the answers stayed below, of all kinds or some."""
@@ -50,15 +52,14 @@ class Answers:
         return percentile([took.cpu for taken in self.by_kind.values() for took in taken], share)
 
 
-def in_rounds(contestants: Mapping[str, Ask], queries: Sequence[Query], rounds: int) -> dict[str, Answers]:
-    """Ask everybody everything, in turns round by round, after one round that does not count."""
-    done = {name: Answers() for name in contestants}
-    for number in range(rounds + 1):
-        for name, ask in contestants.items():
-            taken = [(query.kind, _timed(ask, query)) for query in queries]
-            for kind, took in taken if number else ():
-                done[name].by_kind[kind].append(took)
-    return done
+def answers(contestants: Mapping[str, Ask], queries: Sequence[Query], rounds: int) -> dict[str, Answers]:
+    """Ask everybody everything, in turns."""
+    done = in_turns({name: partial(_asked, ask, queries) for name, ask in contestants.items()}, rounds)
+    return {name: Answers(chain.from_iterable(taken)) for name, taken in done.items()}
+
+
+def _asked(ask: Ask, queries: Sequence[Query]) -> list[tuple[Kind, Took]]:
+    return [(query.kind, _timed(ask, query)) for query in queries]
 
 
 def _timed(ask: Ask, query: Query) -> Took:
@@ -75,12 +76,12 @@ def by_words(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
         ours = partial(_ask, runtime)
         alike = [query for query in asked.everywhere if query.kind in PLAIN_KINDS]
         filtered = [query for query in asked.everywhere if query.kind not in PLAIN_KINDS]
-        done = in_rounds({OURS: ours, PLAIN: partial(_ask_plain, plain)}, alike, rounds)
-        all_ours = in_rounds({OURS: ours}, filtered, rounds)[OURS]
+        done = answers({OURS: ours, PLAIN: partial(_ask_plain, plain)}, alike, rounds)
+        all_ours = answers({OURS: ours}, filtered, rounds)[OURS]
         all_ours.by_kind.update(done[OURS].by_kind)
         yield Measured(_keyword(corpus, all_ours), lambda: [ours(query) for query in asked.everywhere])
         yield Measured(_beside(corpus, "the same questions without filters", done))
-        within = in_rounds({OURS: ours, PLAIN: partial(_ask_plain, plain)}, asked.in_one, rounds)
+        within = answers({OURS: ours, PLAIN: partial(_ask_plain, plain)}, asked.in_one, rounds)
         yield Measured(_scoped(corpus, within[OURS]), lambda: [ours(query) for query in asked.in_one])
         yield Measured(_beside(corpus, "in one conversation", within))
     plain.close()
@@ -99,15 +100,15 @@ def by_meaning(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
         embedded_s = time.process_time() - cpu
         ours = partial(_ask, runtime)
         semantic = runtime.transcripts.search(asked.everywhere[0].text, View.RAW_OWNER).semantic
-        done = in_rounds({OURS: ours}, asked.everywhere, ROUNDS_QUICK if quick else ROUNDS)[OURS]
-        most = HYBRID_MS_MAX if corpus.turns < MILLION else HYBRID_MS_MAX_MILLION
+        done = answers({OURS: ours}, asked.everywhere, ROUNDS_QUICK if quick else ROUNDS)[OURS]
+        most = HYBRID_MS_MAX if corpus.turns < TURNS_MILLION else HYBRID_MS_MAX_MILLION
         p95 = done.wall(0.95)
         yield Measured(
             Figure(
                 subject="search",
                 what=f"{what}: p95",
                 target=f"<= {most} ms",
-                measured=f"{p95:.1f} ms",
+                measured=Amount(median=p95, unit="ms", digits=1),
                 met=at_most(p95, most),
                 note=f"{_told(done)}; semantic: {semantic}; vectors made at {corpus.turns / embedded_s:,.0f} turns per "
                 "CPU-second; what embedding a question takes with a real model stands in its own row",
@@ -134,7 +135,7 @@ def models(texts: Sequence[str]) -> Measuring:
         cpu = (time.process_time() - cpu) * 1000 / len(texts)
         p50, p95 = percentile(walls, 0.5), percentile(walls, 0.95)
         note = f"p50 {p50:.1f}, CPU {cpu:.1f} ms; to be added to the search by words and meaning above"
-        yield Measured(Figure(subject="search", what=what, measured=f"{p95:.1f} ms", note=note))
+        yield Measured(Figure(subject="search", what=what, measured=Amount(median=p95, unit="ms", digits=1), note=note))
 
 
 def _ask(runtime: Runtime, query: Query) -> object:
@@ -152,7 +153,7 @@ def _keyword(corpus: Corpus, done: Answers) -> Figure:
         subject="search",
         what=f"{corpus.name}: search by words: p95",
         target=f"<= {KEYWORD_MS_MAX} ms",
-        measured=f"{p95:.1f} ms",
+        measured=Amount(median=p95, unit="ms", digits=1),
         met=at_most(p95, KEYWORD_MS_MAX),
         note=f"{_told(done)}; p95 of {kinds}",
     )
@@ -164,7 +165,7 @@ def _scoped(corpus: Corpus, done: Answers) -> Figure:
         subject="search",
         what=f"{corpus.name}: search by words in one conversation: p95",
         target=f"<= {SCOPED_MS_MAX} ms",
-        measured=f"{p95:.2f} ms",
+        measured=Amount(median=p95, unit="ms", digits=2),
         met=at_most(p95, SCOPED_MS_MAX),
         note=_told(done),
     )
@@ -175,7 +176,7 @@ def _beside(corpus: Corpus, what: str, done: Mapping[str, Answers]) -> Figure:
     return Figure(
         subject="search",
         what=f"{corpus.name}: {what}: plain FTS5, p95",
-        measured=f"{plain.wall(0.95):.2f} ms",
+        measured=Amount(median=plain.wall(0.95), unit="ms", digits=2),
         note=f"{_told(plain)}; ours {ours.wall(0.95):.2f} ms, {_told(ours)}; by CPU ours takes "
         f"{ours.cpu(0.5) / plain.cpu(0.5):.1f} x (p50), {ours.cpu(0.95) / plain.cpu(0.95):.1f} x (p95), "
         "and reads its hits from the log",

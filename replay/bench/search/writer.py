@@ -6,7 +6,6 @@ each line of its standard input it commits so many turns and writes what one too
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from functools import partial
@@ -19,7 +18,8 @@ import msgspec
 from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
-from replay.bench.search.fresh import REPOSITORY
+from replay.bench.process import command, environment
+from replay.machine import REPOSITORY
 from replay.measure import Round, timed
 from replay.stores import opened
 from replay.words import Words
@@ -31,12 +31,11 @@ class Writer:
     """The process, as who measures sees it."""
 
     def __init__(self, directory: Path, count: int, query: str | None) -> None:
-        path = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "src")])
         given = [str(directory), str(count), *([query] if query else [])]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "replay.bench.search.writer", *given],
+            command("replay.bench.search.writer", *given),
             cwd=REPOSITORY,
-            env={**os.environ, "PYTHONPATH": path},
+            env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
