@@ -9,18 +9,41 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from muniment.crypto import files
 from muniment.embedding.choice import MODEL_FILES, EmbedderChoice, embedder_of
 from muniment.embedding.protocol import Embedder
 from muniment.errors import MunimentError
+from muniment.governance.views import View
 
 if TYPE_CHECKING:
     from muniment.embedding.trust import Trusted
 
 MODELS = "models"
 ARRIVING = "arriving"  # ends the name of a file that is not yet whole
+
+
+class ImportedModel(Struct, frozen=True, kw_only=True):
+    """A model that was imported. `likeness` is the least cosine between its vectors before and after it was packed."""
+
+    name: str
+    digest: str
+    dimension: int
+    tokens_max: int
+    bytes: int
+    likeness: float
+
+
+class Reembedded(Struct, frozen=True, kw_only=True):
+    """What became of the vectors of a view: how many passages there are, were embedded now, and are still without."""
+
+    view: View
+    embedder: str
+    embedder_digest: str
+    passages: int
+    embedded: int
+    pending: int
 
 
 class Embedders:

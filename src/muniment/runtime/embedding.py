@@ -19,9 +19,9 @@ from muniment.projections.search.meaning import Meaning
 from muniment.projections.search.reading import Rereading
 from muniment.ranking.columns import Rows
 from muniment.runtime.desk import Desk
+from muniment.runtime.embedders import Reembedded
 from muniment.runtime.hits import Semantic
 from muniment.runtime.space import Space
-from muniment.runtime.system import Reembedded
 
 NEWEST_PASSAGES_MAX = 8  # embedded before an answer
 NEWEST_WAIT_S = 1.0  # that an answer waits for them

@@ -10,7 +10,7 @@ from muniment.embedding.trust import BATCH_WAIT_S, ORDINARY, Trusted
 from muniment.embedding.weights import Model
 from muniment.errors import KeyUnavailable, LimitExceeded, ModelInvalid
 from muniment.runtime.desk import Desk
-from muniment.runtime.system import ImportedModel
+from muniment.runtime.embedders import ImportedModel
 
 LIKENESS_MIN = 0.995  # of vectors after packing to those before
 PATH_CHARS_MAX = 4096

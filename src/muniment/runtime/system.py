@@ -15,6 +15,7 @@ from muniment.projections.catalogue import Digests
 from muniment.projections.search.standing import Standing
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.desk import Desk
+from muniment.runtime.embedders import ImportedModel, Reembedded
 from muniment.runtime.operation import Group, Operation, operation
 from muniment.runtime.space import Space
 from muniment.version import __version__
@@ -92,28 +93,6 @@ class Recovered(Struct, frozen=True, kw_only=True):
     contents_destroyed_again: int
     rotation_completed: bool
     projections: list[Rederived]
-
-
-class ImportedModel(Struct, frozen=True, kw_only=True):
-    """A model that was imported. `likeness` is the least cosine between its vectors before and after it was packed."""
-
-    name: str
-    digest: str
-    dimension: int
-    tokens_max: int
-    bytes: int
-    likeness: float
-
-
-class Reembedded(Struct, frozen=True, kw_only=True):
-    """What became of the vectors of a view: how many passages there are, were embedded now, and are still without."""
-
-    view: View
-    embedder: str
-    embedder_digest: str
-    passages: int
-    embedded: int
-    pending: int
 
 
 class Closed(Struct, frozen=True, kw_only=True):
