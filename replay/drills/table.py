@@ -46,7 +46,7 @@ DRILLS: dict[str, Drill] = {
     "kill9": Drill(run=kill9, unit="kills", gate=20, release=1000),
     "writers": Drill(run=writers, unit="turns a writer", gate=50, release=200),
     "race": Drill(run=race, unit="calls a thread", gate=20, release=400),
-    "bitflip": Drill(run=bitflip, unit="bytes", gate=500, release=0),
+    "bitflip": Drill(run=bitflip, unit="bytes of 256 MiB", gate=500, release=20_000),
     "edits": Drill(run=edits, unit="edits", gate=100, release=2000),
     "wrongkey": Drill(run=wrongkey, unit="keys", gate=1000, release=10_000),
     "canary": Drill(run=canary, unit="canaries", gate=1500, release=10_000),
