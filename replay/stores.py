@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 import muniment
-from muniment.crypto.store import open_keys
+from muniment.crypto.store import SPACES, open_keys
 from muniment.evidence.pin import FilePin
 from muniment.governance.views import View
 from muniment.kernel.sources import system_sources
@@ -36,6 +36,12 @@ def inside(directory: Path) -> Space:
     stored = open_keys(directory / "store", _key(directory), sources)
     [keys] = stored.spaces(sources.entropy)
     return Space(SqliteStore(stored.space_directory(keys.name) / LOG), keys, Options())
+
+
+def space_below(directory: Path) -> Path:
+    """Return the directory of the one space of a store."""
+    [log] = (directory / "store").glob(f"{SPACES}/*/{LOG}")
+    return log.parent
 
 
 @contextmanager

@@ -85,8 +85,8 @@ def answers_of(
 def _read(runtime: Runtime, keys: list[ConversationKey]) -> list[object] | str:
     """Read all; first what most changes are in the way of."""
     transcripts, evidence = runtime.transcripts, runtime.evidence
-    whole = {view: [pages(runtime, key, view) for key in keys] for view in View}
     evidence.audit()
+    whole = {view: [pages(runtime, key, view) for key in keys] for view in View}
     report = evidence.repair()
     if report.kinds:
         return "issues: " + ", ".join(report.kinds)
