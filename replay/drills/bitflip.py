@@ -38,7 +38,7 @@ from replay.words import Words
 
 FLIPS = 20_000  # in the large store; then the others are changed in every byte
 TURNS = 12
-TALKS, TALK_BYTES = 8, 20_500  # with what is in every exhibit they make a log of a quarter of a megabyte
+TALKS, TALK_BYTES = 16, 7_900  # with what is in every exhibit they make a log of a quarter of a megabyte
 LARGE_BYTES, LARGE_TALK_BYTES, LARGE_TALKS_MIN = 256 << 20, 350_000, 8
 RUN_BYTES, SHORT_RUN_BYTES = 64, 8  # side by side
 CONTROL_FLIPS = 300

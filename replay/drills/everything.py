@@ -25,8 +25,7 @@ from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.runtime.hits import Hit
 from muniment.runtime.runtime import Runtime
-from replay.drills.governed import pages
-from replay.stores import opened
+from replay.stores import PAGE_TURNS_MAX, opened
 from replay.words import key_of
 
 SPACES = ("default", "other")
@@ -86,7 +85,9 @@ def _read(runtime: Runtime, keys: list[ConversationKey]) -> list[object] | str:
     """Read all; first what most changes are in the way of."""
     transcripts, evidence = runtime.transcripts, runtime.evidence
     evidence.audit()
-    whole = {view: [pages(runtime, key, view) for key in keys] for view in View}
+    read = {view: [transcripts.replay(key, view, PAGE_TURNS_MAX) for key in keys] for view in View}
+    assert not any(page.has_more for each in read.values() for page in each), "conversations of drills are short"
+    whole = {view: [_placeless(msgspec.to_builtins(page.turns)) for page in each] for view, each in read.items()}
     report = evidence.repair()
     if report.kinds:
         return "issues: " + ", ".join(report.kinds)
@@ -94,7 +95,7 @@ def _read(runtime: Runtime, keys: list[ConversationKey]) -> list[object] | str:
     question = _question(whole[View.RAW_OWNER])
     return [
         [whole, [[_told(hit) for hit in transcripts.search(question, view).hits] for view in View]],
-        [transcripts.replay(key, view, 500).items for key in keys for view in View],
+        [page.items for each in read.values() for page in each],
         [transcripts.conversations(lifecycle=lifecycle) for lifecycle in LifecycleFilter],
         [_asked(lambda key=key: transcripts.timeline(key).turns) for key in keys],  # type: ignore[misc]  # bound now
         [runtime.lifecycle.receipts(key) for key in keys],
@@ -110,12 +111,17 @@ def _question(conversations: list[list[dict[str, Any]]]) -> str:
         [part for turn in turns for message in turn["messages"] for part in message.get("parts", ())]
         for turns in conversations
     )
-    texts = [next((part["content"] for part in each if "content" in part), "") for each in parts]
+    texts = [next((part["content"] for part in each if part["type"] == "text"), "") for each in parts]
     return " ".join(["remember", *re.findall(r"\w+", " ".join(text[:QUESTION_CHARACTERS] for text in texts))])
 
 
+def _placeless(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return turns without their places in the log, which recoveries may move."""
+    return [{name: value for name, value in turn.items() if name != "position"} for turn in turns]
+
+
 def _told(hit: Hit) -> list[object]:
-    """Return a hit without its place in the log, which recoveries may move."""
+    """Return a hit without its place in the log."""
     place = hit.place
     return [place.conversation.conversation, place.turn, place.message, hit.role, hit.speaker, hit.excerpt]
 

@@ -16,6 +16,7 @@ An answer that differs, and was not refused, always leads to a look at each byte
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,7 @@ from replay.words import key_of
 
 ONE = ("default",)
 HOLDS_NOTHING = frozenset({"ballast", "store.lock", "keys.lock"})
+UNTOUCHED_NS = 10**18  # the time of a file that nobody has written to since
 PIECES = 8  # what is refused side by side is taken apart into so many
 
 Shown = dict[str, bytes | None]  # by conversation: a digest of what is shown, or None where that is refused
@@ -105,7 +107,8 @@ class Judge:
 
     def apart(self, flips: Sequence[Flip]) -> None:
         """Judge bytes so far apart that no two are in the way of the same conversation."""
-        there = [flip for flip in flips if flip not in set(self._keeping_shut(flips))]
+        shut = set(self._keeping_shut(flips))
+        there = [flip for flip in flips if flip not in shut]
         with self._changed(there):
             shown = self._shown()
         if isinstance(shown, str) or not self._same_or_refused(shown):
@@ -186,21 +189,38 @@ class Judge:
     def _changed(self, flips: Sequence[Flip]) -> Iterator[None]:
         """Have these bits changed, in files that are else as they were."""
         for flip in flips:
-            with (self._home / flip.path).open("r+b") as file:
-                file.seek(flip.at)
-                file.write(bytes([self._held[flip.path][flip.at] ^ 1 << flip.bit]))
+            self._write(flip, self._held[flip.path][flip.at] ^ 1 << flip.bit)
+        for path in self._held:
+            os.utime(self._home / path, ns=(UNTOUCHED_NS, UNTOUCHED_NS))
         try:
             yield
         finally:
+            untouched = {path for path in self._held if _written_ns(self._home / path) == UNTOUCHED_NS}
+            for flip in flips:
+                if flip.path in untouched:
+                    self._write(flip, self._held[flip.path][flip.at])
+            for path in untouched:
+                os.utime(self._home / path, ns=(UNTOUCHED_NS, UNTOUCHED_NS))
             self._restore()
 
+    def _write(self, flip: Flip, byte: int) -> None:
+        with (self._home / flip.path).open("r+b") as file:
+            file.seek(flip.at)
+            file.write(bytes([byte]))
+
     def _restore(self) -> None:
-        """Put every file as it was."""
+        """Put every file that somebody has written to as it was."""
         for path in files_of(self._home):
             if path not in self._held:
                 (self._home / path).unlink()
         for path, held in self._held.items():
-            (self._home / path).write_bytes(held)
+            place = self._home / path
+            if _written_ns(place) != UNTOUCHED_NS:
+                place.write_bytes(held)
+
+
+def _written_ns(path: Path) -> int:
+    return path.stat().st_mtime_ns if path.exists() else 0
 
 
 def files_of(home: Path) -> list[Path]:
