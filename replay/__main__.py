@@ -13,6 +13,7 @@ import msgspec
 REPORT = Path(__file__).parent / "BENCH.md"
 RETRIEVAL = Path(__file__).parent / "RETRIEVAL.md"
 DRILLED = Path(__file__).parent / "DRILLS.md"
+DRILLED_ROWS = Path(__file__).parent / "drills.json"
 
 
 def main() -> int:
@@ -49,14 +50,16 @@ def _drill_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="which; an unknown one lists them")
     parser.add_argument("--n", type=int, help="how many of what the drill does")
     parser.add_argument("--seed", type=int, default=1, help="chance of the drill, to repeat one")
+    parser.add_argument("--json", type=Path, help="where to write the outcome for machines")
 
 
 def _drills_arguments(parser: argparse.ArgumentParser) -> None:
     size = parser.add_mutually_exclusive_group(required=True)
     size.add_argument("--ci", action="store_true", help="what every run of the gate does; minutes")
-    size.add_argument("--release", action="store_true", help=f"the figures of a release; writes {DRILLED.name}; hours")
+    size.add_argument("--release", action="store_true", help=f"the figures of a release, kept in {DRILLED.name}; hours")
     parser.add_argument("--seed", type=int, default=1, help="chance of the drills")
     parser.add_argument("--share", type=float, default=1.0, help="of the figures, for a machine with less time")
+    parser.add_argument("--resume", action="store_true", help="leave out what passed at this commit, seed and share")
     parser.add_argument("names", nargs="*", metavar="NAME", help="which drills; all of them when left out")
 
 
@@ -137,14 +140,24 @@ def _drill(given: argparse.Namespace) -> int:
         return 2
     outcome = DRILLS[given.name].run(given.n, given.seed)
     print(outcome.line())
+    if given.json is not None:
+        given.json.write_bytes(msgspec.json.encode(outcome))
     return 0 if outcome.passed else 1
 
 
 def _drills(given: argparse.Namespace) -> int:
     from replay.drills.all import Order, run_all  # noqa: PLC0415 - as above
+    from replay.drills.results import Results  # noqa: PLC0415 - as above
+    from replay.drills.table import DRILLS  # noqa: PLC0415 - as above
 
-    order = Order(release=given.release, seed=given.seed, share=given.share, names=tuple(given.names))
-    return 0 if run_all(order, DRILLED if given.release and not given.names else None) else 1
+    unknown = set(given.names) - set(DRILLS)
+    if unknown:
+        print(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(DRILLS)}", file=sys.stderr)
+        return 2
+    order = Order(
+        release=given.release, seed=given.seed, share=given.share, resume=given.resume, names=tuple(given.names)
+    )
+    return 0 if run_all(order, Results(DRILLED_ROWS, DRILLED) if given.release else None) else 1
 
 
 def _mutants(given: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 
 LIBRARIES = ("muniment", "apsw", "cryptography", "msgspec", "numpy")
+REPORTS = (":!replay/*.md", ":!replay/drills.json")  # written by the very runs that name the commit
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
@@ -48,15 +49,12 @@ def is_installed(module: str) -> bool:
 
 
 def commit() -> str:
-    """Return the commit that is checked out, and whether something was changed since."""
-    said = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=12"],  # noqa: S607 - whichever git there is
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
+    """Return the commit that is checked out, and whether something but a report was changed since."""
+    name, changed = (
+        subprocess.run(["git", *command], cwd=REPOSITORY, capture_output=True, text=True, check=False)  # noqa: S607 - whichever git there is
+        for command in (["describe", "--always", "--abbrev=12"], ["diff", "--quiet", "HEAD", "--", ".", *REPORTS])
     )
-    return said.stdout.strip() or "unknown"
+    return name.stdout.strip() + ("-dirty" if changed.returncode else "") if name.stdout else "unknown"
 
 
 def _processor() -> str:

@@ -97,6 +97,12 @@ MUTANTS: dict[str, Mutant] = {
             ),
         ),
     ),
+    "index-purge": Mutant(
+        breaks="find erased words no more, but leave them in the memory of the index",
+        file="src/muniment/projections/search/index.py",
+        edits=(("        self.postings.purge()\n", "        pass\n"),),
+        checks=("drill search 60",),
+    ),
     "salt": Mutant(
         breaks="reuse a salt for all fields of a cell",
         file="src/muniment/evidence/header.py",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
 
 import muniment
-from muniment.crypto.store import open_keys
+from muniment.crypto.store import SPACES, open_keys
 from muniment.evidence.pin import FilePin
 from muniment.governance.views import View
 from muniment.kernel.sources import system_sources
 from muniment.log.sqlite import SqliteStore
+from muniment.projections.search import shelf
 from muniment.runtime.home import LOG
 from muniment.runtime.options import DEFAULTS, Options
 from muniment.runtime.runtime import Runtime
@@ -33,6 +36,23 @@ def inside(directory: Path) -> Space:
     stored = open_keys(directory / "store", _key(directory), sources)
     [keys] = stored.spaces(sources.entropy)
     return Space(SqliteStore(stored.space_directory(keys.name) / LOG), keys, Options())
+
+
+def space_below(directory: Path) -> Path:
+    """Return the directory of the one space of a store."""
+    [log] = (directory / "store").glob(f"{SPACES}/*/{LOG}")
+    return log.parent
+
+
+@contextmanager
+def keeping_small_indexes() -> Iterator[None]:
+    """Let indexes be kept at rest however small they are."""
+    usual = shelf.KEPT_DOCUMENTS_MIN
+    shelf.KEPT_DOCUMENTS_MIN = 0
+    try:
+        yield
+    finally:
+        shelf.KEPT_DOCUMENTS_MIN = usual
 
 
 def turns_of(runtime: Runtime, conversation: str) -> list[str]:

@@ -1,20 +1,25 @@
-"""All drills, two at a time, each in a process of its own; in the size of the gate, or of a release with a report."""
+"""All drills, two at a time, each in a process of its own; in the size of the gate, or in that of a release, kept."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from replay.drills.governed import CORPUS
 from replay.drills.load import REPOSITORY
+from replay.drills.outcome import Outcome
+from replay.drills.results import Result, Results, facts, said_by
 from replay.drills.table import DRILLS
-from replay.machine import machine
+from replay.machine import commit
 
 AT_ONCE = 2
 NEEDS = {"governed": CORPUS}  # a drill over data that is no part of the repository
@@ -22,73 +27,86 @@ LONG_FIRST = ("soak", "powercut", "bitflip", "hostile", "erase", "kill9", "race"
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """Which drills, how large, and from which seed."""
+    """Which drills, how large, and from which seed; and whether to leave out what stands from the last time."""
 
     release: bool
     seed: int
     share: float = 1.0
+    resume: bool = False
     names: tuple[str, ...] = ()
 
 
 class Ran(Struct, frozen=True, kw_only=True):
-    """One drill that ran: what it said, how it ended, and how long it took. One that could not run has no ending."""
+    """One drill that ran, or could not; how it ended, and how long it took. One that broke down has no outcome."""
 
     name: str
+    number: int = 0
     said: str
-    ending: int | None
-    seconds: float
+    ending: int | None = None
+    seconds: float = 0
+    outcome: Outcome | None = None
 
 
-def run_all(order: Order, report: Path | None) -> bool:
-    """Run the drills and print a line for each; write a report when told where. Return whether all passed."""
-    names = sorted(order.names or DRILLS, key=lambda name: LONG_FIRST.index(name) if name in LONG_FIRST else 99)
-    began = time.monotonic()
+def run_all(order: Order, results: Results | None) -> bool:
+    """Run the drills and print a line for each; put each result at once where told. Return whether all passed."""
+    code, began = commit(), time.monotonic()
+    stand = results.rows() if results is not None and order.resume else {}
+    names = [
+        name
+        for name in sorted(order.names or DRILLS, key=lambda name: LONG_FIRST.index(name) if name in LONG_FIRST else 99)
+        if name not in stand or not stand[name].stands_for(code, order.seed, order.share)
+    ]
+
+    def done(name: str) -> Ran:
+        ran = _run(name, order)
+        print(f"[{ran.seconds:4.0f} s] {ran.said}", flush=True)
+        if results is not None and ran.ending is not None:
+            results.put(_result(ran, order, code))
+        return ran
+
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        done = list(pool.map(lambda name: _told(_run(name, order)), names))
-    print(f"{len(done)} drills in {time.monotonic() - began:.0f} s")
-    if report is not None:
-        report.write_text(_markdown(order, done))
-    return not any(one.ending for one in done)
+        all_ran = list(pool.map(done, names))
+    print(f"{len(all_ran)} drills in {time.monotonic() - began:.0f} s")
+    return not any(one.ending for one in all_ran)
 
 
 def _run(name: str, order: Order) -> Ran:
     needed = NEEDS.get(name)
     if needed is not None and not needed.exists():
-        return Ran(name=name, said=f"{name}: not run, {needed.name} is not there", ending=None, seconds=0)
+        return Ran(name=name, said=f"{name}: not run, {needed.name} is not there")
     drill, began = DRILLS[name], time.monotonic()
     whole = drill.release if order.release else drill.gate
     number = max(1, int(whole * order.share)) if whole else 0
-    process = subprocess.run(
-        [sys.executable, "-m", "replay", "drill", name, "--n", str(number), "--seed", str(order.seed)],
-        cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "src")])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    given = ["--n", str(number), "--seed", str(order.seed)]
+    with tempfile.TemporaryDirectory(prefix="muniment-drills-") as scratch:
+        told = Path(scratch) / "outcome.json"
+        process = subprocess.run(
+            [sys.executable, "-m", "replay", "drill", name, *given, "--json", str(told)],
+            cwd=REPOSITORY,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "src")])},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        outcome = msgspec.json.decode(told.read_bytes(), type=Outcome) if told.exists() else None
     said = process.stdout.strip() or f"{name}: ended with {process.returncode}: {process.stderr[-500:]}"
-    return Ran(name=name, said=said, ending=process.returncode, seconds=time.monotonic() - began)
+    seconds = time.monotonic() - began
+    return Ran(name=name, number=number, said=said, ending=process.returncode, seconds=seconds, outcome=outcome)
 
 
-def _told(ran: Ran) -> Ran:
-    print(f"[{ran.seconds:4.0f} s] {ran.said}", flush=True)
-    return ran
-
-
-def _markdown(order: Order, done: list[Ran]) -> str:
-    facts = [f"- {name}: {value}" for name, value in machine(Path("/tmp")).items()]  # noqa: S108 - where scratch lies
-    share = "" if order.share == 1.0 else f", {order.share:.0%} of the figures of a release"
-    lines = [
-        "# Drills",
-        "",
-        f"Written by `python -m replay drills --release`, seed {order.seed}{share}. What each drill does and what must",
-        "hold is said in [README.md](README.md). Cuts, flips and faults are made on copies in memory: what a real disk",
-        "does when its power goes is modelled after what SQLite assumes of disks, not measured.",
-        "",
-        *facts,
-        "",
-        "| drill | s | what was tried, and what was found |",
-        "|---|---|---|",
-        *(f"| `{one.name}` | {one.seconds:.0f} | {one.said.partition(': ')[2].replace('|', '/')} |" for one in done),
-    ]
-    return "\n".join(lines) + "\n"
+def _result(ran: Ran, order: Order, code: str) -> Result:
+    outcome = ran.outcome
+    return Result(
+        name=ran.name,
+        number=ran.number,
+        figure=DRILLS[ran.name].release,
+        share=order.share,
+        seed=order.seed,
+        seconds=round(ran.seconds, 1),
+        commit=code,
+        date=datetime.now(UTC).strftime("%Y-%m-%d"),
+        machine=facts(),
+        said=said_by(outcome) if outcome is not None else f"broke down, ended with {ran.ending}",
+        passed=outcome is not None and outcome.passed,
+        control=outcome.controlled if outcome is not None else "",
+    )

@@ -1,4 +1,7 @@
-"""Canaries: random strings, one for every field of a turn, each with where it must not show."""
+"""Canaries: random strings, one for every field of a turn, each with where it must not show.
+
+They end in a digit: no rule of a language takes the ending of such a word away.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ class Aviary:
         return self._new(is_content=True, hidden_from=hidden_from)
 
     def _new(self, *, is_content: bool, hidden_from: frozenset[View]) -> str:
-        text = "".join(self._chance.choices(ALPHABET, k=CHARACTERS))
+        text = "".join(self._chance.choices(ALPHABET, k=CHARACTERS - 1)) + self._chance.choice(string.digits)
         self.canaries.append(
             Canary(text=text, conversation=self.conversation, is_content=is_content, hidden_from=hidden_from)
         )

@@ -1,12 +1,13 @@
 """Put a random string into every field that holds words or names, then look for it everywhere it must not be.
 
 1. Turns are committed whose every text field is a canary, in conversations and a space that are named by canaries; some
-   are masked, for reasons and by requesters that are canaries, too.
-2. No file of the store may hold one of them, nor its write-ahead log, its key and pin files, the directory for
-   temporary files, or a file that has no name any more: while the store is open, and after it was closed.
+   are masked, for reasons and by requesters that are canaries, too. They are searched for under every view, and the
+   indexes that come of it are kept at rest.
+2. No file of the store may hold one of them, nor its write-ahead log, its indexes, its key and pin files, the directory
+   for temporary files, or a file that has no name any more: while the store is open, and after it was closed.
 3. An export under a view may hold none that the view hides, also not within a disclosure.
 4. Half of the conversations are erased. Then the same holds; the ciphertext of what was erased is in no file either;
-   and a dump of everything that can still be decrypted holds no word of it.
+   and a dump of everything that can still be decrypted, cells and indexes, holds no word of it.
 
 The control: the same turns in a plain sqlite3 database must be found. And the search itself is held to find what may be
 there: in the dump what was not erased, in the export of the raw owner everything.
@@ -24,18 +25,20 @@ from typing import Any
 
 import msgspec
 
-from muniment.crypto.cell import CELL_BODY_AT, open_cell
+from muniment.crypto.cell import CELL_BODY_AT
 from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey
+from muniment.events.message import TextPart
 from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
 from muniment.runtime.runtime import Runtime
 from replay.bench.contestants import PlainRows
 from replay.drills.canaries import Aviary, Canary
+from replay.drills.dump import cells_of, indexes_of
 from replay.drills.outcome import Outcome
 from replay.drills.search import NEEDLE_BYTES, Needles, files_below, nameless_files, spelled
-from replay.stores import inside, opened
+from replay.stores import inside, keeping_small_indexes, opened
 
 CANARIES = 10_000
 CONVERSATION_TURNS = 10
@@ -43,7 +46,11 @@ CONVERSATION_TURNS = 10
 
 def canary(count: int | None, seed: int) -> Outcome:
     """Commit so many canaries; look for them."""
-    with tempfile.TemporaryDirectory(prefix="muniment-canary-") as scratch, _temporary_files_in(Path(scratch) / "tmp"):
+    with (
+        tempfile.TemporaryDirectory(prefix="muniment-canary-") as scratch,
+        _temporary_files_in(Path(scratch) / "tmp"),
+        keeping_small_indexes(),
+    ):
         drill = Drill(Path(scratch), Aviary(seed))
         drill.run(count or CANARIES)
         control = drill.control()
@@ -73,10 +80,15 @@ class Drill:
 
     def run(self, count: int) -> None:
         """Commit, look; export, look; erase, look; close, look."""
-        with opened(self.directory, self.aviary.name()) as runtime:
+        space = self.aviary.name()
+        with opened(self.directory, space) as runtime:
             while len(self.aviary.canaries) < count:
                 self._conversation(runtime)
+            self._search(runtime)
             self._look("open store")
+        self._look("store closed for a while")
+        with opened(self.directory, space) as runtime:
+            self._search(runtime)
             self._exports(runtime)
             erased = range(0, len(self.keys), 2)
             destroyed = self._ciphertexts(erased)
@@ -116,6 +128,14 @@ class Drill:
         runtime.lifecycle.request(
             self.keys[number], transition, reason=self.aviary.name(), requester=self.aviary.name()
         )
+
+    def _search(self, runtime: Runtime) -> None:
+        """Search for words of the first turn under every view."""
+        words = _spoken(self.turns[:1])
+        for view in View:
+            found = runtime.transcripts.search(words, view).hits
+            if bool(found) != (view is not View.OPERATOR_AUDIT):
+                self.failures.append(f"search under {view}: {len(found)} hits")
 
     def _erase(self, runtime: Runtime, conversations: range) -> None:
         for number in conversations:
@@ -183,23 +203,21 @@ class Drill:
 
     def _dump(self, erased: range) -> None:
         """Decrypt everything that can be decrypted; look for the words of what was erased."""
-        dump = list(_decrypted(self.directory))
         words = [one for one in self.aviary.canaries if one.is_content]
-        gone = [one.text for one in words if one.conversation in erased]
-        self._absent("decrypted dump", Needles(spelled(gone)), iter(dump))
-        self._seen("decrypted dump", [one for one in words if one.conversation not in erased], iter(dump))
+        gone = Needles(spelled(one.text for one in words if one.conversation in erased))
+        there = [one for one in words if one.conversation not in erased]
+        cells, indexes = list(cells_of(self.directory)), list(indexes_of(self.directory))
+        self._absent("decrypted dump", gone, iter(cells))
+        self._seen("decrypted dump", there, iter(cells))
+        self._absent("indexes at rest", gone, iter(indexes))
+        spoken = _spoken(self.turns)
+        self._seen("indexes at rest", [one for one in there if one.text in spoken], iter(indexes))
 
 
-def _decrypted(directory: Path) -> Iterator[bytes]:
-    """Yield the plaintext of every cell whose key there is."""
-    space = inside(directory)
-    with space.ledger.reader() as reader:
-        for row in reader.sealed_events(0, reader.frontier().size - 1):
-            keys = space.ledger.keys_of(row)
-            for cls, cell in enumerate((row.meta, row.content)):
-                if cell is not None and cls in keys:
-                    yield open_cell(keys[cls], cell, row.leaf, cls)
-    space.store.close()
+def _spoken(turns: list[Turn]) -> str:
+    """Return what was said in so many words."""
+    parts = [part for turn in turns for message in turn.messages for part in message.content]
+    return " ".join(part.content for part in parts if isinstance(part, TextPart))
 
 
 def _disclosed(bundle: str) -> Iterator[bytes]:

@@ -1,9 +1,9 @@
 """Erase, and look for what was erased: live, after every cut of the power behind the answer, and in what still opens.
 
-1. A store on a taped disk is filled with turns whose words are canaries. Turns, messages, the turns of a subject,
-   conversations and whole spaces are erased.
-2. At the moment of each answer, live: no file holds a piece of the ciphertext of what was erased, and nothing that the
-   keys which are left can still decrypt holds a word of it.
+1. A store on a taped disk is filled with turns whose words are canaries; they are searched under every view, and the
+   indexes kept at rest. Turns, messages, the turns of a subject, conversations and whole spaces are erased.
+2. At the moment of each answer, live: no file, with or without a name, holds a piece of the ciphertext of what was
+   erased, and nothing that the keys which are left can still decrypt, cells and indexes, holds a word of it.
 3. From then on the power is cut at any step of the tape: what was flushed is there, of the rest anything. No file of
    any cut may hold a piece of that ciphertext, and a dump of some cuts, with the keys that are in them, no word.
 
@@ -17,28 +17,31 @@ import random
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 import apsw
 
-from muniment.crypto.cell import CELL_BODY_AT, open_cell
-from muniment.errors import KeyMissing, MunimentError
+from muniment.crypto.cell import CELL_BODY_AT
+from muniment.errors import MunimentError
 from muniment.events.changes import Action
 from muniment.events.identity import ConversationId, SpaceName, SubjectId, TurnId, message_id
 from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
+from muniment.governance.views import View
 from muniment.log import connection
 from muniment.log.port import ScrubReport
 from muniment.log.sqlite import SqliteStore
 from muniment.runtime.lifecycle import Scope
 from muniment.runtime.runtime import Runtime
 from replay.drills.canaries import ALPHABET, CHARACTERS
+from replay.drills.dump import cells_of, indexes_of
 from replay.drills.outcome import Outcome
 from replay.drills.platter import Platter
 from replay.drills.powercut import scratch_directory
-from replay.drills.search import NEEDLE_BYTES, Needles, files_below, spelled
+from replay.drills.search import NEEDLE_BYTES, Needles, files_below, nameless_files, spelled
 from replay.drills.tape import Step, logs_of, small_of, taped
-from replay.stores import inside, opened
+from replay.stores import keeping_small_indexes, opened
 
 ERASURES = 1000
 ERASURES_EACH = 6  # in one store, or fewer; the last one ends the space
@@ -69,7 +72,8 @@ def erase(count: int | None, seed: int) -> Outcome:
     return Outcome(
         name="erase",
         tried=f"{drill.erasures:,} erasures ({', '.join(f'{n} {kind}' for kind, n in sorted(drill.kinds.items()))}), "
-        f"{drill.cuts:,} cuts behind them, {drill.dumps:,} dumps of what still opens",
+        f"{drill.cuts:,} cuts behind them, {drill.dumps:,} dumps of what still opens, "
+        f"{drill.indexes:,} indexes among it",
         failures=drill.failures,
         control="no freed page overwritten, no write-ahead log emptied",
         control_failed=any("ciphertext" in failure for failure in control.failures),
@@ -85,7 +89,7 @@ class Drill:
         self._chance = chance
         self.failures: list[str] = []
         self.kinds: dict[str, int] = {}
-        self.cuts = self.dumps = self._stores = 0
+        self.cuts = self.dumps = self.indexes = self._stores = 0
         self._words: dict[tuple[Placed, int], str] = {}  # of a message
         self._alive: set[tuple[Placed, int]] = set()
 
@@ -105,8 +109,8 @@ class Drill:
         live: list[tuple[dict[str, bytes], list[str]]] = []  # the files at each answer, and the words not to be in them
         try:
             with taped(home) as tape:
-                runtime = opened(home)
-                self._fill(runtime)
+                runtime = self._filled(home)
+                filled = logs_of(home) | small_of(home)
                 each = (
                     ERASURES_EACH if self._stores % 2 else 1
                 )  # a space that ends at once has all its words in the log
@@ -125,7 +129,7 @@ class Drill:
                     gone.append(gone[-1] + [cells[turn] for turn in turns if turn in cells])
                     silent.append(silent[-1] + [self._words[place] for place in lost])
                     tape.told(len(gone) - 1)
-                    self._look(f"live, {self._kind(scope)}", files_below(home), gone[-1])
+                    self._look(f"live, {self._kind(scope)}", chain(files_below(home), nameless_files()), gone[-1])
                     if scope.whole_space is None:
                         live.append((logs_of(home) | small_of(home), silent[-1]))
                 with contextlib.suppress(MunimentError):  # its last space is erased
@@ -135,18 +139,36 @@ class Drill:
                 steps = tape.steps
         finally:
             shutil.rmtree(home)
+        known = b"".join(self._dump_of(filled, []))
+        if missing := sum(word.encode() not in known for word in self._words.values()):
+            self.failures.append(f"{missing} words in no index, so the search is blind")
         for files, words in live:
             self._dump_of(files, words)
         self._cut(steps, gone, silent)
 
     # --- using --------------------------------------------------------------------------------------------------------
 
+    def _filled(self, home: Path) -> Runtime:
+        """Open a store, fill it, have it keep its indexes, and search again."""
+        with keeping_small_indexes(), opened(home) as runtime:
+            self._fill(runtime)
+            self._search(runtime)
+        runtime = opened(home)
+        if self._stores % 2:  # in the others no index is in memory
+            self._search(runtime)
+        return runtime
+
+    def _search(self, runtime: Runtime) -> None:
+        """Search for the words of a message under every view."""
+        for view in View:
+            runtime.transcripts.search(next(iter(self._words.values())), view)
+
     def _fill(self, runtime: Runtime) -> None:
         for number in range(1, TURNS + 1):
             conversation = CONVERSATIONS[number % len(CONVERSATIONS)]
             subject = self._chance.choice(SUBJECTS)
             placed = (conversation, number, subject)
-            texts = ["".join(self._chance.choices(ALPHABET, k=CHARACTERS * 4)) for _ in range(2)]
+            texts = ["".join(self._chance.choices(ALPHABET, k=CHARACTERS * 4)) + "0" for _ in range(2)]
             turn = Turn(
                 turn=TurnId(f"turn-{number}"),
                 subject=SubjectId(subject),
@@ -234,8 +256,8 @@ class Drill:
                 if self.cuts % DUMP_EVERY == 0 and platter.told < len(gone) - 2:  # then the keys may be gone
                     self._dump_of({**logs, **platter.small}, silent[platter.told])
 
-    def _dump_of(self, files: dict[str, bytes], silent: list[str]) -> None:
-        """Decrypt everything that opens with the keys that are there, and look for words that were erased."""
+    def _dump_of(self, files: dict[str, bytes], silent: list[str]) -> list[bytes]:
+        """Decrypt everything that opens with the keys that are there, and look for words; return what indexes know."""
         self.dumps += 1
         home = self._scratch / "cut"
         for name, data in files.items():
@@ -244,26 +266,14 @@ class Drill:
             path.write_bytes(data)
             path.chmod(0o600)
         try:
-            dump = list(_decrypted(home))
+            indexes = list(indexes_of(home))
+            dump = [*cells_of(home), *indexes]
         finally:
             shutil.rmtree(home)
+        self.indexes += len(indexes)
         if found := sum(map(Needles(spelled(silent)).found, dump)):
             self.failures.append(f"dump: {found} erased words open")
-
-
-def _decrypted(home: Path) -> Iterator[bytes]:
-    """Yield the plaintext of every cell whose key there is."""
-    space = inside(home)
-    with space.ledger.reader() as reader:
-        for row in reader.sealed_events(0, reader.frontier().size - 1):
-            try:
-                keys = space.ledger.keys_of(row)
-            except KeyMissing:
-                continue
-            for cls, cell in enumerate((row.meta, row.content)):
-                if cell is not None and cls in keys:
-                    yield open_cell(keys[cls], cell, row.leaf, cls)
-    space.store.close()
+        return indexes
 
 
 @contextlib.contextmanager

@@ -2,31 +2,35 @@
 
 A change is *refused* when opening the store says that it is not sound, when any read ends with an error of ours, or
 when an audit or an inspection finds an issue. It is *harmless* when none of that happens and every answer is what it
-was before: all pages of all conversations under every view, the lists of conversations, what is on record, the keys
-that are alive, and the head of the log. It is *healed* when every view shows what it showed, and the log has grown by
-itself: words that somebody put back were destroyed again, on record. Anything else is a silent change.
+was before: all pages of all conversations under every view, what a search for some of their words finds there, the
+lists of conversations, what is on record, the keys that are alive, and the head of the log. It is *healed* when every
+view shows what it showed, and the log has grown by itself: words that somebody put back were destroyed again, on
+record. Anything else is a silent change.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from muniment.errors import MunimentError, UnknownConversation
+from muniment.events.identity import ConversationKey
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
+from muniment.runtime.hits import Hit
 from muniment.runtime.runtime import Runtime
-from replay.drills.governed import pages
-from replay.stores import opened
+from replay.stores import PAGE_TURNS_MAX, opened
 from replay.words import key_of
 
 SPACES = ("default", "other")
 CONVERSATIONS = ("one", "two", "three")
+QUESTION_CHARACTERS = 60
 
 
 class Answers(NamedTuple):
@@ -55,7 +59,9 @@ def verdict(before: Answers, after: Answers | str) -> Verdict:
     return Verdict.HEALED if after.shown == before.shown and after.events > before.events else Verdict.SILENT
 
 
-def answers_of(home: Path, spaces: Sequence[str] = SPACES) -> Answers | str:
+def answers_of(
+    home: Path, spaces: Sequence[str] = SPACES, conversations: Sequence[str] = CONVERSATIONS
+) -> Answers | str:
     """Return everything that a store answers, or (as text) how one of its reads was refused."""
     shown, said, events = hashlib.sha256(), hashlib.sha256(), 0
     try:
@@ -64,7 +70,7 @@ def answers_of(home: Path, spaces: Sequence[str] = SPACES) -> Answers | str:
                 health = runtime.system.health()
                 if not health.sound:
                     return f"unsound: {health.fault}"
-                read = _read(runtime)
+                read = _read(runtime, [key_of(conversation) for conversation in conversations])
                 if isinstance(read, str):
                     return read
                 shown.update(msgspec.json.encode(read[0], order="sorted"))
@@ -75,18 +81,21 @@ def answers_of(home: Path, spaces: Sequence[str] = SPACES) -> Answers | str:
     return Answers(shown.digest(), said.digest(), events)
 
 
-def _read(runtime: Runtime) -> list[object] | str:
+def _read(runtime: Runtime, keys: list[ConversationKey]) -> list[object] | str:
+    """Read all; first what most changes are in the way of."""
     transcripts, evidence = runtime.transcripts, runtime.evidence
     evidence.audit()
-    keys = [key_of(conversation) for conversation in CONVERSATIONS]
-    shown = [pages(runtime, key, view) for key in keys for view in View]
+    read = {view: [transcripts.replay(key, view, PAGE_TURNS_MAX) for key in keys] for view in View}
+    assert not any(page.has_more for each in read.values() for page in each), "conversations of drills are short"
+    whole = {view: [_placeless(msgspec.to_builtins(page.turns)) for page in each] for view, each in read.items()}
     report = evidence.repair()
     if report.kinds:
         return "issues: " + ", ".join(report.kinds)
     signed = evidence.checkpoint()
+    question = _question(whole[View.RAW_OWNER])
     return [
-        shown,
-        [transcripts.replay(key, view, 500).items for key in keys for view in View],
+        [whole, [[_told(hit) for hit in transcripts.search(question, view).hits] for view in View]],
+        [page.items for each in read.values() for page in each],
         [transcripts.conversations(lifecycle=lifecycle) for lifecycle in LifecycleFilter],
         [_asked(lambda key=key: transcripts.timeline(key).turns) for key in keys],  # type: ignore[misc]  # bound now
         [runtime.lifecycle.receipts(key) for key in keys],
@@ -94,6 +103,27 @@ def _read(runtime: Runtime) -> list[object] | str:
         [signed.size, signed.root, signed.vkey],
         runtime.system.health().key_versions,
     ]
+
+
+def _question(conversations: list[list[dict[str, Any]]]) -> str:
+    """Return the first words that each conversation shows, and one that is a word in any case."""
+    parts = (
+        [part for turn in turns for message in turn["messages"] for part in message.get("parts", ())]
+        for turns in conversations
+    )
+    texts = [next((part["content"] for part in each if part["type"] == "text"), "") for each in parts]
+    return " ".join(["remember", *re.findall(r"\w+", " ".join(text[:QUESTION_CHARACTERS] for text in texts))])
+
+
+def _placeless(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return turns without their places in the log, which recoveries may move."""
+    return [{name: value for name, value in turn.items() if name != "position"} for turn in turns]
+
+
+def _told(hit: Hit) -> list[object]:
+    """Return a hit without its place in the log."""
+    place = hit.place
+    return [place.conversation.conversation, place.turn, place.message, hit.role, hit.speaker, hit.excerpt]
 
 
 def _asked(ask: Callable[[], object]) -> object:

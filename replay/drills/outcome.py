@@ -20,9 +20,17 @@ class Outcome(Struct, frozen=True, kw_only=True):
         """Whether nothing failed, and the control did."""
         return not self.failures and self.control_failed
 
+    @property
+    def found(self) -> str:
+        """What failed."""
+        return f"{len(self.failures)} failures: {'; '.join(self.failures[:5])}" if self.failures else "no failure"
+
+    @property
+    def controlled(self) -> str:
+        """What the control came to."""
+        return f"{self.control}: " + ("found" if self.control_failed else "NOT found: this drill proves nothing")
+
     def line(self) -> str:
         """Return the whole outcome as one line."""
-        found = f"{len(self.failures)} failures: {'; '.join(self.failures[:5])}" if self.failures else "no failure"
-        control = "found" if self.control_failed else "NOT found: this drill proves nothing"
         verdict = "passed" if self.passed else "FAILED"
-        return f"{self.name}: {verdict}; {self.tried}; {found} (seed {self.seed}); control: {self.control}: {control}"
+        return f"{self.name}: {verdict}; {self.tried}; {self.found} (seed {self.seed}); control: {self.controlled}"

@@ -20,6 +20,7 @@ import random
 import shutil
 import tempfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,10 +52,10 @@ class Recorded(NamedTuple):
     steps: list[Step]
     shown: list[str]
 
-    def allowed(self, told: int) -> list[str]:
-        """Return what may be shown after a cut: what was told last, and everything up to what is told next."""
-        after = [step.told for step in self.steps if step.did is Did.TOLD and step.told > told]
-        return self.shown[told : min(after, default=len(self.shown)) + 1]
+    def allowed(self) -> dict[int, list[str]]:
+        """Return what may be shown after a cut, by what was told last: that, and everything up to what is told next."""
+        told = [0, *sorted({step.told for step in self.steps if step.did is Did.TOLD} - {0}), len(self.shown)]
+        return {last: self.shown[last : following + 1] for last, following in pairwise(told)}
 
 
 class Seen(NamedTuple):
@@ -104,6 +105,7 @@ class Drill:
         self.failures: list[str] = []
         self.cuts = self.in_recovery = self.lives = self.steps = self.broken = self.states = 0
         self._seen: dict[tuple[bytes, bytes], Seen] = {}
+        self._small: tuple[dict[str, bytes], bytes] = ({}, b"")  # the small files looked at last, and their digest
 
     def run(self, cuts: int) -> None:
         """Cut so many times, in as many lives as that needs."""
@@ -183,13 +185,13 @@ class Drill:
         wanted: dict[int, int] = {}
         for place in self._chance.choices(places, k=cuts) if cuts < len(places) else _spread(places, cuts):
             wanted[place] = wanted.get(place, 0) + 1
-        platter, kept = Platter(life.logs, life.small), []
+        platter, kept, allowed = Platter(life.logs, life.small), [], life.allowed()
         for number, step in enumerate(life.steps):
             platter.play(step, self._chance)
             for _ in range(wanted.get(number, 0)):
                 self.cuts += 1
                 logs = platter.cut(self._chance)
-                fault = self._fault(logs, platter.small, life.allowed(platter.told))
+                fault = self._fault(logs, platter.small, allowed[platter.told])
                 if fault:
                     self.failures.append(f"step {number} of {len(life.steps)} ({step.did}): {fault}")
                 elif self.cuts % 37 == 0:
@@ -202,7 +204,9 @@ class Drill:
             database = self._database(logs)
         except apsw.Error as error:
             return f"SQLite refuses the database: {type(error).__name__}"
-        known = (hashlib.sha256(database).digest(), _digest(small))
+        if small is not self._small[0]:
+            self._small = (small, _digest(small))  # a megabyte that is kept free, and the same for many cuts
+        known = (hashlib.sha256(database).digest(), self._small[1])
         seen = self._seen.get(known)
         if seen is None or self.cuts % FRONT_DOOR_EVERY == 0:
             seen = self._opened(logs, small)
@@ -255,7 +259,10 @@ class Drill:
 
 
 def _digest(small: dict[str, bytes]) -> bytes:
-    return hashlib.sha256(repr(sorted(small.items())).encode()).digest()
+    digest = hashlib.sha256()
+    for name, data in sorted(small.items()):
+        digest.update(f"{len(name)} {len(data)} {name}".encode() + data)
+    return digest.digest()
 
 
 def _spread(places: list[int], cuts: int) -> list[int]:

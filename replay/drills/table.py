@@ -31,29 +31,30 @@ from replay.drills.wrongkey import wrongkey
 
 
 class Drill(Struct, frozen=True, kw_only=True):
-    """A drill, given how many (None: its usual number) and a seed; and how many for the gate and for a release."""
+    """A drill, given how many (None: its usual number) and a seed; of what; how many for the gate and for a release."""
 
     run: Callable[[int | None, int], Outcome]
+    unit: str
     gate: int
     release: int
 
 
 DRILLS: dict[str, Drill] = {
-    "powercut": Drill(run=powercut, gate=10_000, release=1_000_000),
-    "iofault": Drill(run=iofault, gate=250, release=3000),
-    "diskfull": Drill(run=diskfull, gate=3, release=100),
-    "kill9": Drill(run=kill9, gate=20, release=1000),
-    "writers": Drill(run=writers, gate=50, release=200),
-    "race": Drill(run=race, gate=20, release=400),
-    "bitflip": Drill(run=bitflip, gate=500, release=0),
-    "edits": Drill(run=edits, gate=100, release=2000),
-    "wrongkey": Drill(run=wrongkey, gate=1000, release=10_000),
-    "canary": Drill(run=canary, gate=1500, release=10_000),
-    "erase": Drill(run=erase, gate=24, release=1000),
-    "isolation": Drill(run=isolation, gate=10, release=300),
-    "hostile": Drill(run=hostile, gate=10_000, release=1_000_000),
-    "governed": Drill(run=governed, gate=500, release=10_000),
-    "search": Drill(run=found, gate=600, release=90_000),
-    "soak": Drill(run=soak, gate=4000, release=1_000_000),
-    "clock": Drill(run=clock, gate=3, release=100),
+    "powercut": Drill(run=powercut, unit="cuts", gate=10_000, release=1_000_000),
+    "iofault": Drill(run=iofault, unit="faults", gate=250, release=3000),
+    "diskfull": Drill(run=diskfull, unit="full disks", gate=3, release=100),
+    "kill9": Drill(run=kill9, unit="kills", gate=20, release=1000),
+    "writers": Drill(run=writers, unit="turns a writer", gate=50, release=200),
+    "race": Drill(run=race, unit="calls a thread", gate=20, release=400),
+    "bitflip": Drill(run=bitflip, unit="bytes of 256 MiB", gate=500, release=20_000),
+    "edits": Drill(run=edits, unit="edits", gate=100, release=2000),
+    "wrongkey": Drill(run=wrongkey, unit="keys", gate=1000, release=10_000),
+    "canary": Drill(run=canary, unit="canaries", gate=1500, release=10_000),
+    "erase": Drill(run=erase, unit="erasures", gate=24, release=1000),
+    "isolation": Drill(run=isolation, unit="twins", gate=10, release=300),
+    "hostile": Drill(run=hostile, unit="inputs", gate=10_000, release=1_000_000),
+    "governed": Drill(run=governed, unit="turns", gate=500, release=10_000),
+    "search": Drill(run=found, unit="turns", gate=600, release=90_000),
+    "soak": Drill(run=soak, unit="turns", gate=4000, release=1_000_000),
+    "clock": Drill(run=clock, unit="rounds", gate=3, release=100),
 }

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from replay.drills.all import NEEDS
-from replay.drills.everything import Answers, Verdict, answers_of, verdict
+from replay.drills.everything import CONVERSATIONS, Answers, Verdict, answers_of, verdict
 from replay.drills.exhibits import Exhibit
+from replay.drills.flips import Judge, flip_at
 from replay.drills.history import Append, Call, Read, faults
 from replay.drills.table import DRILLS
 from tests.shared import need_shared
@@ -113,6 +114,24 @@ def test_what_a_change_came_to_is_told_by_the_answers() -> None:
     assert verdict(before, before._replace(said=b"more", events=8)) is Verdict.HEALED
     assert verdict(before, before._replace(said=b"else")) is Verdict.SILENT
     assert verdict(before, before._replace(shown=b"else", events=8)) is Verdict.SILENT
+
+
+def test_bits_are_judged_together_as_they_are_one_by_one(tmp_path: Path) -> None:
+    """Side by side and put off, far apart, and each by itself: as many are refused, and as many harmless."""
+    exhibit, chance = Exhibit(tmp_path, 6, ("default",)), random.Random(7)
+    judges = [Judge(exhibit.newer, CONVERSATIONS) for _ in range(3)]
+    together, apart, alone = judges
+    [log] = [path for path in alone.sizes if path.name == "log.db"]
+    for start in chance.sample(range(0, alone.sizes[log], 8), 10):
+        flips = [flip_at(log, at, chance) for at in range(start, start + 8)]
+        together.near(flips)
+        apart.apart(flips[:1])
+        alone.each(flips)
+    together.finish()
+    assert together.counts == alone.counts
+    assert together.counts.total() == 80
+    assert apart.counts.total() == 10
+    assert not [flip for judge in judges for flip in judge.silent]
 
 
 def test_reading_everything_tells_a_store_from_its_older_state(tmp_path: Path) -> None:

@@ -155,15 +155,21 @@ def test_a_request_that_somebody_else_fulfilled_meanwhile_changes_nothing(world:
         assert (late.changed, late.position, late.receipt) == (False, None, None)
 
 
-def test_a_store_is_closed_even_when_its_head_can_not_be_signed(failing: tuple[Runtime, Disk], tmp_path: Path) -> None:
-    """The fault is told, and nothing stays open: no connection, no file."""
-    runtime, disk = failing
+def test_a_store_is_closed_even_when_its_head_can_not_be_pinned(failing: tuple[Runtime, Disk], tmp_path: Path) -> None:
+    """The fault is told, and nothing stays open: no connection, no file. A fault of the log itself would close it."""
+    runtime, _ = failing
     runtime.transcripts.commit(plain_turn(1))
-    disk.broken["xSync", "-wal"] = apsw.IOError
-    with pytest.raises(StoreFault):
+    shutil.rmtree(tmp_path / PINS)
+    (tmp_path / PINS).touch()
+    assert log_files(tmp_path)
+    with pytest.raises(MunimentError):
         runtime.close()
-    disk.broken.clear()
-    assert not [path for path in open_files(tmp_path) if "log.db" in path]
+    assert not log_files(tmp_path)
+
+
+def log_files(under: Path) -> list[str]:
+    """Return the files of logs that this process holds open."""
+    return [path for path in open_files(under) if "log.db" in path]
 
 
 def open_files(under: Path) -> list[str]:

@@ -1,0 +1,39 @@
+"""Everything of a closed store that opens with the keys that there are: cells, and what indexes know at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from muniment.crypto.cell import open_cell
+from muniment.errors import KeyMissing
+from muniment.kernel.sources import system_sources
+from muniment.projections.search.sealing import Snapshots
+from replay.stores import inside, space_below
+
+
+def cells_of(directory: Path) -> Iterator[bytes]:
+    """Yield the plaintext of every cell whose key there is."""
+    space = inside(directory)
+    with space.ledger.reader() as reader:
+        for row in reader.sealed_events(0, reader.frontier().size - 1):
+            try:
+                keys = space.ledger.keys_of(row)
+            except KeyMissing:
+                continue
+            for cls, cell in enumerate((row.meta, row.content)):
+                if cell is not None and cls in keys:
+                    yield open_cell(keys[cls], cell, row.leaf, cls)
+    space.store.close()
+
+
+def indexes_of(directory: Path) -> Iterator[bytes]:
+    """Yield what each index at rest knows, as far as its key is there."""
+    space = inside(directory)
+    snapshots = Snapshots(space_below(directory), space.ledger.keys, system_sources().entropy)
+    for view in snapshots.views():
+        lock = snapshots.unlock(view)
+        sections = snapshots.read(view, lock) if lock is not None else None
+        if sections is not None:
+            yield b"\n".join(sections.values())
+    space.store.close()
