@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.events.labels import part_label
 from muniment.events.message import (
@@ -72,7 +72,7 @@ class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
     attributes: tuple[AttributeRecord, ...] = ()
 
 
-class Judgement(NamedTuple):
+class Judgement(Struct, frozen=True, kw_only=True, gc=False):
     """The decision about one turn: a reason for what is withheld, None for what is shown.
 
     `causes` say more about what is withheld, by the label of a part or field, or `words_label` of a message; every
@@ -82,10 +82,10 @@ class Judgement(NamedTuple):
 
     messages: list[Reason | None]
     parts: list[list[Reason | None]]
-    references: list[Reason | None]
-    labels: list[bool]
     origin: bool
     summaries: bool
+    references: list[Reason | None] = []
+    labels: list[bool] = []
     causes: Mapping[str, Causes] = {}
     stretches: Mapping[str, tuple[Stretch, ...]] = {}
     marked: Mapping[str, Part] = {}
@@ -130,13 +130,14 @@ def _by_policy(view: View, record: TurnRecord) -> Judgement:
         whole.append(reason)
         parts.append(inside)
     origin = view in SHOWS_ORIGIN
+    judged = Judgement(messages=whole, parts=parts, origin=origin, summaries=origin and readable)
     if not meta.host_refs:  # as most turns are
-        return Judgement(whole, parts, [], [], origin, origin and readable)
+        return judged
     references = [
         None if ref.visibility in SHOWS_REFERENCES[view] else Reason.HOST_REF_VISIBILITY for ref in meta.host_refs
     ]
     labels = [readable and ref.visibility in SHOWS_LABELS[view] for ref in meta.host_refs]
-    return Judgement(whole, parts, references, labels, origin, origin and readable)
+    return replace(judged, references=references, labels=labels)
 
 
 def _redacted(judged: Judgement, view: View, record: TurnRecord) -> Judgement:
@@ -174,7 +175,7 @@ def _redacted(judged: Judgement, view: View, record: TurnRecord) -> Judgement:
         label = f"tools/{place}/summary"
         if summary and (why := named.causes(WHOLE_TURN, label)):
             causes[label] = why
-    return judged._replace(causes=causes, stretches=ranges)
+    return replace(judged, causes=causes, stretches=ranges)
 
 
 def _detected(judged: Judgement, record: TurnRecord, detectors: Sequence[Detector]) -> Judgement:
@@ -201,7 +202,7 @@ def _detected(judged: Judgement, record: TurnRecord, detectors: Sequence[Detecto
     for label, text in texts.items():
         if label not in judged.causes and (found := found_in(text, detectors)):
             ranges[label] = found
-    return judged._replace(stretches=ranges, marked=shown)
+    return replace(judged, stretches=ranges, marked=shown)
 
 
 def authority_of(head: MessageHead) -> Authority:
@@ -230,7 +231,7 @@ def within(judged: Judgement, host_refs_max: int | None) -> Judgement:
         Reason.PROFILE_BUDGET if reason is None and count > host_refs_max else reason
         for reason, count in zip(judged.references, shown, strict=True)
     ]
-    return judged._replace(references=references)
+    return replace(judged, references=references)
 
 
 def standing(record: TurnRecord, view: View, message: int | None) -> Standing:
