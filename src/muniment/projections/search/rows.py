@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from mmap import mmap
+from mmap import ACCESS_COPY, mmap
 from typing import Any, TypeVar
 
 import numpy as np
@@ -209,7 +209,8 @@ class Passages:
 
 def pages(count: int, kind: type[Kind]) -> NDArray[Kind]:
     """Return so many zeros in pages of their own, which go back to the system whole; holes in a heap would stay."""
-    return np.frombuffer(mmap(-1, max(count, 1) * np.dtype(kind).itemsize), kind, count)
+    size = max(count, 1) * np.dtype(kind).itemsize
+    return np.frombuffer(mmap(-1, size, access=ACCESS_COPY), kind, count)  # no child process writes to them
 
 
 def packed(column: Numbers) -> bytes:
