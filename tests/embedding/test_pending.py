@@ -424,7 +424,7 @@ def test_candidates_have_the_cosines_of_the_whole(some: set[int], hidden: set[in
     index.vectors = meaning = Meaning(Trusted(Words()))
     for turn in range(30):
         text = f"words of {turn} " * (400 if turn % 7 == 0 else 1)
-        index.put(1, turn + 1, [Document(0, Role.USER, "ada", turn, text)])
+        index.put(1, turn + 1, [Document(message=0, role=Role.USER, speaker="ada", time_ms=turn, text=text)])
     there = index.passages_there()
     known = there[~np.isin(index.passage_rows()[there], list(hidden))]
     assert meaning.learn(known, [f"text {number}" for number in known], WAIT_S)

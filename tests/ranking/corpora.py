@@ -11,7 +11,7 @@ from muniment.events.message import Role
 from muniment.projections.search.documents import Document
 from muniment.projections.search.index import Index
 from muniment.ranking.columns import Columns, Rows, Scores
-from muniment.ranking.question import Question
+from muniment.ranking.question import Question, understood
 from muniment.ranking.ranking import Ranked, rank
 from muniment.ranking.weights import Weights
 
@@ -75,8 +75,13 @@ def index_of(said: Iterable[Said], order: Sequence[int] | None = None) -> Index:
     for place in range(len(messages)) if order is None else order:
         each = messages[place]
         time_ms = NOW_MS - int(each.days * DAY_MS)
-        index.put(each.stream, place + 1, [Document(0, each.role, each.speaker, time_ms, each.text)])
+        index.put(each.stream, place + 1, [said_at(time_ms, each.role, each.speaker, each.text)])
     return index
+
+
+def said_at(time_ms: int, role: Role, speaker: str, text: str) -> Document:
+    """Return the only document of a turn."""
+    return Document(message=0, role=role, speaker=speaker, time_ms=time_ms, text=text)
 
 
 def with_vectors(said: Sequence[Said], cosines: Mapping[str, float]) -> WithVectors:
@@ -92,7 +97,7 @@ def asked(text: str) -> Question:
 
 def ranked(corpus: Index | WithVectors, text: str, weights: Weights | None = None) -> Ranked:
     """Rank everything that there is."""
-    return rank(asked(text), corpus, np.flatnonzero(corpus.columns.alive), weights)
+    return rank(understood(asked(text), corpus), corpus, np.flatnonzero(corpus.columns.alive), weights)
 
 
 def turns(corpus: Index | WithVectors, found: Ranked) -> list[int]:

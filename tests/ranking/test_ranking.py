@@ -10,12 +10,12 @@ from msgspec import ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
 from muniment.events.message import Role
-from muniment.projections.search.documents import Document
 from muniment.projections.search.index import Index
 from muniment.ranking import ranking as ranking_module
+from muniment.ranking.question import understood
 from muniment.ranking.ranking import SIGNALS, rank
 from muniment.ranking.weights import PRESETS, Weights
-from tests.ranking.corpora import DAY_MS, NOW_MS, Said, asked, index_of, ranked, turns, with_vectors
+from tests.ranking.corpora import DAY_MS, NOW_MS, Said, asked, index_of, ranked, said_at, turns, with_vectors
 
 WORDS = ("harbour", "lantern", "tour", "rain", "quiet", "orchard", "青川", "may")
 QUESTIONS = ("harbour", "harbour lantern tour", "what did Ada say about rain yesterday?", "Bob's lantern", "青川 may")
@@ -83,14 +83,31 @@ def test_the_only_message_with_a_word_stays_the_best(said: list[Said], more: lis
     assert index.every()[0] in ranked(index, "zephyr").rows
 
 
+@given(said=corpora, text=st.sampled_from(QUESTIONS), weights=weightings, data=st.data())
+def test_few_candidates_are_ranked_as_many_are(
+    said: list[Said], text: str, weights: Weights | None, data: st.DataObject
+) -> None:
+    """Hits, scores and signals are the same to the bit, whether all columns are looked at or those of a few."""
+    corpus = with_vectors(said, {each.text: place / 20 for place, each in enumerate(said)})
+    every = np.flatnonzero(corpus.columns.alive)
+    some = np.array(sorted(data.draw(st.sets(st.sampled_from(every.tolist()), min_size=1))), np.int64)
+    asked_for, found = understood(asked(text), corpus), list[list[object]]()
+    for share in (0, len(every) + 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ranking_module, "FEW_SHARE", share)
+            each = rank(asked_for, corpus, some, weights)
+        found.append([each.rows.tolist(), each.scores.tolist(), {name: v.tolist() for name, v in each.signals.items()}])
+    assert found[0] == found[1]
+
+
 @given(said=corpora, text=st.sampled_from(QUESTIONS), data=st.data())
 def test_only_candidates_are_hits(said: list[Said], text: str, data: st.DataObject) -> None:
     """By words alone, a search among some is what a search among all finds of them; rarity is that of all."""
     index = index_of(said)
     some = np.array(sorted(data.draw(st.sets(st.sampled_from(index.every().tolist())))), np.int64)
-    within, of_all = rank(asked(text), index, some, BARE), ranked(index, text, BARE)
+    within, of_all = rank(understood(asked(text), index), index, some, BARE), ranked(index, text, BARE)
     assert within.rows.tolist() == [row for row in of_all.rows.tolist() if row in some.tolist()]
-    assert set(rank(asked(text), index, some).rows.tolist()) <= set(some.tolist())
+    assert set(rank(understood(asked(text), index), index, some).rows.tolist()) <= set(some.tolist())
 
 
 @given(
@@ -108,7 +125,7 @@ def test_words_are_scored_alike_among_few_and_among_all(
 def test_ties_are_ordered_by_time_sequence_and_conversation() -> None:
     """The later one first, then the higher sequence, then the conversation that was opened later."""
     index = index_of([Said("rain", days=2), Said("rain", days=1), Said("rain", days=2)], [2, 1, 0])
-    index.put(2, 3, [Document(0, Role.USER, "ada", NOW_MS - 2 * DAY_MS, "rain")])
+    index.put(2, 3, [said_at(NOW_MS - 2 * DAY_MS, Role.USER, "ada", "rain")])
     found = ranked(index, "rain", BARE)
     columns = index.columns
     order = [*zip(columns.stream[found.rows].tolist(), columns.turn[found.rows].tolist(), strict=True)]
@@ -121,7 +138,7 @@ def test_where_nothing_matches_the_answer_is_empty() -> None:
     assert not len(ranked(index, "What did Ada say about zephyrs yesterday?").rows)
     assert not len(ranked(index, "...").rows)
     assert not len(ranked(index_of([]), "harbour").rows)
-    assert not len(rank(asked("harbour"), index, np.empty(0, np.int64)).rows)
+    assert not len(rank(understood(asked("harbour"), index), index, np.empty(0, np.int64)).rows)
 
 
 def test_what_stands_beside_a_match_is_a_hit() -> None:
@@ -206,9 +223,9 @@ def test_of_many_hits_the_best_are_looked_at(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(ranking_module, "LOOKED_MAX", 5)
     assert turns(index, ranked(index, "Bob's rain")) == best[:5]
     assert best[0] == 30
-    assert len(rank(asked("rain"), index, index.every(), most=3).rows) == 3
+    assert len(rank(understood(asked("rain"), index), index, index.every(), most=3).rows) == 3
     alike = index_of([Said("rain", stream=place) for place in range(1, 41)])
-    assert turns(alike, rank(asked("rain"), alike, alike.every(), most=3)) == [40, 39, 38]
+    assert turns(alike, rank(understood(asked("rain"), alike), alike, alike.every(), most=3)) == [40, 39, 38]
 
 
 HOSTILE = (

@@ -15,6 +15,10 @@ Scores = NDArray[np.float64]  # one for each document
 
 ROLES: tuple[Role, ...] = tuple(Role)  # the column `role` holds places in this
 NO_ROW = -1
+FEW_SHARE = 16  # of one document in so many or fewer, columns of their own cost less than the whole ones
+
+
+LINKS, OF_ALL = ("previous", "following"), ("speakers",)
 
 
 class Columns(NamedTuple):
@@ -39,6 +43,20 @@ class Columns(NamedTuple):
     following: Rows
     session: Rows
     speakers: Sequence[str]
+
+    def among(self, rows: Rows) -> tuple[Rows, Columns]:
+        """Return some documents, in ascending order, with those beside them, and the columns of these alone.
+
+        Links to any other are none, so what is two links away is still found where it is one of `rows`.
+        """
+        kept = np.unique(np.concatenate([rows, self.previous[rows], self.following[rows]]))
+        kept = kept[kept != NO_ROW]
+        found = {name: column[kept] for name, column in self._asdict().items() if name not in OF_ALL}
+        for name in LINKS:
+            at = np.minimum(np.searchsorted(kept, found[name]), len(kept) - 1)
+            found[name] = np.where(kept[at] == found[name], at, NO_ROW)
+        found["session"] = np.unique(found["session"], return_inverse=True)[1]
+        return kept, Columns(**found, speakers=self.speakers)
 
 
 class Corpus(Protocol):

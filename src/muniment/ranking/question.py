@@ -38,11 +38,13 @@ class Question(NamedTuple):
 class Asked(NamedTuple):
     """What was understood of a question.
 
-    `phrases` are searched for, each one term or several side by side; the words in `left_out` are not. `meaning` is the
-    question without names, for vectors. `role` is whose words are asked for, where that is said. `only_times`:
-    nothing but times is asked for (and who said it); `when`: the time of something is.
+    `asked_ms` is when (UTC milliseconds). `phrases` are searched for, each one term or several side by side; the words
+    in `left_out` are not. `meaning` is the question without names, for vectors. `role` is whose words are asked for,
+    where that is said. `only_times`: nothing but times is asked for (and who said it); `when`: the time of something
+    is.
     """
 
+    asked_ms: int
     phrases: list[list[str]]
     speakers: list[int]
     role: Role | None
@@ -86,6 +88,7 @@ def understood(question: Question, corpus: Corpus) -> Asked:
     for word in () if phrases else words:
         phrases.update(dict.fromkeys(_phrases(word, corpus, whole=True)))
     return Asked(
+        asked_ms=question.asked_ms,
         phrases=[list(phrase) for phrase in phrases][:PHRASES_MAX],
         speakers=sorted(
             {speaker for who in called.values() for speaker in who}, key=corpus.columns.speakers.__getitem__

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from muniment.ranking import signals
-from muniment.ranking.columns import NO_ROW, Columns, Corpus, Rows, Scores
-from muniment.ranking.question import Asked, Question, understood
+from muniment.ranking.columns import FEW_SHARE, NO_ROW, Columns, Corpus, Rows, Scores
+from muniment.ranking.question import Asked
 from muniment.ranking.weights import PRESETS, Weights
 
 SIGNALS = ("keyword", "semantic", "neighbours", "beyond", "session", "speaker", "role", "date", "recency")
@@ -39,17 +39,25 @@ class Ranked(NamedTuple):
 
 
 def rank(
-    question: Question, corpus: Corpus, candidates: Rows, weights: Weights | None = None, most: int = RANKED_MAX
+    asked: Asked, corpus: Corpus, candidates: Rows, weights: Weights | None = None, most: int = RANKED_MAX
 ) -> Ranked:
     """Rank candidates, which are in ascending order, and tell at most so many hits.
 
     Without weights those of a preset count: of `meaning` where there are vectors, else of `words`.
     """
-    asked = understood(question, corpus)
     columns = corpus.columns
     worth = _worth(corpus, asked, candidates, weights)
+    if not len(candidates) or len(candidates) * FEW_SHARE > len(columns.alive):
+        return _ranked(asked, columns, candidates, worth, most)
+    kept, few = columns.among(candidates)
+    worth = worth._replace(rows=np.searchsorted(kept, worth.rows))
+    found = _ranked(asked, few, np.searchsorted(kept, candidates), worth, most)
+    return found._replace(rows=kept[found.rows])
+
+
+def _ranked(asked: Asked, columns: Columns, candidates: Rows, worth: Worth, most: int) -> Ranked:
     weights = worth.weights
-    priors = Priors(columns, asked, question.asked_ms, weights)
+    priors = Priors(columns, asked, weights)
     by_words, by_meaning = worth.keyword > 0, worth.semantic >= weights.semantic * signals.NEAR_SHARE
     in_time = np.zeros(len(worth.rows), np.bool_)
     if asked.only_times and weights.date:
@@ -104,7 +112,6 @@ class Priors(NamedTuple):
 
     columns: Columns
     asked: Asked
-    asked_ms: int
     weights: Weights
 
     def of(self, rows: Rows) -> dict[str, Scores]:
@@ -113,7 +120,7 @@ class Priors(NamedTuple):
             "speaker": partial(signals.speaker, self.columns, rows, self.asked.speakers),
             "role": partial(signals.role, self.columns, rows, self.asked.role),
             "date": partial(signals.date, self.columns, rows, self.asked.ranges),
-            "recency": partial(signals.recency, self.columns, rows, self.asked_ms),
+            "recency": partial(signals.recency, self.columns, rows, self.asked.asked_ms),
         }
         return {name: _weighted(getattr(self.weights, name), signal, len(rows)) for name, signal in found.items()}
 

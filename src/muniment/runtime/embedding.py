@@ -44,8 +44,8 @@ class Embedding:
         meaning = self._meaning
         if meaning is not None:
             meaning.flaw = None
-            pending = meaning.pending(self._index.passages_there(), NEWEST_PASSAGES_MAX)
-            if len(pending):
+            if len(meaning) < self._index.passages_count:
+                pending = meaning.pending(self._index.passages_there(), NEWEST_PASSAGES_MAX)
                 meaning.learn(pending, self._reading.texts(self._index, reader, pending), NEWEST_WAIT_S)
 
     def semantic(self) -> tuple[Semantic, str | None]:
@@ -54,7 +54,7 @@ class Embedding:
         if self._meaning is None:
             return Semantic.ABSENT, None if fault is None else fault.code
         flaw = self._meaning.flaw
-        there = len(self._index.passages_there())
+        there = self._index.passages_count
         if flaw is not None or (there and not len(self._meaning)):
             return Semantic.ABSENT, None if flaw is None else str(flaw)
         return (Semantic.FULL if len(self._meaning) == there else Semantic.PARTIAL), None

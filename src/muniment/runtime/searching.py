@@ -39,8 +39,7 @@ from muniment.projections.search.ordering import best_first, latest_first, order
 from muniment.projections.search.query import FilterName, Query, parse
 from muniment.projections.search.terms import Tokenizer
 from muniment.ranking.question import Asked as Understanding
-from muniment.ranking.question import Question
-from muniment.ranking.question import understood as understood_of
+from muniment.ranking.question import Question, understood
 from muniment.ranking.ranking import LOOKED_MAX, Ranked
 from muniment.ranking.weights import PRESETS, Weights
 from muniment.runtime.desk import Desk
@@ -162,13 +161,13 @@ class Searching:
         self._require_words(index.tokenizer)
         read, ranking = _read(index, self._query), self._asked.ranking
         rows = candidates(index, read.query, read.terms, self._scope(reader))
-        question = Question(read.query.asked, asked_ms)
+        asked = understood(Question(read.query.asked, asked_ms), index)
         everything = bool(read.terms.phrases) or not _longest(read.query.asked, index.tokenizer)
         if ranking.sort is Sort.TIME:
-            found = latest_first(index, question, rows, HITS_MAX + 1, everything=everything)
+            found = latest_first(index, asked, rows, HITS_MAX + 1, everything=everything)
         else:
-            found = best_first(index, question, rows, _weights(ranking), HITS_MAX + 1, everything=everything)
-        return Answer(read, understood_of(question, index), found)
+            found = best_first(index, asked, rows, _weights(ranking), HITS_MAX + 1, everything=everything)
+        return Answer(read, asked, found)
 
     def _scope(self, reader: Reader) -> Scope:
         within = self._asked.within

@@ -67,8 +67,9 @@ class Showing:
     def _read(self, head: StreamHead, turn: int, message: int) -> tuple[ReadTurn, Document]:
         [read] = self._space.transcript.page(self._reader, head, turn, turn, self._needed)
         shown = documents(read.record, self._view, self._space.lookout.view(self._view))
-        [document] = [each for each in shown if each.message == message]
-        return read, document
+        found = {each.message: each for each in shown}
+        assert message in found, "an index holds what its view shows in the very state of the log that the reader has"
+        return read, found[message]
 
     def _needed(self, phase: Phase, meta: TurnMeta) -> bool:
         return needs_content(self._view, phase, meta)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from muniment.errors import LimitExceeded
 from muniment.events.message import Role
@@ -57,7 +58,7 @@ class Beside:
 
 def put(index: Index, given: Put) -> None:
     stream, turn, documents, archived = given
-    numbered = [each._replace(message=place) for place, each in enumerate(documents)]
+    numbered = [replace(each, message=place) for place, each in enumerate(documents)]
     index.put(stream, turn, numbered, archived=archived)
 
 
@@ -87,6 +88,9 @@ def known(index: Index) -> list[object]:
         for row in places
     )
     named = sorted(columns.speakers[number] for number in index.named("bob"))
+    streams = sorted({place[0] for place in places.values()})
+    said_in = [sorted(places[int(row)] for row in index.rows_of(stream)) for stream in streams]
+    assert said_in == [sorted(place for place in places.values() if place[0] == stream) for stream in streams]
     return [list(index.told()), answers, links, named]
 
 
@@ -128,7 +132,7 @@ def test_what_sections_say_is_the_same_index(history: list[Put]) -> None:
 
 
 def a_document(text: str, message: int = 0, time_ms: int = 0) -> Document:
-    return Document(message, Role.USER, "ada", time_ms, text)
+    return Document(message=message, role=Role.USER, speaker="ada", time_ms=time_ms, text=text)
 
 
 def test_what_was_taken_out_is_found_no_more_and_purged_is_nowhere() -> None:

@@ -51,7 +51,10 @@ def keyword(postings: Postings, held: Passages, phrases: Sequence[Sequence[str]]
         at, often = _often(looked, found, places)
         norm = K1 * (1 - B + B * (looked.end[at] - looked.first[at]) / mean)
         found[at] += _rarity(len(places), held.alive) * (often * (K1 + 1) / (often + norm))
-    return _best(found, looked.row, within)
+    if looked.numbers is None:
+        scores = _best(found, looked.row, int(within[-1]) + 1)
+        return scores if len(scores) == len(within) else scores[within]
+    return _best(found, np.searchsorted(within, looked.row), len(within))
 
 
 def holding(postings: Postings, held: Passages, phrase: Sequence[str], within: Rows) -> Rows:
@@ -83,8 +86,8 @@ def places_of(postings: Postings, phrase: Sequence[str]) -> Places:
 
 
 def _in_a_row(parts: Sequence[Places]) -> Places:
-    if not parts:
-        return NONE
+    if len(parts) < 2:
+        return parts[0] if parts else NONE
     shift = min(range(len(parts)), key=lambda offset: len(parts[offset]))
     rarest = parts[shift]
     begins = rarest[rarest >= shift] - np.uint32(shift)
@@ -133,14 +136,13 @@ def _rarity(often: int, passages: int) -> float:
     return float(np.log(1 + (passages - held + 0.5) / (held + 0.5)))
 
 
-def _best(found: Scores, row: Rows, within: Rows) -> Scores:
-    """Return the best of each document; passages of a document stand side by side."""
-    some = np.flatnonzero(found)
-    scores = np.zeros(int(within[-1]) + 1)
+def _best(found: Scores, places: Numbers, count: int) -> Scores:
+    """Return the best of each place; passages of a document have one place and stand side by side."""
+    some, scores = np.flatnonzero(found), np.zeros(count)
     if len(some):
-        rows = row[some]
-        begins = np.flatnonzero(np.diff(rows, prepend=-1))
-        rows, best = rows[begins], np.maximum.reduceat(found[some], begins)
-        wanted = rows < len(scores)
-        scores[rows[wanted]] = best[wanted]
-    return scores if len(scores) == len(within) else scores[within]
+        at = places[some]
+        begins = np.flatnonzero(np.diff(at, prepend=-1))
+        at, best = at[begins], np.maximum.reduceat(found[some], begins)
+        wanted = at < count
+        scores[at[wanted]] = best[wanted]
+    return scores

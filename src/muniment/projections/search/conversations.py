@@ -68,6 +68,15 @@ class Conversations:
                 row += 1
         return found
 
+    def span(self, stream: int) -> slice:
+        """Return from where to where the rows of a conversation lie, others among them."""
+        turns = np.frombuffer(self.of(stream).first, np.int64)
+        there = np.flatnonzero(turns != NO_ROW)
+        if not len(there):
+            return slice(0)
+        last = there[np.argmax(turns[there])]
+        return slice(int(turns[there].min()), self.rows_of(stream, int(last) + 1)[-1] + 1)
+
     def relink(self, stream: int) -> None:
         """Link all documents of a conversation as they follow each other now."""
         conversation = self.of(stream)

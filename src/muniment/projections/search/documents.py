@@ -8,7 +8,9 @@ what is found, how often, or how well. Of a message with private, soul or operat
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from muniment.events.labels import part_label
 from muniment.events.message import Authority, Part, ReasoningPart, Role, TextPart, ToolCallPart
@@ -22,7 +24,7 @@ NEVER_SEARCHED = frozenset(
 )
 
 
-class Document(NamedTuple):
+class Document(Struct, frozen=True, kw_only=True, gc=False):
     """A message to be found: its place in the turn, who said it and when, and the words as a view shows them."""
 
     message: int
@@ -52,7 +54,8 @@ def documents(record: TurnRecord, view: View, looking: Looking) -> list[Document
         text = words_of(parts)
         if text:
             speaker = head.speaker_id or meta.actor.speaker_id or meta.actor.subject or ""
-            found.append(Document(place, head.role, speaker, head.observed_ms or record.time_ms, text))
+            time_ms = head.observed_ms or record.time_ms
+            found.append(Document(message=place, role=head.role, speaker=speaker, time_ms=time_ms, text=text))
     return found
 
 

@@ -109,8 +109,9 @@ def _marks(text: str, wanted: Sought, tokenizer: Tokenizer) -> list[Stretch]:
     located = tokenizer.located(text)
     terms = [each.term for each in located]
     found = [Stretch(each.start, each.end, frozenset({each.term})) for each in located if each.term in wanted.terms]
+    firsts = {phrase[0] for phrase in wanted.phrases}
     lengths = sorted({len(phrase) for phrase in wanted.phrases})
-    for at in range(len(located)):
+    for at in [at for at, term in enumerate(terms) if term in firsts]:
         for length in lengths:
             phrase = tuple(terms[at : at + length])
             if phrase in wanted.phrases:

@@ -106,17 +106,15 @@ class Index:
             self.remove([(stream, turn)])
         if not documents:
             return
-        self._make_room(documents)
-        conversation = self._conversations.of(stream)
+        if self._makes_room(documents):
+            conversation = self._conversations.of(stream)
         self._columns = None
         is_next = turn > conversation.last_turn and stream not in self._late
-        before, rows = conversation.last_row if is_next else NO_ROW, list[int]()
-        for each in documents:
-            rows.append(self._add((stream, turn), each, before, archived=archived))
-            before = rows[-1] if is_next else NO_ROW
-        conversation.set(turn, rows[0])
+        first = len(self._rows)
+        self._add((stream, turn), documents, archived, conversation.last_row if is_next else None)
+        conversation.set(turn, first)
         if is_next:
-            conversation.last_turn, conversation.last_row = turn, rows[-1]
+            conversation.last_turn, conversation.last_row = turn, len(self._rows) - 1
         else:
             self._late.add(stream)
 
@@ -137,29 +135,34 @@ class Index:
             self._rows.remove(rows)
             self._columns = None
 
-    def _make_room(self, documents: Sequence[Document]) -> None:
-        """See to it that there are places enough; a text has no more terms than characters."""
-        wanted = sum(len(each.text) + PHRASE_GAP for each in documents)
+    def _makes_room(self, documents: Sequence[Document]) -> bool:
+        """See to it that places are enough (a text has no more terms than characters); tell if numbers changed."""
+        wanted = sum([len(each.text) + PHRASE_GAP for each in documents])
+        if self._next + wanted <= PLACES_MAX:
+            return False
+        self.compact()
         if self._next + wanted > PLACES_MAX:
-            self.compact()
-            if self._next + wanted > PLACES_MAX:
-                raise LimitExceeded(at="index", problem="too_large", limit=PLACES_MAX)
+            raise LimitExceeded(at="index", problem="too_large", limit=PLACES_MAX)
+        return True
 
-    def _add(self, of: tuple[int, int], document: Document, before: int, *, archived: bool) -> int:
-        speaker = self._speakers.says(document.speaker)
-        role = PLACE_OF_ROLE[document.role]
-        row = self._rows.append((*of, document.message, document.time_ms, role, speaker, archived), before)
-        for text in passages(document.text):
-            words = self.tokenizer.words(text)
-            if words:
-                first = self._next
-                self._next += len(words)
-                self._passages.append(row, first, self._next)
-                self.postings.add(words, first)
-                for term, place in self.tokenizer.beside(text):
-                    self.postings.add_beside(term, first + place)
-        self._next += PHRASE_GAP
-        return row
+    def _add(self, of: tuple[int, int], documents: Sequence[Document], archived: bool, before: int | None) -> None:
+        """Add documents, each said behind the last one and the first behind a row; with None they are linked later."""
+        add, add_passage, words_of = self._rows.append, self._passages.append, self.tokenizer.words
+        linked = NO_ROW if before is None else before
+        for each in documents:
+            role, speaker = PLACE_OF_ROLE[each.role], self._speakers.says(each.speaker)
+            row = add((*of, each.message, each.time_ms, role, speaker, archived, linked))
+            for text in passages(each.text):
+                words = words_of(text)
+                if words:
+                    first, self._next = self._next, self._next + len(words)
+                    add_passage(row, first, self._next)
+                    self.postings.add(words, first)
+                    for term, place in self.tokenizer.beside(text):
+                        self.postings.add_beside(term, first + place)
+            self._next += PHRASE_GAP
+            if before is not None:
+                linked = row
 
     def _relink(self) -> None:
         """Link the documents of every conversation in which a turn changed, or came late."""
@@ -214,7 +217,9 @@ class Index:
 
     def rows_of(self, stream: int) -> Rows:
         """Return the numbers of the documents of a conversation."""
-        return np.flatnonzero(self._rows.alive & (self._rows["stream"] == stream))
+        span = self._conversations.span(stream)
+        found: Rows = np.flatnonzero(self._rows.alive[span] & (self._rows["stream"][span] == stream))
+        return found + span.start if len(found) else found
 
     def holding(self, phrase: Sequence[str], rows: Rows) -> NDArray[np.bool_]:
         """Tell which documents, in ascending order, hold a phrase of one term or more."""
@@ -270,13 +275,19 @@ class Index:
         """Return the cosine of each document's best passage to a text; nan where it has no vector yet, None without."""
         if not isinstance(self.vectors, Meaning):
             return None
-        return self.vectors.similarity(text, self.passage_rows(), len(self._rows), within)
+        row_of = np.frombuffer(self._passages.row, np.int64)
+        return self.vectors.similarity(text, row_of, len(self._rows), within)
 
     # --- what meaning asks --------------------------------------------------------------------------------------------
 
     def passage_rows(self) -> Rows:
         """Return the document of each passage, by the numbers of passages; it is ascending."""
         return np.array(self._passages.row, np.int64)
+
+    @property
+    def passages_count(self) -> int:
+        """How many passages of documents are there."""
+        return self._passages.alive
 
     def passages_there(self) -> Rows:
         """Return the numbers of all passages of documents that are there."""

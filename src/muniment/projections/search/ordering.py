@@ -11,7 +11,7 @@ import numpy as np
 from muniment.kernel.digest import sha256
 from muniment.projections.search.index import Index
 from muniment.ranking.columns import Rows, Scores
-from muniment.ranking.question import Question, understood
+from muniment.ranking.question import Asked
 from muniment.ranking.ranking import Ranked, rank
 from muniment.ranking.weights import Weights
 
@@ -19,22 +19,21 @@ KEYWORD = "keyword"
 
 
 def best_first(
-    index: Index, question: Question, rows: Rows, weights: Weights | None, most: int, *, everything: bool
+    index: Index, asked: Asked, rows: Rows, weights: Weights | None, most: int, *, everything: bool
 ) -> Ranked:
     """Return what answers a question among candidates, the best first."""
-    found = rank(question, index, rows, weights, most)
+    found = rank(asked, index, rows, weights, most)
     found = _taken(found, np.flatnonzero(found.scores > 0))
     return _with_all(index, found, rows) if everything else found
 
 
-def latest_first(index: Index, question: Question, rows: Rows, most: int, *, everything: bool) -> Ranked:
+def latest_first(index: Index, asked: Asked, rows: Rows, most: int, *, everything: bool) -> Ranked:
     """Return the candidates that hold a word of a question, all of them, the latest first; words alone score."""
     held = np.zeros(len(rows), np.bool_)
-    phrases = understood(question, index).phrases
-    for phrase in phrases:
+    for phrase in asked.phrases:
         held |= index.holding(phrase, rows)
     taken = rows if everything else rows[held]
-    scores = index.keyword(phrases, taken)
+    scores = index.keyword(asked.phrases, taken)
     scores = scores / max(float(scores.max(initial=0.0)), 1e-9)
     return _taken(Ranked(taken, scores, {KEYWORD: scores}), _by_time(index, taken)[:most])
 

@@ -17,14 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from muniment.projections.search.rows import packed, unpacked
+from muniment.projections.search.rows import WIDE, packed, pages, unpacked
 
 Places = NDArray[np.uint32]
 PLACE = "I"  # 32 bits
 PLACES_MAX = 2**32
 TAIL_PLACES_MAX = 2**16  # are looked through without a thought
 TAIL_BUILT_MAX = 2**19  # while an index is being made
-BLOCK_PLACES = 2**20  # moved at a time
+BLOCK_PLACES = 2**18  # moved at a time
 TAIL_SHARE = 8  # a tail is settled when it is more than so many-th part of what is
 TERM_BYTES = 130  # what a short string and its entry in a table take
 NONE: Places = np.empty(0, np.uint32)
@@ -38,6 +38,39 @@ class Vocabulary(dict[str, int]):
         return number
 
 
+class Runs:
+    """Where the runs of the tail begin: in the tail, and on the row of all places."""
+
+    def __init__(self) -> None:
+        self._begins, self._firsts = array(WIDE), array(WIDE)
+
+    @property
+    def memory_bytes(self) -> int:
+        """How much memory this takes, about."""
+        return 2 * self._begins.itemsize * len(self._begins)
+
+    def begin(self, at: int, first: int) -> None:
+        """Let what comes from `at` on stand at places from `first` on."""
+        self._begins.append(at)
+        self._firsts.append(first)
+
+    def places(self, at: NDArray[np.int64]) -> Places:
+        """Return the places of what is in the tail at these points."""
+        begins, firsts = self._columns()
+        run = np.searchsorted(begins, at, "right") - 1
+        return (firsts[run] + at - begins[run]).astype(np.uint32)
+
+    def stretch(self, first: int, end: int) -> Places:
+        """Return the places of what is in the tail from one point to before another one, where there is anything."""
+        begins, firsts = self._columns()
+        runs = slice(np.searchsorted(begins, first, "right") - 1, np.searchsorted(begins, end, "left"))
+        lengths = np.diff(np.maximum(begins[runs], first), append=end)
+        return (np.repeat(firsts[runs] - begins[runs], lengths) + np.arange(first, end)).astype(np.uint32)
+
+    def _columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return np.frombuffer(self._begins, np.int64), np.frombuffer(self._firsts, np.int64)
+
+
 class Postings:
     """Places by term. For one thread at a time."""
 
@@ -45,7 +78,8 @@ class Postings:
         self._numbers = Vocabulary()
         self._starts = np.zeros(1, np.int64)  # where the settled places of each term begin, and where all end
         self._places = NONE
-        self._tail_terms, self._tail_places = array(PLACE), array(PLACE)
+        self._tail = array(PLACE)  # terms as they came, in runs at places that follow each other
+        self._runs = Runs()
         self._later: dict[int, Places] = {}  # those in the tail, of terms that were asked for
         self._later_of = 0  # how long the tail was then
         self._gone: list[tuple[int, int]] = []
@@ -56,24 +90,22 @@ class Postings:
     @property
     def memory_bytes(self) -> int:
         """How much memory this takes, about."""
-        tail = self._tail_places.itemsize * 2 * len(self._tail_places)
+        tail = self._tail.itemsize * len(self._tail) + self._runs.memory_bytes
         return self._places.nbytes + self._starts.nbytes + tail + TERM_BYTES * len(self._numbers)
 
     @property
     def unsettled(self) -> bool:
         """Whether the tail is so long that looking through it costs more than settling it."""
-        return len(self._tail_places) > max(TAIL_PLACES_MAX, len(self._places) // TAIL_SHARE)
+        return len(self._tail) > max(TAIL_PLACES_MAX, len(self._places) // TAIL_SHARE)
 
     def add(self, terms: Sequence[str], first: int) -> None:
         """Put terms at places that follow each other, behind all that were put before."""
-        numbers = self._numbers
-        self._tail_terms.extend([numbers[term] for term in terms])
-        self._tail_places.extend(range(first, first + len(terms)))
+        self._runs.begin(len(self._tail), first)
+        self._tail.extend(map(self._numbers.__getitem__, terms))
 
     def add_beside(self, term: str, place: int) -> None:
         """Put a term at a place where another one stands already."""
-        self._tail_terms.append(self._numbers[term])
-        self._tail_places.append(place)
+        self.add([term], place)
 
     def of(self, term: str) -> Places:
         """Return the places of a term, ascending."""
@@ -87,19 +119,19 @@ class Postings:
         settled = NONE
         if number < len(self._starts) - 1:
             settled = self._places[self._starts[number] : self._starts[number + 1]]
-        if not self._tail_terms:
+        if not self._tail:
             return settled
         later = self._in_tail(number)
         return np.concatenate([settled, later]) if len(later) else settled
 
     def _in_tail(self, number: int) -> Places:
         """Return the places of a term in the tail, which is looked through once as long as nothing is added."""
-        if self._later_of != len(self._tail_terms):
-            self._later, self._later_of = {}, len(self._tail_terms)
+        if self._later_of != len(self._tail):
+            self._later, self._later_of = {}, len(self._tail)
         found = self._later.get(number)
         if found is None:
-            terms, places = np.frombuffer(self._tail_terms, np.uint32), np.frombuffer(self._tail_places, np.uint32)
-            found = self._later[number] = places[terms == number]
+            terms = np.frombuffer(self._tail, np.uint32)
+            found = self._later[number] = self._runs.places(np.flatnonzero(terms == number))
         return found
 
     def count(self, term: str) -> int:
@@ -129,25 +161,37 @@ class Postings:
 
     def settle(self) -> None:
         """Put the tail to what is settled."""
-        if not self._tail_terms:
+        if not self._tail:
             return
-        terms = np.frombuffer(self._tail_terms, np.uint32).astype(np.uint64)
-        keys = terms << np.uint64(32) | np.frombuffer(self._tail_places, np.uint32)
-        keys.sort()
-        tail_counts = np.bincount(terms.astype(np.int64), minlength=len(self._numbers))
-        counts = np.zeros(len(self._numbers), np.int64)
-        counts[: len(self._starts) - 1] = np.diff(self._starts)
-        starts = np.concatenate([[0], np.cumsum(counts + tail_counts)])
-        places = np.empty(int(starts[-1]), np.uint32)
+        counts = np.diff(self._starts, append=np.repeat(self._starts[-1], len(self._numbers) + 1 - len(self._starts)))
+        parts = range(0, len(self._tail), BLOCK_PLACES)
+        starts = np.concatenate([[0], np.cumsum(sum((self._often(first) for first in parts), counts))])
+        places = pages(int(starts[-1]), np.uint32)
         _spread(places, starts[:-1], counts, self._places)
-        _spread(places, starts[:-1] + counts, tail_counts, keys.astype(np.uint32))  # the lower half: the place
+        behind = starts[:-1] + counts
+        for first in parts:
+            often = self._often(first)
+            _spread(places, behind, often, self._by_term(first))
+            behind += often
         self._starts, self._places = starts, places
-        self._tail_terms, self._tail_places = array(PLACE), array(PLACE)
+        self._tail, self._runs = array(PLACE), Runs()
         self._later, self._later_of = {}, 0
+
+    def _often(self, first: int) -> NDArray[np.int64]:
+        """Return how often each term stands in a part of the tail."""
+        terms = np.frombuffer(self._tail, np.uint32)[first : first + BLOCK_PLACES]
+        return np.bincount(terms, minlength=len(self._numbers))
+
+    def _by_term(self, first: int) -> Places:
+        """Return the places in a part of the tail, term by term."""
+        terms = np.frombuffer(self._tail, np.uint32)[first : first + BLOCK_PLACES]
+        keys = terms.astype(np.uint64) << np.uint64(32) | self._runs.stretch(first, first + len(terms))
+        keys.sort()
+        return keys.astype(np.uint32)  # the lower half
 
     def settle_much(self) -> None:
         """Put the tail to what is settled when it is half as long."""
-        if len(self._tail_places) > max(TAIL_BUILT_MAX, len(self._places) // 2):
+        if len(self._tail) > max(TAIL_BUILT_MAX, len(self._places) // 2):
             self.settle()
 
     def _there(self, places: Places) -> NDArray[np.bool_]:

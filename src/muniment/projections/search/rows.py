@@ -9,7 +9,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from typing import Any
+from mmap import ACCESS_COPY, mmap
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from muniment.ranking.columns import NO_ROW, Rows
 
 Numbers = NDArray[np.int64]
+
+Kind = TypeVar("Kind", bound=np.generic)
 
 WIDE = "q"  # 64 bits, signed
 PAUSE_MS = 6 * 60 * 60 * 1000  # a longer one begins another session
@@ -26,6 +29,7 @@ GROWTH = 1.25
 
 SAID = ("stream", "turn", "message", "time_ms", "role", "speaker", "archived")
 LINKS = ("previous", "following", "session")
+WAITING_CELLS = len(SAID) + 1
 PLACE_OF = {name: place for place, name in enumerate((*SAID, *LINKS))}
 
 
@@ -36,11 +40,11 @@ class Table:
         self._cells: Numbers = np.zeros((len(PLACE_OF), 0), np.int64)
         self._alive: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self._written = 0
-        self._waiting: list[tuple[int, ...]] = []
+        self._waiting = array(WIDE)
         self.dead = 0
 
     def __len__(self) -> int:
-        return self._written + len(self._waiting)
+        return self._written + len(self._waiting) // WAITING_CELLS
 
     @property
     def memory_bytes(self) -> int:
@@ -58,12 +62,12 @@ class Table:
         self._write()
         return self._alive[: self._written]
 
-    def append(self, values: tuple[int, ...], before: int) -> int:
-        """Add a document, the values as in `SAID`, that was said behind another one; return its number."""
-        row = self._written + len(self._waiting)
-        self._waiting.append((*values, before))
-        if len(self._waiting) == WAITING_MAX:
+    def append(self, values: tuple[int, ...]) -> int:
+        """Add a document, the values as in `SAID` and then the one that it was said behind; return its number."""
+        if len(self._waiting) == WAITING_MAX * WAITING_CELLS:
             self._write()
+        row = self._written + len(self._waiting) // WAITING_CELLS
+        self._waiting.extend(values)
         return row
 
     def remove(self, rows: list[int]) -> None:
@@ -105,12 +109,13 @@ class Table:
         """Write what waits into the columns."""
         if not self._waiting:
             return
-        block = np.array(self._waiting, np.int64).T
-        self._waiting = []
+        block = np.frombuffer(self._waiting, np.int64).reshape(-1, WAITING_CELLS).T
+        self._waiting = array(WIDE)
         first, end = self._written, self._written + block.shape[1]
         if end > self._cells.shape[1]:
             room = max(int(end * GROWTH), WAITING_MAX)
-            cells, alive = np.zeros((len(PLACE_OF), room), np.int64), np.zeros(room, np.bool_)
+            cells = pages(len(PLACE_OF) * room, np.int64).reshape(len(PLACE_OF), room)
+            alive = np.zeros(room, np.bool_)
             cells[:, :first], alive[:first] = self._cells[:, :first], self._alive[:first]
             self._cells, self._alive = cells, alive
         self._cells[: len(SAID), first:end] = block[:-1]
@@ -200,6 +205,12 @@ class Passages:
         made.row, made.first, made.end = _wide(row), _wide(first), _wide(first + terms)
         made.alive, made.terms = len(row), int(terms.sum())
         return made
+
+
+def pages(count: int, kind: type[Kind]) -> NDArray[Kind]:
+    """Return so many zeros in pages of their own, which go back to the system whole; holes in a heap would stay."""
+    size = max(count, 1) * np.dtype(kind).itemsize
+    return np.frombuffer(mmap(-1, size, access=ACCESS_COPY), kind, count)  # no child process writes to them
 
 
 def packed(column: Numbers) -> bytes:

@@ -31,7 +31,9 @@ class Speakers:
 
     def says(self, name: str) -> int:
         """Count a document of a speaker; return the number of the speaker."""
-        number = self.number(name)
+        number = self._numbers.get(name)
+        if number is None:
+            number = self.number(name)
         self._said[number] += 1
         return number
 

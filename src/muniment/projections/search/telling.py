@@ -34,11 +34,15 @@ class Said:
 
     def __init__(self, passages: Passages, postings: Postings) -> None:
         places, self._terms = postings.by_place()
-        begins, stops = (np.searchsorted(places, np.array(each)) for each in (passages.first, passages.end))
+        _, firsts, ends = passages.columns()
+        begins, stops = np.searchsorted(places, firsts), np.searchsorted(places, ends)
+        self._is_plain = (stops - begins == ends - firsts).tolist()
         self._places, self._begins, self._stops = places.tolist(), begins.tolist(), stops.tolist()
 
     def of(self, number: int) -> list[object]:
         """Return the terms of a passage in their order; those of one place have no order of their own."""
         span = slice(self._begins[number], self._stops[number])
+        if self._is_plain[number]:  # one at each place, as in most
+            return [[term] for term in self._terms[span]]
         here = sorted(zip(self._places[span], self._terms[span], strict=True))
         return [[term for _, term in group] for _, group in groupby(here, lambda each: each[0])]

@@ -89,6 +89,8 @@ class Tokenizer:
         points = _points(encoded, spaced)
         if HAS_CJK.search(text) is None:
             found = self._located(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None)
+            if len(encoded) == len(spaced):
+                return [Term(term, at, first, last) for at, (first, last, term) in enumerate(found)]
             return [Term(term, at, points(first), points(last)) for at, (first, last, term) in enumerate(found)]
         terms: list[Term] = []
         for first, last, token in self._folded_located(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None):
