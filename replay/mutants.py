@@ -69,6 +69,12 @@ MUTANTS: dict[str, Mutant] = {
         edits=(("                self._guarded(lambda: self._empty_wal(connection))\n", ""),),
         checks=("tests/log/test_faults.py",),
     ),
+    "rewrite": Mutant(
+        breaks="flush a write-ahead log again after a failed fsync, but do not write it again",
+        file="src/muniment/log/connection.py",
+        edits=(("                at += os.pwrite(descriptor, piece, at)\n", "                at += len(piece)\n"),),
+        checks=("drill powercut 8000",),
+    ),
     "delete": Mutant(
         breaks="forget a delete: the ciphertext of erased words stays",
         file="src/muniment/log/ledger.py",

@@ -1,7 +1,7 @@
 """A disk that breaks: the n-th of one kind of call fails, once or from then on; and one that is full.
 
 It becomes the default of SQLite in this process. What is flushed and written by hand (key files, pins, directories)
-goes through the same count: `os.fsync` and `os.write` are led through it as long as it lasts.
+goes through the same count: `os.fsync`, `os.write` and `os.pwrite` are led through it as long as it lasts.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _raise(how: How | None) -> None:
 @contextmanager
 def faulty(plan: Plan | None = None) -> Iterator[FaultyDisk]:
     """Put every database that is opened inside on a disk that breaks by plan."""
-    usual, fsync, write = apsw.vfs_names()[0], os.fsync, os.write
+    usual, fsync, write, pwrite = apsw.vfs_names()[0], os.fsync, os.write, os.pwrite
     disk = FaultyDisk(usual, plan)
 
     def heard(_descriptor: int) -> None:
@@ -174,11 +174,15 @@ def faulty(plan: Plan | None = None) -> Iterator[FaultyDisk]:
             disk.by_hand(Call.PUT)
         return write(descriptor, data)
 
-    os.fsync, os.write = heard, written  # type: ignore[assignment]  # as far as anybody here calls them
+    def written_over(descriptor: int, data: bytes, offset: int) -> int:
+        disk.by_hand(Call.PUT)
+        return pwrite(descriptor, data, offset)
+
+    os.fsync, os.write, os.pwrite = heard, written, written_over  # type: ignore[assignment]  # as they are called here
     try:
         yield disk
     finally:
-        os.fsync, os.write = fsync, write
+        os.fsync, os.write, os.pwrite = fsync, write, pwrite
         disk.unregister()
         apsw.set_default_vfs(usual)
 

@@ -66,7 +66,10 @@ class Life:
 
     def close(self) -> None:
         """Close the store."""
-        self.runtime.close()
+        try:
+            self.runtime.close()
+        except MunimentError as refused:
+            self.refusals.append(refused)
 
     # --- the deeds ----------------------------------------------------------------------------------------------------
 

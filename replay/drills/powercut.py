@@ -1,7 +1,8 @@
 """Cut the power at every step of a store's life, and look what is there afterwards.
 
 1. A store is made, used and opened again on a taped disk: turns, masks, erasures, checkpoints, key rotations, a
-   write-ahead log that starts over because somebody else took it into the database. In some lives a flush fails.
+   write-ahead log that starts over because somebody else took it into the database. In every other life a flush fails,
+   and half of the cuts of that life fall close behind it.
 2. The tape is played to a platter. At each step the power is cut: what was flushed is there, of the rest anything.
 3. SQLite opens what is left. The database that it finds must be one that the front door was shown: it opens as sound,
    its audit passes, and every view gives exactly the pages that were given with the last answer before the cut, or
@@ -19,6 +20,7 @@ import hashlib
 import random
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -35,11 +37,13 @@ from replay.drills.tape import Did, Step, taped
 from replay.stores import opened
 
 CUTS = 10_000
-CUTS_PER_LIFE = 4000
+CUTS_PER_LIFE = 1000
 RECOVERIES_PER_LIFE = 4
 RECOVERY_SHARE = 8  # every eighth cut falls into a recovery
 FRONT_DOOR_EVERY = 200
 CONTROL_CUTS_MAX = 4000
+FLUSHES = 40  # of a life, or a few more
+STEPS_BEHIND = 40  # of a flush that failed
 ANSWERS = 24
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a disk that is fast; what lies there is never trusted
 
@@ -56,6 +60,11 @@ class Recorded(NamedTuple):
         """Return what may be shown after a cut, by what was told last: that, and everything up to what is told next."""
         told = [0, *sorted({step.told for step in self.steps if step.did is Did.TOLD} - {0}), len(self.shown)]
         return {last: self.shown[last : following + 1] for last, following in pairwise(told)}
+
+    def behind_failure(self) -> range:
+        """Return the steps that follow a flush that failed, where the store makes good what it lost."""
+        failed = next((number for number, step in enumerate(self.steps) if step.did is Did.LOSE), len(self.steps))
+        return range(failed, min(failed + STEPS_BEHIND, len(self.steps)))
 
 
 class Seen(NamedTuple):
@@ -111,7 +120,7 @@ class Drill:
         """Cut so many times, in as many lives as that needs."""
         while self.cuts < cuts and len(self.failures) < 20:
             self.lives += 1
-            fails = self.lives % 3 == 2
+            fails = self.lives % 2 == 0
             self.broken += fails
             life = self._recorded(self.lives, ANSWERS, fails=fails)
             self.steps += len(life.steps)
@@ -147,9 +156,13 @@ class Drill:
                 life = Life(home, random.Random(f"{self._seed} {number}"))  # noqa: S311 - repeatable
                 shown = [life.shown()]
                 tape.told(0)
-                if fails:
-                    tape.fail_sync = self._chance.randint(1, 60)
-                for _ in range(answers):
+                starts_over = answers // 2 if fails and number % 4 == 0 else None
+                if fails and starts_over is None:
+                    tape.fail_sync = self._chance.randint(1, FLUSHES)
+                for turn in range(answers):
+                    if turn == starts_over:  # what a commit leaves in a log that has nothing else is lost
+                        life.taken()
+                        tape.fail_sync = 2
                     answered = life.step()
                     shown.append(life.shown())
                     if answered:
@@ -182,13 +195,15 @@ class Drill:
         places = [number for number, step in enumerate(life.steps) if step.did is not Did.TOLD]
         if not places:
             return []
-        wanted: dict[int, int] = {}
-        for place in self._chance.choices(places, k=cuts) if cuts < len(places) else _spread(places, cuts):
-            wanted[place] = wanted.get(place, 0) + 1
+        behind = life.behind_failure()
+        aimed = self._chance.choices(behind, k=cuts // 2) if behind else []
+        left = cuts - len(aimed)
+        spread = self._chance.choices(places, k=left) if left < len(places) else _spread(places, left)
+        wanted = Counter([*aimed, *spread])
         platter, kept, allowed = Platter(life.logs, life.small), [], life.allowed()
         for number, step in enumerate(life.steps):
             platter.play(step, self._chance)
-            for _ in range(wanted.get(number, 0)):
+            for _ in range(wanted[number]):
                 self.cuts += 1
                 logs = platter.cut(self._chance)
                 fault = self._fault(logs, platter.small, allowed[platter.told])

@@ -1,9 +1,10 @@
 """A disk that is taped: a layer below SQLite that takes down every write, truncation, flush and removal, in order.
 
 It becomes the default of SQLite in this process, so that a store that is opened through the front door lies on it.
-Reading and writing go to the real file system. Whoever flushes by hand (`os.fsync`) is heard, too: a log that was
-flushed, or its directory. What is not SQLite's (key files, pins) is small, replaced by rename, and flushed by its own
-protocol; it is taken down as it lies there whenever anything else is, and counts as durable from then on.
+Reading and writing go to the real file system. Whoever writes or flushes by hand (`os.pwrite`, `os.fsync`) is heard,
+too: a log that was written or flushed, or its directory. What is not SQLite's (key files, pins) is small, replaced by
+rename, and flushed by its own protocol; it is taken down as it lies there whenever anything else is, and counts as
+durable from then on.
 
 The write-ahead log's shared memory is not on the tape: it does not outlive a loss of power.
 """
@@ -135,6 +136,11 @@ class Tape(apsw.VFS):
         elif any(name == os.path.dirname(log) for log in self.inodes):  # noqa: PTH120 - texts
             self.add(Step(Did.SETTLE))
 
+    def wrote(self, name: str, data: bytes, offset: int) -> None:
+        """Take down that somebody wrote to a log by hand."""
+        if name in self.inodes:
+            self.add(Step(Did.WRITE, self.inodes[name], offset, data))
+
     def told(self, number: int) -> None:
         """Take down that an answer was given."""
         self.add(Step(Did.TOLD, told=number))
@@ -176,17 +182,25 @@ class TapedFile(apsw.VFSFile):
 @contextmanager
 def taped(home: Path, *, lies: bool = False) -> Iterator[Tape]:
     """Put every database that is opened inside on a taped disk; hear who flushes by hand."""
-    usual, fsync = apsw.vfs_names()[0], os.fsync
+    usual, fsync, pwrite = apsw.vfs_names()[0], os.fsync, os.pwrite
     tape = Tape(home, usual, lies=lies)
 
-    def heard(descriptor: int) -> None:
-        tape.take()
-        tape.flushed(tape.short(os.readlink(f"/proc/self/fd/{descriptor}")))  # noqa: PTH115 - no path comes of it
+    def named(descriptor: int) -> str:
+        return tape.short(os.readlink(f"/proc/self/fd/{descriptor}"))  # noqa: PTH115 - no path comes of it
 
-    os.fsync = heard  # type: ignore[assignment]  # the real one also takes what has a descriptor; nobody here has
+    def flushed(descriptor: int) -> None:
+        tape.take()
+        tape.flushed(named(descriptor))
+
+    def written(descriptor: int, data: bytes, offset: int) -> int:
+        count = pwrite(descriptor, data, offset)
+        tape.wrote(named(descriptor), data[:count], offset)
+        return count
+
+    os.fsync, os.pwrite = flushed, written  # type: ignore[assignment]  # as far as anybody here calls them
     try:
         yield tape
     finally:
-        os.fsync = fsync
+        os.fsync, os.pwrite = fsync, pwrite
         tape.unregister()
         apsw.set_default_vfs(usual)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
+from muniment.errors import StoreFault
 from replay.drills.diskfull import diskfull
 from replay.drills.iofault import iofault
 from replay.drills.outcome import Outcome
 from replay.drills.platter import Platter
 from replay.drills.powercut import powercut
-from replay.drills.tape import Did, Step
+from replay.drills.tape import Did, Step, taped
+from replay.stores import opened
+from replay.words import Words
 
 
 def check(outcome: Outcome) -> None:
@@ -32,6 +36,27 @@ def test_no_answer_is_lost_when_the_disk_fails() -> None:
 def test_what_is_asked_for_is_erased_on_a_full_disk() -> None:
     """A turn, a message and a conversation, each in the room that was kept back; without it the control is refused."""
     check(diskfull(1, 7))
+
+
+def test_what_a_failed_flush_let_go_of_is_written_again_before_the_database_is_touched(tmp_path: Path) -> None:
+    """All of the write-ahead log, and flushed: else a cut leaves half of it in the database and nothing to mend it."""
+    words = Words(small=True)
+    with taped(tmp_path) as tape, opened(tmp_path) as runtime:
+        runtime.transcripts.commit(words.turn("one", 1))
+        began, tape.fail_sync = len(tape.steps), 1
+        with pytest.raises(StoreFault):
+            runtime.transcripts.commit(words.turn("one", 2))
+        runtime.transcripts.commit(words.turn("one", 3))
+        log = {name.removeprefix(f"{Path(name).parent}/"): number for name, number in tape.inodes.items()}
+        steps = [step for step in tape.steps[began:] if step.inode]
+    lost = next(number for number, step in enumerate(steps) if step.did is Did.LOSE)
+    behind = steps[lost + 1 :]
+    taken = next(number for number, step in enumerate(behind) if step.inode == log["log.db"])
+    again, flushed = behind[0], behind[1]
+    assert (again.did, again.inode, again.offset) == (Did.WRITE, log["log.db-wal"], 0)
+    assert len(again.data) >= max(step.offset + len(step.data) for step in steps[:lost])
+    assert (flushed.did, flushed.inode) == (Did.SYNC, log["log.db-wal"])
+    assert taken > 1
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -28,6 +28,7 @@ BUSY_TIMEOUT_MS = 5000
 PATIENCE_S = 30.0  # how long other writers, or readers of old snapshots, may keep us waiting
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.002, 0.2
 CACHE_KIB = 4096
+PIECE_BYTES = 1 << 20
 
 PRAGMAS = {
     "synchronous": "FULL",
@@ -128,6 +129,20 @@ class Place:
             return False
         _flush(self.wal)
         return True
+
+    def rewrite_wal(self) -> None:
+        """Write the write-ahead log once more, as it reads, and flush it; whoever calls holds the lock of writers.
+
+        After a flush that failed, the system may go on showing what it never wrote, and takes it for written.
+        """
+        descriptor = os.open(self.wal, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            at = 0
+            while piece := os.pread(descriptor, PIECE_BYTES, at):
+                at += os.pwrite(descriptor, piece, at)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     def flush_directory(self) -> None:
         """Flush the names of the files to the disk."""

@@ -4,8 +4,8 @@ One connection writes, under a group leader; a pool of connections reads. A comm
 log. The log is taken into the database after its callers have their answer, every `CHECKPOINT_PAGES` pages.
 
 After an error of the disk nothing that this process holds in memory is trusted: all connections are given up, and the
-next use opens the file anew, takes the whole write-ahead log into the database and flushes before it goes on. What a
-failed fsync left behind is thereby either durable or gone.
+next use opens the file anew, writes and flushes the write-ahead log as it then reads, takes all of it into the database
+and flushes that before it goes on. What a failed fsync left behind is thereby either durable or gone (decision 0130).
 """
 
 from __future__ import annotations
@@ -107,6 +107,8 @@ class SqliteStore:
             connection = self._place.open()
             connection.set_wal_hook(self._on_commit)
             self._writer = connection
+            if self._place.wal_bytes():
+                self._guarded(lambda: self._renew_wal(connection))
             if self._suspect:
                 self._guarded(lambda: self._empty_wal(connection))
                 self._suspect = False
@@ -114,11 +116,19 @@ class SqliteStore:
                 self._inherit_wal(connection)
         return self._writer
 
-    def _inherit_wal(self, connection: apsw.Connection) -> None:
-        """Take over a write-ahead log that somebody left behind: an fsync of theirs may have failed before they went.
+    def _renew_wal(self, connection: apsw.Connection) -> None:
+        """Make what is left of a write-ahead log durable before anything is taken from it into the database.
 
-        Where somebody is still there, nobody has gone: a flush that failed is told to all who had the file open then.
+        An fsync may have failed, ours or that of somebody who went since. The lock keeps others from changing it.
         """
+        self._place.patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
+        try:
+            self._place.rewrite_wal()
+        finally:
+            connection.execute("ROLLBACK")
+
+    def _inherit_wal(self, connection: apsw.Connection) -> None:
+        """Take over a write-ahead log that somebody left behind, unless somebody is still there who uses it."""
         try:
             self._checkpoint(connection, apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except (apsw.BusyError, apsw.LockedError):
