@@ -42,7 +42,9 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--million", action="store_true", help="grow to 1,000,000 turns as well")
     parser.add_argument("--out", type=Path, help=f"where to write the report (all figures: {REPORT.name})")
     parser.add_argument("--json", type=Path, help="where to write the figures for machines")
-    parser.add_argument("--from", type=Path, dest="again", metavar="FILE", help="draw the report of such a file again")
+    parser.add_argument(
+        "--from", type=Path, nargs="+", dest="again", metavar="FILE", help="draw the report of such files"
+    )
     parser.add_argument("--scratch", type=Path, help="where to write stores; decides which disk is measured")
 
 
@@ -81,12 +83,17 @@ def _check_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _bench(given: argparse.Namespace) -> int:
     from replay.bench.report import told, write  # noqa: PLC0415 - a drill needs none of it
-    from replay.bench.run import NAMES, Order, Result, run  # noqa: PLC0415 - as above
+    from replay.bench.run import NAMES, Order, Result, joined, run  # noqa: PLC0415 - as above
 
     if given.gate:
         return _gate(given)
     if given.again is not None:
-        write(msgspec.json.decode(given.again.read_bytes(), type=Result), given.out or REPORT)
+        kept = [msgspec.json.decode(path.read_bytes(), type=Result) for path in given.again]
+        try:
+            write(joined(kept), given.out or REPORT)
+        except ValueError as error:
+            print(f"not one report: {error}", file=sys.stderr)
+            return 2
         return 0
     if _unknown(given.names, NAMES):
         return 2

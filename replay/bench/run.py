@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -92,6 +92,28 @@ def run(order: Order, tell: Callable[[Figure], None]) -> Result:
             figures=sorted(figures, key=lambda one: SUBJECTS.index(one.subject)),
             profiles=profiles,
         )
+
+
+def joined(results: Sequence[Result]) -> Result:
+    """Return runs of the same code as one; what was measured again replaces what it was.
+
+    Raises `ValueError` for runs of different commits, or of a different length.
+    """
+    first, last = results[0], results[-1]
+    if len({(one.machine.get("commit"), one.quick) for one in results}) > 1:
+        raise ValueError("runs of different code, or quick ones among others")
+    figures = {(figure.subject, figure.what): figure for one in results for figure in one.figures}
+    with_peers = next((one for one in results if one.peers), first)
+    return Result(
+        machine=last.machine,
+        at=", ".join(dict.fromkeys(one.at for one in results)),
+        words=first.words,
+        quick=first.quick,
+        peers=with_peers.peers,
+        peers_missing=with_peers.peers_missing,
+        figures=sorted(figures.values(), key=lambda one: SUBJECTS.index(one.subject)),
+        profiles={what: hot for one in results for what, hot in one.profiles.items()},
+    )
 
 
 SUBJECTS = (

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from replay.__main__ import main
 from replay.bench import run as runs
@@ -18,7 +19,7 @@ from replay.bench.figures import Amount, Figure, Mark
 from replay.bench.gate import memory
 from replay.bench.profile import Hot, hottest
 from replay.bench.report import markdown, write
-from replay.bench.run import NAMES, Order, Result
+from replay.bench.run import NAMES, Order, Result, joined
 from replay.bench.scene import Scene
 from replay.bench.search import corpora
 
@@ -27,7 +28,7 @@ MISSED = Figure(subject="page", what="a page", measured="2 ms", target="<= 1 ms"
 
 MARKED = [
     Figure(
-        subject="any",
+        subject="append",
         what=f"{bar}, {group}",
         measured=Amount(median=median, low=median / 2, high=2 * median, unit="a second", digits=0),
         mark=Mark(chart=chart, bar=bar, group=group),
@@ -84,7 +85,7 @@ def test_a_report_without_a_miss_has_no_profile() -> None:
 
 def test_a_report_is_drawn_again_from_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without measuring anything: the same document and the same charts."""
-    result, kept = _result(figures=[MISSED, *MARKED], profiles={}), tmp_path / "figures.json"
+    result, kept = _result(figures=[*MARKED, MISSED], profiles={}), tmp_path / "figures.json"
     kept.write_bytes(msgspec.json.encode(result))
     for name in ("once", "again"):
         (tmp_path / name).mkdir()
@@ -100,6 +101,15 @@ def test_a_report_is_drawn_again_from_its_figures(tmp_path: Path, monkeypatch: p
     assert once == again
     assert Path("charts/append.svg") in once
     assert b"![Bars of the CPU time" in once[Path("BENCH.md")]
+
+
+def test_runs_of_the_same_code_are_one_report_in_which_the_later_figure_counts() -> None:
+    met = replace(MISSED, measured="1 ms", met=True)
+    one, other = _result(figures=[MISSED, *MARKED], profiles={}), _result(figures=[met], profiles={})
+    assert joined([one, other]).figures == [*MARKED, met]
+    for different in (replace(other, quick=not other.quick), replace(other, machine={"commit": "another"})):
+        with pytest.raises(ValueError, match="runs of different code"):
+            joined([one, different])
 
 
 def test_a_chart_has_a_bar_with_its_value_for_every_figure_of_it_inside_its_frame() -> None:
