@@ -20,7 +20,8 @@ from replay.drills.outcome import Outcome
 from replay.stores import opened, turns_of
 
 KILLS = 100
-WRITERS, THREADS = 3, 2
+WRITERS, THREADS = 4, 2
+KILLS_EACH = 100  # in one store: every round looks at all of it
 ENDLESS = 1_000_000
 LOAD_S_MAX = 0.4
 GAP_S_MAX = 0.05
@@ -67,29 +68,40 @@ def kill9(count: int | None, seed: int) -> Outcome:
     kills = count or KILLS
     chance = random.Random(seed)  # noqa: S311 - the moments of a drill are no secret
     failures: list[str] = []
-    everything: Acknowledged = {}
-    with tempfile.TemporaryDirectory(prefix="muniment-kill9-") as scratch:
-        directory = Path(scratch)
-        opened(directory).close()
-        killed = 0
-        while killed < kills:
-            number = min(WRITERS, kills - killed)
-            acknowledged, ended = _round(directory, f"round {killed}", number, chance)
-            everything |= acknowledged
-            failures += [*ended, *_lost(directory, acknowledged)]
-            killed += number
-        failures += _lost(directory, everything)
-        size = _events(directory)
-    turns = sum(everything.values())
+    turns = events = killed = 0
+    while killed < kills:
+        with tempfile.TemporaryDirectory(prefix="muniment-kill9-") as scratch:
+            directory = Path(scratch)
+            number = min(KILLS_EACH, kills - killed)
+            acknowledged, wrong = _store(directory, number, chance)
+            events += _events(directory)
+        failures += wrong
+        turns += sum(acknowledged.values())
+        killed += number
     control, found = _control(chance)
     return Outcome(
         name="kill9",
-        tried=f"{killed} writers killed under load, {turns:,} turns acknowledged, {size:,} events in the log",
+        tried=f"{killed} writers killed under load, {turns:,} turns acknowledged, {events:,} events in the logs",
         failures=failures,
         control=control,
         control_failed=found,
         seed=seed,
     )
+
+
+def _store(directory: Path, kills: int, chance: random.Random) -> tuple[Acknowledged, list[str]]:
+    """Kill so many writers of one store; return what was acknowledged, and what is wrong with it."""
+    opened(directory).close()
+    everything: Acknowledged = {}
+    failures: list[str] = []
+    killed = 0
+    while killed < kills:
+        number = min(WRITERS, kills - killed)
+        acknowledged, ended = _round(directory, f"round {killed}", number, chance)
+        everything |= acknowledged
+        failures += [*ended, *_lost(directory, acknowledged)]
+        killed += number
+    return everything, failures + _lost(directory, everything)
 
 
 def _round(
