@@ -63,11 +63,6 @@ class Grown:
                 list(callers.map(self.runtime.transcripts.commit, batch))
                 self.turns += count
 
-    def reopen(self) -> None:
-        """Close the store and open it again."""
-        self.runtime.close()
-        self.runtime = opened(self.directory)
-
     def close(self) -> None:
         """Close the store."""
         self.runtime.close()

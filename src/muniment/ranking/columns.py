@@ -16,8 +16,6 @@ Scores = NDArray[np.float64]  # one for each document
 ROLES: tuple[Role, ...] = tuple(Role)  # the column `role` holds places in this
 NO_ROW = -1
 FEW_SHARE = 16  # of one document in so many or fewer, columns of their own cost less than the whole ones
-
-
 LINKS, OF_ALL = ("previous", "following"), ("speakers",)
 
 
