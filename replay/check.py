@@ -16,9 +16,9 @@ from pathlib import Path
 
 from muniment.replay.comparing import first_difference
 from muniment.replay.digests import FILE, KnownDigests, digests_of, digests_text, read_digests
-from muniment.replay.fixture import Fixture, Mode, parse_fixture
+from muniment.replay.fixture import DerivationMode, Fixture, parse_fixture
 from muniment.replay.measuring import PROJECTIONS
-from muniment.replay.report import Run, Verdict
+from muniment.replay.replay_report import CheckOutcome, FixtureRun
 from muniment.replay.running import run_fixture
 from replay.releases import RELEASES, complaints_about
 
@@ -37,25 +37,25 @@ def fixtures(names: Sequence[str] = ()) -> list[Fixture]:
     return [parse_fixture(path.read_bytes()) for path in paths]
 
 
-def runs_of(fixture: Fixture, known: KnownDigests) -> list[Run]:
+def runs_of(fixture: Fixture, known: KnownDigests) -> list[FixtureRun]:
     """Run a fixture on each of its stores in each of its modes."""
     digests = known.of(fixture)
     return [
         run_fixture(fixture, store, mode, digests, SCRATCH)
         for store in fixture.header.stores
-        for mode in Mode
+        for mode in DerivationMode
         if mode in fixture.header.modes
     ]
 
 
-def complaints(runs: Sequence[Run]) -> Iterator[str]:
+def complaints(runs: Sequence[FixtureRun]) -> Iterator[str]:
     """Yield what is wrong with the runs of one fixture."""
     for run in runs:
         where = f"{run.fixture} on {run.store}, {run.mode}"
         for check in run.checks:
-            if check.verdict is Verdict.FAILED:
+            if check.verdict is CheckOutcome.FAILED:
                 yield f"{where}: line {check.line}, {check.what}: {check.difference}"
-            elif check.verdict is Verdict.UNCHECKED:
+            elif check.verdict is CheckOutcome.UNCHECKED:
                 yield f"{where}: line {check.line}, {check.what} is not checked"
         difference = first_difference(runs[0], run)
         if difference is not None:

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from muniment.embedding.protocol import Embedder, Vectors
 from muniment.governance.views import View
-from muniment.runtime.options import DEFAULTS, Options
 from muniment.runtime.runtime import Runtime
+from muniment.space.options import DEFAULTS, Options
 from replay.machine import is_installed, version
 
 FIELD = "embedder"
@@ -83,7 +83,7 @@ def _minilm() -> Embedder:
     spec = importlib.util.find_spec(MINILM)
     assert spec is not None, "it is installed"
     assert spec.origin is not None, "it has weights in its folder"
-    weights: Any = importlib.import_module("muniment.embedding.weights")
+    weights: Any = importlib.import_module("muniment.embedding.model_weights")
     parts = weights.read_folder(Path(spec.origin).parent / "model")
     made: Embedder = _part("muniment.embedding.bert", "Bert")(weights.assembled(weights.packed(parts)))
     return made

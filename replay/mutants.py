@@ -77,13 +77,13 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "delete": Mutant(
         breaks="forget a delete: the ciphertext of erased words stays",
-        file="src/muniment/log/ledger.py",
+        file="src/muniment/ledger/ledger.py",
         edits=(("            self.tx.destroy_cell(row.position, CONTENT)\n", ""),),
         checks=("drill erase 6",),
     ),
     "catalogue-delete": Mutant(
         breaks="forget the index: the lists of conversations keep counting what was erased",
-        file="src/muniment/projections/catalogue.py",
+        file="src/muniment/projections/conversation_catalogue.py",
         edits=(
             (
                 "runs(turns, self._transcript.changes(reader, head).steps) if stepped else None",
@@ -94,7 +94,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "index-delete": Mutant(
         breaks="forget the index: search keeps finding what was taken away",
-        file="src/muniment/projections/search/folding.py",
+        file="src/muniment/search/folding.py",
         edits=(("        if told:\n", "        if told and not told:\n"),),
         checks=(
             (
@@ -105,7 +105,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "index-purge": Mutant(
         breaks="find erased words no more, but leave them in the memory of the index",
-        file="src/muniment/projections/search/index.py",
+        file="src/muniment/search/index.py",
         edits=(("        self.postings.purge()\n", "        pass\n"),),
         checks=("drill search 60",),
     ),
@@ -117,7 +117,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "hold": Mutant(
         breaks="ignore a hold",
-        file="src/muniment/runtime/lifecycle/guard.py",
+        file="src/muniment/operations/lifecycle/guard.py",
         edits=(("            applying.add(Rule.HOLD)\n", "            pass\n"),),
         checks=("tests/runtime/test_custody.py",),
     ),
@@ -129,7 +129,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "paging": Mutant(
         breaks="lose a turn between two pages",
-        file="src/muniment/runtime/transcripts.py",
+        file="src/muniment/operations/transcripts/transcripts.py",
         edits=(("ReplayMark(after=last)", "ReplayMark(after=last + 1)"),),
         checks=("tests/laws/test_walks.py::test_pages_give_the_whole_once_while_others_append",),
     ),

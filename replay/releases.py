@@ -21,6 +21,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.crypto.root import LocalRoot
+from muniment.declaration.operation import perform
+from muniment.declaration.session import Session
 from muniment.errors import MunimentError
 from muniment.events.identity import SpaceName
 from muniment.events.turn import Turn
@@ -30,11 +32,9 @@ from muniment.replay.fixture import Command, parse_fixture
 from muniment.replay.measuring import Measured, measure
 from muniment.replay.running import plain
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.desk import Desk
-from muniment.runtime.open import StoreKind, desk_at, maker_of
-from muniment.runtime.operation import perform
-from muniment.runtime.options import Options
+from muniment.runtime.open import StoreKind, maker_of, session_at
 from muniment.runtime.runtime import Runtime
+from muniment.space.options import Options
 from muniment.version import __version__
 
 RELEASES = Path(__file__).resolve().parents[1] / "fixtures" / "stores"
@@ -73,14 +73,14 @@ def _complaints(release: Path) -> Iterator[str]:
         shutil.copytree(release, copy)
         for path in copy.rglob("*"):  # a checkout does not keep them private
             path.chmod(0o700 if path.is_dir() else 0o600)
-        with _opened(copy) as (desk, runtime):
-            found = expected_of(desk, runtime)
+        with _opened(copy) as (session, runtime):
+            found = expected_of(session, runtime)
             if replace(found, version=wanted.version) != wanted:
                 names = [name for name in Expected.__struct_fields__ if getattr(found, name) != getattr(wanted, name)]
                 yield f"holds something else: {', '.join(name for name in names if name != 'version')}"
             if not all(each.unchanged for each in runtime.system.recover().projections):
                 yield "what is derived anew differs"
-            if runtime.evidence.repair().issues:
+            if runtime.evidence.inspect().findings:
                 yield "an inspection finds something"
             turn = parse_fixture(_HISTORY.read_bytes()).commands[0].given["turn"]
             later = msgspec.json.decode(msgspec.json.encode({**turn, "turn": "a later turn"}), type=Turn)
@@ -88,10 +88,10 @@ def _complaints(release: Path) -> Iterator[str]:
                 yield "takes no turn"
 
 
-def expected_of(desk: Desk, runtime: Runtime) -> Expected:
+def expected_of(session: Session, runtime: Runtime) -> Expected:
     """Return what a store holds."""
     audited = runtime.evidence.audit().spaces
-    measured: Measured = measure(desk, 0)
+    measured: Measured = measure(session, 0)
     assert measured.keys is not None, "a store that is sound has keys"
     return Expected(
         version=__version__,
@@ -105,16 +105,16 @@ def expected_of(desk: Desk, runtime: Runtime) -> Expected:
 
 
 @contextmanager
-def _opened(release: Path) -> Iterator[tuple[Desk, Runtime]]:
+def _opened(release: Path) -> Iterator[tuple[Session, Runtime]]:
     """Open the store of a release."""
     sources = seeded_sources(release.name)
     root = LocalRoot(bytes.fromhex((release / KEY).read_text(encoding="ascii").strip()), sources.entropy)
     options = Options(sources=sources, pin=FilePin(release / PINS), profile=None, policies=frozenset())
-    desk = desk_at(release / STORE, root, SPACE, options, make=maker_of(StoreKind.SQLITE), at_rest=True)
+    session = session_at(release / STORE, root, SPACE, options, make=maker_of(StoreKind.SQLITE), at_rest=True)
     try:
-        yield desk, Runtime(desk)
+        yield session, Runtime(session)
     finally:
-        desk.home.close()
+        session.store.close()
 
 
 _HISTORY = RELEASES.parent / "histories" / "views.jsonl"
@@ -133,8 +133,8 @@ def release() -> int:
         for history in _HISTORIES:
             for command in parse_fixture((_HISTORY.parent / f"{history}.jsonl").read_bytes()).commands:
                 _perform(runtime, history, command)
-    with _opened(place) as (desk, runtime):
-        (place / EXPECTED).write_bytes(msgspec.json.format(msgspec.json.encode(expected_of(desk, runtime))) + b"\n")
+    with _opened(place) as (session, runtime):
+        (place / EXPECTED).write_bytes(msgspec.json.format(msgspec.json.encode(expected_of(session, runtime))) + b"\n")
     shutil.rmtree(place / PINS)
     return 0
 

@@ -14,11 +14,11 @@ from muniment.evidence.pin import FilePin
 from muniment.governance.views import View
 from muniment.kernel.sources import system_sources
 from muniment.log.sqlite import SqliteStore
-from muniment.projections.search import shelf
-from muniment.runtime.home import LOG
-from muniment.runtime.options import DEFAULTS, Options
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.space import Space
+from muniment.search import indexes
+from muniment.space.open_store import LOG
+from muniment.space.options import DEFAULTS, Options
+from muniment.space.space import Space
 from replay.words import key_of
 
 PAGE_TURNS_MAX = 500
@@ -47,12 +47,12 @@ def space_below(directory: Path) -> Path:
 @contextmanager
 def keeping_small_indexes() -> Iterator[None]:
     """Let indexes be kept at rest however small they are."""
-    usual = shelf.KEPT_DOCUMENTS_MIN
-    shelf.KEPT_DOCUMENTS_MIN = 0
+    usual = indexes.KEPT_DOCUMENTS_MIN
+    indexes.KEPT_DOCUMENTS_MIN = 0
     try:
         yield
     finally:
-        shelf.KEPT_DOCUMENTS_MIN = usual
+        indexes.KEPT_DOCUMENTS_MIN = usual
 
 
 def turns_of(runtime: Runtime, conversation: str) -> list[str]:

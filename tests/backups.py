@@ -8,8 +8,8 @@ import muniment
 from muniment.evidence.pin import FilePin
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
+from muniment.space.options import Options
 from tests.turns import TALK
 from tests.worlds import PINS, FileWorld, key_of, root_key
 
@@ -39,7 +39,7 @@ def words(runtime: Runtime, conversation: str = TALK) -> list[object]:
 
 def root_of(runtime: Runtime) -> tuple[int, bytes]:
     """Return size and root of the log of a runtime."""
-    with runtime._desk.inspected.ledger.reader() as reader:
+    with runtime._session.inspected.ledger.reader() as reader:
         head = reader.frontier()
     return head.size, head.root()
 

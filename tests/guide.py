@@ -19,27 +19,27 @@ from muniment.events.changes import Transition
 from muniment.events.references import Plane
 from muniment.events.turn import Visibility
 from muniment.governance.admission import KEPT
-from muniment.governance.annotation import Refusal
-from muniment.governance.attributes import AFTER, SHOWS_ATTRIBUTES, Shown
+from muniment.governance.annotation import AttributeRefusal
+from muniment.governance.attribute_visibility import AFTER, SHOWS_ATTRIBUTES, ShownValue
 from muniment.governance.custody import KEEPS, Rule
-from muniment.governance.detection.policy import Detect, lookout
+from muniment.governance.detection.detection import Detect, detection_for
 from muniment.governance.detection.scan import DetectedType
-from muniment.governance.lifecycle import NEXT
 from muniment.governance.limits import Limits
+from muniment.governance.phases import NEXT
 from muniment.governance.policy import FAMILIES, HIDES
-from muniment.governance.profiles import BRINGS, SHARES, Cause, Ceiling, Profile, budget_of
+from muniment.governance.profiles import BRINGS, SHARES, BudgetCause, Ceiling, Profile, budget_of
 from muniment.governance.views import (
     PRIVATE,
     SHOWS,
     SHOWS_LABELS,
     SHOWS_ORIGIN,
     SHOWS_REFERENCES,
-    Place,
+    PartRole,
     Reason,
     View,
     withheld_by_phase,
 )
-from muniment.projections.repair.findings import MEANS, IssueKind
+from muniment.projections.inspection.findings import MEANS, FindingKind
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.guide import TOPICS, chapter
 
@@ -122,17 +122,17 @@ def _scopes() -> str:
 
 # --- who sees what ----------------------------------------------------------------------------------------------------
 
-PLACES: dict[Place, str] = {
-    Place.USER_WORDS: "words of the user",
-    Place.ANSWER: "the answer: the last words of the assistant",
-    Place.TOOL_STEP: "calls of tools and what they returned",
-    Place.SYSTEM_STEP: "system text",
-    Place.ASSISTANT_STEP: "what the assistant said on the way",
-    Place.REASONING: "reasoning",
+PLACES: dict[PartRole, str] = {
+    PartRole.USER_WORDS: "words of the user",
+    PartRole.ANSWER: "the answer: the last words of the assistant",
+    PartRole.TOOL_STEP: "calls of tools and what they returned",
+    PartRole.SYSTEM_STEP: "system text",
+    PartRole.ASSISTANT_STEP: "what the assistant said on the way",
+    PartRole.REASONING: "reasoning",
 }
 
 REASONS: dict[Reason, str] = {
-    Reason.RAW_DELETED: "the words were erased",
+    Reason.ERASED: "the words were erased",
     Reason.LIFECYCLE_MASKED: "the turn is masked",
     Reason.PRIVATE_AUTHORITY: "the message belongs to a private plane of the agent; the raw owner alone sees it",
     Reason.OPERATOR_ONLY: "the message is a diagnosis of the system; the raw owner alone sees it here",
@@ -155,10 +155,10 @@ def _by_view(head: str, rows: Mapping[str, Callable[[View], bool]]) -> str:
 
 
 def _places() -> str:
-    def shown(place: Place) -> Callable[[View], bool]:
+    def shown(place: PartRole) -> Callable[[View], bool]:
         return lambda view: place in SHOWS[view]
 
-    return _by_view("place", {PLACES[place]: shown(place) for place in Place})
+    return _by_view("place", {PLACES[place]: shown(place) for place in PartRole})
 
 
 def _origin() -> str:
@@ -185,30 +185,34 @@ def _labels() -> str:
 
 # --- attributes -------------------------------------------------------------------------------------------------------
 
-SHOWN: dict[Shown, str] = {Shown.VALUE: "value", Shown.REPLACEMENT: "replacement", Shown.NOTHING: NO}
+SHOWN: dict[ShownValue, str] = {
+    ShownValue.VALUE: "value",
+    ShownValue.REPLACEMENT: "replacement",
+    ShownValue.NOTHING: NO,
+}
 
-REFUSALS: dict[Refusal, str] = {
-    Refusal.ID_MALFORMED: "the id is no name: empty, with blanks at its ends, with control characters, too long",
-    Refusal.ID_REPEATED: "the id occurs more than once in the request",
-    Refusal.KEY_MALFORMED: "the key is not `host` or `memory` and at least two more parts of letters, digits, `_`, `-`",
-    Refusal.SCHEMA_MALFORMED: "the name of the schema is no name",
-    Refusal.KIND_DIFFERS: "the value is not of the kind that is said; null is of none",
-    Refusal.VALUE_NOT_CANONICAL: "the value is no JSON, or too deep, or holds what has no canonical form",
-    Refusal.VALUE_TOO_LARGE: "the value is larger than its governance or the store allows",
-    Refusal.SIZE_OUT_OF_RANGE: "`value_bytes_max` is not above 0",
-    Refusal.MESSAGE_MISSING: "scope `message`, and no message is named",
-    Refusal.MESSAGE_NOT_TAKEN: "scope `turn`, and a message is named",
-    Refusal.WRITER_MALFORMED: "the writer is no name",
-    Refusal.REASON_MALFORMED: "the reason is blank or too long",
-    Refusal.LINK_MALFORMED: "relation, kind or id of a link is no name",
-    Refusal.TOO_MANY_LINKS: "there are more links than an attribute may have",
-    Refusal.TIME_OUT_OF_RANGE: "a time is before 1970 or after 9999",
-    Refusal.UPDATED_BEFORE_CREATED: "the update time is before the creation time",
-    Refusal.UNKNOWN_TURN: "the conversation has no such turn",
-    Refusal.UNKNOWN_MESSAGE: "the turn has no such message",
-    Refusal.ERASED: "the turn, or the message, was erased",
-    Refusal.TARGET_DIFFERS: "the id is known, and is about another turn or message",
-    Refusal.TOO_MANY_OF_TURN: "the turn has as many attributes as it may have",
+REFUSALS: dict[AttributeRefusal, str] = {
+    AttributeRefusal.ID_MALFORMED: "the id is empty, too long, has control characters, or blanks at its ends",
+    AttributeRefusal.ID_REPEATED: "the id occurs more than once in the request",
+    AttributeRefusal.KEY_MALFORMED: "not `host` or `memory` and two or more parts of letters, digits, `_` or `-`",
+    AttributeRefusal.SCHEMA_MALFORMED: "the name of the schema is no name",
+    AttributeRefusal.KIND_DIFFERS: "the value is not of the kind that is said; null is of none",
+    AttributeRefusal.VALUE_NOT_CANONICAL: "the value is no JSON, or too deep, or holds what has no canonical form",
+    AttributeRefusal.VALUE_TOO_LARGE: "the value is larger than its governance or the store allows",
+    AttributeRefusal.SIZE_OUT_OF_RANGE: "`value_bytes_max` is not above 0",
+    AttributeRefusal.MESSAGE_MISSING: "scope `message`, and no message is named",
+    AttributeRefusal.MESSAGE_NOT_TAKEN: "scope `turn`, and a message is named",
+    AttributeRefusal.WRITER_MALFORMED: "the writer is no name",
+    AttributeRefusal.REASON_MALFORMED: "the reason is blank or too long",
+    AttributeRefusal.LINK_MALFORMED: "relation, kind or id of a link is no name",
+    AttributeRefusal.TOO_MANY_LINKS: "there are more links than an attribute may have",
+    AttributeRefusal.TIME_OUT_OF_RANGE: "a time is before 1970 or after 9999",
+    AttributeRefusal.UPDATED_BEFORE_CREATED: "the update time is before the creation time",
+    AttributeRefusal.UNKNOWN_TURN: "the conversation has no such turn",
+    AttributeRefusal.UNKNOWN_MESSAGE: "the turn has no such message",
+    AttributeRefusal.ERASED: "the turn, or the message, was erased",
+    AttributeRefusal.TARGET_DIFFERS: "the id is known, and is about another turn or message",
+    AttributeRefusal.TOO_MANY_OF_TURN: "the turn has as many attributes as it may have",
 }
 
 
@@ -231,7 +235,7 @@ def _attribute_policies() -> str:
 
 
 def _attribute_refusals() -> str:
-    return table(["reason", "means"], [[f"`{refusal}`", REFUSALS[refusal]] for refusal in Refusal])
+    return table(["reason", "means"], [[f"`{refusal}`", REFUSALS[refusal]] for refusal in AttributeRefusal])
 
 
 def _authorities() -> str:
@@ -329,7 +333,7 @@ def _amount(name: str, value: float) -> str:
 
 
 def _issues() -> str:
-    return table(["issue", "means"], [[f"`{kind}`", MEANS[kind]] for kind in IssueKind])
+    return table(["issue", "means"], [[f"`{kind}`", MEANS[kind]] for kind in FindingKind])
 
 
 def _planes() -> str:
@@ -354,17 +358,17 @@ CEILINGS: dict[Ceiling, str] = {
     Ceiling.ATTRIBUTES_PER_TURN: "attributes shown of a turn, and of a message",
     Ceiling.REDACTION_ITEMS: "items about what is withheld, in a page or report",
     Ceiling.DERIVED_REFS: "derived references in a lifecycle report",
-    Ceiling.REPAIR_ISSUES: "issues that a repair lists",
+    Ceiling.INSPECTION_FINDINGS: "issues that a repair lists",
     Ceiling.RENDERED_CHARS: "characters of a context, and of what else your host renders for a model",
 }
 
-CAUSES: dict[Cause, str] = {
-    Cause.PRESSURE_CAUTIOUS: "the level is `cautious`",
-    Cause.PRESSURE_CRITICAL: "the level is `critical`",
-    Cause.MEMORY_AT_FLOOR: "free memory is at its floor or below",
-    Cause.MEMORY_NEAR_FLOOR: "free memory is below twice its floor",
-    Cause.MEMORY_UNKNOWN: "free memory is not known",
-    Cause.STORAGE_UNKNOWN: "free storage is not known",
+CAUSES: dict[BudgetCause, str] = {
+    BudgetCause.PRESSURE_CAUTIOUS: "the level is `cautious`",
+    BudgetCause.PRESSURE_CRITICAL: "the level is `critical`",
+    BudgetCause.MEMORY_AT_FLOOR: "free memory is at its floor or below",
+    BudgetCause.MEMORY_NEAR_FLOOR: "free memory is below twice its floor",
+    BudgetCause.MEMORY_UNKNOWN: "free memory is not known",
+    BudgetCause.STORAGE_UNKNOWN: "free storage is not known",
 }
 
 
@@ -428,7 +432,7 @@ DETECTED: dict[DetectedType, str] = {
 
 
 def _detected() -> str:
-    found = lookout(Detect(views={View.RAW_OWNER: frozenset(DetectedType)})).view(View.RAW_OWNER).coverage
+    found = detection_for(Detect(views={View.RAW_OWNER: frozenset(DetectedType)})).view(View.RAW_OWNER).coverage
     return table(
         ["type", "what is found", "detectors"],
         [[f"`{one.type}`", DETECTED[one.type], ", ".join(f"`{name}`" for name in one.detectors)] for one in found],

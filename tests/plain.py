@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.message import Message, Role
-from muniment.governance.lifecycle import Phase, after
 from muniment.governance.listing import LifecycleFilter
+from muniment.governance.phases import Phase, after
 from muniment.governance.views import View
 from tests.turns import plain_turn
 from tests.worlds import OPERATOR, World
@@ -148,7 +148,7 @@ def all_conversations(
 
 def heads(world: World) -> dict[tuple[str, str], tuple[int, str]]:
     """Return revision and digest of every conversation with a turn, as the log has them."""
-    space = world.runtime._desk.space
+    space = world.runtime._session.space
     with space.ledger.reader() as reader:
         rows = space.transcript.conversations(reader, -1, None)
         found = [(space.transcript.names(row), space.transcript.head(reader, row.stream)) for row in rows]

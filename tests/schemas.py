@@ -15,12 +15,12 @@ from typing import Any
 
 import msgspec
 
+from muniment.declaration.operation import Operation
 from muniment.events.schemas import DIALECT, event_schemas
 from muniment.log.migrations import store_sql
-from muniment.replay.fixture import Command, Header
-from muniment.replay.report import Report
+from muniment.replay.fixture import Command, FixtureHeader
+from muniment.replay.replay_report import ReplayReport
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.operation import Operation
 from tests import guide
 from tests.api import api_text
 
@@ -85,7 +85,7 @@ def _group(listed: list[Operation]) -> str:
 
 def _replay() -> dict[str, str]:
     (first, line, report), components = msgspec.json.schema_components(
-        [Header, Command, Report], ref_template="#/$defs/{name}"
+        [FixtureHeader, Command, ReplayReport], ref_template="#/$defs/{name}"
     )
     fixture = {
         "$schema": DIALECT,

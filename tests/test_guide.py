@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from muniment.governance.annotation import Refusal
+from muniment.governance.annotation import AttributeRefusal
 from muniment.governance.custody import Rule
-from muniment.governance.lifecycle import NEXT
 from muniment.governance.limits import Limits
+from muniment.governance.phases import NEXT
 from muniment.governance.profiles import SHARES, Ceiling
-from muniment.governance.views import Place, Reason
-from muniment.runtime.lifecycle import Scope
+from muniment.governance.views import PartRole, Reason
+from muniment.operations.lifecycle import Scope
 from muniment.transports.cli.guide import MARK, TOPICS, chapter, pages
 from tests import guide
 from tests.cli.shell import Shell
@@ -144,13 +144,13 @@ def test_a_part_that_nothing_makes_is_refused() -> None:
 def test_everything_that_a_table_lists_is_described() -> None:
     """A new limit, place or reason has to be explained to people before it ships."""
     assert set(guide.LIMITS) == set(Limits.__struct_fields__)
-    assert set(guide.PLACES) == set(Place)
+    assert set(guide.PLACES) == set(PartRole)
     assert set(guide.REASONS) == set(Reason)
     assert set(guide.CEILINGS) == set(Ceiling)
     assert set(guide.CAUSES) == set(SHARES)
     assert set(guide.RULES) == set(Rule)
     assert set(guide.SCOPES) | {"channel"} == set(Scope.__struct_fields__)
-    assert set(guide.REFUSALS) == set(Refusal)
+    assert set(guide.REFUSALS) == set(AttributeRefusal)
 
 
 def test_the_table_of_transitions_is_the_table_of_the_product() -> None:

@@ -21,14 +21,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.events.records import (
-    DeliveryRecord,
-    MessageHead,
-    ReferenceRecord,
-    ToolRecord,
-    TurnContent,
-    TurnMeta,
-)
+from muniment.events.records import DeliveryRecord, MessageHead, ReferenceRecord, ToolRecord, TurnContent, TurnMeta
 from muniment.events.turn import (
     Attribution,
     Delivery,
@@ -42,7 +35,7 @@ from muniment.events.turn import (
     Visibility,
 )
 from muniment.governance.judgement import TurnRecord
-from muniment.governance.lifecycle import Phase
+from muniment.governance.phases import Phase
 
 SUBJECT = SubjectId("ada")
 TALK = ConversationId("talk")

@@ -24,16 +24,16 @@ from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
-from muniment.governance.detection.policy import Detect
+from muniment.governance.detection.detection import Detect
 from muniment.governance.limits import Limits
 from muniment.governance.profiles import Profile
 from muniment.governance.views import View
 from muniment.kernel.sources import SystemEntropy, seeded_sources
-from muniment.runtime.lifecycle import LifecycleReport
-from muniment.runtime.options import Options
-from muniment.runtime.redacting import Passage, RedactionReport
+from muniment.operations.lifecycle import LifecycleReport
+from muniment.operations.transcripts.redact import Passage, RedactionReport
+from muniment.operations.transcripts.transcripts import CommitReceipt, Slice
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.transcripts import Commit, Slice
+from muniment.space.options import Options
 from tests.turns import TALK, plain_turn
 
 DEFAULT_LIMITS = Limits()
@@ -86,7 +86,7 @@ class World:
 
     def erased(self, number: int | None = None, conversation: str = TALK) -> Self:
         """Erase a plain turn by its number, or the whole conversation."""
-        self.request(Transition.DELETE_RAW, number, conversation)
+        self.request(Transition.ERASE, number, conversation)
         return self
 
     def redacted(self, passage: Passage, *views: View, conversation: str = TALK) -> Self:
@@ -96,7 +96,7 @@ class World:
 
     # --- using --------------------------------------------------------------------------------------------------------
 
-    def commit(self, turn: Turn) -> Commit:
+    def commit(self, turn: Turn) -> CommitReceipt:
         """Commit one turn and return the report."""
         return self.runtime.transcripts.commit(turn)
 

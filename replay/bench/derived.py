@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from muniment.governance.views import View
-from muniment.runtime.space import Space
+from muniment.space.space import Space
 from replay.bench.figures import Amount, Figure
 from replay.bench.scene import Grown, Measured, Measuring
 from replay.measure import timed
@@ -23,8 +23,8 @@ def _catalogue(space: Space) -> None:
 
 
 def _index(space: Space) -> None:
-    space.shelf.drop()
-    with space.shelf.caught_up(View.HOST_UI):
+    space.indexes.drop()
+    with space.indexes.caught_up(View.HOST_UI):
         pass
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from muniment.events.identity import ConversationId, TurnId
-from muniment.runtime.lifecycle.scope import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.runtime import Runtime
 from replay.bench.figures import Amount, Figure, ranged
 from replay.bench.scene import Grown, Measured, Measuring, Scene

@@ -193,8 +193,8 @@ def _index(ground: Ground, rounds: int) -> list[float]:
     engine = inside(ground.corpus.home)
 
     def ours() -> int:
-        engine.shelf.drop()
-        with engine.shelf.caught_up(View.RAW_OWNER):
+        engine.indexes.drop()
+        with engine.indexes.caught_up(View.RAW_OWNER):
             return 1
 
     def floor() -> int:

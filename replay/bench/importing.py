@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from muniment.events.identity import ConversationId, ConversationKey
-from muniment.formats.writing.formats import ExportFormat
+from muniment.formats.writing.export_format import ExportFormat
 from replay.bench.contestants import database
 from replay.bench.figures import Amount, Figure
 from replay.bench.scene import Measured, Measuring, Scene

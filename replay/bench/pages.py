@@ -8,7 +8,7 @@ from functools import partial
 from math import ceil
 
 from muniment.governance.views import View
-from muniment.runtime.space import Space
+from muniment.space.space import Space
 from replay.bench.contestants import CONVERSATION, PAGE_TURNS, PlainRows
 from replay.bench.figures import Amount, Figure, Mark, at_least, at_most, ranged
 from replay.bench.scene import Grown, Measured, Measuring

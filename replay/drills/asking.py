@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from muniment.governance.views import View
-from muniment.runtime.hits import Found, Within
+from muniment.operations.transcripts.hits import SearchPage, SearchScope
 from muniment.runtime.runtime import Runtime
 from replay.stores import opened
 
@@ -28,9 +28,9 @@ class Asking(Struct, frozen=True, kw_only=True):
     """A question, and where it looks."""
 
     query: str
-    within: Within = Within()
+    within: SearchScope = SearchScope()
 
-    def ask(self, runtime: Runtime, view: View) -> Found:
+    def ask(self, runtime: Runtime, view: View) -> SearchPage:
         """Ask it under a view."""
         return runtime.transcripts.search(self.query, view, self.within, limit=HITS_MAX)
 

@@ -139,7 +139,7 @@ class Drill:
 
     def _erase(self, runtime: Runtime, conversations: range) -> None:
         for number in conversations:
-            self._request(runtime, number, Transition.DELETE_RAW)
+            self._request(runtime, number, Transition.ERASE)
 
     # --- looking ------------------------------------------------------------------------------------------------------
 

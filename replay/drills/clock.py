@@ -20,8 +20,8 @@ from muniment.events.identity import TurnId
 from muniment.evidence.pin import FilePin
 from muniment.governance.views import View
 from muniment.kernel.sources import SystemEntropy, seeded_sources
-from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
+from muniment.space.options import Options
 from replay.drills.governed import pages
 from replay.drills.outcome import Outcome
 from replay.drills.powercut import scratch_directory
@@ -90,9 +90,7 @@ def _answers(home: Path, name: str, *, jumps: bool, extra: bool = False) -> list
                 turns[conversation] += 1
                 runtime.transcripts.commit(words.turn(conversation, turns[conversation], characters=60))
             else:
-                transition = chance.choice(
-                    [Transition.MASK, Transition.UNMASK, Transition.ARCHIVE, Transition.DELETE_RAW]
-                )
+                transition = chance.choice([Transition.MASK, Transition.UNMASK, Transition.ARCHIVE, Transition.ERASE])
                 turn = TurnId(f"turn-{number}")
                 try:
                     runtime.lifecycle.request(key_of(conversation), transition, "why", "drill", turn)
@@ -119,7 +117,7 @@ def _shown(runtime: Runtime) -> object:
         [
             [pages(runtime, key_of(name), view) for name in NAMES for view in View],
             runtime.system.health().sound,
-            runtime.evidence.repair().kinds,
+            runtime.evidence.inspect().kinds,
         ]
     )
 

@@ -18,7 +18,7 @@ from muniment.errors import MunimentError, StoreFull
 from muniment.events.identity import ConversationId, TurnId, message_id
 from muniment.governance.views import View
 from muniment.log.ballast import NAME as BALLAST
-from muniment.runtime.lifecycle import Scope
+from muniment.operations.lifecycle import Scope
 from muniment.runtime.runtime import Runtime
 from replay.drills.faulty import FaultyDisk, bytes_below, faulty
 from replay.drills.governed import pages
@@ -123,10 +123,10 @@ class Round:
             self.wrong.append(f"{versions} versions of the space key are left")
 
     def _sound(self, runtime: Runtime, erased: TurnId) -> None:
-        if [turn["phase"] for turn in pages(runtime, key_of(OTHER), View.RAW_OWNER)] != ["raw_deleted"] * OTHER_TURNS:
+        if [turn["phase"] for turn in pages(runtime, key_of(OTHER), View.RAW_OWNER)] != ["erased"] * OTHER_TURNS:
             self.wrong.append("a conversation is not erased")
         phases = {turn["turn"]: turn["phase"] for turn in pages(runtime, key_of(TALK), View.RAW_OWNER)}
-        if phases.pop(erased, None) != "raw_deleted" or set(phases.values()) - {"active"}:
+        if phases.pop(erased, None) != "erased" or set(phases.values()) - {"active"}:
             self.wrong.append("not the turns that should be there")
         if len(phases) != self.turns - 1:
             self.wrong.append("turns are gone")

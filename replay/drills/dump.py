@@ -8,7 +8,7 @@ from pathlib import Path
 from muniment.crypto.cell import open_cell
 from muniment.errors import KeyMissing
 from muniment.kernel.sources import system_sources
-from muniment.projections.search.sealing import Snapshots
+from muniment.search.snapshots import Snapshots
 from replay.stores import inside, space_below
 
 

@@ -32,7 +32,7 @@ from muniment.governance.views import View
 from muniment.log import connection
 from muniment.log.port import ScrubReport
 from muniment.log.sqlite import SqliteStore
-from muniment.runtime.lifecycle import Scope
+from muniment.operations.lifecycle import Scope
 from muniment.runtime.runtime import Runtime
 from replay.drills.canaries import ALPHABET, CHARACTERS
 from replay.drills.dump import cells_of, indexes_of
@@ -118,7 +118,7 @@ class Drill:
                     scope = self._scope(last=number == each - 1)
                     before = self._alive.copy()
                     cells = self._cells(home)
-                    report = runtime.lifecycle.review(Action.DELETE_RAW, scope)
+                    report = runtime.lifecycle.review(Action.ERASE, scope)
                     done = runtime.lifecycle.erase(scope, "asked for", "drill")
                     if report.affected_turns and not done.changed:
                         self.failures.append("an erasure changed nothing")

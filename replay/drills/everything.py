@@ -23,7 +23,7 @@ from muniment.errors import MunimentError, UnknownConversation
 from muniment.events.identity import ConversationKey
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
-from muniment.runtime.hits import Hit
+from muniment.operations.transcripts.hits import Hit
 from muniment.runtime.runtime import Runtime
 from replay.stores import PAGE_TURNS_MAX, opened
 from replay.words import key_of
@@ -88,7 +88,7 @@ def _read(runtime: Runtime, keys: list[ConversationKey]) -> list[object] | str:
     read = {view: [transcripts.replay(key, view, PAGE_TURNS_MAX) for key in keys] for view in View}
     assert not any(page.has_more for each in read.values() for page in each), "conversations of drills are short"
     whole = {view: [_placeless(msgspec.to_builtins(page.turns)) for page in each] for view, each in read.items()}
-    report = evidence.repair()
+    report = evidence.inspect()
     if report.kinds:
         return "issues: " + ", ".join(report.kinds)
     signed = evidence.checkpoint()

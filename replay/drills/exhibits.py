@@ -12,7 +12,7 @@ from pathlib import Path
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.governance.views import View
-from muniment.runtime.redacting import Passage
+from muniment.operations.transcripts.redact import Passage
 from replay.drills.everything import CONVERSATIONS, SPACES, answers_of
 from replay.stores import opened
 from replay.words import Words, key_of
@@ -43,7 +43,7 @@ class Exhibit:
                 passage = Passage(turn=TurnId("turn-1"), message=0)
                 key = key_of(CONVERSATIONS[1])
                 runtime.transcripts.redact(key, passage, [View.EXPORT], RedactionReason.LEGAL, WHO)
-                self._change(runtime.lifecycle.request, Transition.DELETE_RAW, 1)
+                self._change(runtime.lifecycle.request, Transition.ERASE, 1)
                 key, last = key_of(CONVERSATIONS[2]), TurnId(f"turn-{turns // 2}")
                 self.receipt = runtime.evidence.prove(key, last).text
         answers = answers_of(self.newer, spaces)

@@ -26,8 +26,8 @@ from muniment.crypto.store import SPACES
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import ConversationId, ConversationKey, TurnId
 from muniment.governance.views import View
-from muniment.runtime.hits import Within
-from muniment.runtime.redacting import Passage
+from muniment.operations.transcripts.hits import SearchScope
+from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.runtime import Runtime
 from replay.drills.asking import Asking, Counts, asked_afresh
 from replay.drills.held import held
@@ -134,13 +134,13 @@ class Drill:
     def _find(self, runtime: Runtime) -> None:
         """Find every canary in every way, in the views that show it and nowhere else."""
         for canary in self.canaries:
-            day = Within(from_ms=canary.at_ms, until_ms=canary.at_ms + DAY_MS)
+            day = SearchScope(from_ms=canary.at_ms, until_ms=canary.at_ms + DAY_MS)
             ways = {
                 "word": (Asking(query=canary.word), WORDY),
                 "answer": (Asking(query=canary.answer.upper()), WORDY),
                 "phrase": (Asking(query=f'"{canary.phrase}"'), WORDY),
                 "tool": (Asking(query=canary.tool), CALLING),
-                "speaker": (Asking(query="remember", within=Within(speaker=canary.speaker)), WORDY),
+                "speaker": (Asking(query="remember", within=SearchScope(speaker=canary.speaker)), WORDY),
                 "date": (Asking(query="remember", within=day), WORDY),
             }
             for way, (question, shown_in) in ways.items():
@@ -186,7 +186,7 @@ class Drill:
             runtime.transcripts.redact(key, Passage(turn=turn), views, RedactionReason.PERSONAL_DATA, WHO)
             self._hidden[canary.word] = frozenset(views)
         for canary in self._erased:
-            self._request(runtime, canary, Transition.DELETE_RAW)
+            self._request(runtime, canary, Transition.ERASE)
 
     def _request(self, runtime: Runtime, canary: Canary, transition: Transition) -> None:
         key, turn = self._place(runtime, canary)

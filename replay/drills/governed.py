@@ -23,13 +23,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from muniment.events.archives import ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archiving import ArchiveScope, ImportMode, Private, ScopeKind
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.message import TextPart
 from muniment.governance.views import View
-from muniment.runtime.lifecycle import Scope
-from muniment.runtime.redacting import Passage
+from muniment.operations.lifecycle import Scope
+from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.runtime import Runtime
 from replay.drills.outcome import Outcome
 from replay.stores import PAGE_TURNS_MAX, opened
@@ -170,7 +170,7 @@ class Drill:
                         self._expect(not shown, f"{turn['turn']} came back in {view}")
 
     def _sound(self, runtime: Runtime, what: str) -> None:
-        found = runtime.evidence.repair()
+        found = runtime.evidence.inspect()
         self._expect(not found.fail_closed, f"{what} has issues: {found.kinds}")
         runtime.evidence.audit()
 

@@ -17,13 +17,13 @@ from typing import Any
 import msgspec
 
 import muniment
+from muniment.declaration.operation import Upload
 from muniment.errors import MunimentError
-from muniment.events.archives import ArchiveScope, Private, ScopeKind
+from muniment.events.archiving import ArchiveScope, Private, ScopeKind
 from muniment.events.identity import TurnId
 from muniment.evidence import verifier
 from muniment.evidence.verifier import Refused
 from muniment.governance.views import View
-from muniment.runtime.operation import Upload
 from muniment.runtime.runtime import Runtime
 from replay.drills.outcome import Outcome
 from replay.drills.powercut import scratch_directory
@@ -306,13 +306,13 @@ def _requests() -> dict[str, dict[str, Any]]:
         },
         "lifecycle.request": {"conversation": key, "transition": "mask", "turn": "turn-1", **who},
         "lifecycle.erase": {"scope": {"conversation": TALK, "turn": "turn-2"}, **who},
-        "lifecycle.review": {"action": "delete_raw", "scope": {"conversation": TALK}},
+        "lifecycle.review": {"action": "erase", "scope": {"conversation": TALK}},
         "lifecycle.hold": {"scope": {"conversation": TALK}, **who},
         "lifecycle.release": {"hold": 3, **who},
         "evidence.prove": {"conversation": key, "turn": "turn-1", "view": "export"},
         "evidence.export": {"conversation": key, "view": "export", "recipient": "me", "purpose": "drill"},
         "evidence.links": {"conversation": key, "limit": 5},
-        "evidence.repair": {"conversation": key, "limit": 5},
+        "evidence.inspect": {"conversation": key, "limit": 5},
         "disclosure.reveal": {"conversation": key, "turn": "turn-1", "message": 0, **who},
     }
 

@@ -24,7 +24,7 @@ from muniment.errors import MunimentError, StoreFault
 from muniment.events.changes import Transition
 from muniment.events.identity import ConversationId, TurnId, message_id
 from muniment.governance.views import View
-from muniment.runtime.lifecycle import Scope
+from muniment.operations.lifecycle import Scope
 from muniment.runtime.runtime import Runtime
 from replay.drills.faulty import HOWS, Call, FaultyDisk, How, Plan, faulty
 from replay.drills.outcome import Outcome
@@ -35,7 +35,7 @@ from replay.words import Words, key_of
 RUNS = 2000
 CONTROL_RUNS_MAX = 200
 ABSENT = "absent"
-ERASED = "raw_deleted"
+ERASED = "erased"
 WHO = "drill"
 
 Place = tuple[str, int]  # a conversation, the number of a turn
@@ -66,7 +66,7 @@ class Script:
             lambda: self._request("one", 1, Transition.MASK, "masked"),
             lambda: self._commit("one", 2, 3000),
             self._checkpoint,
-            lambda: self._request("one", 1, Transition.DELETE_RAW, ERASED),
+            lambda: self._request("one", 1, Transition.ERASE, ERASED),
             lambda: self._commit("one", 3, 200),
             self._rotate,
             lambda: self._commit("two", 2, 200),

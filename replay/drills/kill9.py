@@ -54,7 +54,7 @@ class Victim:
         """Kill it, with everything that it holds in memory."""
         self._process.kill()
 
-    def bury(self) -> str | None:
+    def destroy_keys(self) -> str | None:
         """Wait for its end; return how it failed if it had ended before it was killed."""
         self._ear.join()
         _, said = self._process.communicate()
@@ -115,7 +115,7 @@ def _round(
     for victim in victims:
         victim.kill()
         time.sleep(chance.uniform(0, GAP_S_MAX))
-    ended = [how for victim in victims if (how := victim.bury()) is not None]
+    ended = [how for victim in victims if (how := victim.destroy_keys()) is not None]
     acknowledged: Acknowledged = {}
     for victim in victims:
         acknowledged |= victim.acknowledged

@@ -14,7 +14,7 @@ from muniment.errors import MunimentError
 from muniment.events.changes import Transition
 from muniment.events.identity import ConversationId, TurnId, message_id
 from muniment.governance.views import View
-from muniment.runtime.lifecycle import Scope
+from muniment.operations.lifecycle import Scope
 from muniment.runtime.runtime import Runtime
 from replay.stores import PAGE_TURNS_MAX, opened
 from replay.words import Words, key_of
@@ -95,7 +95,7 @@ class Life:
 
     def erase(self) -> None:
         """Erase a turn."""
-        self._request(Transition.DELETE_RAW)
+        self._request(Transition.ERASE)
 
     def erase_message(self) -> None:
         """Erase one message of a turn."""

@@ -13,7 +13,7 @@ from muniment.crypto.root import LocalRoot
 from muniment.errors import KeyWrong, MunimentError
 from muniment.evidence.pin import FilePin
 from muniment.kernel.sources import SystemEntropy
-from muniment.runtime.options import Options
+from muniment.space.options import Options
 from replay.drills.outcome import Outcome
 from replay.drills.powercut import scratch_directory
 from replay.words import Words

@@ -16,7 +16,7 @@ from muniment.events.identity import ConversationId, SubjectId, TurnId
 from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
-from muniment.runtime.hits import Ranking
+from muniment.operations.transcripts.hits import SearchRanking
 from replay.embedders import EMBEDDERS, Named
 from replay.fts5 import PORTER, WORDS, Flavour, PlainIndex
 from replay.stores import opened
@@ -92,7 +92,7 @@ class Ours:
 
     def search(self, question: str, most: int, asked_at: str | None) -> list[str]:
         """Search as a host does: its defaults, and the time of the question."""
-        ranking = Ranking(asked_ms=when_ms(asked_at))
+        ranking = SearchRanking(asked_ms=when_ms(asked_at))
         found = self._runtime.transcripts.search(question[:QUERY_CHARACTERS_MAX], limit=most, ranking=ranking)
         return list(dict.fromkeys(str(hit.place.turn) for hit in found.hits))
 

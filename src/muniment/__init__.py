@@ -51,35 +51,35 @@ if TYPE_CHECKING:
     )
     from muniment.evidence.pin import FilePin
     from muniment.governance.access import Access, Effect
-    from muniment.governance.detection.policy import Detect
+    from muniment.governance.detection.detection import Detect
     from muniment.governance.detection.scan import DetectedType
     from muniment.governance.limits import Limits
     from muniment.governance.listing import LifecycleFilter
     from muniment.governance.policy import Policy
     from muniment.governance.profiles import Pressure, PressureLevel, Profile
     from muniment.governance.views import View
+    from muniment.operations.context.prompt import Composition, Gaps, QuoteScope, Shape, SystemText
+    from muniment.operations.lifecycle.scope import Scope
+    from muniment.operations.provenance.links import MemoryKey
+    from muniment.operations.provenance.provenance import Derivation
+    from muniment.operations.transcripts.activity import TimeRange
+    from muniment.operations.transcripts.hits import Preset, SearchRanking, SearchScope, Sort
+    from muniment.operations.transcripts.redact import Passage
+    from muniment.operations.transcripts.timeline import Anchor, AnchorKind
     from muniment.ranking.weights import Weights
-    from muniment.runtime.activity import Range
-    from muniment.runtime.context.prompt import Composition, Gaps, Reach, Shape, SystemText
-    from muniment.runtime.hits import Preset, Ranking, Sort, Within
-    from muniment.runtime.lifecycle.scope import Scope
-    from muniment.runtime.links import MemoryKey
     from muniment.runtime.open import open as open  # noqa: A004 - muniment.open() is what a newcomer types
     from muniment.runtime.open import open_store as open_store
-    from muniment.runtime.options import Options
-    from muniment.runtime.provenance import Derivation
-    from muniment.runtime.redacting import Passage
     from muniment.runtime.runtime import Runtime
-    from muniment.runtime.timeline import Anchor, At
-    from muniment.runtime.tokens import token_counter
+    from muniment.space.options import Options
+    from muniment.space.token_counter import token_counter
     from muniment.version import __version__
 
 # Public name -> the module that defines it. schemas/api.txt is generated from this table.
 _HOMES = {
     "Access": "muniment.governance.access",
     "Action": "muniment.events.changes",
-    "Anchor": "muniment.runtime.timeline",
-    "At": "muniment.runtime.timeline",
+    "Anchor": "muniment.operations.transcripts.timeline",
+    "AnchorKind": "muniment.operations.transcripts.timeline",
     "Attribute": "muniment.events.attributes",
     "AttributeGovernance": "muniment.events.attributes",
     "AttributeLink": "muniment.events.attributes",
@@ -90,49 +90,49 @@ _HOMES = {
     "Attribution": "muniment.events.turn",
     "Authority": "muniment.events.message",
     "BlobPart": "muniment.events.message",
-    "Composition": "muniment.runtime.context.prompt",
+    "Composition": "muniment.operations.context.prompt",
     "ConversationKey": "muniment.events.identity",
     "Delivery": "muniment.events.turn",
-    "Derivation": "muniment.runtime.provenance",
-    "Detect": "muniment.governance.detection.policy",
+    "Derivation": "muniment.operations.provenance.provenance",
+    "Detect": "muniment.governance.detection.detection",
     "DetectedType": "muniment.governance.detection.scan",
     "Effect": "muniment.governance.access",
     "EmbedderChoice": "muniment.embedding.choice",
     "EmbedderKind": "muniment.embedding.choice",
     "FilePart": "muniment.events.message",
     "FilePin": "muniment.evidence.pin",
-    "Gaps": "muniment.runtime.context.prompt",
+    "Gaps": "muniment.operations.context.prompt",
     "HostReference": "muniment.events.turn",
     "Ingress": "muniment.events.turn",
     "Kind": "muniment.errors",
     "LifecycleFilter": "muniment.governance.listing",
     "Limits": "muniment.governance.limits",
-    "MemoryKey": "muniment.runtime.links",
+    "MemoryKey": "muniment.operations.provenance.links",
     "Message": "muniment.events.message",
     "MunimentError": "muniment.errors",
-    "Options": "muniment.runtime.options",
-    "Passage": "muniment.runtime.redacting",
+    "Options": "muniment.space.options",
+    "Passage": "muniment.operations.transcripts.redact",
     "Plane": "muniment.events.references",
     "Policy": "muniment.governance.policy",
-    "Preset": "muniment.runtime.hits",
+    "Preset": "muniment.operations.transcripts.hits",
     "Pressure": "muniment.governance.profiles",
     "PressureLevel": "muniment.governance.profiles",
     "Profile": "muniment.governance.profiles",
     "Protocol": "muniment.events.turn",
-    "Range": "muniment.runtime.activity",
-    "Ranking": "muniment.runtime.hits",
-    "Reach": "muniment.runtime.context.prompt",
+    "TimeRange": "muniment.operations.transcripts.activity",
+    "SearchRanking": "muniment.operations.transcripts.hits",
+    "QuoteScope": "muniment.operations.context.prompt",
     "ReasoningPart": "muniment.events.message",
     "RedactionReason": "muniment.events.changes",
     "Relation": "muniment.events.turn",
     "Role": "muniment.events.message",
     "Runtime": "muniment.runtime.runtime",
-    "Scope": "muniment.runtime.lifecycle.scope",
-    "Shape": "muniment.runtime.context.prompt",
-    "Sort": "muniment.runtime.hits",
+    "Scope": "muniment.operations.lifecycle.scope",
+    "Shape": "muniment.operations.context.prompt",
+    "Sort": "muniment.operations.transcripts.hits",
     "Source": "muniment.events.turn",
     "SourceKind": "muniment.events.attributes",
-    "SystemText": "muniment.runtime.context.prompt",
+    "SystemText": "muniment.operations.context.prompt",
     "TextPart": "muniment.events.message",
     "ToolCallPart": "muniment.events.message",
     "ToolCallResponsePart": "muniment.events.message",
@@ -144,19 +144,19 @@ _HOMES = {
     "View": "muniment.governance.views",
     "Visibility": "muniment.events.turn",
     "Weights": "muniment.ranking.weights",
-    "Within": "muniment.runtime.hits",
+    "SearchScope": "muniment.operations.transcripts.hits",
     "__version__": "muniment.version",
     "input_of_history": "muniment.events.turn",
     "open": "muniment.runtime.open",
     "open_store": "muniment.runtime.open",
-    "token_counter": "muniment.runtime.tokens",
+    "token_counter": "muniment.space.token_counter",
 }
 
 __all__ = [
     "Access",
     "Action",
     "Anchor",
-    "At",
+    "AnchorKind",
     "Attribute",
     "AttributeGovernance",
     "AttributeLink",
@@ -196,21 +196,22 @@ __all__ = [
     "PressureLevel",
     "Profile",
     "Protocol",
-    "Range",
-    "Ranking",
-    "Reach",
+    "QuoteScope",
     "ReasoningPart",
     "RedactionReason",
     "Relation",
     "Role",
     "Runtime",
     "Scope",
+    "SearchRanking",
+    "SearchScope",
     "Shape",
     "Sort",
     "Source",
     "SourceKind",
     "SystemText",
     "TextPart",
+    "TimeRange",
     "ToolCallPart",
     "ToolCallResponsePart",
     "ToolObservation",
@@ -221,7 +222,6 @@ __all__ = [
     "View",
     "Visibility",
     "Weights",
-    "Within",
     "__version__",
     "input_of_history",
     "open",

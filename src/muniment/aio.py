@@ -15,10 +15,10 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, Self
 
+from muniment.declaration.operation import Group
 from muniment.governance.access import Access
 from muniment.runtime.catalogue import GROUPS
 from muniment.runtime.open import open as open_runtime
-from muniment.runtime.operation import Group
 from muniment.runtime.runtime import Runtime
 
 

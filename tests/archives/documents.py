@@ -12,19 +12,19 @@ from msgspec.structs import replace
 from muniment.crypto.envelope import Envelope, parse_envelope
 from muniment.crypto.store import HOST
 from muniment.crypto.stream import SealedReader, SealedWriter
-from muniment.events.archives import ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.declaration.session import Session
+from muniment.events.archiving import ArchiveScope, ImportMode, Private, ScopeKind
 from muniment.events.changes import LifecycleRequest, RedactionTarget, TurnLifecycle, TurnRedacted
 from muniment.events.identity import SubjectId
 from muniment.events.records import EventKind
 from muniment.events.turn import Turn
 from muniment.governance.access import Access
 from muniment.governance.views import View
-from muniment.log.ledger import draft
-from muniment.runtime.archive.admitting import Admitted
-from muniment.runtime.archive.document import Tally, line_of, lines, parse_root
-from muniment.runtime.archive.reading import CONTEXT
-from muniment.runtime.archive.writing import Archived
-from muniment.runtime.desk import Desk
+from muniment.ledger.ledger import draft
+from muniment.operations.archives.archive_reader import CONTEXT
+from muniment.operations.archives.document import Tally, line_of, lines, parse_root
+from muniment.operations.archives.export_archive import ArchiveReport
+from muniment.operations.archives.import_archive import ArchiveImportReport
 from muniment.runtime.runtime import Runtime
 from tests.turns import SUBJECT, TALK, plain_turn, rich_turn
 from tests.worlds import World, key_of, root_key
@@ -35,14 +35,16 @@ TALKING = ArchiveScope(kind=ScopeKind.CONVERSATION, channel="default", conversat
 KEY, SALT = b"k" * 32, b"s" * 32
 
 
-def exported(runtime: Runtime, file: Path, scope: ArchiveScope = ADA, private: Private = Private.INCLUDE) -> Archived:
+def exported(
+    runtime: Runtime, file: Path, scope: ArchiveScope = ADA, private: Private = Private.INCLUDE
+) -> ArchiveReport:
     """Write an archive."""
     return runtime.archives.export(str(file), scope, private)
 
 
 def imported(
     runtime: Runtime, file: Path, scope: ArchiveScope = ADA, mode: ImportMode = ImportMode.BOOTSTRAP
-) -> Admitted:
+) -> ArchiveImportReport:
     """Import an archive with private material."""
     return runtime.archives.import_(str(file), scope, Private.INCLUDE, mode)
 
@@ -107,7 +109,7 @@ def without_soul() -> Turn:
 
 def redacted(world: World, number: int) -> World:
     """Redact the first message of a plain turn."""
-    space = world.runtime._desk.space
+    space = world.runtime._session.space
     body = TurnRedacted(
         target=RedactionTarget(message=0),
         views=["host_ui"],
@@ -122,7 +124,7 @@ def redacted(world: World, number: int) -> World:
 
 def held(world: World, number: int) -> int:
     """Put a plain turn under a hold; return the position."""
-    space = world.runtime._desk.space
+    space = world.runtime._session.space
     body = TurnLifecycle(request=LifecycleRequest(reason="why", requester="who", requested_ms=5))
     event = draft(space.sources.entropy, EventKind.TURN_LIFECYCLE, 77, body, reason="hold")
     with space.ledger.reader() as reader:
@@ -135,8 +137,8 @@ def held(world: World, number: int) -> int:
 
 def loud(runtime: Runtime, tell: Callable[[str, int, int], None]) -> Runtime:
     """Return a runtime on the same store that tells how far it is."""
-    desk = runtime._desk
-    return Runtime(Desk(home=desk.home, opened=desk.opened, access=Access(), progress=tell))
+    session = runtime._session
+    return Runtime(Session(store=session.store, opened=session.opened, access=Access(), progress=tell))
 
 
 def line_where(told: list[bytes], word: bytes) -> int:

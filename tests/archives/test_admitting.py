@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 import muniment
 from muniment.errors import AliasConflict, ArchiveConflict, Corrupt, KeyWrong
-from muniment.events.archives import ImportMode, Private
+from muniment.events.archiving import ImportMode, Private
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.identity import ConversationId, TurnId
 from muniment.events.records import EventKind
 from muniment.governance.views import View
-from muniment.log.ledger import draft
+from muniment.ledger.ledger import draft
 from tests.archives.documents import (
     SHARED,
     TALKING,
@@ -80,7 +80,7 @@ def test_a_conversation_may_be_replaced_again_and_again(archive: Path, target: F
         target.with_turns(1)
         target.reopened()
         assert target.turns_of("nowhere") == 0, "every conversation is looked for under its names"
-        space = target.runtime._desk.space
+        space = target.runtime._session.space
         with space.ledger.reader() as reader:
             assert len(space.transcript.former_streams(reader, key_of())) == times
 
@@ -88,7 +88,7 @@ def test_a_conversation_may_be_replaced_again_and_again(archive: Path, target: F
 def test_the_words_of_what_was_replaced_are_erased(archive: Path, target: FileWorld) -> None:
     """Keys and cells are gone; the events and their proofs stay."""
     imported(target.runtime, archive, mode=RESTORE)
-    space = target.runtime._desk.space
+    space = target.runtime._session.space
     with space.ledger.reader() as reader:
         (stream,) = space.transcript.former_streams(reader, key_of("third"))
         rows = reader.turns(stream, 1, 3)
@@ -142,7 +142,7 @@ def test_names_that_are_made_to_lead_back_to_what_was_replaced_are_found_out(arc
     """An edit at rest cannot show the replaced conversation for the present one."""
     imported(target.runtime, archive, mode=RESTORE)
     imported(target.runtime, archive, mode=RESTORE)
-    transcript = target.runtime._desk.space.transcript
+    transcript = target.runtime._session.space.transcript
     now = transcript.conversation_digest("default", TALK)
     former = transcript.former_digest(now, 1)
     with target.edited() as raw:
@@ -154,7 +154,7 @@ def test_names_that_are_made_to_lead_back_to_what_was_replaced_are_found_out(arc
 
 def test_a_name_of_what_was_replaced_that_is_missing_is_found_out(archive: Path, target: FileWorld) -> None:
     imported(target.runtime, archive, mode=RESTORE)
-    transcript = target.runtime._desk.space.transcript
+    transcript = target.runtime._session.space.transcript
     former = transcript.former_digest(transcript.conversation_digest("default", "third"), 1)
     with target.edited() as raw:
         raw.execute("UPDATE lookups SET digest = zeroblob(16) WHERE digest = ?", (former,))
@@ -206,9 +206,9 @@ def test_an_import_never_shows_a_word_that_was_erased_here(
 def test_a_message_that_was_erased_alone_does_not_come_back_either(tmp_path: Path) -> None:
     world = sqlite_world(tmp_path).with_turns(2)
     exported(world.runtime, tmp_path / "x", TALKING)
-    space = world.runtime._desk.space
+    space = world.runtime._session.space
     body = TurnLifecycle(request=LifecycleRequest(reason="why", requester="who", requested_ms=5))
-    event = draft(space.sources.entropy, EventKind.TURN_LIFECYCLE, 77, body, reason=Transition.DELETE_RAW)
+    event = draft(space.sources.entropy, EventKind.TURN_LIFECYCLE, 77, body, reason=Transition.ERASE)
     with space.ledger.reader() as reader:
         stream = space.transcript.stream_of(reader, key_of())
     space.ledger.transact(lambda writer: writer.append(event, stream=stream, target=1, refs={"turn": 1, "message": 0}))
@@ -229,7 +229,7 @@ def test_a_message_that_was_erased_alone_does_not_come_back_either(tmp_path: Pat
 def test_who_asked_for_an_erasure_is_still_told_behind_an_import(tmp_path: Path) -> None:
     world = sqlite_world(tmp_path).with_turns(2)
     exported(world.runtime, tmp_path / "x", TALKING)
-    world.request(Transition.DELETE_RAW, 2, reason="she asked for it")
+    world.request(Transition.ERASE, 2, reason="she asked for it")
     imported(world.runtime, tmp_path / "x", TALKING, RESTORE)
     (entry,) = world.runtime.lifecycle.receipts(key_of()).entries
     assert (entry.first, entry.reason, entry.requester) == (2, "she asked for it", "operator")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, FileTaken, InvalidInput, KeyWrong, TurnConflict
-from muniment.events.archives import ArchiveExported, ArchiveImported, ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archiving import ArchiveExported, ArchiveImported, ArchiveScope, ImportMode, Private, ScopeKind
 from muniment.events.identity import ChatId, ConversationId, TurnId
 from muniment.events.turn import Attribution, Turn
 from muniment.governance.access import Access, Effect
@@ -60,7 +60,7 @@ def test_an_archive_comes_in_elsewhere_as_it_was(world: FileWorld, tmp_path: Pat
         for conversation in (TALK, "second"):
             assert shown(other, conversation) == shown(world.runtime, conversation)
         assert other.evidence.audit().spaces
-        space = other._desk.space
+        space = other._session.space
         with space.ledger.reader() as reader:
             stream = space.transcript.stream_of(reader, key_of())
             assert stream is not None
@@ -107,7 +107,7 @@ def test_what_an_archive_did_stands_in_the_log(world: FileWorld, tmp_path: Path)
         (world.runtime, out.position, "archive.exported"),
         (target.runtime, report.position, "archive.imported"),
     ]:
-        ledger = runtime._desk.space.ledger
+        ledger = runtime._session.space.ledger
         with ledger.reader() as reader:
             row = reader.sealed(position)
         assert row is not None
@@ -200,7 +200,7 @@ def test_without_private_material_words_and_aliases_stay_behind_together(world: 
     target = memory_world()
     target.runtime.archives.import_(str(tmp_path / "x"), ADA, EXCLUDE)
     turns_there = target.replay(View.RAW_OWNER).turns
-    assert {turn.phase for turn in turns_there} == {"raw_deleted"}
+    assert {turn.phase for turn in turns_there} == {"erased"}
     assert [turn.turn for turn in turns_there] == [turn.turn for turn in world.replay().turns]
     target.close()
 
@@ -239,7 +239,7 @@ def test_no_key_and_nothing_that_depends_on_one_is_in_an_archive(world: FileWorl
     """EX-10: not even in the sealed part."""
     exported(world.runtime, tmp_path / "x")
     told = b"".join(lines_of(tmp_path / "x"))
-    space = world.runtime._desk.space
+    space = world.runtime._session.space
     ring = space.keys.ring
     with space.ledger.reader() as reader:
         leaves = [row.leaf.hex().encode() for row in reader.events(0, 99)]

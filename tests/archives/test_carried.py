@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 import muniment
 from muniment.errors import ArchiveConflict, ArchiveRefused
-from muniment.events.archives import ImportMode, Private
+from muniment.events.archiving import ImportMode, Private
 from muniment.events.identity import ConversationId, SpaceName, SubjectId, TurnId, message_id
 from muniment.events.references import Plane
 from muniment.governance.views import View
-from muniment.runtime.lifecycle import Scope
-from muniment.runtime.provenance import Derivation
-from muniment.runtime.redacting import Passage
+from muniment.operations.lifecycle import Scope
+from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.transcripts.redact import Passage
 from tests.archives.documents import TALKING, changed, exported, imported, lines_of, of_subject, rooted, seal, shown
 from tests.attributes import attribute, of_turn
 from tests.backups import root_of
@@ -58,8 +58,8 @@ def test_everything_that_was_said_of_turns_is_carried(tmp_path: Path) -> None:
         report = imported(target, tmp_path / "x", TALKING)
         assert (report.turns_inserted, report.erased_turns) == (6, 0)
         assert shown(target) == shown(runtime)
-        assert target.evidence.repair().kinds == {}
-        space = target._desk.space
+        assert target.evidence.inspect().kinds == {}
+        space = target._session.space
         with space.ledger.reader() as reader:
             stream = space.transcript.stream_of(reader, key)
             assert stream is not None
@@ -82,7 +82,7 @@ def test_a_derived_reference_comes_without_proof_and_may_be_recorded_anew(tmp_pa
     imported(target.runtime, tmp_path / "x", TALKING)
     (link,) = target.runtime.evidence.links(conversation=key_of()).links
     assert (link.verified, link.from_archive, link.digest, link.source.space) == (False, True, "", "default")
-    assert target.runtime.evidence.repair().kinds == {}
+    assert target.runtime.evidence.inspect().kinds == {}
     assert derived(target, 1, 2)
     assert not derived(target, 1, 2)
     links = target.runtime.evidence.links(conversation=key_of()).links
@@ -90,7 +90,7 @@ def test_a_derived_reference_comes_without_proof_and_may_be_recorded_anew(tmp_pa
     target.runtime.archives.import_(str(tmp_path / "x"), TALKING, Private.INCLUDE, into=ConversationId("copy"))
     (link,) = target.runtime.evidence.links(conversation=key_of("copy")).links
     assert link.source.conversation == "copy"
-    assert target.runtime.evidence.repair().kinds == {}
+    assert target.runtime.evidence.inspect().kinds == {}
     source.close()
 
 
@@ -115,7 +115,7 @@ def test_what_is_said_of_a_message_of_soul_governance_stays_behind_with_it(tmp_p
     out = exported(world.runtime, tmp_path / "x")
     assert b"soul words" not in b"".join(lines_of(tmp_path / "x"))
     imported(target.runtime, tmp_path / "x")
-    assert target.runtime.evidence.repair().kinds == {}
+    assert target.runtime.evidence.inspect().kinds == {}
     assert exported(target.runtime, tmp_path / "y").root == out.root
     world.close()
     target.close()
@@ -137,7 +137,7 @@ def test_what_was_said_of_a_turn_that_was_erased_here_does_not_come_back(tmp_pat
         assert "the value words" not in told
         assert question(1) not in told
         assert question(2) in told
-        assert world.runtime.evidence.repair().kinds == {}
+        assert world.runtime.evidence.inspect().kinds == {}
         assert world.runtime.system.recover().contents_destroyed_again == 0
         world.reopened()
 
@@ -198,28 +198,28 @@ def replaced_twice(home: Path) -> FileWorld:
 def test_a_repair_finds_nothing_wrong_with_what_was_replaced(tmp_path: Path) -> None:
     """Former streams are found by their former names; every name is counted once."""
     world = replaced_twice(tmp_path)
-    report = world.runtime.evidence.repair()
+    report = world.runtime.evidence.inspect()
     assert (report.kinds, report.turns) == ({}, 3 + 4 + 4)
-    assert world.runtime.evidence.repair(key_of()).kinds == {}
+    assert world.runtime.evidence.inspect(key_of()).kinds == {}
     assert world.reopened().runtime.system.health().sound
 
 
 def test_a_repair_finds_names_that_were_made_to_lead_back(tmp_path: Path) -> None:
     """What was replaced under the present name, and the present conversation under a former one, are both told."""
     world = replaced_twice(tmp_path)
-    transcript = world.runtime._desk.space.transcript
+    transcript = world.runtime._session.space.transcript
     now = transcript.conversation_digest("default", TALK)
     former = transcript.former_digest(now, 1)
     with world.edited() as raw:
         for one, other in ((now, b"aside"), (former, now), (b"aside", former)):
             raw.execute("UPDATE lookups SET digest = ? WHERE digest = ?", (other, one))
-    assert {"lookup_missing", "lookup_mismatch"} <= world.runtime.evidence.repair().kinds.keys()
+    assert {"lookup_missing", "lookup_mismatch"} <= world.runtime.evidence.inspect().kinds.keys()
 
 
 @pytest.mark.parametrize("of", ["conversation", "turn"])
 def test_a_repair_misses_the_former_name_of_what_was_replaced(tmp_path: Path, of: str) -> None:
     world = replaced_twice(tmp_path)
-    space = world.runtime._desk.space
+    space = world.runtime._session.space
     with space.ledger.reader() as reader:
         stream = space.transcript.former_streams(reader, key_of())[1]
     if of == "turn":
@@ -229,7 +229,7 @@ def test_a_repair_misses_the_former_name_of_what_was_replaced(tmp_path: Path, of
     with world.edited() as raw:
         raw.execute("UPDATE lookups SET digest = zeroblob(16) WHERE digest = ?", (digest,))
         assert raw.total_changes == 1
-    kinds = world.runtime.evidence.repair().kinds
+    kinds = world.runtime.evidence.inspect().kinds
     assert kinds == {"lookup_missing": 1, "lookup_dangling": 1}
 
 

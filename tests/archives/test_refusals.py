@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from muniment.errors import ArchiveRefused, FileUnavailable, LimitExceeded, StoreNewer
-from muniment.events.archives import ArchiveScope, ImportMode, Private, ScopeKind
-from muniment.runtime.archive import document
+from muniment.events.archiving import ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.operations.archives import document
 from tests.archives.documents import (
     ADA,
     SHARED,
@@ -99,12 +99,12 @@ FAULTS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "a change without a target": of_line(b'"mask"', target=None),
     "a transition nobody knows": of_line(b'"mask"', reason="unveil"),
     "a transition of turns to come": of_line(b'"mask"', refs={"first": 1}, target=0),
-    "a replacement": of_line(b'"delete_raw"', refs={"turn": 3, "replaced": 1}),
+    "a replacement": of_line(b'"erase"', refs={"turn": 3, "replaced": 1}),
     "a release of no hold": of_line(b'"mask"', reason="release", refs={"turn": 2, "hold": 2}),
     "a release that names none": of_line(b'"mask"', reason="release"),
     "an erased message that is not there": of_line(b"omitted", refs={"turn": 1, "message": 99, "omitted": 1}),
     "a message of all turns": of_line(b"omitted", refs={"first": 1, "through": 2, "message": 0}, target=0),
-    "words of an erased turn": of_line(b'"delete_raw"', refs={"turn": 2}, target=2),
+    "words of an erased turn": of_line(b'"erase"', refs={"turn": 2}, target=2),
     "no words of a turn": of_line(b'"turn-2"', content=None),
     "an omission that was made": edit(b"omitted", lambda line: changed(line, refs={"turn": 2, "message": 0}, target=2)),
     "a time that is none": of_line(b'"turn-2"', t=2**52),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from muniment.kernel.sources import Sources, seeded_sources
 from muniment.transports.cli.__main__ import main
-from muniment.transports.cli.door import Door
+from muniment.transports.cli.store_options import StoreOptions
 
 
 class Ran(NamedTuple):
@@ -58,7 +58,7 @@ class Shell:
         data = typed.encode() if isinstance(typed, str) else typed
         streams = Stream(data, terminal=terminal), Stream(terminal=terminal), Stream(terminal=terminal)
         with self._entered(streams):
-            code = main(list(arguments), Door(self.sources))
+            code = main(list(arguments), StoreOptions(self.sources))
         return Ran(code, streams[1].text(), streams[2].text())
 
     def must(self, *arguments: str, typed: str | bytes = b"") -> Ran:

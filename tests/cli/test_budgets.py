@@ -12,9 +12,9 @@ from muniment.events.turn import Turn
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Pressure, Profile
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.options import Options
+from muniment.space.options import Options
 from muniment.transports.cli.page import PlainPage
-from muniment.transports.cli.report import tell
+from muniment.transports.cli.report_page import tell
 from tests.cli.shell import Shell
 from tests.turns import TALK, rich_turn
 from tests.worlds import key_of, root_key

@@ -11,14 +11,14 @@ import click
 import pytest
 from msgspec import Struct
 
+from muniment.declaration.operation import Document, Operation
 from muniment.errors import InvalidInput
 from muniment.governance.access import Effect
 from muniment.runtime.catalogue import GROUPS, catalogue
-from muniment.runtime.operation import Document, Operation
 from muniment.transports.cli.app import ALIASES, BESIDE, tree
 from muniment.transports.cli.command import command_of
-from muniment.transports.cli.door import OPTIONS, SHARED
 from muniment.transports.cli.fields import WORDS, fields_of, parameters_of, request_of
+from muniment.transports.cli.store_options import OPTIONS, SHARED
 from tests.cli.shell import Shell
 
 NAMES = [each.path for each in catalogue()]
@@ -128,7 +128,7 @@ def test_an_option_for_several_words_may_be_repeated(filled: Shell) -> None:
 # --- destroying -------------------------------------------------------------------------------------------------------
 
 ERASE = (
-    *("lifecycle", "request", "order-LF-20418", "--channel", "web-chat", "--transition", "delete_raw"),
+    *("lifecycle", "request", "order-LF-20418", "--channel", "web-chat", "--transition", "erase"),
     *("--reason", "asked for", "--requester", "desk", "--turn", "turn-4"),
 )
 
@@ -204,7 +204,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "transcripts.annotate": (*CONVERSATION, "--attributes", "attributes.json", "--idempotency-key", "write-7"),
     "lifecycle.request": (*CONVERSATION, "--transition", "mask", "--reason", "why", "--requester", "who"),
     "lifecycle.erase": (*SCOPE, "--turn", "turn-2", *WHY),
-    "lifecycle.review": ("delete_raw", "--subject", "ada"),
+    "lifecycle.review": ("erase", "--subject", "ada"),
     "lifecycle.hold": (*SCOPE, "--turn", "turn-2", *WHY),
     "lifecycle.release": ("7", *WHY),
     "lifecycle.retain": ("--channel", "web-chat", "--keep-at-least-ms", "1000", *WHY),
@@ -217,7 +217,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "evidence.audit": (),
     "evidence.disclosures": ("--limit", "5"),
     "evidence.links": ("--plane", "long_term", "--key", "refund-limit", "--limit", "5"),
-    "evidence.repair": (*CONVERSATION, "--limit", "5"),
+    "evidence.inspect": (*CONVERSATION, "--limit", "5"),
     "disclosure.reveal": (*CONVERSATION, "--turn", "turn-1", "--reason", "asked for", "--requester", "desk"),
     "provenance.record": ("derivations.json",),
     "spaces.list": (),

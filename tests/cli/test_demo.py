@@ -11,13 +11,13 @@ import pytest
 
 from muniment.events.message import Part, Role
 from muniment.governance import judgement
-from muniment.governance.detection.policy import Looking
+from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.projections.search import documents
+from muniment.search import documents
 from muniment.transports.cli.demo import finding, governing, intruder, moving, steps
 from muniment.transports.cli.demo.program import ACTS
-from muniment.transports.cli.demo.stage import Act, Stage, conversation
+from muniment.transports.cli.demo.stage import DemoStage, DemoStep, conversation
 from tests.cli.shell import Shell
 
 ROOT = Path(__file__).parents[2]
@@ -65,11 +65,11 @@ def _idle(_store: Path) -> None:
     pass
 
 
-def _trusting(_stage: Stage, command: str, _path: Path) -> dict[str, Any]:
+def _trusting(_stage: DemoStage, command: str, _path: Path) -> dict[str, Any]:
     return {"verified": True, "streams": [], "header": {"reason": "mask"}, "command": command}
 
 
-def _distrusting(_stage: Stage, command: str, _path: Path) -> dict[str, Any]:
+def _distrusting(_stage: DemoStage, command: str, _path: Path) -> dict[str, Any]:
     return {"verified": False, "command": command}
 
 
@@ -77,7 +77,7 @@ def _permissive(_view: View, _role: Role, _is_answer: bool) -> dict[type[Part], 
     return dict.fromkeys(get_args(Part))
 
 
-def _owners(_view: View, record: judgement.TurnRecord, _looking: Looking) -> judgement.Judgement:
+def _owners(_view: View, record: judgement.TurnRecord, _detection: ViewDetection) -> judgement.Judgement:
     return judgement.judge(View.RAW_OWNER, record)
 
 
@@ -114,14 +114,14 @@ def test_the_demo_fails_when_something_is_taken_away(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted, take_away = SABOTAGE[what]
-    stage = Stage(tmp_path, seeded_sources("demo"))
+    stage = DemoStage(tmp_path, seeded_sources("demo"))
     for play in ACTS:
         if play.__name__ == wanted:
             take_away(monkeypatch)
         try:
             act = play(stage)
         except AssertionError as broken:
-            act = Act(name=wanted, title=str(broken), story="", exhibits=[], checks=[])
+            act = DemoStep(name=wanted, title=str(broken), story="", exhibits=[], checks=[])
         if play.__name__ == wanted:
             assert not act.held
             return
@@ -129,7 +129,7 @@ def test_the_demo_fails_when_something_is_taken_away(
 
 
 def test_an_act_without_expectations_proves_nothing() -> None:
-    assert not Act(name="", title="", story="", exhibits=[], checks=[]).held
+    assert not DemoStep(name="", title="", story="", exhibits=[], checks=[]).held
 
 
 def test_a_demo_that_fails_ends_with_an_error(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,10 @@ import re
 
 import pytest
 
-from muniment.runtime.hits import Cap, Capped, Excerpt, Found, Semantic
-from muniment.transports.cli.hits import excerpt_words
-from muniment.transports.cli.page import Mood, PlainPage, Said
-from muniment.transports.cli.report import tell
+from muniment.operations.transcripts.hits import Cap, CappedItem, Excerpt, SearchPage, SemanticCoverage
+from muniment.transports.cli.hit_page import excerpt_words
+from muniment.transports.cli.page import PlainPage, StyledText, TextStyle
+from muniment.transports.cli.report_page import tell
 from muniment.transports.cli.rich_page import RichPage
 from tests.cli.shell import Shell
 
@@ -86,19 +86,19 @@ def test_an_excerpt_is_pieces_of_one_line() -> None:
     excerpt = Excerpt(text="a tea\nand tea", highlights=[(2, 5), (10, 13)], cut_before=True, cut_after=True)
     words = excerpt_words(excerpt)
     assert "".join(each.text for each in words) == "…a tea and tea…"
-    assert [each.text for each in words if each.mood is Mood.STRONG] == ["tea", "tea"]
+    assert [each.text for each in words if each.mood is TextStyle.STRONG] == ["tea", "tea"]
     assert [each.text for each in excerpt_words(Excerpt(text="tea\n"))] == ["tea "]
 
 
 @pytest.mark.parametrize("page", [PlainPage, RichPage])
 def test_pieces_are_said_side_by_side_and_cannot_command_a_terminal(page: type[PlainPage | RichPage]) -> None:
     out = io.StringIO()
-    page(out).joined(Said("te"), Said("a\x1b[2J", Mood.STRONG), Said("!"), indent=2)
+    page(out).joined(StyledText("te"), StyledText("a\x1b[2J", TextStyle.STRONG), StyledText("!"), indent=2)
     assert out.getvalue().rstrip() == "  tea\\x1b[2J!"
 
 
 def test_what_a_query_had_too_much_of_is_told() -> None:
     out = io.StringIO()
-    cap = Cap(what=Capped.WORDS, limit=64, found=1000)
-    tell(Found(hits=[], total=0, semantic=Semantic.ABSENT, capped=[cap]), PlainPage(out))
+    cap = Cap(what=CappedItem.WORDS, limit=64, found=1000)
+    tell(SearchPage(hits=[], total=0, semantic=SemanticCoverage.ABSENT, capped=[cap]), PlainPage(out))
     assert out.getvalue() == "found 0  semantic absent  words 64 of 1,000\n"

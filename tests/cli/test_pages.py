@@ -24,10 +24,10 @@ from muniment.events.message import (
     UriPart,
 )
 from muniment.transports.cli.guide import TOPICS, chapter
-from muniment.transports.cli.page import Mood, PlainPage, Said, on_one_line, printable
-from muniment.transports.cli.report import part_words, tell
+from muniment.transports.cli.labels import period
+from muniment.transports.cli.page import PlainPage, StyledText, TextStyle, on_one_line, printable
+from muniment.transports.cli.report_page import part_words, tell
 from muniment.transports.cli.rich_page import Leaf, RichPage
-from muniment.transports.cli.words import period
 from tests.cli.shell import Shell
 from tests.cli.test_commands import CONVERSATION
 
@@ -40,9 +40,9 @@ def test_printed_text_cannot_command_a_terminal(text: str, rich: bool) -> None:
     """No control character and no change of direction comes out that went in."""
     out = io.StringIO()
     page = RichPage(out) if rich else PlainPage(out)
-    page.line(Said(text))
-    page.facts([("name", Said(text))])
-    page.table(["one"], [[Said(text)]])
+    page.line(StyledText(text))
+    page.facts([("name", StyledText(text))])
+    page.table(["one"], [[StyledText(text)]])
     page.prose(text)
     page.heading(text)
     for char in out.getvalue().replace("\n", ""):
@@ -169,11 +169,11 @@ def test_every_kind_of_part_has_words(part: Part, words: str) -> None:
 def test_wide_tables_are_folded_and_those_with_many_columns_become_facts() -> None:
     out = io.StringIO()
     page = PlainPage(out)
-    page.table(["number", "words"], [[Said("1"), Said("word " * 60)]])
+    page.table(["number", "words"], [[StyledText("1"), StyledText("word " * 60)]])
     folded = out.getvalue().splitlines()
     assert max(map(len, folded)) <= 140
     assert len(folded) > 3
-    page.table(list("abcdef"), [[Said("word " * 10)] * 6])
+    page.table(list("abcdef"), [[StyledText("word " * 10)] * 6])
     assert "\nf  word word" in out.getvalue()
     page.table(["empty"], [])
     assert out.getvalue().endswith("\nempty\n")
@@ -183,10 +183,10 @@ def test_many_columns_that_a_window_has_no_room_for_become_facts(monkeypatch: py
     monkeypatch.setenv("COLUMNS", "60")
     out = io.StringIO()
     page = RichPage(out)
-    page.table(list("abcdef"), [[Said("0123456789abcdef")] * 6] * 2, "rows")
+    page.table(list("abcdef"), [[StyledText("0123456789abcdef")] * 6] * 2, "rows")
     assert "╭" not in out.getvalue()
     assert out.getvalue().count("0123456789abcdef") == 12
-    page.table(list("abcdef"), [[Said("x")] * 6])
+    page.table(list("abcdef"), [[StyledText("x")] * 6])
     assert "╭" in out.getvalue()
 
 
@@ -230,10 +230,10 @@ def test_a_part_that_is_withheld_is_marked_in_its_place(filled: Shell) -> None:
     assert "  [part withheld: view_policy]\n  calls lookup_order" in told
 
 
-@pytest.mark.parametrize("mood", list(Mood))
-def test_every_mood_has_a_style(mood: Mood) -> None:
+@pytest.mark.parametrize("mood", list(TextStyle))
+def test_every_mood_has_a_style(mood: TextStyle) -> None:
     out = io.StringIO()
-    RichPage(out).line(Said("words", mood))
+    RichPage(out).line(StyledText("words", mood))
     assert "words" in out.getvalue()
 
 

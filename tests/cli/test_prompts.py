@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from muniment.runtime.context.prompt import Shape
+from muniment.operations.context.prompt import Shape
 from tests.cli.shell import Shell
 
 CONTEXT = ("transcripts", "context", "order-LF-20418", "--channel", "web-chat", "--budget-tokens")

@@ -13,7 +13,7 @@ from muniment.events.message import Authority, BlobPart, Message, Part, Reasonin
 from muniment.events.message import ToolCallPart as Call
 from muniment.events.message import ToolCallResponsePart as Result
 from muniment.events.turn import Delivery, Turn
-from muniment.runtime.context.prompt import Composition, Context, Gaps, Shape, SystemText
+from muniment.operations.context.prompt import Composition, Context, Gaps, Shape, SystemText
 from tests.turns import SUBJECT, TALK
 
 

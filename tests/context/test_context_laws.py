@@ -17,8 +17,17 @@ from muniment.events.changes import Transition
 from muniment.events.message import Message
 from muniment.governance.views import Reason, View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.context.prompt import Bound, Composition, Context, ContextPart, Gaps, Miss, Shape, SystemText
-from muniment.runtime.options import Options
+from muniment.operations.context.prompt import (
+    Composition,
+    Context,
+    ContextPart,
+    Gaps,
+    MissingReason,
+    Shape,
+    StopReason,
+    SystemText,
+)
+from muniment.space.options import Options
 from tests.context.prompts import compositions, estimated, messages, messages_of, pairs_of, turn_of
 from tests.turns import answer, asked, question, rich_turn
 from tests.worlds import OPERATOR, World, key_of, memory_world, root_key
@@ -34,7 +43,7 @@ def context(world: World, budget: int = 10_000, **asked_for: Any) -> Context:
 
 
 conversations = st.lists(st.lists(messages, min_size=1, max_size=5), max_size=8)
-hidden = st.lists(st.tuples(st.integers(1, 8), st.sampled_from([Transition.MASK, Transition.DELETE_RAW])), max_size=2)
+hidden = st.lists(st.tuples(st.integers(1, 8), st.sampled_from([Transition.MASK, Transition.ERASE])), max_size=2)
 
 
 def told(conversation: list[list[Message]], away: list[tuple[int, Transition]]) -> World:
@@ -182,7 +191,7 @@ def test_the_newest_turns_that_fit_come_in_the_order_of_the_conversation(world: 
     assert (whole.cut_by, whole.counter, whole.withheld) == (None, "estimate", {})
     some = context(world, whole.tokens - 1)
     assert some.messages == whole.messages[2:]
-    assert (some.first_sequence, some.turns, some.turns_before, some.cut_by) == (2, 4, 1, Bound.TOKENS)
+    assert (some.first_sequence, some.turns, some.turns_before, some.cut_by) == (2, 4, 1, StopReason.TOKENS)
 
 
 @pytest.mark.parametrize("shape", Shape)
@@ -192,8 +201,12 @@ def test_a_tiny_budget_gives_an_honest_report_of_nothing(world: World, shape: Sh
     for budget in (0, 1, 64):
         found = context(world, budget, shape=shape, query="question")
         assert (found.messages, found.tokens, found.turns, found.turns_before) == ([], 0, 0, 3)
-        assert (found.first_sequence, found.cut_by) == (None, Bound.TOKENS)
-        assert [each.miss for each in found.sections] == [Miss.NOTHING_THERE, Miss.NO_ROOM, Miss.NO_ROOM]
+        assert (found.first_sequence, found.cut_by) == (None, StopReason.TOKENS)
+        assert [each.miss for each in found.sections] == [
+            MissingReason.NOTHING_THERE,
+            MissingReason.NO_ROOM,
+            MissingReason.NO_ROOM,
+        ]
 
 
 @pytest.mark.parametrize(
@@ -217,14 +230,14 @@ def test_what_cannot_be_asked_is_refused(world: World, wrong: dict[str, Any]) ->
 def test_a_conversation_that_is_not_there_has_an_empty_context(world: World) -> None:
     found = context(world, 100, query="anything")
     assert (found.messages, found.turns, found.turns_before, found.digest) == ([], 0, 0, None)
-    assert {each.miss for each in found.sections} == {Miss.NOTHING_THERE}
+    assert {each.miss for each in found.sections} == {MissingReason.NOTHING_THERE}
 
 
 def test_what_is_withheld_is_counted_and_never_there(world: World) -> None:
     """PJ-05: masked, erased and private words; a marker says nothing of the reason."""
     world.with_turns(6).masked(2).erased(3).masked(5)
     marked, bare = context(world), context(world, composition=Composition(gaps=Gaps.LEAVE_OUT))
-    assert marked.withheld == bare.withheld == {Reason.LIFECYCLE_MASKED: 4, Reason.RAW_DELETED: 2}
+    assert marked.withheld == bare.withheld == {Reason.LIFECYCLE_MASKED: 4, Reason.ERASED: 2}
     told_of = [said for (said,) in messages_of(marked)]
     marker = "[Something that was said here is not shown.]"
     assert told_of == [question(1), answer(1), marker, question(4), answer(4), marker, question(6), answer(6)]

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from muniment.events.changes import Transition
 from muniment.events.message import Authority, Message, Role
-from muniment.governance.detection.policy import Detect
+from muniment.governance.detection.detection import Detect
 from muniment.governance.detection.scan import DetectedType
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
-from muniment.runtime.context.prompt import Composition, Reach, Shape
-from muniment.runtime.redacting import Passage
+from muniment.operations.context.prompt import Composition, QuoteScope, Shape
+from muniment.operations.transcripts.redact import Passage
 from tests.context.prompts import turn_of
 from tests.laws.marked import marks_in, seen
 from tests.laws.walks import KEYS, Walk, steps
@@ -26,7 +26,7 @@ from tests.turns import answered, asked
 from tests.worlds import World, key_of, memory_world
 
 EVERYTHING = Composition(
-    lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED, reach=Reach.SPACE, reference_percent=50, overhead_tokens=0
+    lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED, reach=QuoteScope.SPACE, reference_percent=50, overhead_tokens=0
 )
 _DIGEST = re.compile(r'"(digest|revision)":("[0-9a-f]*"|\d+)')
 
@@ -63,7 +63,7 @@ def told(world: World, secret: str, view: View) -> list[Any]:
         world.commit(turn_of(number, asked("and then?"), answered("nothing of note")))
     world.request(Transition.MASK, 1)
     world.redact(Passage(turn=turn_of(2).turn, message=2), *View)
-    world.request(Transition.DELETE_RAW, 3)
+    world.request(Transition.ERASE, 3)
     ask = world.runtime.transcripts.context
     found = [
         ask(key_of(), budget, f"lamp {word}", view=view) for budget in (0, 300, 900) for word in ("one", "two", "x")

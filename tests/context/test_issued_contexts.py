@@ -14,17 +14,17 @@ from muniment.events.records import EventKind
 from muniment.evidence.verifier import source_digest
 from muniment.governance.access import Access, Effect
 from muniment.governance.policy import Policy
-from muniment.governance.profiles import Cause, Ceiling, Pressure, Profile, budget_of
+from muniment.governance.profiles import BudgetCause, Ceiling, Pressure, Profile, budget_of
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.context.prompt import Bound, Composition, Context, Reach, Shape
-from muniment.runtime.options import Options
+from muniment.operations.context.prompt import Composition, Context, QuoteScope, Shape, StopReason
+from muniment.space.options import Options
 from tests.context.prompts import messages_of, turn_of
 from tests.turns import asked, question
 from tests.worlds import World, key_of, root_key
 
 BUDGET = 300
-RECORD = Composition(record=True, reach=Reach.SPACE, reference_percent=50)
+RECORD = Composition(record=True, reach=QuoteScope.SPACE, reference_percent=50)
 
 
 def recorded(
@@ -33,7 +33,7 @@ def recorded(
     """Return a context on record, and the event."""
     found = world.runtime.transcripts.context(key or key_of(), BUDGET, query, Shape.ANTHROPIC, composition=RECORD)
     assert found.recorded is not None
-    space = world.runtime._desk.space
+    space = world.runtime._session.space
     with space.ledger.reader() as reader:
         row = reader.sealed(found.recorded)
         assert row is not None
@@ -53,7 +53,7 @@ def test_a_record_names_the_turns_and_none_of_their_words(world: World) -> None:
     assert grant.quoted == list(dict.fromkeys(each.place.position for each in found.quoted))
     assert grant.quoted[0] == world.replay().turns[2].position
     assert issued.caller.views == sorted(View)
-    space = world.runtime._desk.space
+    space = world.runtime._session.space
     first, last = found.first_sequence or 0, found.last_sequence or 0
     with space.ledger.reader() as reader:
         leaves = [row.leaf for row in reader.turns(1, first, last)]
@@ -80,7 +80,7 @@ def test_records_are_listed_among_the_disclosures(world: World) -> None:
 def test_the_receipt_of_an_erasure_names_the_contexts_of_the_conversation(world: World) -> None:
     world.with_turns(2)
     found, _ = recorded(world)
-    receipt = world.request(Transition.DELETE_RAW, 1)
+    receipt = world.request(Transition.ERASE, 1)
     assert f"the recorded context of a prompt at position {found.recorded}" in str(receipt)
 
 
@@ -113,7 +113,7 @@ def test_a_space_with_records_is_sound_and_comes_back(world: World) -> None:
     world.with_turns(3)
     recorded(world)
     recorded(world, key_of("nowhere"))
-    assert world.runtime.evidence.repair().issues == []
+    assert world.runtime.evidence.inspect().findings == []
     world.runtime.system.recover()
     assert [each.kind for each in world.runtime.evidence.disclosures().disclosures] == [EventKind.CONTEXT_ISSUED] * 2
 
@@ -138,16 +138,16 @@ def test_a_context_is_not_longer_than_request_profile_and_provider_allow(
             assert found.chars == sum(len(text) for said in messages_of(found) for text in said)
             assert found.tokens <= budget
             assert most is None or found.chars <= most
-            assert (found.cut_by is Bound.CHARS) == bool(found.budget_applied)
+            assert (found.cut_by is StopReason.CHARS) == bool(found.budget_applied)
             for over in found.budget_applied:
                 assert (over.ceiling, over.limit) == (Ceiling.RENDERED_CHARS, most)
                 assert over.found > over.limit
-                assert (Cause.PROVIDER in over.limited_by) == (over.limit == provider_chars)
+                assert (BudgetCause.PROVIDER in over.limited_by) == (over.limit == provider_chars)
 
 
 def test_erased_words_are_in_no_context_any_more(world: World) -> None:
     world.with_turns(30)
-    composition = Composition(reach=Reach.SPACE)
+    composition = Composition(reach=QuoteScope.SPACE)
     ask = world.runtime.transcripts.context
     before = ask(key_of(), 400, "question 0002", composition=composition)
     assert question(2) in str(before.messages)

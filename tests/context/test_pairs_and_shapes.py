@@ -7,21 +7,13 @@ from typing import Any
 import pytest
 
 from muniment.events.changes import Transition
-from muniment.events.message import (
-    BlobPart,
-    FilePart,
-    Message,
-    ReasoningPart,
-    Role,
-    TextPart,
-    UriPart,
-)
+from muniment.events.message import BlobPart, FilePart, Message, ReasoningPart, Role, TextPart, UriPart
 from muniment.events.message import ToolCallPart as Call
 from muniment.events.message import ToolCallResponsePart as Result
 from muniment.governance.views import Reason, View
-from muniment.runtime.context.pairs import PAIR_TURNS_MAX
-from muniment.runtime.context.prompt import Bound, Composition, Context, Gaps, Miss, Shape, SystemText
-from muniment.runtime.redacting import Passage
+from muniment.operations.context.pairs import PAIR_TURNS_MAX
+from muniment.operations.context.prompt import Composition, Context, Gaps, MissingReason, Shape, StopReason, SystemText
+from muniment.operations.transcripts.redact import Passage
 from tests.context.prompts import called, messages_of, pairs_of, returned, turn_of
 from tests.turns import answered, asked
 from tests.worlds import World, key_of
@@ -63,7 +55,7 @@ def test_turns_that_share_a_pair_are_cut_together(world: World) -> None:
     assert whole.turns == 4
     some = context(world, whole.tokens - 1)
     assert ([each["content"] for each in some.messages], some.first_sequence) == (["Thanks."], 4)
-    assert (some.cut_by, some.turns_before) == (Bound.TOKENS, 3)
+    assert (some.cut_by, some.turns_before) == (StopReason.TOKENS, 3)
 
 
 def test_a_result_that_comes_very_late_is_no_pair(world: World) -> None:
@@ -319,7 +311,7 @@ def test_system_text_stands_first_whichever_turns_fit(world: World) -> None:
     assert found.first_sequence > 1
     bare = context(world, 100, system=SystemText.LEAVE_OUT)
     assert bare.messages[0]["content"] == "And?"
-    assert bare.sections[0].miss is Miss.NOT_ASKED
+    assert bare.sections[0].miss is MissingReason.NOT_ASKED
 
 
 def test_system_text_that_is_said_again_costs_nothing(world: World) -> None:
@@ -337,7 +329,7 @@ def test_system_text_that_has_no_room_is_not_cut(world: World) -> None:
     world.commit(turn_of(2, asked("Two?")))
     found = context(world, 30)
     assert [each["content"] for each in found.messages] == ["Two?"]
-    assert found.sections[0].miss is Miss.NO_ROOM
+    assert found.sections[0].miss is MissingReason.NO_ROOM
 
 
 def test_system_text_that_is_withheld_is_not_there(world: World) -> None:
@@ -345,4 +337,4 @@ def test_system_text_that_is_withheld_is_not_there(world: World) -> None:
     world.commit(turn_of(2, asked("Two?")))
     world.request(Transition.MASK, 1)
     assert "brief" not in str(context(world).messages)
-    assert context(world, view=View.HOST_UI).sections[0].miss is Miss.NOTHING_THERE
+    assert context(world, view=View.HOST_UI).sections[0].miss is MissingReason.NOTHING_THERE

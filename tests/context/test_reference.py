@@ -17,13 +17,13 @@ from muniment.events.identity import Channel, ConversationId, TurnId
 from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
-from muniment.runtime.context.counting import Meter, Room
-from muniment.runtime.context.earlier import QUOTES_MAX, Asked, _quote, block_line, filled, words_of
-from muniment.runtime.context.prompt import Composition, Context, ContextPart, Miss, Reach, Shape
-from muniment.runtime.context.quoting import BLOCK, CLOSING, OPENING, Quote, block
-from muniment.runtime.hits import Semantic
-from muniment.runtime.place import Place
-from muniment.runtime.redacting import Passage
+from muniment.operations.context.counting import Meter, RemainingBudget
+from muniment.operations.context.earlier import QUOTES_MAX, QuoteQuery, _quote, block_line, filled, words_of
+from muniment.operations.context.prompt import Composition, Context, ContextPart, MissingReason, QuoteScope, Shape
+from muniment.operations.context.quoting import BLOCK, CLOSING, OPENING, Quote, block
+from muniment.operations.place import Place
+from muniment.operations.transcripts.hits import SemanticCoverage
+from muniment.operations.transcripts.redact import Passage
 from tests.context.prompts import estimated, turn_of
 from tests.turns import SUBJECT, answered, asked
 from tests.worlds import World, key_of
@@ -125,7 +125,7 @@ def test_the_block_says_what_it_is_before_it_quotes() -> None:
 def test_a_lower_hit_never_overtakes_a_higher_one(sizes: list[int], tokens: int, chars: int) -> None:
     """IJ-01: what is quoted are the first ones, as many as the room holds, and the next one does not fit."""
     quotes = [quote_of("x" * size, number) for number, size in enumerate(sizes)]
-    room = Room(tokens=tokens, chars=chars)
+    room = RemainingBudget(tokens=tokens, chars=chars)
     found = filled(quotes, room, METER)
     assert found == quotes[: len(found)]
     assert not found or room.holds(METER.cost([block_line(found)]))
@@ -136,7 +136,7 @@ def test_a_lower_hit_never_overtakes_a_higher_one(sizes: list[int], tokens: int,
 def test_where_a_message_has_no_room_its_excerpt_may_have() -> None:
     whole = quote_of("x" * 500)
     short = quote_of("x" * 20)
-    room = Room(tokens=METER.cost([block_line([short])]).tokens)
+    room = RemainingBudget(tokens=METER.cost([block_line([short])]).tokens)
     assert filled([replace(whole, excerpt=short)], room, METER) == [short]
     assert filled([whole], room, METER) == []
 
@@ -149,7 +149,7 @@ def test_earlier_messages_stand_before_the_recent_turns(world: World, shape: Sha
     with_lamps(world)
     found = world.runtime.transcripts.context(key_of(), 500, "lamp", shape)
     assert [each.place.sequence for each in found.quoted] == [2, 2]
-    assert (found.hits, found.semantic) == (2, Semantic.ABSENT)
+    assert (found.hits, found.semantic) == (2, SemanticCoverage.ABSENT)
     first = found.messages[0]
     assert first["role"] == "user"
     words = str(first)
@@ -166,9 +166,9 @@ def test_the_share_for_earlier_messages_is_kept_and_what_is_left_of_it_goes_to_t
         found = context(world, 400, reference_percent=percent)
         section = {each.part: each for each in found.sections}[ContextPart.REFERENCE]
         assert section.tokens <= 400 * percent // 100
-        assert (section.miss is Miss.NO_ROOM) == (percent == 0)
+        assert (section.miss is MissingReason.NO_ROOM) == (percent == 0)
     with_none = context(world, 400, query="unheard")
-    assert with_none.sections[1].miss is Miss.NOT_FOUND
+    assert with_none.sections[1].miss is MissingReason.NOT_FOUND
     assert with_none.messages == world.runtime.transcripts.context(key_of(), 400).messages
 
 
@@ -189,7 +189,7 @@ def test_no_message_is_both_there_and_quoted(world: World, percent: int) -> None
     """Neither turns that fit at once nor those that have room when it is known what is quoted."""
     with_lamps(world, 8)
     everything = context(world, 10_000)
-    assert (everything.quoted, everything.turns, everything.sections[1].miss) == ([], 8, Miss.ALL_INCLUDED)
+    assert (everything.quoted, everything.turns, everything.sections[1].miss) == ([], 8, MissingReason.ALL_INCLUDED)
     for budget in range(0, 400, 5):
         found = context(world, budget, reference_percent=percent)
         first = found.first_sequence or 9
@@ -214,20 +214,24 @@ def test_where_to_look_is_a_choice(world: World) -> None:
         )
     names = {
         reach: {each.place.conversation.conversation for each in context(world, 1000, reach=reach).quoted} - {"talk"}
-        for reach in Reach
+        for reach in QuoteScope
     }
-    assert names == {Reach.CONVERSATION: set(), Reach.CHANNEL: {"other"}, Reach.SPACE: {"other", "third"}}
+    assert names == {
+        QuoteScope.CONVERSATION: set(),
+        QuoteScope.CHANNEL: {"other"},
+        QuoteScope.SPACE: {"other", "third"},
+    }
 
 
 def test_a_conversation_that_begins_is_told_of_earlier_ones(world: World) -> None:
     with_lamps(world, 3)
     ask = world.runtime.transcripts.context
-    found = ask(key_of("new"), 500, "lamp", composition=Composition(reach=Reach.SPACE))
+    found = ask(key_of("new"), 500, "lamp", composition=Composition(reach=QuoteScope.SPACE))
     assert quoted(found) == ["The green lamp is broken.", "We send another lamp."]
     assert (found.turns, found.turns_before) == (0, 0)
 
 
-@pytest.mark.parametrize("transition", [Transition.MASK, Transition.DELETE_RAW, Transition.ARCHIVE])
+@pytest.mark.parametrize("transition", [Transition.MASK, Transition.ERASE, Transition.ARCHIVE])
 def test_what_is_hidden_is_not_quoted(world: World, transition: Transition) -> None:
     with_lamps(world)
     assert quoted(context(world)) == ["The green lamp is broken.", "We send another lamp."]
@@ -259,22 +263,22 @@ def test_a_long_message_is_quoted_as_its_excerpt(world: World) -> None:
 def test_a_hit_that_is_gone_when_it_is_read_is_not_quoted(world: World) -> None:
     """Masked, replaced by an archive, or never there; and words that a redaction took since."""
     with_lamps(world, 4)
-    desk = world.runtime._desk
-    asked_for = Asked("lamp", key_of(), View.MODEL_CONTEXT, Composition())
+    session = world.runtime._session
+    asked_for = QuoteQuery("lamp", key_of(), View.MODEL_CONTEXT, Composition())
     hit, other, *_ = world.runtime.transcripts.search("lamp", View.MODEL_CONTEXT).hits
-    assert _quote(desk, asked_for, hit) is not None
+    assert _quote(session, asked_for, hit) is not None
     places = [
         replace(hit.place, conversation=key_of("nowhere")),
         replace(hit.place, sequence=99),
         replace(hit.place, position=99),
         replace(hit.place, message="turn-2#99"),
     ]
-    everywhere = asked_for._replace(composition=Composition(reach=Reach.SPACE))
-    assert [_quote(desk, everywhere, replace(hit, place=place)) for place in places] == [None] * 4
+    everywhere = asked_for._replace(composition=Composition(reach=QuoteScope.SPACE))
+    assert [_quote(session, everywhere, replace(hit, place=place)) for place in places] == [None] * 4
     world.redact(Passage(turn=hit.place.turn, message=0 if hit.role is Role.USER else 1), View.MODEL_CONTEXT)
-    assert _quote(desk, asked_for, hit) is None
+    assert _quote(session, asked_for, hit) is None
     world.request(Transition.MASK, 2)
-    assert _quote(desk, asked_for, other) is None
+    assert _quote(session, asked_for, other) is None
 
 
 @pytest.mark.parametrize(
@@ -311,5 +315,5 @@ def test_a_query_that_cannot_be_searched_for_takes_no_turn_away(world: World, qu
     """Whether search refuses it (CT-13) or finds nothing."""
     with_lamps(world)
     found = context(world, query=query)
-    assert found.sections[1].miss in {Miss.QUERY_REFUSED, Miss.NOT_FOUND}
+    assert found.sections[1].miss in {MissingReason.QUERY_REFUSED, MissingReason.NOT_FOUND}
     assert found.messages == world.runtime.transcripts.context(key_of(), 500).messages

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import muniment
 from muniment.errors import InvalidInput, TokensUnavailable
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.context.counting import ESTIMATE, estimate
-from muniment.runtime.options import Options
+from muniment.operations.context.counting import ESTIMATE, estimate
 from muniment.runtime.settings import set_token_counter
-from muniment.runtime.tokens import ENCODINGS, token_counter
+from muniment.space.options import Options
+from muniment.space.token_counter import ENCODINGS, token_counter
 from tests.context.prompts import messages_of, turn_of
 from tests.turns import asked
 from tests.worlds import key_of, root_key

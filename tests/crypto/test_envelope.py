@@ -7,14 +7,14 @@ from msgspec.structs import replace
 
 from muniment.crypto.envelope import Envelope, parse_envelope
 from muniment.crypto.root import LocalRoot
-from muniment.crypto.sources import Descriptor
+from muniment.crypto.root_sources import RootDescriptor
 from muniment.errors import Corrupt, KeyWrong, StoreNewer
 from muniment.kernel.digest import b64url
 from muniment.kernel.sources import SystemEntropy
 
 ROOT = LocalRoot(b"r" * 32, SystemEntropy())
 KEY, CONTEXT = b"k" * 32, b"a document"
-ENVELOPE = Envelope.around(KEY, ROOT, Descriptor(scheme="file"), CONTEXT)
+ENVELOPE = Envelope.around(KEY, ROOT, RootDescriptor(scheme="file"), CONTEXT)
 
 
 def test_the_key_comes_back_and_is_not_in_clear() -> None:
@@ -42,7 +42,7 @@ def test_another_root_or_another_purpose_opens_nothing() -> None:
         ENVELOPE.line().replace(b'"key"', b'"kex"'),
         replace(ENVELOPE, key="!").line(),
         replace(ENVELOPE, key=b64url(b"short")).line(),
-        Envelope.around(b"short", ROOT, Descriptor(scheme="file"), CONTEXT).line(),
+        Envelope.around(b"short", ROOT, RootDescriptor(scheme="file"), CONTEXT).line(),
     ],
 )
 def test_a_line_with_a_fault_is_refused(line: bytes) -> None:

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from muniment.crypto.cell import SpaceKey
 from muniment.crypto.escrow import FILE, KeysCopy, open_keys, parse_keys, sealed_keys
-from muniment.crypto.keyring import Ring
+from muniment.crypto.keyring import UnwrappedKeys
 from muniment.crypto.root import LocalRoot
-from muniment.crypto.sources import Descriptor
+from muniment.crypto.root_sources import RootDescriptor
 from muniment.errors import Corrupt, KeyWrong, StoreNewer
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url
@@ -18,14 +18,14 @@ from muniment.kernel.sources import SystemEntropy
 
 ROOT = LocalRoot(b"r" * 32, SystemEntropy())
 KEY = b"k" * 32
-RING = Ring(
+RING = UnwrappedKeys(
     log_id="AAAAAAAAAAAAAAAAAAAAAA",
     name="default",
     signing_seed=b"s" * 32,
     index_key=b"i" * 32,
     space={3: SpaceKey(3, b"3" * 32), 4: SpaceKey(4, b"4" * 32)},
 )
-DESCRIPTOR = Descriptor(scheme="file")
+DESCRIPTOR = RootDescriptor(scheme="file")
 
 
 def sealed(key: bytes = KEY) -> bytes:

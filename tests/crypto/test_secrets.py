@@ -17,8 +17,8 @@ from rich.traceback import Traceback
 from muniment.crypto.cell import CellKey, SpaceKey, open_cell, seal_cell, unwrap_bundle, wrap_bundle
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
+from muniment.crypto.root_sources import Argon2, OpenerContext, RootDescriptor, open_root
 from muniment.crypto.secret import Secret
-from muniment.crypto.sources import Argon2, Descriptor, Occasion, open_root
 from muniment.crypto.store import StoreKeys
 from muniment.errors import MunimentError
 from muniment.kernel.digest import b64url
@@ -57,7 +57,7 @@ def holders(directory: Path) -> list[object]:
         CellKey(b"1234", CANARY),
         SpaceKey(1, CANARY),
         draw_keys(Canaries(), (0, 1)),
-        Occasion(entropy=Canaries(), descriptor=FROM_FILE),
+        OpenerContext(entropy=Canaries(), descriptor=FROM_FILE),
     ]
 
 
@@ -113,8 +113,8 @@ def failures(directory: Path) -> list[Callable[[], object]]:
     argon2 = Argon2(salt=b64url(bytes(16)), memory_kib=8192, iterations=1, lanes=1)
 
     def source(uri: str, typed: str = "") -> RootOpening:
-        descriptor = Descriptor(scheme="x", argon2=argon2)
-        return lambda: open_root(uri, Occasion(entropy=Canaries(), descriptor=descriptor, ask=lambda _: typed))
+        descriptor = RootDescriptor(scheme="x", argon2=argon2)
+        return lambda: open_root(uri, OpenerContext(entropy=Canaries(), descriptor=descriptor, ask=lambda _: typed))
 
     return [
         lambda: open_cell(keys[1], flipped(sealed, 200), leaf, 1),

@@ -18,7 +18,7 @@ import pytest
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 from muniment.crypto.root import LocalRoot, RootKey
-from muniment.crypto.sources import Argon2, Descriptor, Occasion, ask_at_terminal, describe, open_root
+from muniment.crypto.root_sources import Argon2, OpenerContext, RootDescriptor, ask_at_terminal, describe, open_root
 from muniment.errors import KeyExposed, KeyInvalid, KeyUnavailable, KeyWrong, MunimentError
 from muniment.kernel.digest import b64url
 from muniment.kernel.sources import SeededEntropy, SystemEntropy
@@ -30,12 +30,12 @@ CHEAP = Argon2(salt=b64url(bytes(16)), memory_kib=8192, iterations=1, lanes=1)
 
 def root_of(uri: str, *, create: bool = False, argon2: Argon2 | None = None, typed: tuple[str, ...] = ()) -> RootKey:
     answers = iter(typed)
-    descriptor = Descriptor(scheme="any", argon2=argon2)
+    descriptor = RootDescriptor(scheme="any", argon2=argon2)
 
     def ask(_: str) -> str:
         return next(answers)
 
-    return open_root(uri, Occasion(entropy=SystemEntropy(), descriptor=descriptor, create=create, ask=ask))
+    return open_root(uri, OpenerContext(entropy=SystemEntropy(), descriptor=descriptor, create=create, ask=ask))
 
 
 def refusal(
@@ -261,7 +261,7 @@ def test_a_new_store_gets_a_salt_of_its_own() -> None:
     assert other is not None
     assert (one.memory_kib, one.iterations, one.lanes) == (65536, 3, 4)
     assert one.salt != other.salt
-    assert describe("file:/key", SystemEntropy()) == Descriptor(scheme="file")
+    assert describe("file:/key", SystemEntropy()) == RootDescriptor(scheme="file")
     assert describe("passphrase:env:X", SystemEntropy(), CHEAP).argon2 == CHEAP
 
 
@@ -309,7 +309,7 @@ def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> 
 
 ASKING = """
 import fcntl, sys, termios
-from muniment.crypto.sources import ask_at_terminal
+from muniment.crypto.root_sources import ask_at_terminal
 from muniment.errors import KeyUnavailable
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 try:
@@ -355,7 +355,7 @@ def test_an_end_of_input_is_no_passphrase() -> None:
 
 def test_a_service_of_the_host_can_have_a_scheme_of_its_own() -> None:
     own = LocalRoot(KEY, SystemEntropy())
-    occasion = Occasion(entropy=SystemEntropy(), descriptor=Descriptor(scheme="kms"))
+    occasion = OpenerContext(entropy=SystemEntropy(), descriptor=RootDescriptor(scheme="kms"))
 
     def opener(rest: str, _: Any) -> RootKey:
         assert rest == "anything"

@@ -12,18 +12,9 @@ import pytest
 
 from muniment.crypto.keyring import SpaceKeys, root_of
 from muniment.crypto.root import LocalRoot, RootKey
-from muniment.crypto.sources import Argon2, Descriptor, Occasion
+from muniment.crypto.root_sources import Argon2, OpenerContext, RootDescriptor
 from muniment.crypto.store import StoreKeys, descriptors, open_keys
-from muniment.errors import (
-    Conflict,
-    Corrupt,
-    KeyInvalid,
-    KeyUnavailable,
-    KeyWrong,
-    StoreFull,
-    StoreMissing,
-    StoreNewer,
-)
+from muniment.errors import Conflict, Corrupt, KeyInvalid, KeyUnavailable, KeyWrong, StoreFull, StoreMissing, StoreNewer
 from muniment.kernel.digest import b64url
 from muniment.kernel.sources import SystemEntropy, seeded_sources, system_sources
 from tests.crypto.worlds import FROM_FILE, Crash, Disk, everything_under, flipped, new_root, new_store
@@ -97,10 +88,10 @@ class Forgetful:
 
 def test_a_root_that_does_not_give_back_the_check_value_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyWrong):
-        StoreKeys.create(tmp_path, Forgetful(), Descriptor(scheme="kms"), system_sources())
+        StoreKeys.create(tmp_path, Forgetful(), RootDescriptor(scheme="kms"), system_sources())
     store = new_store(tmp_path)
     with pytest.raises(KeyWrong):
-        store.rotate_root(Forgetful(), Descriptor(scheme="kms"), ENTROPY)
+        store.rotate_root(Forgetful(), RootDescriptor(scheme="kms"), ENTROPY)
     assert not opened(tmp_path).unfinished
 
 
@@ -135,7 +126,7 @@ def test_only_the_canonical_spelling_is_the_file(tmp_path: Path) -> None:
 
 def test_a_ruinous_cost_in_the_file_is_corrupt(tmp_path: Path) -> None:
     """Who can write the file cannot make the next one to open it use all memory."""
-    StoreKeys.create(tmp_path, new_root(), Descriptor(scheme="passphrase", argon2=CHEAP), system_sources())
+    StoreKeys.create(tmp_path, new_root(), RootDescriptor(scheme="passphrase", argon2=CHEAP), system_sources())
     path = tmp_path / "store.json"
     path.write_bytes(path.read_bytes().replace(b'"memory_kib":8192', b'"memory_kib":999999999'))
     with pytest.raises(Corrupt):
@@ -244,9 +235,9 @@ def test_a_store_opens_with_the_passphrase_that_it_was_made_with(tmp_path: Path)
 def test_a_store_opens_with_a_root_that_the_host_hands_over(tmp_path: Path) -> None:
     made = open_keys(tmp_path, new_root(), system_sources(), create=True)
     assert open_keys(tmp_path, new_root(), system_sources()).store_id == made.store_id
-    assert descriptors(tmp_path) == (Descriptor(scheme="host"),)
+    assert descriptors(tmp_path) == (RootDescriptor(scheme="host"),)
 
-    def opener(_rest: str, _occasion: Occasion) -> RootKey:
+    def opener(_rest: str, _occasion: OpenerContext) -> RootKey:
         return new_root()
 
     assert open_keys(tmp_path, "kms:x", system_sources(), openers={"kms": opener}).store_id == made.store_id
@@ -263,12 +254,12 @@ def three_spaces(directory: Path) -> dict[str, tuple[object, ...]]:
 def test_another_root_takes_over_everything(tmp_path: Path) -> None:
     made = three_spaces(tmp_path)
     store = opened(tmp_path)
-    assert store.rotate_root(new_root("next"), Descriptor(scheme="env"), ENTROPY) == 3
+    assert store.rotate_root(new_root("next"), RootDescriptor(scheme="env"), ENTROPY) == 3
     for keys in (store, opened(tmp_path, "next")):
         assert keys.root_id == new_root("next").key_id
         assert not keys.unfinished
         assert {space.name: secrets_of(space) for space in keys.spaces(ENTROPY)} == made
-    assert descriptors(tmp_path) == (Descriptor(scheme="env"),)
+    assert descriptors(tmp_path) == (RootDescriptor(scheme="env"),)
     assert new_root().key_id.encode() not in everything_under(tmp_path)
     with pytest.raises(KeyWrong):
         opened(tmp_path)
@@ -285,7 +276,7 @@ def test_a_turn_that_stops_anywhere_can_be_completed_or_taken_back(tmp_path: Pat
                 made = three_spaces(directory)
                 with disk.stopping_at(stop):
                     try:
-                        opened(directory).rotate_root(new_root("next"), Descriptor(scheme="env"), ENTROPY)
+                        opened(directory).rotate_root(new_root("next"), RootDescriptor(scheme="env"), ENTROPY)
                     except Crash:
                         pass
                     else:
@@ -307,14 +298,14 @@ def finish(directory: Path, used: str, last: str) -> None:
         store = opened(directory, last)
         assert not store.unfinished
         return
-    store.rotate_root(new_root(last), Descriptor(scheme="env"), ENTROPY)
+    store.rotate_root(new_root(last), RootDescriptor(scheme="env"), ENTROPY)
 
 
 def unfinished(directory: Path) -> dict[str, tuple[object, ...]]:
     """Leave a turn of the root key when one of three spaces has gone over."""
     made = three_spaces(directory)
     with Disk.watched() as disk, disk.stopping_at(24), pytest.raises(Crash):
-        opened(directory).rotate_root(new_root("next"), Descriptor(scheme="env"), ENTROPY)
+        opened(directory).rotate_root(new_root("next"), RootDescriptor(scheme="env"), ENTROPY)
     return made
 
 
@@ -337,7 +328,7 @@ def test_an_unfinished_turn_says_so_where_the_other_root_is_needed(tmp_path: Pat
     new, told_to_new = reachable(tmp_path, "next")
     assert (len(old), len(new), old | new) == (2, 1, set(made))
     assert told_to_old == told_to_new == {"root_rotation_unfinished"}
-    assert descriptors(tmp_path) == (Descriptor(scheme="env"), FROM_FILE)
+    assert descriptors(tmp_path) == (RootDescriptor(scheme="env"), FROM_FILE)
 
 
 def test_an_unfinished_turn_is_finished_before_another_is_begun(tmp_path: Path) -> None:
@@ -359,7 +350,7 @@ def test_both_passphrases_open_a_store_whose_root_is_being_turned_over(tmp_path:
     """Each door remembers a salt of its own."""
     other = Argon2(salt=b64url(bytes(range(16))), memory_kib=8192, iterations=1, lanes=1)
     roots = [LocalRoot(argon2.stretch(b"words"), ENTROPY) for argon2 in (CHEAP, other)]
-    descriptions = [Descriptor(scheme="passphrase", argon2=argon2) for argon2 in (CHEAP, other)]
+    descriptions = [RootDescriptor(scheme="passphrase", argon2=argon2) for argon2 in (CHEAP, other)]
     store = StoreKeys.create(tmp_path, roots[0], descriptions[0], system_sources())
     store.create_space("a", system_sources())
     with Disk.watched() as disk, disk.stopping_at(15), pytest.raises(Crash):

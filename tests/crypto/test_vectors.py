@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from msgspec import Struct
 
 from muniment.crypto.cell import CellKey, SpaceKey, open_cell, seal_cell, unwrap_bundle, wrap_bundle
-from muniment.crypto.cursor import CursorKey
+from muniment.crypto.cursor_key import CursorKey
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
 from muniment.crypto.store import StoreKeys

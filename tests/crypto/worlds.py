@@ -13,12 +13,12 @@ import pytest
 from muniment.crypto.cell import KEY_CHANCE_BYTES, CellKey, SpaceKey, keys_from
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
-from muniment.crypto.sources import Descriptor
+from muniment.crypto.root_sources import RootDescriptor
 from muniment.crypto.store import StoreKeys
 from muniment.errors import KeyMissing
 from muniment.kernel.sources import Entropy, SystemEntropy, system_sources
 
-FROM_FILE = Descriptor(scheme="file")
+FROM_FILE = RootDescriptor(scheme="file")
 
 
 def new_root(name: str = "root") -> LocalRoot:

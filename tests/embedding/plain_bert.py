@@ -11,12 +11,12 @@ from math import erf, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from muniment.embedding.weights import Shape
+from muniment.embedding.model_weights import ModelShape
 
 Doubles = NDArray[np.float64]
 
 
-def sentence(numbers: list[int], shape: Shape, tensors: Mapping[str, NDArray[np.float32]]) -> Doubles:
+def sentence(numbers: list[int], shape: ModelShape, tensors: Mapping[str, NDArray[np.float32]]) -> Doubles:
     """Return the vector of one text, given as the numbers of its pieces."""
     of = {name: tensor.astype(np.float64) for name, tensor in tensors.items()}
     rows = [
@@ -56,7 +56,7 @@ def _dense(state: Doubles, of: Mapping[str, Doubles], name: str) -> Doubles:
     return found
 
 
-def _normed(state: Doubles, of: Mapping[str, Doubles], name: str, shape: Shape) -> Doubles:
+def _normed(state: Doubles, of: Mapping[str, Doubles], name: str, shape: ModelShape) -> Doubles:
     mean, variance = state.mean(axis=1, keepdims=True), state.var(axis=1, keepdims=True)
     found: Doubles = (state - mean) / np.sqrt(variance + shape.layer_norm_eps) * of[f"{name}.weight"]
     return found + of[f"{name}.bias"]

@@ -13,10 +13,10 @@ from muniment.embedding.protocol import Embedder
 from muniment.evidence.pin import FilePin
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.projections.search.sealing import Snapshots
-from muniment.projections.search.shelf import vectors_of
-from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
+from muniment.search.indexes import vectors_of
+from muniment.search.snapshots import Snapshots
+from muniment.space.options import Options
 from tests.embedding.embedders import Words
 from tests.turns import answer, question
 from tests.worlds import PINS, World, root_key
@@ -53,13 +53,13 @@ def opening(tmp_path: Path) -> Iterator[Opening]:
 
 def vectors_now(world: World) -> int:
     """Return how many vectors there are before anything is embedded."""
-    with world.runtime._desk.space.shelf.caught_up(View.HOST_UI) as (index, _):
+    with world.runtime._session.space.indexes.caught_up(View.HOST_UI) as (index, _):
         return vectors_of(index)
 
 
 def kept_numbers(world: World) -> bytes:
     """Return the vectors in the snapshot, decrypted."""
-    snapshots = world.runtime._desk.space._snapshots
+    snapshots = world.runtime._session.space._snapshots
     assert isinstance(snapshots, Snapshots)
     lock = snapshots.unlock(View.HOST_UI)
     assert lock is not None

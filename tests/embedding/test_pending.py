@@ -16,8 +16,8 @@ from msgspec.structs import replace
 import muniment
 from muniment.embedding.bert import Bert
 from muniment.embedding.choice import EmbedderChoice, EmbedderKind
+from muniment.embedding.guarded import EmbedderFlaw, GuardedEmbedder
 from muniment.embedding.protocol import Embedder
-from muniment.embedding.trust import Flaw, Trusted
 from muniment.errors import AccessDenied, KeyUnavailable, LimitExceeded, ModelInvalid, ModelUnavailable
 from muniment.events.changes import Transition
 from muniment.events.message import Role, TextPart
@@ -26,18 +26,19 @@ from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.projections.search.documents import Document
-from muniment.projections.search.index import Index
-from muniment.projections.search.meaning import Meaning
-from muniment.projections.search.shelf import vectors_of
+from muniment.operations.system import models
+from muniment.operations.transcripts import embed as embedding
+from muniment.operations.transcripts.embed import NEWEST_PASSAGES_MAX, Embedding
+from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.ranking.columns import Scores
-from muniment.runtime import embedding, models
-from muniment.runtime.embedding import NEWEST_PASSAGES_MAX, Embedding
-from muniment.runtime.hits import Semantic
 from muniment.runtime.open import inspect
-from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.space import Space
+from muniment.search.documents import SearchDocument
+from muniment.search.index import Index
+from muniment.search.indexes import vectors_of
+from muniment.search.meaning import Meaning
+from muniment.space.options import Options
+from muniment.space.space import Space
 from tests.embedding.embedders import MISBEHAVIOUR, Bad, Stuck, Words
 from tests.embedding.models import minilm, small_folder
 from tests.turns import answer, answered, plain_turn, question
@@ -78,13 +79,13 @@ def world_with(embedder: Embedder | EmbedderChoice | None, turns: int = TURNS) -
 
 def space_of(world: World) -> Space:
     """Return the open space."""
-    return world.runtime._desk.space
+    return world.runtime._session.space
 
 
-def asked(world: World, query: str = "anything") -> tuple[Semantic, str | None, Scores | None]:
+def asked(world: World, query: str = "anything") -> tuple[SemanticCoverage, str | None, Scores | None]:
     """Ask as a search does, by meaning alone: how far it counted, why not, and the cosine of each document."""
     space = space_of(world)
-    with space.shelf.caught_up(View.HOST_UI) as (index, reader):
+    with space.indexes.caught_up(View.HOST_UI) as (index, reader):
         asking = Embedding(space, View.HOST_UI, index)
         asking.learn_newest(reader)
         scores = index.similarity(query)
@@ -113,7 +114,7 @@ def test_a_question_embeds_the_newest_and_says_how_far_meaning_counts() -> None:
     world = world_with(words)
     told = words_of(world)
     states = [asked(world)[0] for _ in range(PASSAGES // NEWEST_PASSAGES_MAX + 1)]
-    assert states == [Semantic.PARTIAL] * (PASSAGES // NEWEST_PASSAGES_MAX - 1) + [Semantic.FULL] * 2
+    assert states == [SemanticCoverage.PARTIAL] * (PASSAGES // NEWEST_PASSAGES_MAX - 1) + [SemanticCoverage.FULL] * 2
     assert words.given == told[::-1]
 
 
@@ -121,7 +122,7 @@ def test_without_an_embedder_meaning_is_absent_without_a_reason() -> None:
     """Nothing was promised, so nothing is wrong."""
     world = world_with(None)
     found = world.runtime.transcripts.search("question")
-    assert (found.semantic, found.semantic_flaw) == (Semantic.ABSENT, None)
+    assert (found.semantic, found.semantic_flaw) == (SemanticCoverage.ABSENT, None)
     with pytest.raises(ModelUnavailable):
         world.runtime.system.reembed()
 
@@ -131,14 +132,14 @@ def test_reembed_makes_all_that_is_missing_and_a_repeat_finds_nothing(monkeypatc
     monkeypatch.setattr(embedding, "BATCH_PASSAGES", 5)
     words, told = Words(), []
     world = world_with(words)
-    desk = replace(world.runtime._desk, progress=lambda *each: told.append(each))
-    report = Runtime(desk).system.reembed()
+    session = replace(world.runtime._session, progress=lambda *each: told.append(each))
+    report = Runtime(session).system.reembed()
     assert (report.passages, report.embedded, report.pending) == (PASSAGES, PASSAGES, 0)
     assert (report.embedder, report.embedder_digest) == (words.name, words.digest)
     assert [each[1:] for each in told if each[0] == embedding.PROGRESS_STAGE] == [
         *((done, PASSAGES) for done in range(0, PASSAGES, 5)), (PASSAGES, PASSAGES),
     ]  # fmt: skip
-    assert asked(world)[0] is Semantic.FULL
+    assert asked(world)[0] is SemanticCoverage.FULL
     assert world.runtime.system.reembed().embedded == 0
     assert sorted(words.given) == sorted(words_of(world))
 
@@ -168,7 +169,7 @@ def test_a_view_embeds_what_it_shows_and_nothing_else() -> None:
     assert audit.passages == audit.embedded == 0
 
 
-@pytest.mark.parametrize("transition", [Transition.MASK, Transition.DELETE_RAW])
+@pytest.mark.parametrize("transition", [Transition.MASK, Transition.ERASE])
 def test_what_is_gone_before_its_vector_comes_is_not_kept(transition: Transition) -> None:
     """Erasure does not wait for an embedder, and nothing that it returns later brings a turn back."""
     stuck = Stuck()
@@ -179,7 +180,7 @@ def test_what_is_gone_before_its_vector_comes_is_not_kept(transition: Transition
     world.request(transition, 2)
     stuck.gate.set()
     done.join(30)
-    with space_of(world).shelf.caught_up(View.HOST_UI) as (index, _):
+    with space_of(world).indexes.caught_up(View.HOST_UI) as (index, _):
         assert vectors_of(index) == len(index.passages_there()) == 4
 
 
@@ -188,8 +189,8 @@ def test_what_is_hidden_loses_its_vector_at_once() -> None:
     world = world_with(Words())
     world.runtime.system.reembed()
     world.masked(5)
-    assert asked(world)[0] is Semantic.FULL
-    with space_of(world).shelf.caught_up(View.HOST_UI) as (index, _):
+    assert asked(world)[0] is SemanticCoverage.FULL
+    with space_of(world).indexes.caught_up(View.HOST_UI) as (index, _):
         assert vectors_of(index) == PASSAGES - 2
 
 
@@ -200,7 +201,7 @@ def test_an_index_that_grew_has_the_cosines_of_one_made_anew() -> None:
     world.masked(4).erased(6).with_turns(3).archived(2)
     world.runtime.system.reembed()
     _, _, grown = asked(world, question(3))
-    space_of(world).shelf.drop()
+    space_of(world).indexes.drop()
     world.runtime.system.reembed()
     _, _, made_anew = asked(world, question(3))
     assert grown is not None
@@ -220,9 +221,9 @@ def test_an_embedder_that_misbehaves_costs_meaning_and_nothing_else(how: str) ->
     found, expected = world.runtime.transcripts.search(query), plain.runtime.transcripts.search(query)
     assert found.hits == expected.hits
     assert found.hits
-    assert found.semantic is Semantic.ABSENT
-    assert found.semantic_flaw in {Flaw.FAILED, Flaw.MALFORMED}
-    with space_of(world).shelf.caught_up(View.HOST_UI) as (index, _):
+    assert found.semantic is SemanticCoverage.ABSENT
+    assert found.semantic_flaw in {EmbedderFlaw.FAILED, EmbedderFlaw.MALFORMED}
+    with space_of(world).indexes.caught_up(View.HOST_UI) as (index, _):
         assert vectors_of(index) == 0
     with pytest.raises(ModelUnavailable):
         world.runtime.system.reembed()
@@ -233,10 +234,10 @@ def test_an_embedder_that_hangs_is_waited_for_no_longer_than_named(monkeypatch: 
     monkeypatch.setattr(embedding, "NEWEST_WAIT_S", 0.01)
     stuck = Stuck()
     world = world_with(stuck)
-    assert asked(world)[:2] == (Semantic.ABSENT, Flaw.LATE)
+    assert asked(world)[:2] == (SemanticCoverage.ABSENT, EmbedderFlaw.LATE)
     stuck.gate.set()
     monkeypatch.undo()
-    assert asked(world)[:2] == (Semantic.PARTIAL, None)
+    assert asked(world)[:2] == (SemanticCoverage.PARTIAL, None)
 
 
 def test_a_question_that_gets_no_vector_is_answered_by_words() -> None:
@@ -244,12 +245,12 @@ def test_a_question_that_gets_no_vector_is_answered_by_words() -> None:
     stuck = Stuck(only_queries=True)
     world = world_with(stuck)
     world.runtime.system.reembed()
-    with space_of(world).shelf.caught_up(View.HOST_UI) as (index, _):
+    with space_of(world).indexes.caught_up(View.HOST_UI) as (index, _):
         assert isinstance(index.vectors, Meaning)
         index.vectors.embedder.query_wait_s = 0.01
     state, flaw, scores = asked(world)
     stuck.gate.set()
-    assert (state, flaw, scores) == (Semantic.ABSENT, Flaw.LATE, None)
+    assert (state, flaw, scores) == (SemanticCoverage.ABSENT, EmbedderFlaw.LATE, None)
 
 
 @pytest.mark.parametrize("kind", [EmbedderKind.IMPORTED, EmbedderKind.ONNX, EmbedderKind.HTTP])
@@ -258,7 +259,7 @@ def test_a_choice_that_cannot_be_met_is_said_and_search_answers(kind: EmbedderKi
     world = world_with(EmbedderChoice(kind=kind, spaces=frozenset({"default"})))
     found = world.runtime.transcripts.search(words_of(world)[0])
     assert found.hits
-    assert (found.semantic, found.semantic_flaw) == (Semantic.ABSENT, ModelUnavailable.code)
+    assert (found.semantic, found.semantic_flaw) == (SemanticCoverage.ABSENT, ModelUnavailable.code)
     with pytest.raises(ModelUnavailable):
         world.runtime.system.reembed()
 
@@ -266,10 +267,14 @@ def test_a_choice_that_cannot_be_met_is_said_and_search_answers(kind: EmbedderKi
 def test_an_endpoint_serves_the_spaces_that_are_named_and_no_others() -> None:
     """Words leave the machine for a space only where that was said."""
     address = EmbedderChoice(kind=EmbedderKind.HTTP, url="https://127.0.0.1:9/v1", model="m", dimension=3)
-    for spaces, flaw in ((frozenset[str](), None), (frozenset({"other"}), None), (frozenset({"default"}), Flaw.FAILED)):
+    for spaces, flaw in (
+        (frozenset[str](), None),
+        (frozenset({"other"}), None),
+        (frozenset({"default"}), EmbedderFlaw.FAILED),
+    ):
         world = world_with(replace(address, spaces=spaces), turns=1)
         found = world.runtime.transcripts.search("anything")
-        assert (found.semantic, found.semantic_flaw) == (Semantic.ABSENT, flaw)
+        assert (found.semantic, found.semantic_flaw) == (SemanticCoverage.ABSENT, flaw)
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -292,11 +297,11 @@ def test_an_imported_model_is_used_from_then_on_and_after_opening(tmp_path: Path
     """Kept under its digest for the owner alone; found again by the next process; a repeat changes nothing."""
     folder = small_folder(tmp_path / "small")
     world = opened(tmp_path).with_turns(3)
-    assert world.runtime.transcripts.search("question").semantic is Semantic.ABSENT
+    assert world.runtime.transcripts.search("question").semantic is SemanticCoverage.ABSENT
     report = world.runtime.system.import_model(str(folder))
     assert (report.name, report.dimension, report.tokens_max) == ("small", 64, 40)
     assert report.likeness > 0.995
-    assert world.runtime.transcripts.search("question").semantic is Semantic.FULL
+    assert world.runtime.transcripts.search("question").semantic is SemanticCoverage.FULL
     [kept] = (tmp_path / "store/models").iterdir()
     assert (kept.name, kept.stat().st_size) == (f"{report.digest}.npz", report.bytes)
     assert kept.stat().st_mode & 0o777 == 0o600
@@ -307,7 +312,7 @@ def test_an_imported_model_is_used_from_then_on_and_after_opening(tmp_path: Path
     world.close()
     again = opened(tmp_path)
     assert again.runtime.system.reembed().embedder_digest.endswith(report.digest)
-    assert again.runtime.transcripts.search("question").semantic is Semantic.FULL
+    assert again.runtime.transcripts.search("question").semantic is SemanticCoverage.FULL
 
 
 def test_another_model_takes_the_place_of_the_first_and_vectors_are_made_anew(tmp_path: Path) -> None:
@@ -317,9 +322,9 @@ def test_another_model_takes_the_place_of_the_first_and_vectors_are_made_anew(tm
     assert world.runtime.system.reembed().embedded == PASSAGES
     second = world.runtime.system.import_model(str(small_folder(tmp_path / "two", layer_norm_eps=1e-5)))
     assert first.digest != second.digest
-    with space_of(world).shelf.caught_up(View.HOST_UI) as (index, _):
+    with space_of(world).indexes.caught_up(View.HOST_UI) as (index, _):
         assert vectors_of(index) == 0
-    assert asked(world)[0] is Semantic.PARTIAL
+    assert asked(world)[0] is SemanticCoverage.PARTIAL
     assert world.runtime.system.reembed().embedded == PASSAGES - NEWEST_PASSAGES_MAX
     assert len(list((tmp_path / "store/models").iterdir())) == 1
 
@@ -380,7 +385,7 @@ def test_a_kept_model_that_was_damaged_is_a_reason_and_no_error(tmp_path: Path) 
     kept.write_bytes(kept.read_bytes()[:1000])
     again = opened(tmp_path)
     found = again.runtime.transcripts.search("question")
-    assert (found.semantic, found.semantic_flaw) == (Semantic.ABSENT, ModelInvalid.code)
+    assert (found.semantic, found.semantic_flaw) == (SemanticCoverage.ABSENT, ModelInvalid.code)
 
 
 def test_the_right_to_administer_is_needed() -> None:
@@ -409,10 +414,10 @@ def test_without_vectors_there_is_no_similarity() -> None:
     """None, and not nothing found: without an embedder, and before it made any; and none to a question of no words."""
     index = Index()
     assert index.similarity("anything") is None
-    index.vectors = meaning = Meaning(Trusted(Words()))
+    index.vectors = meaning = Meaning(GuardedEmbedder(Words()))
     assert index.similarity("anything") is None
     world = world_with(Words())
-    assert asked(world, " ")[0] is Semantic.PARTIAL
+    assert asked(world, " ")[0] is SemanticCoverage.PARTIAL
     assert meaning.memory_bytes > 0
 
 
@@ -421,10 +426,10 @@ def test_without_vectors_there_is_no_similarity() -> None:
 def test_candidates_have_the_cosines_of_the_whole(some: set[int], hidden: set[int]) -> None:
     """Few or most of all: each has the cosine that it has among all, and nan where it has no vector."""
     index = Index()
-    index.vectors = meaning = Meaning(Trusted(Words()))
+    index.vectors = meaning = Meaning(GuardedEmbedder(Words()))
     for turn in range(30):
         text = f"words of {turn} " * (400 if turn % 7 == 0 else 1)
-        index.put(1, turn + 1, [Document(message=0, role=Role.USER, speaker="ada", time_ms=turn, text=text)])
+        index.put(1, turn + 1, [SearchDocument(message=0, role=Role.USER, speaker="ada", time_ms=turn, text=text)])
     there = index.passages_there()
     known = there[~np.isin(index.passage_rows()[there], list(hidden))]
     assert meaning.learn(known, [f"text {number}" for number in known], WAIT_S)

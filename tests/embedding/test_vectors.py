@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from muniment.projections.search import vectors
-from muniment.projections.search.vectors import Vectors
+from muniment.search import vectors
+from muniment.search.vectors import Vectors
 
 DIMENSION = 96
 CENTRE = np.zeros(DIMENSION, np.float32)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from muniment.embedding import weights
+from muniment.embedding import model_weights as weights
 from muniment.errors import ModelInvalid
 from tests.embedding.models import SMALL, VOCABULARY, small_folder, small_parts, tensors_of, write_safetensors
 
@@ -133,7 +133,7 @@ def test_the_files_beside_the_weights_are_heard(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", [weights.packed, lambda parts: parts])
-def test_one_file_holds_the_same_model(tmp_path: Path, how: Callable[[weights.Parts], weights.Parts]) -> None:
+def test_one_file_holds_the_same_model(tmp_path: Path, how: Callable[[weights.ModelParts], weights.ModelParts]) -> None:
     """What is written is read again, with the same digest; and is always the same bytes."""
     parts = how(small_parts(tmp_path / "model"))
     (tmp_path / "model.npz").write_bytes(weights.write_archive(parts))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from muniment.errors import NotCanonical
-from muniment.events.archives import (
+from muniment.events.archiving import (
     ArchiveExport,
     ArchiveExported,
     ArchiveImport,
@@ -59,7 +59,7 @@ from muniment.events.records import (
 )
 from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.events.turn import Visibility
-from muniment.governance.admission import Kept, admit
+from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.limits import Limits
 from muniment.kernel.canonical import DEPTH_MAX, encode, encode_plain
 from tests.turns import committed, json_values, parts, plain_turn, rich_turn
@@ -128,7 +128,7 @@ SMALL_BODIES: list[MetaBody] = [
 
 def kept_of_rich() -> tuple[TurnMeta, TurnContent]:
     kept = admit(rich_turn(), Limits(), 1000)
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, AdmittedTurn)
     return kept.meta, TurnContent(parts=kept.parts, digest=b"", summaries=kept.summaries, labels=kept.labels)
 
 
@@ -155,7 +155,7 @@ def test_a_turn_has_the_fields_that_the_table_names() -> None:
 def test_a_turn_that_says_little_has_few_fields() -> None:
     """The usual source, absent observations, flags, candidates and labels make no field."""
     kept = admit(plain_turn(1), Limits(), 1000)
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, AdmittedTurn)
     content = TurnContent(parts=kept.parts, digest=b"", labels=[None])
     assert [label for label, _ in fields_of(kept.meta, content)] == [
         "actor", "delivery", "message/0", "message/1", "message/0/content/0", "message/1/content/0",

@@ -13,10 +13,10 @@ from muniment.events.binding import parse_json
 from muniment.events.changes import Transition
 from muniment.events.identity import ConversationId, ConversationKey
 from muniment.events.turn import Turn
-from muniment.formats.writing.formats import ExportFormat
+from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.options import Options
+from muniment.space.options import Options
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 EXPORTS = FIXTURES / "exports"

@@ -29,14 +29,14 @@ from muniment.events.message import (
     UriPart,
 )
 from muniment.events.turn import Turn
-from muniment.formats.reading.formats import Format
+from muniment.formats.reading.import_format import Format
 from muniment.formats.writing import markdown
-from muniment.formats.writing.formats import WRITINGS, ExportFormat
-from muniment.formats.writing.pages import ToldTurn
+from muniment.formats.writing.export_format import WRITINGS, ExportFormat
+from muniment.formats.writing.pages import ExportedTurn
 from muniment.governance.access import Access, Effect
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason, View
-from muniment.runtime import exporting as job
+from muniment.operations.spaces import export_conversation as job
 from tests.exporting.golden import EXPORTS, golden
 from tests.turns import SUBJECT, TALK, plain_turn, rich_turn, turns
 from tests.worlds import World, key_of, memory_world
@@ -260,7 +260,7 @@ def told(
         )
         for part, start, end in ranges
     ]
-    pieces = ToldTurn(turn=None, items=about).pieces(message)  # type: ignore[arg-type]  # it is not asked for
+    pieces = ExportedTurn(turn=None, items=about).pieces(message)  # type: ignore[arg-type]  # it is not asked for
     return [
         piece
         if not isinstance(piece, RedactionItem)

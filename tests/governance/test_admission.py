@@ -20,7 +20,7 @@ from muniment.events.message import (
     is_blank,
 )
 from muniment.events.turn import Attribution, Delivery, HostReference, ToolObservation, Turn
-from muniment.governance.admission import KEPT, OBSERVED_MS_MAX, Kept, Skip, admit, check_sizes
+from muniment.governance.admission import KEPT, OBSERVED_MS_MAX, AdmittedTurn, SkipReason, admit, check_sizes
 from muniment.governance.limits import Limits
 from tests.turns import answered, asked, plain_turn, rich_turn, turns
 
@@ -38,9 +38,9 @@ def turn_of(messages: list[Message], delivery: Delivery = Delivery.DELIVERED) ->
     return replace(plain_turn(1), messages=messages, delivery=delivery)
 
 
-def kept_of(turn: Turn, limits: Limits = LIMITS) -> Kept:
+def kept_of(turn: Turn, limits: Limits = LIMITS) -> AdmittedTurn:
     kept = admit(turn, limits, NOW_MS)
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, AdmittedTurn)
     return kept
 
 
@@ -63,17 +63,17 @@ def test_the_delivery_status_decides_what_is_kept(delivery: Delivery, roles: str
 @pytest.mark.parametrize(
     ("delivery", "messages", "reason"),
     [
-        (Delivery.DELIVERED, [], Skip.EMPTY_DELIVERED_TURN),
-        (Delivery.DELIVERED, [asked(" "), answered("\n")], Skip.EMPTY_DELIVERED_TURN),
-        (Delivery.USER_ONLY, [answered("b"), SYSTEM, RESULT], Skip.EMPTY_USER_TURN),
-        (Delivery.UPSTREAM_FAILED, [asked("\t"), answered("b")], Skip.EMPTY_FAILED_TURN),
-        (Delivery.CANCELLED, [answered("b")], Skip.EMPTY_CANCELLED_TURN),
-        (Delivery.INCOMPLETE_STREAM, EVERYTHING, Skip.INCOMPLETE_STREAM),
-        (Delivery.REJECTED_BY_POLICY, EVERYTHING, Skip.REJECTED_BY_POLICY),
+        (Delivery.DELIVERED, [], SkipReason.EMPTY_DELIVERED_TURN),
+        (Delivery.DELIVERED, [asked(" "), answered("\n")], SkipReason.EMPTY_DELIVERED_TURN),
+        (Delivery.USER_ONLY, [answered("b"), SYSTEM, RESULT], SkipReason.EMPTY_USER_TURN),
+        (Delivery.UPSTREAM_FAILED, [asked("\t"), answered("b")], SkipReason.EMPTY_FAILED_TURN),
+        (Delivery.CANCELLED, [answered("b")], SkipReason.EMPTY_CANCELLED_TURN),
+        (Delivery.INCOMPLETE_STREAM, EVERYTHING, SkipReason.INCOMPLETE_STREAM),
+        (Delivery.REJECTED_BY_POLICY, EVERYTHING, SkipReason.REJECTED_BY_POLICY),
     ],
 )
 def test_a_turn_with_nothing_left_is_skipped_with_one_reason(
-    delivery: Delivery, messages: list[Message], reason: Skip
+    delivery: Delivery, messages: list[Message], reason: SkipReason
 ) -> None:
     """TR-10, TR-11, TR-13."""
     assert admit(turn_of(messages, delivery), LIMITS, NOW_MS) is reason
@@ -81,7 +81,7 @@ def test_a_turn_with_nothing_left_is_skipped_with_one_reason(
 
 def test_the_words_of_the_skips_are_those_of_the_catalogue() -> None:
     assert set(KEPT) == set(Delivery)
-    assert " ".join(Skip) == (
+    assert " ".join(SkipReason) == (
         "empty_delivered_turn empty_user_turn empty_failed_turn empty_cancelled_turn "
         "incomplete_stream rejected_by_policy"
     )
@@ -100,7 +100,7 @@ def test_whatever_is_kept_says_something_and_nothing_said_is_lost(turn: Turn) ->
     if not said:
         assert kept is skip
         return
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, AdmittedTurn)
     assert kept.parts == [message.parts() for message in said]
     assert [(head.role, head.speaker_id, head.observed_ms) for head in kept.meta.messages] == [
         (message.role, message.speaker_id, message.observed_ms) for message in said

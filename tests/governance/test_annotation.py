@@ -25,17 +25,17 @@ from muniment.governance.annotation import (
     ATTRIBUTE_LINKS_MAX,
     ATTRIBUTE_REASON_BYTES_MAX,
     RULES,
-    Admitted,
-    Aim,
-    Refusal,
-    Taken,
+    AcceptedAttribute,
+    AttributeRefusal,
+    KnownAttribute,
+    ResolvedTarget,
     admit_attribute,
     flaw,
     is_erased,
     refused_by_target,
 )
-from muniment.governance.lifecycle import Phase
 from muniment.governance.limits import Limits
+from muniment.governance.phases import Phase
 from muniment.kernel.canonical import DEPTH_MAX, encode
 from tests.attributes import GATEWAY, attribute, of_turn, values
 from tests.turns import json_values
@@ -52,100 +52,115 @@ def nested(levels: int) -> Any:
     return value
 
 
-def judged(given: Attribute) -> Admitted | Refusal:
+def judged(given: Attribute) -> AcceptedAttribute | AttributeRefusal:
     return admit_attribute(given, NOW_MS, "write-7", LIMITS)
 
 
-def admitted(given: Attribute) -> Admitted:
+def admitted(given: Attribute) -> AcceptedAttribute:
     found = judged(given)
-    assert isinstance(found, Admitted), found
+    assert isinstance(found, AcceptedAttribute), found
     return found
 
 
 GOOD = attribute(links=[LINK], schema="usage/1", target=of_turn(1, 0))
 
 # what is wrong -> how to make it of a good one, and the reason that it is refused for
-WRONG: dict[str, tuple[Callable[[Attribute], Attribute], Refusal]] = {
-    "empty id": (lambda it: replace(it, id=""), Refusal.ID_MALFORMED),
-    "blank id": (lambda it: replace(it, id=" a"), Refusal.ID_MALFORMED),
-    "long id": (lambda it: replace(it, id="a" * 513), Refusal.ID_MALFORMED),
-    "id with a control character": (lambda it: replace(it, id="a\x00"), Refusal.ID_MALFORMED),
-    "two parts": (lambda it: replace(it, key="host.tokens"), Refusal.KEY_MALFORMED),
-    "another first part": (lambda it: replace(it, key="user.a.b"), Refusal.KEY_MALFORMED),
-    "first part alike": (lambda it: replace(it, key="hosts.a.b"), Refusal.KEY_MALFORMED),
-    "empty part": (lambda it: replace(it, key="host..b"), Refusal.KEY_MALFORMED),
-    "empty last part": (lambda it: replace(it, key="host.a.b."), Refusal.KEY_MALFORMED),
-    "blank in front": (lambda it: replace(it, key=" host.a.b"), Refusal.KEY_MALFORMED),
-    "newline behind": (lambda it: replace(it, key="host.a.b\n"), Refusal.KEY_MALFORMED),
-    "letter of elsewhere": (lambda it: replace(it, key="host.a.ö"), Refusal.KEY_MALFORMED),
-    "sign": (lambda it: replace(it, key="host.a.b/c"), Refusal.KEY_MALFORMED),
-    "long key": (lambda it: replace(it, key="host.a." + "b" * 506), Refusal.KEY_MALFORMED),
-    "empty schema": (lambda it: replace(it, schema=""), Refusal.SCHEMA_MALFORMED),
-    "null": (lambda it: replace(it, value=None), Refusal.KIND_DIFFERS),
-    "not finite": (lambda it: replace(it, kind=ValueKind.NUMBER, value=float("inf")), Refusal.VALUE_NOT_CANONICAL),
-    "not JSON": (lambda it: replace(it, kind=ValueKind.ARRAY, value=[b"x"]), Refusal.VALUE_NOT_CANONICAL),
-    "deep": (lambda it: replace(it, kind=ValueKind.ARRAY, value=nested(DEPTH_MAX + 1)), Refusal.VALUE_NOT_CANONICAL),
+WRONG: dict[str, tuple[Callable[[Attribute], Attribute], AttributeRefusal]] = {
+    "empty id": (lambda it: replace(it, id=""), AttributeRefusal.ID_MALFORMED),
+    "blank id": (lambda it: replace(it, id=" a"), AttributeRefusal.ID_MALFORMED),
+    "long id": (lambda it: replace(it, id="a" * 513), AttributeRefusal.ID_MALFORMED),
+    "id with a control character": (lambda it: replace(it, id="a\x00"), AttributeRefusal.ID_MALFORMED),
+    "two parts": (lambda it: replace(it, key="host.tokens"), AttributeRefusal.KEY_MALFORMED),
+    "another first part": (lambda it: replace(it, key="user.a.b"), AttributeRefusal.KEY_MALFORMED),
+    "first part alike": (lambda it: replace(it, key="hosts.a.b"), AttributeRefusal.KEY_MALFORMED),
+    "empty part": (lambda it: replace(it, key="host..b"), AttributeRefusal.KEY_MALFORMED),
+    "empty last part": (lambda it: replace(it, key="host.a.b."), AttributeRefusal.KEY_MALFORMED),
+    "blank in front": (lambda it: replace(it, key=" host.a.b"), AttributeRefusal.KEY_MALFORMED),
+    "newline behind": (lambda it: replace(it, key="host.a.b\n"), AttributeRefusal.KEY_MALFORMED),
+    "letter of elsewhere": (lambda it: replace(it, key="host.a.ö"), AttributeRefusal.KEY_MALFORMED),
+    "sign": (lambda it: replace(it, key="host.a.b/c"), AttributeRefusal.KEY_MALFORMED),
+    "long key": (lambda it: replace(it, key="host.a." + "b" * 506), AttributeRefusal.KEY_MALFORMED),
+    "empty schema": (lambda it: replace(it, schema=""), AttributeRefusal.SCHEMA_MALFORMED),
+    "null": (lambda it: replace(it, value=None), AttributeRefusal.KIND_DIFFERS),
+    "not finite": (
+        lambda it: replace(it, kind=ValueKind.NUMBER, value=float("inf")),
+        AttributeRefusal.VALUE_NOT_CANONICAL,
+    ),
+    "not JSON": (lambda it: replace(it, kind=ValueKind.ARRAY, value=[b"x"]), AttributeRefusal.VALUE_NOT_CANONICAL),
+    "deep": (
+        lambda it: replace(it, kind=ValueKind.ARRAY, value=nested(DEPTH_MAX + 1)),
+        AttributeRefusal.VALUE_NOT_CANONICAL,
+    ),
     "no size": (
         lambda it: replace(it, governance=AttributeGovernance(value_bytes_max=0)),
-        Refusal.SIZE_OUT_OF_RANGE,
+        AttributeRefusal.SIZE_OUT_OF_RANGE,
     ),
     "above its size": (
         lambda it: replace(it, value="äb", governance=AttributeGovernance(value_bytes_max=4)),
-        Refusal.VALUE_TOO_LARGE,
+        AttributeRefusal.VALUE_TOO_LARGE,
     ),
     "above the limit": (
         lambda it: replace(it, value="a" * 65535, governance=AttributeGovernance(value_bytes_max=2**20)),
-        Refusal.VALUE_TOO_LARGE,
+        AttributeRefusal.VALUE_TOO_LARGE,
     ),
     "scope message without one": (
         lambda it: replace(it, target=AttributeTarget(turn=TurnId("turn-1"), scope=AttributeScope.MESSAGE)),
-        Refusal.MESSAGE_MISSING,
+        AttributeRefusal.MESSAGE_MISSING,
     ),
     "scope turn with one": (
         lambda it: replace(it, target=AttributeTarget(turn=TurnId("turn-1"), message="turn-1#0")),
-        Refusal.MESSAGE_NOT_TAKEN,
+        AttributeRefusal.MESSAGE_NOT_TAKEN,
     ),
     "message of another turn": (
         lambda it: replace(it, target=replace(of_turn(1, 0), message="turn-2#0")),
-        Refusal.UNKNOWN_MESSAGE,
+        AttributeRefusal.UNKNOWN_MESSAGE,
     ),
     "no id of a message": (
         lambda it: replace(it, target=replace(of_turn(1, 0), message="turn-1")),
-        Refusal.UNKNOWN_MESSAGE,
+        AttributeRefusal.UNKNOWN_MESSAGE,
     ),
     "message spelt otherwise": (
         lambda it: replace(it, target=replace(of_turn(1, 0), message="turn-1#00")),
-        Refusal.UNKNOWN_MESSAGE,
+        AttributeRefusal.UNKNOWN_MESSAGE,
     ),
-    "empty writer": (lambda it: replace(it, source=replace(GATEWAY, writer="")), Refusal.WRITER_MALFORMED),
+    "empty writer": (lambda it: replace(it, source=replace(GATEWAY, writer="")), AttributeRefusal.WRITER_MALFORMED),
     "no reason": (
         lambda it: replace(it, source=AttributeSource(writer="w", kind=SourceKind.UNAVAILABLE)),
-        Refusal.REASON_MALFORMED,
+        AttributeRefusal.REASON_MALFORMED,
     ),
-    "blank reason": (lambda it: replace(it, source=replace(GATEWAY, reason=" \n")), Refusal.REASON_MALFORMED),
+    "blank reason": (lambda it: replace(it, source=replace(GATEWAY, reason=" \n")), AttributeRefusal.REASON_MALFORMED),
     "long reason": (
         lambda it: replace(it, source=replace(GATEWAY, reason="ä" * (ATTRIBUTE_REASON_BYTES_MAX // 2 + 1))),
-        Refusal.REASON_MALFORMED,
+        AttributeRefusal.REASON_MALFORMED,
     ),
-    "link without relation": (lambda it: replace(it, links=[replace(LINK, relation="")]), Refusal.LINK_MALFORMED),
-    "link without kind": (lambda it: replace(it, links=[LINK, replace(LINK, kind="")]), Refusal.LINK_MALFORMED),
-    "link without id": (lambda it: replace(it, links=[replace(LINK, id="")]), Refusal.LINK_MALFORMED),
-    "many links": (lambda it: replace(it, links=[LINK] * (ATTRIBUTE_LINKS_MAX + 1)), Refusal.TOO_MANY_LINKS),
-    "created before 1970": (lambda it: replace(it, created_ms=-1), Refusal.TIME_OUT_OF_RANGE),
-    "updated after 9999": (lambda it: replace(it, updated_ms=OBSERVED_MS_MAX + 1), Refusal.TIME_OUT_OF_RANGE),
+    "link without relation": (
+        lambda it: replace(it, links=[replace(LINK, relation="")]),
+        AttributeRefusal.LINK_MALFORMED,
+    ),
+    "link without kind": (
+        lambda it: replace(it, links=[LINK, replace(LINK, kind="")]),
+        AttributeRefusal.LINK_MALFORMED,
+    ),
+    "link without id": (lambda it: replace(it, links=[replace(LINK, id="")]), AttributeRefusal.LINK_MALFORMED),
+    "many links": (lambda it: replace(it, links=[LINK] * (ATTRIBUTE_LINKS_MAX + 1)), AttributeRefusal.TOO_MANY_LINKS),
+    "created before 1970": (lambda it: replace(it, created_ms=-1), AttributeRefusal.TIME_OUT_OF_RANGE),
+    "updated after 9999": (lambda it: replace(it, updated_ms=OBSERVED_MS_MAX + 1), AttributeRefusal.TIME_OUT_OF_RANGE),
     "written after 9999": (
         lambda it: replace(it, source=replace(GATEWAY, written_ms=OBSERVED_MS_MAX + 1)),
-        Refusal.TIME_OUT_OF_RANGE,
+        AttributeRefusal.TIME_OUT_OF_RANGE,
     ),
-    "updated before created": (lambda it: replace(it, created_ms=8, updated_ms=7), Refusal.UPDATED_BEFORE_CREATED),
-}  # fmt: skip
+    "updated before created": (
+        lambda it: replace(it, created_ms=8, updated_ms=7),
+        AttributeRefusal.UPDATED_BEFORE_CREATED,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_an_attribute_is_refused_for_what_is_wrong_with_it(name: str) -> None:
     """AT-02 to AT-08: one fault, one reason."""
     spoilt, refusal = WRONG[name]
-    assert isinstance(judged(GOOD), Admitted)
+    assert isinstance(judged(GOOD), AcceptedAttribute)
     assert judged(spoilt(GOOD)) is refusal
 
 
@@ -167,7 +182,7 @@ def test_every_rule_is_seen_to_refuse() -> None:
     ids=lambda good: good.key[:20],
 )
 def test_what_is_just_allowed_is_taken(good: Attribute) -> None:
-    assert isinstance(judged(good), Admitted)
+    assert isinstance(judged(good), AcceptedAttribute)
 
 
 @given(json_values)
@@ -176,11 +191,11 @@ def test_a_value_is_taken_as_its_own_kind_alone(value: Any) -> None:
     taken = []
     for kind in ValueKind:
         found = judged(replace(GOOD, kind=kind, value=value))
-        if isinstance(found, Admitted):
+        if isinstance(found, AcceptedAttribute):
             taken.append(kind)
             assert dict(found.fields)["value"] == encode(value)
         else:
-            assert found is Refusal.KIND_DIFFERS
+            assert found is AttributeRefusal.KIND_DIFFERS
     assert len(taken) == (value is not None)
 
 
@@ -214,32 +229,34 @@ def test_what_is_kept_is_judged_as_what_was_handed_over() -> None:
     """AT-19: the rules are asked of what was read, too; the limit of the store is not."""
     kept = admitted(GOOD)
     assert flaw(kept.meta, kept.content) is None
-    assert flaw(kept.meta, replace(kept.content, value=7)) is Refusal.KIND_DIFFERS
-    assert flaw(kept.meta, replace(kept.content, value="a" * 70_000)) is Refusal.VALUE_TOO_LARGE
-    assert admit_attribute(GOOD, NOW_MS, None, Limits(attribute_bytes_max=9)) is Refusal.VALUE_TOO_LARGE
+    assert flaw(kept.meta, replace(kept.content, value=7)) is AttributeRefusal.KIND_DIFFERS
+    assert flaw(kept.meta, replace(kept.content, value="a" * 70_000)) is AttributeRefusal.VALUE_TOO_LARGE
+    assert admit_attribute(GOOD, NOW_MS, None, Limits(attribute_bytes_max=9)) is AttributeRefusal.VALUE_TOO_LARGE
 
 
-FREE = Taken(None, 0)
+FREE = KnownAttribute(None, 0)
 
 
 @pytest.mark.parametrize(
     ("aim", "taken", "refusal"),
     [
-        (Aim(1, None, 2, erased=False), FREE, None),
-        (Aim(1, 1, 2, erased=False), FREE, None),
-        (Aim(1, 2, 2, erased=False), FREE, Refusal.UNKNOWN_MESSAGE),
-        (Aim(1, None, 2, erased=True), FREE, Refusal.ERASED),
-        (Aim(1, None, 2, erased=False), Taken((1, None), 63), None),
-        (Aim(1, None, 2, erased=False), Taken((2, None), 0), Refusal.TARGET_DIFFERS),
-        (Aim(1, 0, 2, erased=False), Taken((1, None), 0), Refusal.TARGET_DIFFERS),
-        (Aim(1, None, 2, erased=False), Taken(None, 64), Refusal.TOO_MANY_OF_TURN),
+        (ResolvedTarget(1, None, 2, erased=False), FREE, None),
+        (ResolvedTarget(1, 1, 2, erased=False), FREE, None),
+        (ResolvedTarget(1, 2, 2, erased=False), FREE, AttributeRefusal.UNKNOWN_MESSAGE),
+        (ResolvedTarget(1, None, 2, erased=True), FREE, AttributeRefusal.ERASED),
+        (ResolvedTarget(1, None, 2, erased=False), KnownAttribute((1, None), 63), None),
+        (ResolvedTarget(1, None, 2, erased=False), KnownAttribute((2, None), 0), AttributeRefusal.TARGET_DIFFERS),
+        (ResolvedTarget(1, 0, 2, erased=False), KnownAttribute((1, None), 0), AttributeRefusal.TARGET_DIFFERS),
+        (ResolvedTarget(1, None, 2, erased=False), KnownAttribute(None, 64), AttributeRefusal.TOO_MANY_OF_TURN),
     ],
 )
-def test_the_conversation_refuses_what_has_no_place_in_it(aim: Aim, taken: Taken, refusal: Refusal | None) -> None:
+def test_the_conversation_refuses_what_has_no_place_in_it(
+    aim: ResolvedTarget, taken: KnownAttribute, refusal: AttributeRefusal | None
+) -> None:
     assert refused_by_target(aim, taken, LIMITS) is refusal
 
 
 def test_a_message_is_erased_with_its_turn_or_alone() -> None:
     erased = frozenset({1})
     assert [is_erased(Phase.ACTIVE, message, erased) for message in (None, 0, 1)] == [False, False, True]
-    assert all(is_erased(Phase.RAW_DELETED, message, frozenset()) for message in (None, 0))
+    assert all(is_erased(Phase.ERASED, message, frozenset()) for message in (None, 0))

@@ -17,15 +17,15 @@ from muniment.events.labels import content_fields, meta_fields
 from muniment.events.message import Authority
 from muniment.events.records import TurnMeta
 from muniment.events.turn import Visibility
-from muniment.governance import attributes
-from muniment.governance.admission import Kept, admit
-from muniment.governance.annotation import Admitted, admit_attribute
-from muniment.governance.attributes import (
+from muniment.governance import attribute_visibility as attributes
+from muniment.governance.admission import AdmittedTurn, admit
+from muniment.governance.annotation import AcceptedAttribute, admit_attribute
+from muniment.governance.attribute_visibility import (
     REPLACEMENT,
     REPLACEMENT_SCHEMA,
     AttributeRecord,
-    Shown,
-    Standing,
+    AttributeState,
+    ShownValue,
     disclosed_attribute_labels,
     judge,
     judge_attribute,
@@ -33,8 +33,8 @@ from muniment.governance.attributes import (
 )
 from muniment.governance.budgets import applied_to_slices
 from muniment.governance.judgement import TurnRecord, standing
-from muniment.governance.lifecycle import MASKED_PHASES, NEXT, Phase
 from muniment.governance.limits import Limits
+from muniment.governance.phases import MASKED_PHASES, NEXT, Phase
 from muniment.governance.profiles import Budget, Ceiling, Profile
 from muniment.governance.redaction import Redaction
 from muniment.governance.slices import audit, cut
@@ -43,17 +43,17 @@ from tests.attributes import RULED, attribute, expected, of_turn, ruled
 from tests.turns import plain_turn, turn_records
 
 TURN = TurnId("turn-1")
-SHOWN = {"value": Shown.VALUE, "replacement": Shown.REPLACEMENT, "nothing": Shown.NOTHING}
+SHOWN = {"value": ShownValue.VALUE, "replacement": ShownValue.REPLACEMENT, "nothing": ShownValue.NOTHING}
 
 
 def recorded(given: Attribute, position: int = 9) -> AttributeRecord:
     found = admit_attribute(given, 1000, None, Limits())
-    assert isinstance(found, Admitted), found
+    assert isinstance(found, AcceptedAttribute), found
     return AttributeRecord(position=position, meta=found.meta, content=found.content)
 
 
 def state_of(phase: Phase) -> str:
-    return "erased" if phase is Phase.RAW_DELETED else "masked" if phase in MASKED_PHASES else "active"
+    return "erased" if phase is Phase.ERASED else "masked" if phase in MASKED_PHASES else "active"
 
 
 @pytest.mark.parametrize(("visibility", "policy"), RULED)
@@ -61,11 +61,11 @@ def test_every_view_shows_what_the_table_says_in_every_phase(visibility: Visibil
     """AT-14 to AT-18, word by word: visibility first, then the policy, phase by phase."""
     record = recorded(ruled("a", visibility, policy))
     for view, phase in product(View, Phase):
-        shown, reason = judge(view, Standing(phase, barred=False), record)
+        shown, reason = judge(view, AttributeState(phase, barred=False), record)
         assert shown is SHOWN[expected(view, visibility, policy, state_of(phase))], (view, phase)
         unseen = expected(view, visibility, policy, "active") == "nothing"
         wanted = Reason.ATTR_VISIBILITY if unseen else Reason.ATTR_LIFECYCLE_POLICY
-        assert reason is (None if shown is Shown.VALUE else wanted), (view, phase)
+        assert reason is (None if shown is ShownValue.VALUE else wanted), (view, phase)
 
 
 @pytest.mark.parametrize("phase", Phase)
@@ -73,8 +73,8 @@ def test_an_attribute_leaves_in_an_export_only_when_it_is_allowed_to(phase: Phas
     """AT-14: export needs the visibility and the permission; other views do not ask for the permission."""
     record = recorded(ruled("a", Visibility.EXPORT, AttributePolicy.METADATA_SURVIVES_MASK))
     kept = replace(record, meta=replace(record.meta, governance=AttributeGovernance(export_allowed=False)))
-    assert judge(View.EXPORT, Standing(phase, barred=False), kept) == (Shown.NOTHING, Reason.ATTR_VISIBILITY)
-    assert judge(View.RAW_OWNER, Standing(Phase.ACTIVE, barred=False), kept) == (Shown.VALUE, None)
+    assert judge(View.EXPORT, AttributeState(phase, barred=False), kept) == (ShownValue.NOTHING, Reason.ATTR_VISIBILITY)
+    assert judge(View.RAW_OWNER, AttributeState(Phase.ACTIVE, barred=False), kept) == (ShownValue.VALUE, None)
 
 
 @pytest.mark.parametrize(("visibility", "policy"), RULED)
@@ -82,12 +82,12 @@ def test_a_turn_on_its_way_down_never_shows_a_view_more_of_an_attribute(
     visibility: Visibility, policy: AttributePolicy
 ) -> None:
     """Views are monotone: but for restore and unmask, which give back content that is there, no step shows more."""
-    rank = [Shown.NOTHING, Shown.REPLACEMENT, Shown.VALUE]
+    rank = [ShownValue.NOTHING, ShownValue.REPLACEMENT, ShownValue.VALUE]
     record = recorded(ruled("a", visibility, policy))
     for view, (phase, after) in product(View, NEXT.items()):
-        before, _ = judge(view, Standing(phase, barred=False), record)
+        before, _ = judge(view, AttributeState(phase, barred=False), record)
         for transition, now in after.items():
-            shown, _ = judge(view, Standing(now, barred=False), record)
+            shown, _ = judge(view, AttributeState(now, barred=False), record)
             assert rank.index(shown) <= rank.index(before) or transition == "unmask"
 
 
@@ -96,18 +96,18 @@ def test_what_an_export_discloses_of_an_attribute_is_what_a_page_shows(
     rules: tuple[Visibility, AttributePolicy], view: View, phase: Phase, barred: bool
 ) -> None:
     """Labels and page agree: the value is disclosed when it is shown, and nothing of what is hidden."""
-    record, place = recorded(ruled("a", *rules)), Standing(phase, barred)
+    record, place = recorded(ruled("a", *rules)), AttributeState(phase, barred)
     labels = disclosed_attribute_labels(view, place, record)
     as_what, _ = judge(view, place, record)
     assert record.content is not None
     everything = {label for label, _ in [*meta_fields(record.meta), *content_fields(record.content)]}
     origin = {"source", "visibility", "governance", "reason"}
-    if as_what is Shown.NOTHING:
+    if as_what is ShownValue.NOTHING:
         assert labels == set()
         return
     shown = attributes.shown(view, TURN, record, as_what)
     assert (shown.source is not UNSET) is (view in SHOWS_ORIGIN) is ("source" in labels)
-    if as_what is Shown.VALUE:
+    if as_what is ShownValue.VALUE:
         assert labels == (everything if view in SHOWS_ORIGIN else everything - origin)
         assert (shown.value, shown.links, shown.redacted) == (record.content.value, record.content.links, False)
     else:
@@ -119,16 +119,16 @@ def test_what_an_export_discloses_of_an_attribute_is_what_a_page_shows(
 def test_an_attribute_that_is_not_valid_any_more_is_hidden_and_the_others_are_shown() -> None:
     """AT-19, RE-05: the reason is attr_visibility, and the page goes on."""
     good = recorded(attribute("good"))
-    place = Standing(Phase.ACTIVE, barred=False)
+    place = AttributeState(Phase.ACTIVE, barred=False)
     assert good.content is not None
     for bad in (
         replace(good, content=replace(good.content, value=7)),
         replace(good, meta=replace(good.meta, attribute=replace(good.meta.attribute, key="host"))),
         replace(good, content=None),
     ):
-        assert judge(View.RAW_OWNER, place, bad) == (Shown.NOTHING, Reason.ATTR_VISIBILITY)
+        assert judge(View.RAW_OWNER, place, bad) == (ShownValue.NOTHING, Reason.ATTR_VISIBILITY)
         assert disclosed_attribute_labels(View.RAW_OWNER, place, bad) == set()
-    assert judge(View.RAW_OWNER, place, good) == (Shown.VALUE, None)
+    assert judge(View.RAW_OWNER, place, good) == (ShownValue.VALUE, None)
 
 
 @given(turn_records(), st.sampled_from(View))
@@ -157,7 +157,7 @@ def test_attributes_come_in_the_order_of_message_creation_and_id() -> None:
         attribute("z", created_ms=1),
     ]
     assert [each.meta.attribute.id for each in sorted(map(recorded, given), key=order_of)] == ["z", "a", "b", "c", "d"]
-    shown = attributes.shown(View.RAW_OWNER, TURN, recorded(given[0]), Shown.VALUE)
+    shown = attributes.shown(View.RAW_OWNER, TURN, recorded(given[0]), ShownValue.VALUE)
     assert (shown.scope, shown.message) == (AttributeScope.MESSAGE, "turn-1#1")
 
 
@@ -192,15 +192,15 @@ def test_a_view_that_is_barred_from_a_message_is_barred_from_its_attributes(reco
     private = {Authority.PRIVATE_GARDEN_INTERNAL, Authority.SOUL_GOVERNANCE}
     for place, head in enumerate(record.meta.messages):
         barred = view is not View.RAW_OWNER and head.authority in private
-        assert standing(record, view, place) == Standing(record.phase, barred)
-    assert standing(record, view, None) == Standing(record.phase, barred=False)
-    assert standing(record, view, len(record.meta.messages)) == Standing(record.phase, barred=False)
+        assert standing(record, view, place) == AttributeState(record.phase, barred)
+    assert standing(record, view, None) == AttributeState(record.phase, barred=False)
+    assert standing(record, view, len(record.meta.messages)) == AttributeState(record.phase, barred=False)
 
 
 @given(turn_records(), st.sampled_from(View))
 def test_a_message_that_was_erased_alone_takes_its_attributes_with_it(record: TurnRecord, view: View) -> None:
     gone = replace(record, erased=frozenset({0}))
-    assert standing(gone, view, 0).phase is Phase.RAW_DELETED
+    assert standing(gone, view, 0).phase is Phase.ERASED
     assert standing(gone, view, None).phase is record.phase
 
 
@@ -226,11 +226,11 @@ def test_what_is_redacted_as_a_whole_is_so_with_its_attributes(
     assert standing(record, View.EXPORT, None).barred is of_the_turn
     assert standing(record, View.EXPORT, 0).barred is of_the_message
     assert not standing(record, View.RAW_OWNER, 0).barred
-    judged = judge_attribute(View.EXPORT, Standing(Phase.ACTIVE, barred=True), bare.meta)
-    assert judged == (Shown.NOTHING, Reason.ATTR_VISIBILITY)
+    judged = judge_attribute(View.EXPORT, AttributeState(Phase.ACTIVE, barred=True), bare.meta)
+    assert judged == (ShownValue.NOTHING, Reason.ATTR_VISIBILITY)
 
 
 def _meta() -> TurnMeta:
     kept = admit(plain_turn(1), Limits(), 1000)
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, AdmittedTurn)
     return kept.meta

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from muniment.events.changes import RetentionPolicy
 from muniment.events.turn import Attribution
-from muniment.governance.custody import KEEPS, PolicyInForce, Rule, Terms, in_force, ruling, subjects_of, terms_of
+from muniment.governance.custody import (
+    KEEPS,
+    PolicyInForce,
+    RetentionTerms,
+    Rule,
+    in_force,
+    ruling,
+    subjects_of,
+    terms_of,
+)
 
 COMBINATIONS = [set(some) for count in range(len(Rule) + 1) for some in combinations(Rule, count)]
 
@@ -75,9 +84,9 @@ def test_no_narrower_scope_shortens_a_minimum(drawn: list[PolicyInForce], age_ms
 
 
 def test_without_policies_nothing_is_due_and_nothing_is_kept_by_law() -> None:
-    assert terms_of([], "mail", "talk") == Terms()
-    assert not Terms().due(10**15)
-    assert not Terms().kept_by_law(0)
+    assert terms_of([], "mail", "talk") == RetentionTerms()
+    assert not RetentionTerms().due(10**15)
+    assert not RetentionTerms().kept_by_law(0)
 
 
 def test_a_turn_belongs_to_its_subjects_and_not_to_who_speaks_in_it() -> None:

@@ -31,32 +31,32 @@ from muniment.events.message import (
 )
 from muniment.events.records import MessageHead, ToolRecord, TurnContent
 from muniment.events.turn import Visibility
-from muniment.governance.admission import Kept, admit
-from muniment.governance.annotation import Admitted, admit_attribute
-from muniment.governance.attributes import REASON_PATH, AttributeRecord, disclosed_attribute_labels
-from muniment.governance.detection import ALL, DetectedType, Detection, Detector, Span
-from muniment.governance.detection.names import NAMES_MAX
-from muniment.governance.detection.parts import found_in, marked
-from muniment.governance.detection.policy import (
+from muniment.governance.admission import AdmittedTurn, admit
+from muniment.governance.annotation import AcceptedAttribute, admit_attribute
+from muniment.governance.attribute_visibility import REASON_PATH, AttributeRecord, disclosed_attribute_labels
+from muniment.governance.detection import ALL, DetectedType, Detector, DetectorSet, TextSpan
+from muniment.governance.detection.detection import (
     NOWHERE,
     Detect,
-    Looking,
-    lookout,
+    ViewDetection,
+    detection_for,
     names_of,
     without_detected,
 )
+from muniment.governance.detection.known_names import NAMES_MAX
+from muniment.governance.detection.parts import found_in, marked
 from muniment.governance.judgement import TurnRecord, judge, standing
-from muniment.governance.lifecycle import Phase
 from muniment.governance.limits import Limits
-from muniment.governance.redaction import Redaction, Stretch, replaced
+from muniment.governance.phases import Phase
+from muniment.governance.redaction import Redaction, WithheldRange, replaced
 from muniment.governance.slices import audit, cut, disclosed_labels
 from muniment.governance.views import Reason, View
 from tests.attributes import attribute
 from tests.turns import rich_turn, turn_records
 
 MAIL = "ada@example.org"
-EMAILS = lookout(Detect(views=dict.fromkeys(View, frozenset({DetectedType.EMAIL})))).view(View.EXPORT)
-EVERYTHING = lookout(Detect(views=dict.fromkeys(View, ALL), names=frozenset({"Grace Hopper"}))).view(View.EXPORT)
+EMAILS = detection_for(Detect(views=dict.fromkeys(View, frozenset({DetectedType.EMAIL})))).view(View.EXPORT)
+EVERYTHING = detection_for(Detect(views=dict.fromkeys(View, ALL), names=frozenset({"Grace Hopper"}))).view(View.EXPORT)
 MARK = "[detected: email]"
 
 # Texts with something in them, for the words of any turn.
@@ -71,19 +71,21 @@ WORDS = [
 ]
 
 
-def _breaks(text: str) -> Iterator[Span | None]:
+def _breaks(text: str) -> Iterator[TextSpan | None]:
     if "plain" in text:
         raise ValueError
     yield None
 
 
-BROKEN = Looking(detection=Detection(detectors=(Detector(name="breaks", type=DetectedType.EMAIL, find=_breaks),)))
+BROKEN = ViewDetection(
+    detection=DetectorSet(detectors=(Detector(name="breaks", type=DetectedType.EMAIL, find=_breaks),))
+)
 
 
 def record_of(*parts: Part, role: Role = Role.USER) -> TurnRecord:
     """Return a turn of one message, beside the references and the observation of the rich turn."""
     kept = admit(rich_turn(), Limits(), 1)
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, AdmittedTurn)
     return TurnRecord(
         position=1,
         sequence=1,
@@ -142,7 +144,7 @@ def test_texts_have_markers_where_something_was_found() -> None:
     for part in (TextPart(content=f"to {MAIL}!"), ReasoningPart(content=f"to {MAIL}!")):
         one = marked(part, EMAILS.detection.detectors)
         assert one.part == replace(part, content=f"to {MARK}!")
-        assert one.stretches == (Stretch(3, 18, Reason.DETECTED, ("email",)),)
+        assert one.stretches == (WithheldRange(3, 18, Reason.DETECTED, ("email",)),)
     at = marked(UriPart(uri=f"mailto:{MAIL}"), EMAILS.detection.detectors)
     assert at.part == UriPart(uri=f"mailto:{MARK}")
 
@@ -155,8 +157,8 @@ def test_calls_and_what_they_returned_have_markers_in_their_strings_numbers_and_
         MAIL: "one",
         "bob@example.org": MAIL,
     }
-    looking = lookout(Detect(views={View.EXPORT: frozenset({DetectedType.EMAIL, DetectedType.PAYMENT_CARD})}))
-    detectors = looking.view(View.EXPORT).detection.detectors
+    detection = detection_for(Detect(views={View.EXPORT: frozenset({DetectedType.EMAIL, DetectedType.PAYMENT_CARD})}))
+    detectors = detection.view(View.EXPORT).detection.detectors
     one = marked(ToolCallPart(name="send", arguments=given_json), detectors)
     assert one.part == ToolCallPart(
         name="send",
@@ -198,7 +200,7 @@ def test_a_part_in_which_nothing_is_found_or_looked_for_is_the_same_part(part: P
 def test_a_text_whose_detection_failed_is_withheld_as_a_whole() -> None:
     """Fails closed, in what is shown and in what a proof discloses."""
     record = record_of(TextPart(content="plain words"), TextPart(content="others"))
-    turn, items = cut(record, View.EXPORT, looking=BROKEN)
+    turn, items = cut(record, View.EXPORT, detection=BROKEN)
     assert turn.messages[0].parts == [TextPart(content="[detection_failed: breaks]"), TextPart(content="others")]
     failed = [item for item in items if item.reason is Reason.DETECTION_FAILED]
     assert [(item.part, item.start, item.end, item.causes) for item in failed] == [(0, 0, 11, ("breaks",))]
@@ -212,7 +214,7 @@ def test_labels_and_summaries_have_markers_too() -> None:
     assert record.content is not None
     content = replace(record.content, summaries=[f"wrote to {MAIL}"], labels=[f"case of {MAIL}"] * 5)
     record = replace(record, content=content)
-    turn, items = cut(record, View.RAW_OWNER, looking=EMAILS)
+    turn, items = cut(record, View.RAW_OWNER, detection=EMAILS)
     assert [tool.summary for tool in turn.tools or []] == [f"wrote to {MARK}"]
     assert {ref.label for ref in turn.host_refs} == {f"case of {MARK}"}
     assert [(item.host_ref, item.start, item.end) for item in items if item.host_ref is not None] == [
@@ -223,7 +225,7 @@ def test_labels_and_summaries_have_markers_too() -> None:
     ]
     disclosed = disclosed_labels(record, View.RAW_OWNER, EMAILS)
     assert not {label for label in disclosed if label.endswith(("/label", "/summary"))}
-    hidden, _ = cut(record, View.EXPORT, looking=EMAILS)  # a view that shows no labels says nothing about them
+    hidden, _ = cut(record, View.EXPORT, detection=EMAILS)  # a view that shows no labels says nothing about them
     assert {ref.label for ref in hidden.host_refs} == {None}
 
 
@@ -240,19 +242,19 @@ def test_what_somebody_redacted_is_not_said_twice() -> None:
             ),
         ),
     )
-    turn, items = cut(record, View.EXPORT, looking=EMAILS)
+    turn, items = cut(record, View.EXPORT, detection=EMAILS)
     assert turn.messages[0].parts == [TextPart(content=f"[redacted: legal]{MARK}")]
     told = [(item.reason, item.start, item.end) for item in items if item.part == 0]
     assert told == [(Reason.REDACTED, 0, 7), (Reason.DETECTED, 7, 18)]
     whole = replace(record.redactions[0], target=RedactionTarget(message=0))
-    turn, items = cut(replace(record, redactions=(whole,)), View.EXPORT, looking=EMAILS)
+    turn, items = cut(replace(record, redactions=(whole,)), View.EXPORT, detection=EMAILS)
     assert [item.reason for item in items if item.message] == [Reason.REDACTED]
 
 
 def test_names_of_the_turn_itself_are_known() -> None:
     record = record_of(TextPart(content="ADA asked bob and Grace Hopper and Eve"))
     assert names_of(record.meta) >= {"ada", "bob", "agent"}
-    turn, _ = cut(record, View.EXPORT, looking=EVERYTHING)
+    turn, _ = cut(record, View.EXPORT, detection=EVERYTHING)
     name = "[detected: known_name]"
     assert turn.messages[0].parts == [TextPart(content=f"{name} asked {name} and {name} and Eve")]
 
@@ -268,21 +270,21 @@ def test_coverage_says_what_was_looked_for_and_never_more() -> None:
 
 
 def test_there_is_a_limit_to_how_many_names_are_known() -> None:
-    lookout(Detect(names=frozenset(map(str, range(NAMES_MAX)))))
+    detection_for(Detect(names=frozenset(map(str, range(NAMES_MAX)))))
     with pytest.raises(LimitExceeded) as raised:
-        lookout(Detect(names=frozenset(map(str, range(NAMES_MAX + 1)))))
+        detection_for(Detect(names=frozenset(map(str, range(NAMES_MAX + 1)))))
     assert (raised.value.at, raised.value.limit, raised.value.found) == ("detect.names", NAMES_MAX, NAMES_MAX + 1)
 
 
 def test_a_view_for_which_nothing_is_asked_looks_for_nothing() -> None:
-    asked = lookout(Detect(views={View.EXPORT: ALL}))
+    asked = detection_for(Detect(views={View.EXPORT: ALL}))
     assert asked.view(View.HOST_UI) is NOWHERE
     assert asked.before_commit.detection.detectors == ()
 
 
 def test_what_is_looked_for_in_the_raw_view_is_looked_for_in_every_view() -> None:
     """Views are monotone: none shows more than the raw owner sees."""
-    asked = lookout(Detect(views={View.RAW_OWNER: frozenset({DetectedType.EMAIL}), View.EXPORT: frozenset()}))
+    asked = detection_for(Detect(views={View.RAW_OWNER: frozenset({DetectedType.EMAIL}), View.EXPORT: frozenset()}))
     assert {asked.view(view).told for view in View} == {"email"}
 
 
@@ -301,11 +303,11 @@ views = st.sampled_from(View)
 
 
 @given(telling_records(), views, lookings)
-def test_looking_never_shows_more(record: TurnRecord, view: View, looking: Looking) -> None:
+def test_looking_never_shows_more(record: TurnRecord, view: View, detection: ViewDetection) -> None:
     """A view that looks for something discloses no more, reports no less, and keeps every message and part in place."""
     plain, plain_items = cut(record, view)
-    turn, items = cut(record, view, looking=looking)
-    assert disclosed_labels(record, view, looking) <= disclosed_labels(record, view)
+    turn, items = cut(record, view, detection=detection)
+    assert disclosed_labels(record, view, detection) <= disclosed_labels(record, view)
     assert set(map(_spot, plain_items)) <= set(map(_spot, items))
     for before, after in zip(plain.messages, turn.messages, strict=True):
         assert before.redacted == after.redacted
@@ -319,7 +321,7 @@ def _spot(item: Any) -> tuple[Any, ...]:
 @given(telling_records(), views)
 def test_nothing_that_is_found_is_left_in_what_is_shown(record: TurnRecord, view: View) -> None:
     """No text of a slice holds anything that the view looks for; a marker holds nothing to find either."""
-    turn, _ = cut(record, view, looking=EVERYTHING)
+    turn, _ = cut(record, view, detection=EVERYTHING)
     detectors = EVERYTHING.detectors(record.meta)
     plain = [word for word in WORDS if len(word) > 3 and found_in(word, detectors)]
     shown = [msgspec.json.encode(message.parts).decode() for message in turn.messages if not message.redacted]
@@ -329,11 +331,11 @@ def test_nothing_that_is_found_is_left_in_what_is_shown(record: TurnRecord, view
 
 @given(telling_records(), views, lookings)
 def test_a_part_that_is_not_shown_as_committed_is_not_disclosed(
-    record: TurnRecord, view: View, looking: Looking
+    record: TurnRecord, view: View, detection: ViewDetection
 ) -> None:
     """disclosed_labels follows the judgement: whatever has a marker is no longer provable in this view."""
-    judged = judge(view, record, looking)
-    disclosed = disclosed_labels(record, view, looking)
+    judged = judge(view, record, detection)
+    disclosed = disclosed_labels(record, view, detection)
     assert not disclosed & judged.stretches.keys()
     assert judged.marked.keys() <= judged.stretches.keys()
     assert record.content is not None
@@ -344,22 +346,22 @@ def test_a_part_that_is_not_shown_as_committed_is_not_disclosed(
 
 @given(told_values, st.sampled_from(WORDS[:-1]), views, lookings)
 def test_an_attribute_shows_nothing_that_is_found_and_discloses_what_it_shows(
-    value: Any, reason: str, view: View, looking: Looking
+    value: Any, reason: str, view: View, detection: ViewDetection
 ) -> None:
     """Values and reasons fail closed, too: a text that could not be looked at is nowhere, on a page or in a proof."""
     why = AttributeSource(writer="gateway", kind=SourceKind.HOST_REPORTED, reason=reason)
     rules = AttributeGovernance(export_allowed=True)
     given_one = attribute("a", value, source=why, visibility=Visibility.EXPORT, governance=rules)
     admitted = admit_attribute(given_one, 1, None, Limits())
-    assert isinstance(admitted, Admitted), admitted
+    assert isinstance(admitted, AcceptedAttribute), admitted
     noted = AttributeRecord(position=9, meta=admitted.meta, content=admitted.content)
     record = replace(record_of(TextPart(content="others")), attributes=(noted,))
-    turn, items = cut(record, view, looking=looking)
-    labels = disclosed_attribute_labels(view, standing(record, view, None), noted, looking.detectors(record.meta))
+    turn, items = cut(record, view, detection=detection)
+    labels = disclosed_attribute_labels(view, standing(record, view, None), noted, detection.detectors(record.meta))
     marked_paths = {item.path or "" for item in items if item.attribute == "a" and item.start is not None}
     for shown in turn.attributes:
         told = msgspec.json.encode([shown.value, shown.reason if shown.reason is not UNSET else ""]).decode()
-        withheld = [word for word in WORDS if found_in(word, looking.detectors(record.meta))]
+        withheld = [word for word in WORDS if found_in(word, detection.detectors(record.meta))]
         assert not [word for word in withheld if word in told]
         assert ("value" in labels) == (shown.value == value) == (not marked_paths - {REASON_PATH})
         assert ("reason" in labels) == (shown.reason == reason)
@@ -382,7 +384,7 @@ def test_text_outside_of_what_was_found_is_unchanged(record: TurnRecord) -> None
 def test_what_is_replaced_before_a_commit_is_found_nowhere_after_it(record: TurnRecord) -> None:
     """The texts of a turn hold nothing any more of what was looked for, and counting tells how much it was."""
     assert record.content is not None
-    kept = Kept(
+    kept = AdmittedTurn(
         time_ms=1,
         meta=record.meta,
         parts=record.content.parts,
@@ -403,7 +405,9 @@ def test_what_is_replaced_before_a_commit_is_found_nowhere_after_it(record: Turn
 def test_texts_that_failed_are_counted_apart() -> None:
     record = record_of(TextPart(content="plain"), TextPart(content="fine"))
     assert record.content is not None
-    kept = Kept(time_ms=1, meta=record.meta, parts=record.content.parts, summaries=["plain"], labels=[None, "plain"])
+    kept = AdmittedTurn(
+        time_ms=1, meta=record.meta, parts=record.content.parts, summaries=["plain"], labels=[None, "plain"]
+    )
     after, told = without_detected(kept, BROKEN)
     assert told is not None
     assert (told.detected, told.failed) == ({}, 3)
@@ -427,6 +431,6 @@ def test_whoever_cuts_a_slice_says_what_to_look_for() -> None:
 
 def test_tools_without_words_at_hand_are_shown_without_summaries() -> None:
     record = replace(record_of(TextPart(content="x")), content=None)
-    turn, _ = cut(record, View.OPERATOR_AUDIT, looking=EMAILS)
+    turn, _ = cut(record, View.OPERATOR_AUDIT, detection=EMAILS)
     assert [tool.summary for tool in turn.tools or []] == [""]
     assert isinstance(record.meta.tools[0], ToolRecord)

@@ -16,22 +16,22 @@ from msgspec.structs import replace
 
 from muniment.governance.detection import (
     ALL,
-    Detected,
+    DetectedSpan,
     DetectedType,
     Detector,
-    Finding,
-    Span,
+    ScanResult,
+    TextSpan,
     addresses,
     coverage_of,
     credentials,
     detectors_for,
-    names,
     numbers,
     scan,
-    tokens,
 )
+from muniment.governance.detection import known_names as names
+from muniment.governance.detection import secret_tokens as tokens
+from muniment.governance.detection.detectors import DETECTORS, NAMES_DETECTOR
 from muniment.governance.detection.scan import TEXT_CHARACTERS_MAX, resolved
-from muniment.governance.detection.table import DETECTORS, NAMES_DETECTOR
 from replay.labelled import CUT, Half, Line, lines, scores
 
 KNOWN = ("Ada Lovelace", "Ada", "Jürgen Müller", "Νίκος", "王小明", "김민수", "a a a b")
@@ -91,12 +91,12 @@ def test_more_detectors_never_show_more(text: str) -> None:
         assert _covered(scan(text, [detector])) <= covered
 
 
-def _covered(detected: Detected) -> set[int]:
+def _covered(detected: ScanResult) -> set[int]:
     return {place for one in detected.findings for place in range(one.start, one.end)}
 
 
 findings = st.builds(
-    lambda start, size, kind, name: Finding(start, start + size, kind, name),
+    lambda start, size, kind, name: DetectedSpan(start, start + size, kind, name),
     st.integers(0, 30),
     st.integers(1, 9),
     st.sampled_from(DetectedType),
@@ -105,29 +105,29 @@ findings = st.builds(
 
 
 @given(st.lists(findings), st.randoms())
-def test_resolving_covers_the_same_and_ignores_order(given_findings: list[Finding], chance: random.Random) -> None:
+def test_resolving_covers_the_same_and_ignores_order(given_findings: list[DetectedSpan], chance: random.Random) -> None:
     """The result has no overlaps, covers exactly what was covered, is a fixed point, and does not depend on order."""
     one = resolved(given_findings)
     assert all(before.end <= after.start for before, after in pairwise(one))
-    assert _covered(Detected(findings=one)) == _covered(Detected(findings=given_findings))
+    assert _covered(ScanResult(findings=one)) == _covered(ScanResult(findings=given_findings))
     assert resolved(one) == one
     chance.shuffle(given_findings)
     assert resolved(given_findings) == one
 
 
 def test_of_what_overlaps_the_type_that_stands_first_wins() -> None:
-    phone = Finding(0, 12, DetectedType.PHONE_NUMBER, "x")
-    card = Finding(4, 20, DetectedType.PAYMENT_CARD, "y")
-    assert resolved([phone, card]) == [Finding(0, 20, DetectedType.PAYMENT_CARD, "y")]
-    assert resolved([phone, Finding(12, 14, DetectedType.EMAIL, "z")])[0] == phone  # what touches stays apart
+    phone = DetectedSpan(0, 12, DetectedType.PHONE_NUMBER, "x")
+    card = DetectedSpan(4, 20, DetectedType.PAYMENT_CARD, "y")
+    assert resolved([phone, card]) == [DetectedSpan(0, 20, DetectedType.PAYMENT_CARD, "y")]
+    assert resolved([phone, DetectedSpan(12, 14, DetectedType.EMAIL, "z")])[0] == phone  # what touches stays apart
 
 
 # --- bounds and failures ----------------------------------------------------------------------------------------------
 
 
 def _breaking(error: Exception) -> Detector:
-    def find(text: str) -> Iterator[Span | None]:
-        yield Span(0, len(text))
+    def find(text: str) -> Iterator[TextSpan | None]:
+        yield TextSpan(0, len(text))
         raise error
 
     return Detector(name="broken", type=DetectedType.EMAIL, find=find)
@@ -141,7 +141,7 @@ def _breaking(error: Exception) -> Detector:
 def test_a_detector_that_breaks_makes_the_whole_text_failed(error: Exception) -> None:
     """Fails closed: nothing that others found is passed on as if it were all there is."""
     detected = scan("ada@example.org", [*EVERYTHING, _breaking(error)])
-    assert detected == Detected(failed=["broken"])
+    assert detected == ScanResult(failed=["broken"])
 
 
 def test_an_error_that_nobody_expects_stops_the_operation() -> None:
@@ -149,8 +149,8 @@ def test_an_error_that_nobody_expects_stops_the_operation() -> None:
         scan("text", [_breaking(OSError("disk"))])
 
 
-@pytest.mark.parametrize("span", [Span(-1, 2), Span(3, 3), Span(2, 1), Span(0, 5)])
-def test_a_detector_that_points_outside_the_text_has_failed(span: Span) -> None:
+@pytest.mark.parametrize("span", [TextSpan(-1, 2), TextSpan(3, 3), TextSpan(2, 1), TextSpan(0, 5)])
+def test_a_detector_that_points_outside_the_text_has_failed(span: TextSpan) -> None:
     detector = Detector(name="outside", type=DetectedType.EMAIL, find=lambda _: [span])
     assert scan("text", [detector]).failed == ["outside"]
 

@@ -8,9 +8,9 @@ import pytest
 
 from muniment.governance.detection import DetectedType, detectors_for, scan
 from muniment.governance.detection.credentials import VENDORS, token_header
-from muniment.governance.detection.names import folded
+from muniment.governance.detection.known_names import folded
 from muniment.governance.detection.numbers import IBAN_CHARACTERS, is_card, is_iban, luhn
-from muniment.governance.detection.tokens import entropy_bits, looks_drawn
+from muniment.governance.detection.secret_tokens import entropy_bits, looks_drawn
 
 DRAWN = "q7RkZp2vXw9LmT4sBn8YcJ3hDf6G"  # as chance draws
 HEX = "9f86d081884c7d659a2feaa0c55ad015"

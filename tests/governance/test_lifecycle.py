@@ -9,26 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.events.changes import Transition
-from muniment.governance.lifecycle import MASKED_PHASES, NEXT, Phase, Step, after, phase_of, runs
+from muniment.governance.phases import MASKED_PHASES, NEXT, Phase, Step, after, phase_of, runs
 
 # The table once more, as sentences of the catalogue: phase, what is asked, the phase it leads to. All else is a no-op.
 SENTENCES = """
 active archive archived
 active mask masked
-active delete_raw raw_deleted
+active erase erased
 archived restore active
 archived mask masked_archived
-archived delete_raw raw_deleted
+archived erase erased
 masked archive masked_archived
 masked unmask active
-masked delete_raw raw_deleted
+masked erase erased
 masked_archived unmask archived
-masked_archived delete_raw raw_deleted
+masked_archived erase erased
 """
 TABLE = {(phase, asked): to for phase, asked, to in (line.split() for line in SENTENCES.strip().splitlines())}
 
 # How much of the words a phase leaves readable.
-CONTENT = {Phase.ACTIVE: 2, Phase.ARCHIVED: 2, Phase.MASKED: 1, Phase.MASKED_ARCHIVED: 1, Phase.RAW_DELETED: 0}
+CONTENT = {Phase.ACTIVE: 2, Phase.ARCHIVED: 2, Phase.MASKED: 1, Phase.MASKED_ARCHIVED: 1, Phase.ERASED: 0}
 
 transitions = st.sampled_from(Transition)
 TURNS = 8
@@ -65,10 +65,10 @@ def test_a_repeat_is_a_no_op(phase: Phase, transition: Transition) -> None:
 
 @given(some_steps, some_steps, st.integers(1, TURNS))
 def test_what_is_erased_stays_erased_whatever_follows(before: list[Step], later: list[Step], turn: int) -> None:
-    """RAW_DELETED is final, and `mask` after it does not take the state back."""
-    erased = Step(Transition.DELETE_RAW, turn, turn)
-    assert NEXT[Phase.RAW_DELETED] == {}
-    assert phase_of(turn, [*before, erased, *later]) is Phase.RAW_DELETED
+    """ERASED is final, and `mask` after it does not take the state back."""
+    erased = Step(Transition.ERASE, turn, turn)
+    assert NEXT[Phase.ERASED] == {}
+    assert phase_of(turn, [*before, erased, *later]) is Phase.ERASED
 
 
 @given(st.lists(transitions, max_size=10))
@@ -78,7 +78,7 @@ def test_unmasking_returns_to_where_masking_began(asked: list[Transition]) -> No
     phase = phase_of(1, steps)
     archived = masked = erased = False
     for each in asked:
-        erased = erased or each is Transition.DELETE_RAW
+        erased = erased or each is Transition.ERASE
         masked = {Transition.MASK: True, Transition.UNMASK: False}.get(each, masked)
         # An archived turn under a mask is not restored: restoring asks for content that is readable.
         archived = each is Transition.ARCHIVE or (archived and not (each is Transition.RESTORE and not masked))
@@ -88,7 +88,7 @@ def test_unmasking_returns_to_where_masking_began(asked: list[Transition]) -> No
         (True, False): Phase.MASKED,
         (True, True): Phase.MASKED_ARCHIVED,
     }
-    assert phase == (Phase.RAW_DELETED if erased else words[masked, archived])
+    assert phase == (Phase.ERASED if erased else words[masked, archived])
 
 
 @given(st.integers(0, TURNS), some_steps)

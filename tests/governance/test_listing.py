@@ -10,8 +10,8 @@ from muniment.events.changes import Transition
 from muniment.events.message import Role
 from muniment.events.records import DeliveryRecord, MessageHead, TurnMeta
 from muniment.events.turn import Attribution, Delivery
-from muniment.governance.lifecycle import Phase, Run, Step, phase_of, runs
 from muniment.governance.listing import LISTABLE, LISTED, LifecycleFilter, before, listed, moves, observed_ms, onward
+from muniment.governance.phases import Phase, PhaseRun, Step, phase_of, runs
 
 TURNS = 12
 lifecycles = st.sampled_from(LifecycleFilter)
@@ -26,14 +26,14 @@ some_steps = st.lists(
 )
 
 
-def spread(found: list[Run]) -> list[int]:
+def spread(found: list[PhaseRun]) -> list[int]:
     return [turn for run in found for turn in range(run.first, run.last + 1)]
 
 
 @pytest.mark.parametrize("phase", Phase)
 def test_a_turn_is_listed_by_its_phase(phase: Phase) -> None:
     """CT-06: active ones always, archived ones when asked for, masked and erased ones never."""
-    run = [Run(first=1, last=1, phase=phase)]
+    run = [PhaseRun(first=1, last=1, phase=phase)]
     assert bool(listed(run, LifecycleFilter.ACTIVE)) is (phase is Phase.ACTIVE)
     assert bool(listed(run, LifecycleFilter.ACTIVE_AND_ARCHIVED)) is (phase in {Phase.ACTIVE, Phase.ARCHIVED})
 

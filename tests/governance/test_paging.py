@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.errors import CursorInvalid, CursorStale, Kind
-from muniment.governance.paging import CURSOR_AHEAD_MS_MAX, CURSOR_LIFE_MS, check_term, check_unchanged, term
+from muniment.governance.cursor_lifetime import CURSOR_AHEAD_MS_MAX, CURSOR_LIFE_MS, check_term, check_unchanged, term
 
 DAY_MS = 86_400_000
 

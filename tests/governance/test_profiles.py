@@ -18,7 +18,7 @@ from muniment.governance.profiles import (
     NO_BUDGET,
     SHARES,
     Budget,
-    Cause,
+    BudgetCause,
     Ceiling,
     Figures,
     Pressure,
@@ -49,9 +49,13 @@ OURS = {
     Profile.DEVELOPER: "developer",
 }
 NOTED = [
-    Ceiling.PAGE_TURNS, Ceiling.HOST_REFS_PER_TURN, Ceiling.ATTRIBUTES_PER_TURN, Ceiling.REDACTION_ITEMS,
-    Ceiling.DERIVED_REFS, Ceiling.REPAIR_ISSUES,
-]  # fmt: skip
+    Ceiling.PAGE_TURNS,
+    Ceiling.HOST_REFS_PER_TURN,
+    Ceiling.ATTRIBUTES_PER_TURN,
+    Ceiling.REDACTION_ITEMS,
+    Ceiling.DERIVED_REFS,
+    Ceiling.INSPECTION_FINDINGS,
+]
 
 MIB = KIB * KIB
 AMPLE = Pressure(memory_free_bytes=1024 * MIB, storage_free_bytes=1024 * MIB)
@@ -140,23 +144,48 @@ def test_without_a_profile_there_is_no_ceiling() -> None:
     ("pressure", "percent", "causes"),
     [
         (AMPLE, 100, []),
-        (Pressure(level=PressureLevel.CAUTIOUS, memory_free_bytes=MIB, memory_floor_bytes=1, storage_free_bytes=0), 60,
-         [Cause.PRESSURE_CAUTIOUS]),
-        (Pressure(level=PressureLevel.CRITICAL, memory_free_bytes=MIB, memory_floor_bytes=1, storage_free_bytes=0), 35,
-         [Cause.PRESSURE_CRITICAL]),
-        (Pressure(memory_free_bytes=99, memory_floor_bytes=100, storage_free_bytes=1), 50, [Cause.MEMORY_AT_FLOOR]),
-        (Pressure(memory_free_bytes=100, memory_floor_bytes=100, storage_free_bytes=1), 50, [Cause.MEMORY_AT_FLOOR]),
-        (Pressure(memory_free_bytes=101, memory_floor_bytes=100, storage_free_bytes=1), 75, [Cause.MEMORY_NEAR_FLOOR]),
-        (Pressure(memory_free_bytes=199, memory_floor_bytes=100, storage_free_bytes=1), 75, [Cause.MEMORY_NEAR_FLOOR]),
+        (
+            Pressure(level=PressureLevel.CAUTIOUS, memory_free_bytes=MIB, memory_floor_bytes=1, storage_free_bytes=0),
+            60,
+            [BudgetCause.PRESSURE_CAUTIOUS],
+        ),
+        (
+            Pressure(level=PressureLevel.CRITICAL, memory_free_bytes=MIB, memory_floor_bytes=1, storage_free_bytes=0),
+            35,
+            [BudgetCause.PRESSURE_CRITICAL],
+        ),
+        (
+            Pressure(memory_free_bytes=99, memory_floor_bytes=100, storage_free_bytes=1),
+            50,
+            [BudgetCause.MEMORY_AT_FLOOR],
+        ),
+        (
+            Pressure(memory_free_bytes=100, memory_floor_bytes=100, storage_free_bytes=1),
+            50,
+            [BudgetCause.MEMORY_AT_FLOOR],
+        ),
+        (
+            Pressure(memory_free_bytes=101, memory_floor_bytes=100, storage_free_bytes=1),
+            75,
+            [BudgetCause.MEMORY_NEAR_FLOOR],
+        ),
+        (
+            Pressure(memory_free_bytes=199, memory_floor_bytes=100, storage_free_bytes=1),
+            75,
+            [BudgetCause.MEMORY_NEAR_FLOOR],
+        ),
         (Pressure(memory_free_bytes=200, memory_floor_bytes=100, storage_free_bytes=1), 100, []),
-        (Pressure(storage_free_bytes=1), 50, [Cause.MEMORY_UNKNOWN]),
-        (Pressure(memory_free_bytes=1024 * MIB), 60, [Cause.STORAGE_UNKNOWN]),
-        (Pressure(level=PressureLevel.CRITICAL), 35,
-         [Cause.PRESSURE_CRITICAL, Cause.MEMORY_UNKNOWN, Cause.STORAGE_UNKNOWN]),
+        (Pressure(storage_free_bytes=1), 50, [BudgetCause.MEMORY_UNKNOWN]),
+        (Pressure(memory_free_bytes=1024 * MIB), 60, [BudgetCause.STORAGE_UNKNOWN]),
+        (
+            Pressure(level=PressureLevel.CRITICAL),
+            35,
+            [BudgetCause.PRESSURE_CRITICAL, BudgetCause.MEMORY_UNKNOWN, BudgetCause.STORAGE_UNKNOWN],
+        ),
     ],
-)  # fmt: skip
+)
 def test_pressure_scales_a_budget_and_the_budget_says_why(
-    pressure: Pressure, percent: int, causes: list[Cause]
+    pressure: Pressure, percent: int, causes: list[BudgetCause]
 ) -> None:
     """BG-07: the levels, memory at, near and unknown, storage unknown; the smallest share counts."""
     budget = budget_of(Profile.SERVER, pressure)
@@ -186,7 +215,7 @@ def test_a_provider_limits_the_rendered_text_and_nothing_else(profile: Profile, 
     before, after = budget_of(profile, free), budget_of(profile, limited)
     assert after.rendered_chars == max(1, min(most, before.rendered_chars or 0))
     assert ceilings(after)[:-1] == ceilings(before)[:-1]
-    assert (Cause.PROVIDER in after.limited_by) == (most < (before.rendered_chars or 0))
+    assert (BudgetCause.PROVIDER in after.limited_by) == (most < (before.rendered_chars or 0))
 
 
 # --- what a budget does to a slice ------------------------------------------------------------------------------------

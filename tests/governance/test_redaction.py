@@ -17,11 +17,11 @@ from muniment.events.labels import content_fields, encode_part, meta_fields, par
 from muniment.events.message import Part, ReasoningPart, Role, TextPart, ToolCallPart
 from muniment.events.records import MessageHead, TurnContent
 from muniment.governance.judgement import TurnRecord
-from muniment.governance.lifecycle import Phase
+from muniment.governance.phases import Phase
 from muniment.governance.redaction import (
     Redaction,
-    Stretch,
     TextRange,
+    WithheldRange,
     beside,
     is_said,
     reach,
@@ -140,7 +140,7 @@ def test_a_text_shows_all_but_its_stretches(text: str, asked: list[TextRange]) -
 
 def test_a_marker_names_the_reason_and_every_cause_once() -> None:
     made = stretches(Reason.REDACTED, [TextRange(4, 9, "secret"), TextRange(0, 4, "legal"), TextRange(1, 2, "secret")])
-    assert made == (Stretch(0, 9, Reason.REDACTED, ("legal", "secret")),)
+    assert made == (WithheldRange(0, 9, Reason.REDACTED, ("legal", "secret")),)
     assert replaced("0123456789", made) == "[redacted: legal, secret]9"
 
 

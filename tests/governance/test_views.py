@@ -29,12 +29,12 @@ from muniment.events.message import (
 )
 from muniment.events.records import MessageHead, ReferenceRecord, TurnContent
 from muniment.events.turn import Attribution, Relation, Visibility
-from muniment.governance.admission import Kept, admit
+from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.judgement import TurnRecord, needs_content
-from muniment.governance.lifecycle import MASKED_PHASES, Phase
 from muniment.governance.limits import Limits
+from muniment.governance.phases import MASKED_PHASES, Phase
 from muniment.governance.slices import RedactionItem, SliceTurn, audit, cut, disclosed_labels
-from muniment.governance.views import Place, Reason, View, place_of, withheld_by_authority, withheld_by_phase
+from muniment.governance.views import PartRole, Reason, View, place_of, withheld_by_authority, withheld_by_phase
 from tests.turns import committed, rich_turn, turn_records
 
 views = st.sampled_from(View)
@@ -77,7 +77,7 @@ def matrix(text: str) -> dict[tuple[str, str], bool]:
 def record_of(phase: Phase = Phase.ACTIVE) -> TurnRecord:
     """Return the turn with a value everywhere, as the log has it in a phase."""
     kept = admit(rich_turn(), Limits(), 1000)
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, AdmittedTurn)
     content = TurnContent(parts=kept.parts, digest=b"", summaries=kept.summaries, labels=kept.labels)
     return TurnRecord(position=5, sequence=1, time_ms=kept.time_ms, phase=phase, meta=kept.meta, content=content)
 
@@ -121,22 +121,22 @@ def test_a_view_shows_the_references_and_labels_that_the_catalogue_lets_it(view:
         assert of_refs == []
 
 
-EXAMPLES: dict[Place, tuple[Role, Part]] = {
-    Place.USER_WORDS: (Role.USER, TextPart(content="x")),
-    Place.ANSWER: (Role.ASSISTANT, TextPart(content="x")),
-    Place.TOOL_STEP: (Role.TOOL, ToolCallResponsePart(response="x")),
-    Place.SYSTEM_STEP: (Role.SYSTEM, TextPart(content="x")),
-    Place.ASSISTANT_STEP: (Role.ASSISTANT, TextPart(content="x")),
-    Place.REASONING: (Role.ASSISTANT, ReasoningPart(content="x")),
+EXAMPLES: dict[PartRole, tuple[Role, Part]] = {
+    PartRole.USER_WORDS: (Role.USER, TextPart(content="x")),
+    PartRole.ANSWER: (Role.ASSISTANT, TextPart(content="x")),
+    PartRole.TOOL_STEP: (Role.TOOL, ToolCallResponsePart(response="x")),
+    PartRole.SYSTEM_STEP: (Role.SYSTEM, TextPart(content="x")),
+    PartRole.ASSISTANT_STEP: (Role.ASSISTANT, TextPart(content="x")),
+    PartRole.REASONING: (Role.ASSISTANT, ReasoningPart(content="x")),
 }
 
 
-@pytest.mark.parametrize(("view", "place"), list(product(View, Place)))
-def test_a_view_shows_the_words_that_the_design_lets_it(view: View, place: Place) -> None:
+@pytest.mark.parametrize(("view", "place"), list(product(View, PartRole)))
+def test_a_view_shows_the_words_that_the_design_lets_it(view: View, place: PartRole) -> None:
     """DESIGN §6: host_ui, export: user messages and the answer; model_context: no reasoning; the operator: none."""
     role, part = EXAMPLES[place]
     record = with_words(record_of(), role, None, [part])
-    if place is Place.ASSISTANT_STEP:  # a step is a step because an answer follows
+    if place is PartRole.ASSISTANT_STEP:  # a step is a step because an answer follows
         record = with_words(record_of(), role, None, [part])
         assert record.content is not None
         record = replace(
@@ -153,10 +153,10 @@ def test_a_view_shows_the_words_that_the_design_lets_it(view: View, place: Place
 
 @pytest.mark.parametrize(("view", "authority", "phase"), list(product(View, Authority, Phase)))
 def test_the_first_reason_that_matches_withholds_a_message(view: View, authority: Authority, phase: Phase) -> None:
-    """RP-03: raw_deleted, then lifecycle_masked, both also for the raw owner; then the authorities of other planes."""
+    """RP-03: erased, then lifecycle_masked, both also for the raw owner; then the authorities of other planes."""
     private = {Authority.PRIVATE_GARDEN_INTERNAL, Authority.SOUL_GOVERNANCE}
-    if phase is Phase.RAW_DELETED:
-        expected: Reason | None = Reason.RAW_DELETED
+    if phase is Phase.ERASED:
+        expected: Reason | None = Reason.ERASED
     elif phase in (Phase.MASKED, Phase.MASKED_ARCHIVED):
         expected = Reason.LIFECYCLE_MASKED
     elif view is View.RAW_OWNER:
@@ -173,7 +173,7 @@ def test_the_first_reason_that_matches_withholds_a_message(view: View, authority
     assert message.redacted == (expected is not None)
     assert (message.parts is UNSET) == (expected is not None)
     assert message.authority is authority
-    assert withheld_by_phase(phase) == (expected if phase in {*MASKED_PHASES, Phase.RAW_DELETED} else None)
+    assert withheld_by_phase(phase) == (expected if phase in {*MASKED_PHASES, Phase.ERASED} else None)
     assert withheld_by_authority(View.RAW_OWNER, authority) is None
 
 
@@ -203,18 +203,18 @@ def test_five_references_of_each_visibility_leave_two_for_a_host() -> None:
 @pytest.mark.parametrize(
     ("part", "role", "is_answer", "place"),
     [
-        (ReasoningPart(content=""), Role.USER, False, Place.REASONING),
-        (ToolCallPart(name=""), Role.ASSISTANT, True, Place.TOOL_STEP),
-        (ToolCallResponsePart(), Role.USER, False, Place.TOOL_STEP),
-        (TextPart(content=""), Role.ASSISTANT, True, Place.ANSWER),
-        (BlobPart(content=b""), Role.ASSISTANT, False, Place.ASSISTANT_STEP),
-        (FilePart(file_id=""), Role.SYSTEM, False, Place.SYSTEM_STEP),
-        (UriPart(uri=""), Role.TOOL, False, Place.TOOL_STEP),
-        (TextPart(content=""), Role.USER, False, Place.USER_WORDS),
+        (ReasoningPart(content=""), Role.USER, False, PartRole.REASONING),
+        (ToolCallPart(name=""), Role.ASSISTANT, True, PartRole.TOOL_STEP),
+        (ToolCallResponsePart(), Role.USER, False, PartRole.TOOL_STEP),
+        (TextPart(content=""), Role.ASSISTANT, True, PartRole.ANSWER),
+        (BlobPart(content=b""), Role.ASSISTANT, False, PartRole.ASSISTANT_STEP),
+        (FilePart(file_id=""), Role.SYSTEM, False, PartRole.SYSTEM_STEP),
+        (UriPart(uri=""), Role.TOOL, False, PartRole.TOOL_STEP),
+        (TextPart(content=""), Role.USER, False, PartRole.USER_WORDS),
     ],
 )
 def test_a_part_is_judged_by_its_type_first_and_then_by_its_message(
-    part: Part, role: Role, is_answer: bool, place: Place
+    part: Part, role: Role, is_answer: bool, place: PartRole
 ) -> None:
     assert place_of(type(part), role, is_answer=is_answer) is place
 
@@ -268,7 +268,7 @@ def test_no_view_shows_more_than_the_raw_owner_sees(record: TurnRecord, view: Vi
     ]
 
 
-@given(turn_records(), views, st.sampled_from([Phase.MASKED, Phase.MASKED_ARCHIVED, Phase.RAW_DELETED]))
+@given(turn_records(), views, st.sampled_from([Phase.MASKED, Phase.MASKED_ARCHIVED, Phase.ERASED]))
 def test_masking_and_erasing_leave_no_word_in_any_view(record: TurnRecord, view: View, gone: Phase) -> None:
     """RP-04, AC-04, HR-06: the words are absent, everything else stays where it was."""
     before, _ = cut(replace(record, phase=Phase.ACTIVE), view)
@@ -397,7 +397,7 @@ def test_a_message_that_names_nobody_and_no_time_has_those_of_its_turn(
 @pytest.mark.parametrize("view", View)
 def test_withheld_content_is_absent_on_the_wire(view: View) -> None:
     """RP-04: no empty string, no placeholder, no null; a flag says redacted."""
-    turn, _ = cut(record_of(Phase.RAW_DELETED), view)
+    turn, _ = cut(record_of(Phase.ERASED), view)
     for message in json.loads(msgspec.json.encode(turn))["messages"]:
         assert "parts" not in message
         assert message["redacted"] is True

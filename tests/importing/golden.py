@@ -13,10 +13,10 @@ import msgspec
 
 import muniment
 from muniment.events.identity import ConversationKey
-from muniment.formats.writing.formats import ExportFormat
+from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.options import Options
+from muniment.space.options import Options
 
 IMPORTS = Path(__file__).parents[2] / "fixtures/imports"
 GOLDEN = IMPORTS / "golden"

@@ -26,7 +26,7 @@ from muniment.formats.reading.anthropic import anthropic
 from muniment.formats.reading.blocks import read_blocks
 from muniment.formats.reading.claude import claude
 from muniment.formats.reading.langchain import langchain
-from muniment.formats.reading.spoken import Notes, Spoken
+from muniment.formats.reading.spoken import ParsedItem, ParsingNotes
 
 PIXEL = base64.b64encode(b"pixel").decode()
 INLINE = {"type": "base64", "media_type": "image/png", "data": PIXEL}
@@ -36,8 +36,8 @@ def packed(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
-def parts_of(*blocks: object, role: Role = Role.ASSISTANT, notes: Notes | None = None) -> list[Part]:
-    return read_blocks([msgspec.Raw(packed(block)) for block in blocks], role, notes or Notes()).parts
+def parts_of(*blocks: object, role: Role = Role.ASSISTANT, notes: ParsingNotes | None = None) -> list[Part]:
+    return read_blocks([msgspec.Raw(packed(block)) for block in blocks], role, notes or ParsingNotes()).parts
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_blocks_become_parts_by_their_type(block: dict[str, Any], parts: list[Pa
 
 
 def test_what_is_left_out_is_counted_by_its_kind() -> None:
-    notes = Notes()
+    notes = ParsingNotes()
     parts_of({"type": "text", "text": "a", "citations": [{}, {}]}, notes=notes)
     parts_of({"type": "thinking", "thinking": "t", "signature": "s", "summaries": [{}]}, notes=notes)
     parts_of({"type": "document", "source": INLINE, "title": "t"}, notes=notes)
@@ -88,7 +88,7 @@ def test_what_is_left_out_is_counted_by_its_kind() -> None:
 
 @pytest.mark.parametrize("block", [{"type": "new"}, {"type": "text"}, {"type": "image", "source": {}}, "bare", 3])
 def test_a_block_that_is_not_known_is_kept_as_json(block: object) -> None:
-    notes = Notes()
+    notes = ParsingNotes()
     found = read_blocks([msgspec.Raw(packed(block))], Role.ASSISTANT, notes)
     (blob,) = found.beside
     assert (found.parts, json.loads(blob.content)) == ([], block)
@@ -103,12 +103,12 @@ def test_bytes_that_are_no_base64_refuse_their_message() -> None:
 # --- Claude -----------------------------------------------------------------------------------------------------------
 
 
-def of_claude(**members: object) -> Spoken:
+def of_claude(**members: object) -> ParsedItem:
     message = {"sender": "human", "text": "", "content": [], "created_at": "2026-01-01T00:00:00Z", **members}
     return claude(packed({"uuid": "c", "chat_messages": [message]}))
 
 
-def only(spoken: Spoken) -> Message:
+def only(spoken: ParsedItem) -> Message:
     (message,) = spoken.messages
     return message
 
@@ -242,7 +242,7 @@ def test_an_item_that_is_no_request_is_refused(item: dict[str, Any]) -> None:
 # --- LangChain --------------------------------------------------------------------------------------------------------
 
 
-def lang(**members: object) -> Spoken:
+def lang(**members: object) -> ParsedItem:
     return langchain(packed({"session_id": "s", "type": "ai", **members}))
 
 

@@ -26,12 +26,12 @@ from muniment.events.turn import HostReference, Relation, Visibility
 from muniment.formats.reading import chatgpt as module
 from muniment.formats.reading.chatgpt import chatgpt
 from muniment.formats.reading.chatgpt_message import read_message
-from muniment.formats.reading.spoken import Notes, Spoken
+from muniment.formats.reading.spoken import ParsedItem, ParsingNotes
 
 Tree = dict[str, str | None]  # node -> parent, oldest first
 
 
-def chat(tree: Tree, current: str | None = None, *, children: bool = True) -> Spoken:
+def chat(tree: Tree, current: str | None = None, *, children: bool = True) -> ParsedItem:
     """Read a conversation whose nodes each say their own name; the first of them are empty roots."""
     mapping = {
         name: {
@@ -48,7 +48,7 @@ def said(text: str) -> dict[str, Any]:
     return {"author": {"role": "user"}, "content": {"content_type": "text", "parts": [text]}}
 
 
-def words(spoken: Spoken) -> list[str]:
+def words(spoken: ParsedItem) -> list[str]:
     return [part.content for message in spoken.messages for part in message.parts() if isinstance(part, TextPart)]
 
 
@@ -160,9 +160,9 @@ def test_a_message_without_a_time_has_that_of_the_one_before() -> None:
 # --- messages ---------------------------------------------------------------------------------------------------------
 
 
-def read(content: Any, role: str = "assistant", notes: Notes | None = None, **members: Any) -> list[Message]:
+def read(content: Any, role: str = "assistant", notes: ParsingNotes | None = None, **members: Any) -> list[Message]:
     given = {"author": {"role": role}, "content": content, "recipient": "all", **members}
-    return read_message(json.dumps(given).encode(), notes or Notes())
+    return read_message(json.dumps(given).encode(), notes or ParsingNotes())
 
 
 IMAGE = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_1", "width": 3}
@@ -265,7 +265,7 @@ def test_what_is_put_before_a_user_is_not_said_by_them(content: dict[str, Any], 
 def test_unknown_content_of_a_user_is_their_words_and_the_rest_as_json(
     content: Any, texts: list[str], rest: Any
 ) -> None:
-    notes = Notes()
+    notes = ParsingNotes()
     (message,) = read(content, "user", notes)
     *found, blob = message.parts()
     assert found == [TextPart(content=each) for each in texts]
@@ -275,7 +275,7 @@ def test_unknown_content_of_a_user_is_their_words_and_the_rest_as_json(
 
 
 def test_unknown_content_of_an_assistant_stands_beside_and_that_of_a_tool_in_its_place() -> None:
-    notes = Notes()
+    notes = ParsingNotes()
     content = {"content_type": "new", "parts": ["a"]}
     aside, message = read(content, "assistant", notes)
     assert (aside.role, aside.authority, aside.speaker_id) == (Role.SYSTEM, "operator_diagnostic", "import")
@@ -291,7 +291,7 @@ def test_unknown_content_of_an_assistant_stands_beside_and_that_of_a_tool_in_its
 
 
 def test_files_that_were_attached_are_named_once() -> None:
-    notes = Notes()
+    notes = ParsingNotes()
     metadata = {
         "attachments": [{"id": "file_1"}, {"id": "file-3", "mimeType": "text/csv"}],
         "citations": [{}, {}],
@@ -308,4 +308,4 @@ def test_files_that_were_attached_are_named_once() -> None:
 def test_content_that_is_no_json_refuses_its_message() -> None:
     raw = b'{"author":{"role":"user"},"content":{"content_type":"text","parts":["\xff"]}}'
     with pytest.raises(InvalidInput, match="not_json"):
-        read_message(raw, Notes())
+        read_message(raw, ParsingNotes())

@@ -20,7 +20,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.formats.reading.formats import PARSERS, PROTOCOLS, Format, sniff
+from muniment.formats.reading.import_format import PARSERS, PROTOCOLS, Format, sniff
 
 PIXEL = base64.b64encode(b"pixel").decode()
 

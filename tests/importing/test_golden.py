@@ -10,11 +10,11 @@ import pytest
 import muniment
 from muniment.events.identity import ConversationId, ConversationKey
 from muniment.events.message import BlobPart, TextPart
-from muniment.formats.reading.formats import Format
+from muniment.formats.reading.import_format import Format
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
+from muniment.space.options import Options
 from tests.importing.golden import GOLDEN, golden_of, sources
 from tests.shared import need_shared
 

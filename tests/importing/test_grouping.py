@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.message import Message, Role
 from muniment.formats.reading import grouping
-from muniment.formats.reading.grouping import Gathered, Grouping, turns_of
+from muniment.formats.reading.grouping import CompleteTurn, Grouping, turns_of
 from muniment.governance.limits import Limits
 
 ROLES = st.lists(st.sampled_from(list(Role)), max_size=30)
@@ -23,7 +23,7 @@ def said(*roles: Role) -> list[Message]:
     return [Message(role=role, content=str(number)) for number, role in enumerate(roles)]
 
 
-def grouped(messages: Sequence[Message], limits: Limits = Limits()) -> list[Gathered]:  # noqa: B008 - a frozen value
+def grouped(messages: Sequence[Message], limits: Limits = Limits()) -> list[CompleteTurn]:  # noqa: B008 - a frozen value
     """Return the turns of one conversation."""
     return list(turns_of("c", list(messages), 1, 10 * len(messages), limits))
 
@@ -56,7 +56,7 @@ def test_interleaved_conversations_have_the_turns_that_each_has_alone(
     queues = {str(number): said(*roles) for number, roles in enumerate(conversations)}
     alone = {name: [turn.messages for turn in grouped(messages)] for name, messages in queues.items()}
     together = Grouping(Limits())
-    turns: list[Gathered] = []
+    turns: list[CompleteTurn] = []
     line = 0
     while any(queues.values()):
         name = chance.choice([name for name, queue in queues.items() if queue])

@@ -14,13 +14,13 @@ import muniment
 from muniment.errors import LimitExceeded, MunimentError
 from muniment.events.identity import ConversationId, ConversationKey
 from muniment.formats.reading import items, lines
-from muniment.formats.reading.formats import Format, sniff
+from muniment.formats.reading.import_format import Format, sniff
 from muniment.formats.reading.items import Items
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.importing import Imported
-from muniment.runtime.options import Options
+from muniment.operations.spaces.import_file import ImportReport
 from muniment.runtime.runtime import Runtime
+from muniment.space.options import Options
 
 
 def chat(name: str, text: str = "q") -> dict[str, Any]:
@@ -165,7 +165,7 @@ def test_the_first_item_tells_the_format(item: dict[str, Any], found: Format) ->
 # --- requests that repeat their conversation --------------------------------------------------------------------------
 
 
-def imported(tmp_path: Path, log: list[dict[str, Any]]) -> tuple[Runtime, Imported]:
+def imported(tmp_path: Path, log: list[dict[str, Any]]) -> tuple[Runtime, ImportReport]:
     path = file_of(tmp_path, "\n".join(json.dumps(each) for each in log).encode())
     runtime = muniment.open("memory:", options=Options(sources=seeded_sources("log")))
     return runtime, runtime.spaces.import_(str(path), Format.ANTHROPIC)

@@ -19,12 +19,12 @@ from muniment.errors import FileUnavailable, InvalidInput
 from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId
 from muniment.formats.reading import lines
-from muniment.formats.reading.formats import Format
+from muniment.formats.reading.import_format import Format
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime import importing as job
-from muniment.runtime.options import Options, Progress, no_progress
+from muniment.operations.spaces import import_file as job
 from muniment.runtime.runtime import Runtime
+from muniment.space.options import Options, Progress, no_progress
 from tests.importing.files import line, names_in, talk, turns_in, written
 from tests.shared import need_shared
 
@@ -211,7 +211,7 @@ def test_an_erased_turn_does_not_come_back_by_an_import(tmp_path: Path) -> None:
     with space() as runtime:
         runtime.spaces.import_(file)
         key = ConversationKey(conversation=ConversationId("a"))
-        runtime.lifecycle.request(key, Transition.DELETE_RAW, "asked for", "desk")
+        runtime.lifecycle.request(key, Transition.ERASE, "asked for", "desk")
         told = runtime.spaces.import_(file)
         assert (told.turns_committed, told.turns_already_there) == (0, 2)
         assert "question" not in repr(runtime.transcripts.replay(key, View.RAW_OWNER))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from muniment.crypto.cursor import CursorKey
+from muniment.crypto.cursor_key import CursorKey
 from muniment.errors import CursorInvalid
 from muniment.kernel.cursor import CURSOR_CHARS_MAX, FILL_BYTES, PREFIX, Cursors
 from muniment.kernel.digest import unb64url

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muniment.events.archives import ArchiveScope, Private, ScopeKind
+from muniment.events.archiving import ArchiveScope, Private, ScopeKind
 from muniment.governance.views import View
 from tests.archives.documents import shown
 from tests.backups import elsewhere, entered

@@ -13,19 +13,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from muniment.declaration.operation import Upload
 from muniment.events.identity import ConversationKey
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
-from muniment.projections.search import shelf
-from muniment.runtime.hits import Ranking, Within
-from muniment.runtime.operation import Upload
+from muniment.operations.transcripts.hits import SearchRanking, SearchScope
+from muniment.search import indexes
 from tests.laws.marked import marks_in, pages, seen
 from tests.laws.walks import KEYS, Walk, search, steps
 from tests.worlds import World, memory_world, open_store, sqlite_world
 
 LONG = 60
-ALL, AT_ONCE = Within(lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED), Ranking(asked_ms=1_700_000_000_000)
+ALL, AT_ONCE = SearchScope(lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED), SearchRanking(asked_ms=1_700_000_000_000)
 
 limits = st.integers(1, 7)
 
@@ -141,7 +141,7 @@ def test_after_a_long_walk_everything_is_still_proven(
     Audits pass, repairs find nothing, every conversation exports whole and verifies, every link is proved, what is
     derived anew is what was kept.
     """
-    monkeypatch.setattr(shelf, "KEPT_DOCUMENTS_MIN", 1)
+    monkeypatch.setattr(indexes, "KEPT_DOCUMENTS_MIN", 1)
     with tempfile.TemporaryDirectory(dir=tmp_path) as directory:
         walk = Walk(sqlite_world(Path(directory)))
         try:
@@ -172,7 +172,7 @@ def prove(walk: Walk, key: ConversationKey) -> None:
     if not walk.of(key):
         return
     evidence = walk.world.runtime.evidence
-    assert evidence.repair(key).kinds == {}
+    assert evidence.inspect(key).kinds == {}
     assert all(link.verified for link in evidence.links(conversation=key, limit=500).links)
     for view in View:
         bundle = walk.world.runtime.evidence.export(key, view)
@@ -187,6 +187,6 @@ def disclosed(bundle: str) -> str:
 
 def derive_again(walk: Walk) -> None:
     """Drop what was derived and derive it from the log: equal, as an inspection of everything finds, too."""
-    report = walk.world.runtime.evidence.repair()
+    report = walk.world.runtime.evidence.inspect()
     assert (report.kinds, report.turns) == ({}, len(walk.turns))
     assert all(one.unchanged for one in walk.world.runtime.system.recover().projections)

@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import muniment
+from muniment.declaration.operation import Upload
 from muniment.errors import TurnConflict, WordsErased
-from muniment.events.archives import ArchiveScope, Private, ScopeKind
+from muniment.events.archiving import ArchiveScope, Private, ScopeKind
 from muniment.events.attributes import AttributePolicy, AttributeScope, AttributeTarget
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId, message_id
 from muniment.events.references import Plane
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
-from muniment.runtime.hits import Within
-from muniment.runtime.lifecycle import Scope
-from muniment.runtime.operation import Upload
-from muniment.runtime.provenance import Derivation
-from muniment.runtime.redacting import Passage
+from muniment.operations.lifecycle import Scope
+from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.transcripts.hits import SearchScope
+from muniment.operations.transcripts.redact import Passage
 from tests.attributes import RULED, SEES, ruled
 from tests.laws.marked import PLACES, SPEAKERS, Mark, Marked, marks_in, seen
 from tests.turns import asked
@@ -45,7 +45,7 @@ MOVES: dict[Transition, dict[str, str]] = {
     Transition.RESTORE: {"archived": "active"},
     Transition.MASK: {"active": "masked", "archived": "masked archived"},
     Transition.UNMASK: {"masked": "active", "masked archived": "archived"},
-    Transition.DELETE_RAW: dict.fromkeys(("active", "archived", "masked", "masked archived"), "erased"),
+    Transition.ERASE: dict.fromkeys(("active", "archived", "masked", "masked archived"), "erased"),
 }
 
 SEARCHED = {"user", "reasoning", "argument", "answer", "more"}  # what users and assistants said, and called
@@ -164,7 +164,7 @@ def request(walk: Walk, one: int, other: int) -> ConversationKey:
     key = chosen.marked.key
     kept = walk.of(key) if other % 7 == 0 else [chosen]
     turn = None if other % 7 == 0 else chosen.marked.turn
-    erasing = transition is Transition.DELETE_RAW
+    erasing = transition is Transition.ERASE
     changes = [each for each in kept if each.state in MOVES[transition] and not (erasing and walk.held(each))]
     for expected in (len(changes), 0):
         report = walk.world.runtime.lifecycle.request(key, transition, "asked for", OPERATOR, turn)
@@ -342,7 +342,7 @@ def archive(walk: Walk, one: int, other: int) -> ConversationKey:
         out = archives[0].export(f"{home}/one", scope, Private.INCLUDE)
         target.archives.import_(f"{home}/one", scope, Private.INCLUDE)
         assert archives[1].export(f"{home}/two", scope, Private.INCLUDE).root == out.root
-        assert target.evidence.repair().kinds == {}
+        assert target.evidence.inspect().kinds == {}
         for view in View:
             assert seen(target, key, view) == {mark for mark in walk.shown(key, view) if mark.place != "private"}
     return key
@@ -358,7 +358,7 @@ def restore(walk: Walk, one: int, other: int) -> ConversationKey:
         if other % 2:
             erase_message(walk, one, other)
         elif kept.state != "erased" and not walk.held(kept):
-            runtime.lifecycle.request(kept.marked.key, Transition.DELETE_RAW, "asked for", OPERATOR, kept.marked.turn)
+            runtime.lifecycle.request(kept.marked.key, Transition.ERASE, "asked for", OPERATOR, kept.marked.turn)
             kept.state = "erased"
         assert runtime.spaces.restore(home, replace=True).sound
     return kept.marked.key
@@ -384,7 +384,7 @@ def search(walk: Walk, one: int, other: int) -> ConversationKey:
 
 def hits(walk: Walk, query: str, view: View) -> set[Mark]:
     """Return the marks in what is found for words."""
-    within = Within(lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED)
+    within = SearchScope(lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED)
     found = walk.world.runtime.transcripts.search(query, view, within, limit=50)
     return marks_in(msgspec.json.encode([hit.excerpt for hit in found.hits]).decode())
 

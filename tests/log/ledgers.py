@@ -34,8 +34,8 @@ from muniment.events.turn import Attribution, Delivery
 from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier
 from muniment.kernel.sources import SystemEntropy, seeded_sources
-from muniment.log.attest import Notary
-from muniment.log.ledger import SPACE_STREAM, Draft, Ledger, Placed, Writer, draft
+from muniment.ledger.attest import Notary
+from muniment.ledger.ledger import SPACE_STREAM, Draft, Ledger, Placed, Writer, draft
 from muniment.log.memory import MemoryStore
 from muniment.log.port import WHOLE_CONVERSATION, SealedRow, Store
 from muniment.log.sqlite import SqliteStore

@@ -102,7 +102,7 @@ def header_vectors() -> dict[str, Vector]:
             ["request"],
             columns={"kind": "turn.lifecycle", "target_seq": 0},
             prev=PREV,
-            reason="delete_raw",
+            reason="erase",
             refs={"through": 300},
         ),
         "header_key_rotated": header_vector(

@@ -16,8 +16,8 @@ from muniment.evidence.notes import Signer
 from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import Frontier, extend, frontier_at
 from muniment.evidence.verifier import VerifierKey, open_checkpoint
-from muniment.log.attest import Notary, audit
-from muniment.log.ledger import place_of
+from muniment.ledger.attest import Notary, audit
+from muniment.ledger.ledger import place_of
 from tests.log.ledgers import FileBook, memory_book, space_keys, sqlite_book
 
 SIGNED = 20  # enough for a stored node of the tree
@@ -360,7 +360,7 @@ def test_an_audit_counts_what_it_found_sound(book: FileBook) -> None:
 
 
 def test_an_audit_tells_how_far_it_is(book: FileBook, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("muniment.log.attest.AUDIT_PROGRESS_EVENTS", 10)
+    monkeypatch.setattr("muniment.ledger.attest.AUDIT_PROGRESS_EVENTS", 10)
     told: list[tuple[int, int]] = []
 
     def progress(done: int, of: int) -> None:

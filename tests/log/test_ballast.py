@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from muniment.log.ballast import BALLAST_BYTES, NAME
-from muniment.log.connection import Mode
+from muniment.log.connection import OpenMode
 from muniment.log.memory import MemoryStore
 from muniment.log.sqlite import SqliteStore
 
@@ -17,11 +17,11 @@ def test_room_is_kept_until_it_is_given_away(store: SqliteStore, log: Path) -> N
     """A private file of one size; a repeat changes nothing, and it can be made again."""
     file = log.with_name(NAME)
     for _ in range(2):
-        store.keep_room()
-        store.keep_room()
+        store.keep_reserve()
+        store.keep_reserve()
         assert file.stat().st_size == BALLAST_BYTES
         assert file.stat().st_mode & 0o777 == 0o600
-        assert [store.release_room(), store.release_room()] == [True, False]
+        assert [store.release_reserve(), store.release_reserve()] == [True, False]
         assert not file.exists()
 
 
@@ -32,16 +32,16 @@ def test_a_disk_without_room_has_none_to_keep(store: SqliteStore, log: Path, mon
         raise OSError(28, "full")
 
     monkeypatch.setattr(os, "write", full)
-    store.keep_room()
+    store.keep_reserve()
     assert not log.with_name(NAME).exists()
 
 
 def test_who_only_reads_keeps_no_room_and_memory_has_none(store: SqliteStore, log: Path) -> None:
-    reading = SqliteStore(log, mode=Mode.READ)
-    reading.keep_room()
+    reading = SqliteStore(log, mode=OpenMode.READ)
+    reading.keep_reserve()
     reading.close()
     assert not log.with_name(NAME).exists()
     memory = MemoryStore()
-    memory.keep_room()
-    assert not memory.release_room()
-    assert store.release_room() is False
+    memory.keep_reserve()
+    assert not memory.release_reserve()
+    assert store.release_reserve() is False

@@ -15,16 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muniment.errors import (
-    Corrupt,
-    MunimentError,
-    StoreFault,
-    StoreFull,
-    StoreMissing,
-    StoreNewer,
-    StoreReadOnly,
-)
-from muniment.log.connection import Mode, Place
+from muniment.errors import Corrupt, MunimentError, StoreFault, StoreFull, StoreMissing, StoreNewer, StoreReadOnly
+from muniment.log.connection import LogFile, OpenMode
 from muniment.log.faults import FAULTS, OS_FAULTS, fault_of
 from muniment.log.port import Store
 from muniment.log.sqlite import SqliteStore
@@ -284,10 +276,10 @@ def test_a_log_in_a_directory_that_may_not_be_written_is_neither_made_nor_opened
     with pytest.raises(StoreReadOnly):
         SqliteStore(humble_place / "log.db")
     with pytest.raises(StoreReadOnly):
-        SqliteStore(humble_place / "old.db", mode=Mode.READ)
+        SqliteStore(humble_place / "old.db", mode=OpenMode.READ)
     humble_place.chmod(0o000)
     with pytest.raises(StoreReadOnly):
-        SqliteStore(humble_place / "old.db", mode=Mode.READ)
+        SqliteStore(humble_place / "old.db", mode=OpenMode.READ)
 
 
 def test_a_log_that_cannot_be_made_is_told(log: Path) -> None:
@@ -314,7 +306,7 @@ def test_a_log_of_another_shape_is_not_opened(
     log: Path, good_log: bytes, edit: str, expected: type[MunimentError]
 ) -> None:
     edited(log, good_log, edit)
-    for mode in Mode:
+    for mode in OpenMode:
         with pytest.raises(expected):
             SqliteStore(log, mode=mode)
 
@@ -418,12 +410,12 @@ def test_patience_outlasts_others_who_are_quick(log: Path) -> None:
             raise others.pop()
         return "done"
 
-    assert Place(log, Mode.WRITE, 5.0, None).patiently(attempt) == "done"
+    assert LogFile(log, OpenMode.WRITE, 5.0, None).patiently(attempt) == "done"
 
 
 def test_a_log_without_write_ahead_log_has_nothing_to_flush(log: Path) -> None:
     SqliteStore(log).close()
-    place = Place(log, Mode.WRITE, 0.0, None)
+    place = LogFile(log, OpenMode.WRITE, 0.0, None)
     assert not place.flush_wal()
     assert place.wal_bytes() == 0
 
@@ -432,7 +424,7 @@ def test_a_file_that_went_missing_is_not_made_anew(log: Path) -> None:
     SqliteStore(log).close()
     log.unlink()
     with pytest.raises(StoreMissing):
-        Place(log, Mode.WRITE, 0.0, None).open()
+        LogFile(log, OpenMode.WRITE, 0.0, None).open()
 
 
 def test_a_write_ahead_log_that_somebody_left_is_taken_over_before_it_is_built_on(log: Path, disk: Disk) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from muniment.errors import Conflict, StoreBusy, StoreFault
 from muniment.evidence.tree import extend
-from muniment.log.group import Group, Ticket
+from muniment.log.group_commit import GroupCommit, Ticket
 from muniment.log.port import Transaction
 from muniment.log.sqlite import SqliteStore
 from tests.log.worlds import Disk, a_turn, add, check_whole, turn_row
@@ -185,7 +185,7 @@ def test_a_caller_that_is_interrupted_while_it_waits_stops_nobody(store: SqliteS
 def test_a_leader_waits_for_as_many_as_came_before_while_they_keep_coming(
     monkeypatch: pytest.MonkeyPatch, coming: int, here: int, pauses: int
 ) -> None:
-    group = Group(lambda _: None, lambda: None)
+    group = GroupCommit(lambda _: None, lambda: None)
     arrivals = [Ticket(lambda _: None, alone=False) for _ in range(coming)]
     slept = []
 
@@ -194,7 +194,7 @@ def test_a_leader_waits_for_as_many_as_came_before_while_they_keep_coming(
         group._waiting.extend(arrivals[:1])
         del arrivals[:1]
 
-    monkeypatch.setattr("muniment.log.group.time.sleep", pause)
+    monkeypatch.setattr("muniment.log.group_commit.time.sleep", pause)
     group._size_before = 6
     group._waiting.append(Ticket(lambda _: None, alone=False))
     group._gather()
@@ -203,7 +203,7 @@ def test_a_leader_waits_for_as_many_as_came_before_while_they_keep_coming(
 
 def test_a_caller_that_leaves_after_its_plan_was_taken_disturbs_nobody() -> None:
     """The leader has the ticket: the plan is carried through, only nobody waits for its result."""
-    group = Group(lambda tickets: tickets[0].run(None), lambda: None)
+    group = GroupCommit(lambda tickets: tickets[0].run(None), lambda: None)
     group._leave(Ticket(lambda _: None, alone=False))
     assert group.submit(lambda _: 7) == 7
 
@@ -217,7 +217,7 @@ def test_work_that_asks_to_be_alone_gets_its_turn_in_the_queue() -> None:
         for ticket in tickets:
             ticket.run(None)
 
-    group = Group(commit, lambda: None)
+    group = GroupCommit(commit, lambda: None)
     gate = threading.Event()
     with ThreadPoolExecutor(8) as pool:
         pool.submit(group.submit, lambda _: gate.wait())

@@ -16,7 +16,7 @@ from muniment.evidence.header import Header, commit_fields, encode
 from muniment.evidence.verifier import leaf_hash
 from muniment.kernel.digest import b64url
 from muniment.kernel.sources import seeded_sources
-from muniment.log.headers import LABEL_SETS, USUAL_MESSAGES_MAX, pack, unpack
+from muniment.ledger.headers import LABEL_SETS, USUAL_MESSAGES_MAX, pack, unpack
 from muniment.log.port import EventRow
 from tests.turns import committed
 

@@ -19,7 +19,7 @@ from muniment.evidence.notes import origin_of
 from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import frontier_at
 from muniment.evidence.verifier import open_checkpoint
-from muniment.log.ledger import CHECKPOINT_EVENTS, CONTENT, META, SPACE_STREAM, Writer, is_rewrapped
+from muniment.ledger.ledger import CHECKPOINT_EVENTS, CONTENT, META, SPACE_STREAM, Writer, is_rewrapped
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, SealedRow
 from muniment.log.sqlite import SqliteStore
 from tests.log.ledgers import BOOKS, Book, FileBook, keys_again, memory_book, space_keys, sqlite_book

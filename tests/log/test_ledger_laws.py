@@ -19,7 +19,7 @@ from muniment.evidence.header import commit, commit_fields, disclose
 from muniment.evidence.tree import Frontier, extend, frontier_at
 from muniment.evidence.verifier import leaf_hash
 from muniment.kernel.digest import b64url
-from muniment.log.ledger import Placed, Writer
+from muniment.ledger.ledger import Placed, Writer
 from muniment.log.port import SealedRow
 from tests.log.ledgers import Book, FileBook, memory_book
 from tests.turns import committed

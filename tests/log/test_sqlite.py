@@ -14,7 +14,7 @@ import pytest
 
 from muniment.errors import StoreBusy, StoreClosed, StoreMissing, StoreReadOnly
 from muniment.log import sqlite, sqlite_reader
-from muniment.log.connection import Mode
+from muniment.log.connection import OpenMode
 from muniment.log.port import BATCH_EVENTS_MAX, BATCH_SEALED_MAX, Transaction
 from muniment.log.sqlite import READERS_IDLE_MAX, SqliteStore
 from tests.log.worlds import TURN, Disk, a_turn, check_whole
@@ -193,7 +193,7 @@ def test_a_scrub_says_so_when_a_reader_is_in_its_way(store: SqliteStore) -> None
 
 def test_a_store_opened_for_reading_reads_along_and_writes_nothing(store: SqliteStore, log: Path) -> None:
     store.transact(a_turn())
-    watcher = SqliteStore(log, mode=Mode.READ)
+    watcher = SqliteStore(log, mode=OpenMode.READ)
     assert check_whole(watcher) == 1
     store.transact(a_turn())
     assert check_whole(watcher) == 2
@@ -204,14 +204,14 @@ def test_a_store_opened_for_reading_reads_along_and_writes_nothing(store: Sqlite
     watcher.close()
 
 
-@pytest.mark.parametrize("mode", [Mode.WRITE, Mode.READ])
-def test_a_log_that_is_not_there_is_made_only_when_asked_for(tmp_path: Path, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [OpenMode.WRITE, OpenMode.READ])
+def test_a_log_that_is_not_there_is_made_only_when_asked_for(tmp_path: Path, mode: OpenMode) -> None:
     with pytest.raises(StoreMissing):
         SqliteStore(tmp_path / "log.db", mode=mode)
     (tmp_path / "log.db").touch()
     with pytest.raises(StoreMissing):
         SqliteStore(tmp_path / "log.db", mode=mode)
-    SqliteStore(tmp_path / "log.db", mode=Mode.CREATE).close()
+    SqliteStore(tmp_path / "log.db", mode=OpenMode.CREATE).close()
     SqliteStore(tmp_path / "log.db", mode=mode).close()
 
 

@@ -10,26 +10,26 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from muniment.crypto.keyring import Ring
+from muniment.crypto.keyring import UnwrappedKeys
 from muniment.crypto.stream import SealedReader, SealedWriter
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.evidence.tree import Frontier
-from muniment.log.port import CheckpointRow, LookupRow, SealedRow, StreamHead
-from muniment.log.transfer import (
+from muniment.ledger.transfer import (
     FRAME_ROWS,
-    Beginning,
-    Checkpoints,
-    Ending,
-    Events,
+    BeginFrame,
+    CheckpointsFrame,
+    Discard,
+    EndFrame,
+    EventsFrame,
     Frame,
-    Heads,
-    Lookups,
-    Nothing,
-    Taken,
-    Taking,
+    HeadsFrame,
+    LogReceiver,
+    LookupsFrame,
+    ReceivedLog,
     frames,
     given,
 )
+from muniment.log.port import CheckpointRow, LookupRow, SealedRow, StreamHead
 from tests.worlds import FileWorld, sqlite_world
 
 
@@ -47,7 +47,7 @@ def telling(_done: int, _total: int) -> None:
 
 def all_frames(world: FileWorld) -> list[Frame]:
     """Return the log of a world as frames."""
-    return list(frames(stream_of(b"".join(given(world.runtime._desk.space.ledger, telling)))))
+    return list(frames(stream_of(b"".join(given(world.runtime._session.space.ledger, telling)))))
 
 
 def stream_of(data: bytes) -> SealedReader:
@@ -60,15 +60,17 @@ def stream_of(data: bytes) -> SealedReader:
     return SealedReader(file, b"k" * 32, b"")
 
 
-def taken(world: FileWorld, incoming: list[Frame], ring: Ring | None = None, marks: tuple[int, ...] = ()) -> Taken:
+def taken(
+    world: FileWorld, incoming: list[Frame], ring: UnwrappedKeys | None = None, marks: tuple[int, ...] = ()
+) -> ReceivedLog:
     """Take frames in."""
-    space = world.runtime._desk.space
-    return Taking(ring or space.keys.ring, space.notary.key, marks).run(iter(incoming), Nothing())
+    space = world.runtime._session.space
+    return LogReceiver(ring or space.keys.ring, space.notary.key, marks).run(iter(incoming), Discard())
 
 
 def test_a_log_is_taken_as_it_was_given(world: FileWorld) -> None:
     """Its head, its turns, and the roots at the sizes that were asked for."""
-    with world.runtime._desk.space.ledger.reader() as reader:
+    with world.runtime._session.space.ledger.reader() as reader:
         head = reader.frontier()
     found = taken(world, all_frames(world), marks=(head.size,))
     assert (found.checkpoint.size, found.checkpoint.root, found.turns) == (head.size, head.root(), 6)
@@ -80,11 +82,11 @@ def row(change: Callable[[SealedRow], SealedRow], place: int = 2) -> Callable[[l
     """Return an edit of one event."""
 
     def edit(told: list[Frame]) -> list[Frame]:
-        (at,) = [at for at, frame in enumerate(told) if isinstance(frame, Events)]
+        (at,) = [at for at, frame in enumerate(told) if isinstance(frame, EventsFrame)]
         events = told[at]
-        assert isinstance(events, Events)
+        assert isinstance(events, EventsFrame)
         rows = [change(one) if one.position == place else one for one in events.rows]
-        return [*told[:at], Events(rows), *told[at + 1 :]]
+        return [*told[:at], EventsFrame(rows), *told[at + 1 :]]
 
     return edit
 
@@ -110,31 +112,33 @@ FAULTS: dict[str, Callable[[list[Frame]], list[Frame]]] = {
     "another turn": row(lambda one: replace(one, turn_seq=2)),
     "another bundle": row(lambda one: replace(one, bundle=bytes(60))),
     "a bundle that does not open": row(lambda one: replace(one, bundle=(one.bundle or b"")[:-1] + b"\x00")),
-    "an event left out": rows_of(Events, lambda rows: rows[:-1]),
-    "an event in the middle left out": rows_of(Events, lambda rows: rows[:3] + rows[4:]),
-    "an event twice": rows_of(Events, lambda rows: rows + rows[-1:]),
-    "a head left out": rows_of(Heads, lambda rows: rows[:-1]),
-    "a head twice": rows_of(Heads, lambda rows: rows + rows[-1:]),
-    "a head of more turns": rows_of(Heads, lambda rows: [replace(rows[0], turns=9), *rows[1:]]),
-    "a head of more messages": rows_of(Heads, lambda rows: [replace(rows[0], messages=9), *rows[1:]]),
-    "a head of no stream": rows_of(Heads, lambda rows: [*rows, StreamHead(stream=99)]),
-    "a lookup left out": rows_of(Lookups, lambda rows: rows[:-1]),
-    "a lookup twice": rows_of(Lookups, lambda rows: [*rows, rows[-1]]),
+    "an event left out": rows_of(EventsFrame, lambda rows: rows[:-1]),
+    "an event in the middle left out": rows_of(EventsFrame, lambda rows: rows[:3] + rows[4:]),
+    "an event twice": rows_of(EventsFrame, lambda rows: rows + rows[-1:]),
+    "a head left out": rows_of(HeadsFrame, lambda rows: rows[:-1]),
+    "a head twice": rows_of(HeadsFrame, lambda rows: rows + rows[-1:]),
+    "a head of more turns": rows_of(HeadsFrame, lambda rows: [replace(rows[0], turns=9), *rows[1:]]),
+    "a head of more messages": rows_of(HeadsFrame, lambda rows: [replace(rows[0], messages=9), *rows[1:]]),
+    "a head of no stream": rows_of(HeadsFrame, lambda rows: [*rows, StreamHead(stream=99)]),
+    "a lookup left out": rows_of(LookupsFrame, lambda rows: rows[:-1]),
+    "a lookup twice": rows_of(LookupsFrame, lambda rows: [*rows, rows[-1]]),
     "a lookup of no stream": rows_of(
-        Lookups, lambda rows: [*rows, LookupRow(digest=b"\xff" * 32, stream=99, position=1)]
+        LookupsFrame, lambda rows: [*rows, LookupRow(digest=b"\xff" * 32, stream=99, position=1)]
     ),
-    "a checkpoint nobody signed": rows_of(Checkpoints, lambda rows: [replace(rows[0], note="note"), *rows[1:]]),
+    "a checkpoint nobody signed": rows_of(CheckpointsFrame, lambda rows: [replace(rows[0], note="note"), *rows[1:]]),
     "a checkpoint of another size": rows_of(
-        Checkpoints, lambda rows: [CheckpointRow(size=rows[-1].size + 1, note=rows[-1].note)]
+        CheckpointsFrame, lambda rows: [CheckpointRow(size=rows[-1].size + 1, note=rows[-1].note)]
     ),
-    "a checkpoint behind the end": rows_of(Checkpoints, lambda rows: [CheckpointRow(size=999, note=rows[-1].note)]),
+    "a checkpoint behind the end": rows_of(
+        CheckpointsFrame, lambda rows: [CheckpointRow(size=999, note=rows[-1].note)]
+    ),
     "no end": lambda told: told[:-1],
     "the end of another state": lambda told: [
         *told[:-1],
-        Ending(next(frame for frame in told if isinstance(frame, Checkpoints)).rows[-1].note),
+        EndFrame(next(frame for frame in told if isinstance(frame, CheckpointsFrame)).rows[-1].note),
     ],
     "no beginning": lambda told: told[1:],
-    "another beginning": lambda told: [Beginning(1, "another log"), *told[1:]],
+    "another beginning": lambda told: [BeginFrame(1, "another log"), *told[1:]],
     "two beginnings": lambda told: [told[0], *told],
     "two ends": lambda told: [*told, told[-1]],
     "frames in another order": swapped,
@@ -151,14 +155,14 @@ def test_a_log_with_a_fault_is_refused(world: FileWorld, fault: str) -> None:
 def test_a_log_of_a_newer_release_is_refused_as_that(world: FileWorld) -> None:
     told = all_frames(world)
     with pytest.raises(StoreNewer):
-        taken(world, [Beginning(2, world.runtime._desk.space.ledger.log), *told[1:]])
+        taken(world, [BeginFrame(2, world.runtime._session.space.ledger.log), *told[1:]])
 
 
 def test_an_event_without_its_keys_is_refused(world: FileWorld) -> None:
     told = all_frames(world)
     with pytest.raises(KeyMissing):
         taken(world, row(lambda one: replace(one, bundle=None))(told))
-    ring = world.runtime._desk.space.keys.ring
+    ring = world.runtime._session.space.keys.ring
     with pytest.raises(KeyMissing):
         taken(world, told, replace(ring, space={99: ring.current}))
 
@@ -183,7 +187,7 @@ def test_a_cell_whose_key_is_gone_is_counted(world: FileWorld) -> None:
     (erased,) = [
         one.position
         for frame in told
-        if isinstance(frame, Events)
+        if isinstance(frame, EventsFrame)
         for one in frame.rows
         if one.turn_seq and one.content is None
     ]
@@ -201,7 +205,7 @@ def test_a_long_log_is_given_in_frames_of_bounded_size(tmp_path: Path) -> None:
     for number in range(FRAME_ROWS // 100 + 2):
         world.with_turns(100, f"talk {number}")
     told = all_frames(world)
-    assert sum(isinstance(frame, Events) for frame in told) > 5
-    assert sum(isinstance(frame, Lookups) for frame in told) == 2
+    assert sum(isinstance(frame, EventsFrame) for frame in told) > 5
+    assert sum(isinstance(frame, LookupsFrame) for frame in told) == 2
     assert taken(world, told).turns == 700
     world.close()

@@ -21,12 +21,12 @@ from muniment.events.records import META_BODIES, EventKind, MetaBody, TurnConten
 from muniment.events.turn import Turn
 from muniment.evidence import header as headers
 from muniment.kernel.sources import SystemEntropy
-from muniment.log.attest import Notary
-from muniment.log.headers import LABEL_SETS, pack, unpack
-from muniment.log.ledger import Ledger, Writer, draft, place_of
+from muniment.ledger.attest import Notary
+from muniment.ledger.headers import LABEL_SETS, pack, unpack
+from muniment.ledger.ledger import Ledger, Writer, draft, place_of
 from muniment.log.memory import MemoryReader, MemoryStore, _State
 from muniment.log.port import EventRow, SealedRow, StreamHead
-from muniment.runtime.transcripts import Committing
+from muniment.operations.transcripts.transcripts import Committing
 from tests.by_hand import Vector, keyed
 from tests.crypto import make_vectors as crypto
 from tests.crypto.worlds import new_root
@@ -59,7 +59,7 @@ class Desk(NamedTuple):
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def session(tmp_path: Path) -> Desk:
     file = json.loads((crypto.FOLDER / "keys_file.json").read_text(encoding="utf-8"))
     (tmp_path / "keys.json").write_text(file["file"], encoding="utf-8")
     keys = SpaceKeys(tmp_path, LocalRoot(crypto.ROOT, SystemEntropy()), SystemEntropy())
@@ -88,62 +88,62 @@ def the_header(vector: Vector, _: Desk) -> None:
     assert pack(header).hex() == vector["packed"]
 
 
-def the_row(vector: Vector, desk: Desk) -> None:
+def the_row(vector: Vector, session: Desk) -> None:
     row = SealedRow(**unhexed(vector["row"]))
-    opened = desk.ledger.open(row)
+    opened = session.ledger.open(row)
     assert place_of(row).hex() == vector["place"]
     assert (opened.meta_seed.hex(), msgspec.to_builtins(opened.meta)) == (vector["seed"], vector["meta"])
     if vector["content"] is not None:
-        _, content = desk.ledger.content(opened)
+        _, content = session.ledger.content(opened)
         assert msgspec.to_builtins(content) == vector["content"]
 
 
-def the_head(vector: Vector, desk: Desk) -> None:
+def the_head(vector: Vector, session: Desk) -> None:
     class OneHead(MemoryReader):
         def stream_head(self, stream: int) -> StreamHead | None:  # noqa: ARG002 - there is one
             return head
 
     head = StreamHead(**unhexed(vector["head"]))
-    assert desk.ledger.head(OneHead(_State()), head.stream) == head
-    assert desk.ledger.sealed_head(msgspec.structs.replace(head, tag=b"")) == head
+    assert session.ledger.head(OneHead(_State()), head.stream) == head
+    assert session.ledger.sealed_head(msgspec.structs.replace(head, tag=b"")) == head
 
 
-def the_names(vector: Vector, desk: Desk) -> None:
-    assert desk.ledger.name_digest(vector["purpose"], *vector["parts"]).hex() == vector["digest"]
+def the_names(vector: Vector, session: Desk) -> None:
+    assert session.ledger.name_digest(vector["purpose"], *vector["parts"]).hex() == vector["digest"]
 
 
-def the_words(vector: Vector, desk: Desk) -> None:
+def the_words(vector: Vector, session: Desk) -> None:
     words = bytes.fromhex(vector["words"])
-    assert desk.ledger.words_digest(words).hex() == vector["digest"]
+    assert session.ledger.words_digest(words).hex() == vector["digest"]
     turn = msgspec.json.decode(json.dumps(vector["turn"]), type=Turn)
     with muniment.open("memory:", keys=new_root()) as runtime:
-        space = runtime.transcripts._desk.space
-        digest = Committing(runtime.transcripts._desk, turn)._digest
+        space = runtime.transcripts._session.space
+        digest = Committing(runtime.transcripts._session, turn)._digest
         assert digest == keyed(space.keys.index_key, "turn-words", words)
 
 
-def the_log(vector: Vector, desk: Desk) -> None:
+def the_log(vector: Vector, session: Desk) -> None:
     for event in vector["events"]:
-        desk.drawn.load(event["chance"])
-        desk.ledger.transact(functools.partial(append, desk, event))
-    with desk.ledger.reader() as reader:
+        session.drawn.load(event["chance"])
+        session.ledger.transact(functools.partial(append, session, event))
+    with session.ledger.reader() as reader:
         rows = [hexed(row) for row in reader.sealed_events(0, 100)]
         assert rows == [event["row"] for event in vector["events"]]
         last = {event["row"]["stream"]: event["head"] for event in vector["events"]}
         assert {stream: hexed(found) for stream in last if (found := reader.stream_head(stream))} == last
         assert reader.frontier().to_bytes().hex() == vector["frontier"]
-        exact = [desk.ledger.header(row)[1].decode() for row in reader.events(0, 100)]
+        exact = [session.ledger.header(row)[1].decode() for row in reader.events(0, 100)]
         assert exact == [event["exact"] for event in vector["events"]]
 
 
-def append(desk: Desk, event: Vector, writer: Writer) -> None:
+def append(session: Desk, event: Vector, writer: Writer) -> None:
     kind = EventKind(event["kind"])
     meta: MetaBody = msgspec.json.decode(json.dumps(event["meta"]), type=META_BODIES[kind])
     content = None
     if event["content"] is not None:
         body = msgspec.json.decode(json.dumps(event["content"]), type=TurnContent)
         content = (body, list(content_fields(body)))
-    made = draft(desk.drawn, kind, event["row"]["time"], meta, reason=event["reason"], content=content)
+    made = draft(session.drawn, kind, event["row"]["time"], meta, reason=event["reason"], content=content)
     placed = writer.append(
         made, stream=event["into"], messages=event["messages"], target=event["target"], refs=event["refs"]
     )
@@ -169,14 +169,14 @@ def read(path: Path) -> Vector:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_vector_gives_what_it_says(path: Path, desk: Desk) -> None:
+def test_the_vector_gives_what_it_says(path: Path, session: Desk) -> None:
     """Good bytes are read and written again as they are; bytes with one fault are refused for that fault."""
     vector = read(path)
     if vector["fault"] is None:
-        OPENINGS[vector["what"]](vector, desk)
+        OPENINGS[vector["what"]](vector, session)
         return
     with pytest.raises(MunimentError) as caught:
-        OPENINGS[vector["what"]](vector, desk)
+        OPENINGS[vector["what"]](vector, session)
     assert caught.value.code == vector["error"]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.log.port import BATCH_SEALED_MAX
-from muniment.projections.attributes import Attributes, Gathering, Recorded
+from muniment.projections.attribute_index import AttributeIndex, AttributeIndexBuilder, LatestAttribute
 from tests.attributes import attribute, of_turn
 from tests.worlds import key_of, sqlite_world
 
@@ -22,16 +22,16 @@ def test_attributes_are_the_same_however_they_were_gathered(
     drawn: list[tuple[str, int | None]], cuts: list[int]
 ) -> None:
     """Grown in any pieces: equal to a plain dictionary in which the last word of an id stands; what was known stays."""
-    model: dict[int, dict[str, Recorded]] = {}
+    model: dict[int, dict[str, LatestAttribute]] = {}
     pieces = sorted({0, len(drawn), *(cut for cut in cuts if cut < len(drawn))})
-    known = Attributes()
+    known = AttributeIndex()
     for first, beyond in pairwise(pieces):
-        gathering, before = Gathering(known), repr(known)
+        gathering, before = AttributeIndexBuilder(known), repr(known)
         for position in range(first, beyond):
             name, message = drawn[position]
             turn = "abcdef".index(name) // 2 + 1
-            gathering.add(turn, name, Recorded(position, message))
-            model.setdefault(turn, {})[name] = Recorded(position, message)
+            gathering.add(turn, name, LatestAttribute(position, message))
+            model.setdefault(turn, {})[name] = LatestAttribute(position, message)
         grown = gathering.grown()
         assert repr(known) == before
         known = grown
@@ -47,8 +47,8 @@ def test_attributes_are_the_same_however_they_were_gathered(
 
 
 def test_what_has_nothing_to_add_copies_nothing() -> None:
-    known = Attributes({1: {"a": Recorded(5, None)}}, {"a": 1})
-    assert Gathering(known).grown() is known
+    known = AttributeIndex({1: {"a": LatestAttribute(5, None)}}, {"a": 1})
+    assert AttributeIndexBuilder(known).grown() is known
 
 
 @pytest.mark.parametrize("count", [BATCH_SEALED_MAX - 1, BATCH_SEALED_MAX, BATCH_SEALED_MAX + 1, 2 * BATCH_SEALED_MAX])

@@ -15,20 +15,20 @@ from muniment.events.changes import (
     LifecycleRequest,
     RedactionReason,
     RedactionTarget,
-    Span,
     Transition,
     TurnLifecycle,
     TurnRedacted,
+    TurnSpan,
     span_of,
     span_refs,
 )
 from muniment.events.records import EventKind, KeyRotated, TurnContent
 from muniment.evidence.header import commit, disclose
-from muniment.governance.lifecycle import Hold, Phase, Step
+from muniment.governance.phases import Hold, Phase, Step
 from muniment.governance.redaction import Redaction
 from muniment.governance.slices import cut
 from muniment.governance.views import Reason, View
-from muniment.projections.changes import Changes, Noted, beside
+from muniment.projections.change_fold import Changes, OtherChange, beside
 from muniment.projections.transcript import Transcript
 from tests.log.ledgers import Book, memory_book
 
@@ -36,9 +36,9 @@ REQUEST = LifecycleRequest(reason="asked for", requester="operator", requested_m
 TURNS = 4
 
 spans = st.one_of(
-    st.integers(1, 9).map(lambda turn: Span(turn, turn)),
-    st.tuples(st.integers(1, 9), st.integers(1, 9)).map(lambda ends: Span(min(ends), max(ends))),
-    st.integers(1, 9).map(lambda first: Span(first, None)),
+    st.integers(1, 9).map(lambda turn: TurnSpan(turn, turn)),
+    st.tuples(st.integers(1, 9), st.integers(1, 9)).map(lambda ends: TurnSpan(min(ends), max(ends))),
+    st.integers(1, 9).map(lambda first: TurnSpan(first, None)),
 )
 
 
@@ -54,7 +54,7 @@ def changes_of(transcript: Transcript, book: Book, stream: int) -> Changes:
 
 
 @given(spans, st.integers(1, 12))
-def test_the_references_of_a_change_say_which_turns_it_is_about(span: Span, turn: int) -> None:
+def test_the_references_of_a_change_say_which_turns_it_is_about(span: TurnSpan, turn: int) -> None:
     """span_of(span_refs(span)) == span; a turn is among them when it lies between both ends."""
     assert span_of(span_refs(span)) == span
     assert span.holds(turn) == (turn in range(span.first, 100 if span.last is None else span.last + 1))
@@ -85,12 +85,12 @@ def test_changes_are_the_same_however_they_were_folded(growing: Book, asked: lis
             steps.append(Transition.MASK)
         elif word == "hold":
             at = lifecycle(growing, stream, Custody.HOLD, {"turn": turn} if turn > 1 else {"first": 1})
-            holds[at] = Hold(position=at, span=Span(turn, turn) if turn > 1 else Span(1, None))
+            holds[at] = Hold(position=at, span=TurnSpan(turn, turn) if turn > 1 else TurnSpan(1, None))
         elif word == "release":
             lifecycle(growing, stream, Custody.RELEASE, {"turn": turn, "hold": min(holds, default=0)})
             holds.pop(min(holds, default=0), None)
         elif word == "erase":
-            lifecycle(growing, stream, Transition.DELETE_RAW, {"turn": turn, "message": 0})
+            lifecycle(growing, stream, Transition.ERASE, {"turn": turn, "message": 0})
             erased[turn] = frozenset({0})
         else:
             target = RedactionTarget(message=0, part=0, start=0, end=turn)
@@ -115,7 +115,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
 
 
 def test_a_message_that_was_erased_alone_is_withheld_from_every_view(book: Book) -> None:
-    lifecycle(book, 1, Transition.DELETE_RAW, {"turn": 2, "message": 0})
+    lifecycle(book, 1, Transition.ERASE, {"turn": 2, "message": 0})
     transcript = Transcript(book.ledger)
     with book.ledger.reader() as reader:
         read = transcript.page(reader, transcript.head(reader, 1), 1, 3, lambda _phase, _meta: True)
@@ -123,8 +123,8 @@ def test_a_message_that_was_erased_alone_is_withheld_from_every_view(book: Book)
         shown = [cut(one.record, view) for one in read]
         assert [turn.phase for turn, _ in shown] == [Phase.ACTIVE] * 3
         assert shown[1][0].messages[0].redacted
-        assert Reason.RAW_DELETED in {item.reason for item in shown[1][1]}
-        assert Reason.RAW_DELETED not in {item.reason for item in shown[0][1]}
+        assert Reason.ERASED in {item.reason for item in shown[1][1]}
+        assert Reason.ERASED not in {item.reason for item in shown[0][1]}
 
 
 def test_what_is_left_of_a_content_is_sealed_anew_and_still_proves_its_fields(book: Book) -> None:
@@ -156,15 +156,15 @@ def test_what_is_left_of_a_content_is_sealed_anew_and_still_proves_its_fields(bo
     st.dictionaries(st.integers(1, 9), st.frozensets(st.integers(0, 2)), max_size=3),
 )
 def test_content_beside_turns_goes_with_the_last_of_them(
-    recorded: list[tuple[Span, int | None]], steps: list[tuple[int, int]], alone: dict[int, frozenset[int]]
+    recorded: list[tuple[TurnSpan, int | None]], steps: list[tuple[int, int]], alone: dict[int, frozenset[int]]
 ) -> None:
     """It is erased when its turns all are, or its message; what is also about turns to come never is."""
     noted = tuple(
-        Noted(position, span, message if span.first == span.last else None)
+        OtherChange(position, span, message if span.first == span.last else None)
         for position, (span, message) in enumerate(recorded)
     )
     changes = Changes(
-        steps=tuple(Step(Transition.DELETE_RAW, min(ends), max(ends)) for ends in steps),
+        steps=tuple(Step(Transition.ERASE, min(ends), max(ends)) for ends in steps),
         erased=alone,
         noted={EventKind.TURN_COMMITTED: noted},  # stands for any kind that has content
     )
@@ -182,5 +182,8 @@ def test_a_change_of_a_kind_that_is_not_folded_is_noted_with_its_place(book: Boo
     whole = book.changed(1, EventKind.KEY_ROTATED, KeyRotated(version=1), "requested", turns)
     part = book.changed(1, EventKind.KEY_ROTATED, KeyRotated(version=1), "requested", {"turn": 3, "message": 0})
     assert changes_of(Transcript(book.ledger), book, 1).noted == {
-        EventKind.KEY_ROTATED: (Noted(whole.position, Span(1, 2)), Noted(part.position, Span(3, 3), 0))
+        EventKind.KEY_ROTATED: (
+            OtherChange(whole.position, TurnSpan(1, 2)),
+            OtherChange(part.position, TurnSpan(3, 3), 0),
+        )
     }

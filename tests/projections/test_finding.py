@@ -7,7 +7,7 @@ import pytest
 from muniment.errors import Corrupt
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.records import AliasRecorded, EventKind
-from muniment.log.ledger import Writer
+from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.projections import transcript as transcripts
 from muniment.projections.transcript import Transcript

@@ -13,8 +13,8 @@ from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.message import TextPart
 from muniment.events.records import TurnMeta
 from muniment.evidence.header import Header
-from muniment.governance.lifecycle import Phase, Step, phase_of
-from muniment.log.ledger import Ledger
+from muniment.governance.phases import Phase, Step, phase_of
+from muniment.ledger.ledger import Ledger
 from muniment.log.port import EventRow, Reader
 from muniment.projections import transcript as transcripts
 from muniment.projections.transcript import ReadTurn, Transcript
@@ -70,7 +70,7 @@ def test_a_page_holds_the_turns_of_its_range_in_order(book: Book) -> None:
 def test_words_are_read_only_where_they_are_wanted(book: Book) -> None:
     """What nobody asked for is not opened, so that it cannot be shown by mistake; an erased turn has none."""
     book.change(1, Transition.MASK, turn=2)
-    book.change(1, Transition.DELETE_RAW, turn=3)
+    book.change(1, Transition.ERASE, turn=3)
     asked: list[Phase] = []
 
     def wanted(phase: Phase, _meta: TurnMeta) -> bool:
@@ -79,7 +79,7 @@ def test_words_are_read_only_where_they_are_wanted(book: Book) -> None:
 
     with book.ledger.reader() as reader:
         read = page_of(Transcript(book.ledger), reader, wanted)
-    assert [one.record.phase for one in read] == [Phase.ACTIVE, Phase.MASKED, Phase.RAW_DELETED]
+    assert [one.record.phase for one in read] == [Phase.ACTIVE, Phase.MASKED, Phase.ERASED]
     assert words_of(read) == ["words 1 of talk", None, None]
     assert [one.content_salts is None for one in read] == [False, True, True]
     assert asked == [Phase.ACTIVE, Phase.MASKED]

@@ -9,8 +9,8 @@ import pytest
 
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.records import EventKind
-from muniment.governance.lifecycle import Step
-from muniment.log.ledger import Writer
+from muniment.governance.phases import Step
+from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.projections.transcript import Transcript
 from tests.log.ledgers import BOOKS, Book
@@ -43,12 +43,12 @@ def test_what_a_plan_has_read_that_came_to_nothing_is_not_kept(book: Book, kept:
 
     def plan(writer: Writer) -> None:
         body = TurnLifecycle(request=LifecycleRequest(reason="why", requester="who", requested_ms=1))
-        event = book.small(EventKind.TURN_LIFECYCLE, body, Transition.DELETE_RAW)
+        event = book.small(EventKind.TURN_LIFECYCLE, body, Transition.ERASE)
         writer.append(event, stream=1, target=2, refs={"turn": 2})
         for number in range(more):
             writer.append(book.said(f"words that were not said {number}"), stream=1, messages=1)
         writer.flush()
-        assert steps_of(transcript, writer.tx)[-1].transition is Transition.DELETE_RAW
+        assert steps_of(transcript, writer.tx)[-1].transition is Transition.ERASE
         raise Undone
 
     for _ in range(2):

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from muniment.events.message import Role
-from muniment.projections.search.documents import Document
-from muniment.projections.search.index import Index
 from muniment.ranking.columns import Columns, Rows, Scores
 from muniment.ranking.question import Question, understood
 from muniment.ranking.ranking import Ranked, rank
 from muniment.ranking.weights import Weights
+from muniment.search.documents import SearchDocument
+from muniment.search.index import Index
 
 NOW_MS = 1_700_000_000_000  # a Tuesday, 14 November 2023
 DAY_MS = 86_400_000
@@ -79,9 +79,9 @@ def index_of(said: Iterable[Said], order: Sequence[int] | None = None) -> Index:
     return index
 
 
-def said_at(time_ms: int, role: Role, speaker: str, text: str) -> Document:
+def said_at(time_ms: int, role: Role, speaker: str, text: str) -> SearchDocument:
     """Return the only document of a turn."""
-    return Document(message=0, role=role, speaker=speaker, time_ms=time_ms, text=text)
+    return SearchDocument(message=0, role=role, speaker=speaker, time_ms=time_ms, text=text)
 
 
 def with_vectors(said: Sequence[Said], cosines: Mapping[str, float]) -> WithVectors:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.events.message import Role
-from muniment.projections.search.index import Index
 from muniment.ranking.names import GREETED_MIN
 from muniment.ranking.question import PHRASES_MAX, QUESTION_CHARS, Question, understood
+from muniment.search.index import Index
 from tests.ranking.corpora import NOW_MS, Said, asked, index_of
 
 TALK = [

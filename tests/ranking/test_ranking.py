@@ -10,11 +10,11 @@ from msgspec import ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
 from muniment.events.message import Role
-from muniment.projections.search.index import Index
 from muniment.ranking import ranking as ranking_module
 from muniment.ranking.question import understood
 from muniment.ranking.ranking import SIGNALS, rank
 from muniment.ranking.weights import PRESETS, Weights
+from muniment.search.index import Index
 from tests.ranking.corpora import DAY_MS, NOW_MS, Said, asked, index_of, ranked, said_at, turns, with_vectors
 
 WORDS = ("harbour", "lantern", "tour", "rain", "quiet", "orchard", "青川", "may")

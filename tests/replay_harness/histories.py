@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from muniment.replay.fixture import Fixture, Mode, parse_fixture
-from muniment.replay.report import Check, Run, Verdict
+from muniment.replay.fixture import DerivationMode, Fixture, parse_fixture
+from muniment.replay.replay_report import CheckOutcome, FixtureRun, ReplayCheck
 from muniment.replay.running import run_fixture
 from muniment.runtime.open import StoreKind
 
@@ -28,7 +28,7 @@ def commit(number: int, *words: str, **expect: Any) -> Line:
 
 def erase(number: int) -> Line:
     """Return the command that erases a turn."""
-    asked = {"transition": "delete_raw", "reason": "asked for", "requester": "ada", "turn": f"turn-{number}"}
+    asked = {"transition": "erase", "reason": "asked for", "requester": "ada", "turn": f"turn-{number}"}
     return {"do": "lifecycle.request", "with": {"conversation": TALK, **asked}}
 
 
@@ -47,18 +47,20 @@ def history(*lines: Line, **header: Any) -> Fixture:
     return parse_fixture(b"".join(json.dumps(line).encode() + b"\n" for line in ({**HEADER, **header}, *lines)))
 
 
-def run(*lines: Line, store: StoreKind = StoreKind.MEMORY, mode: Mode = Mode.INCREMENTAL, **header: Any) -> Run:
+def run(
+    *lines: Line, store: StoreKind = StoreKind.MEMORY, mode: DerivationMode = DerivationMode.INCREMENTAL, **header: Any
+) -> FixtureRun:
     """Run commands."""
     return run_fixture(history(*lines, **header), store, mode)
 
 
-def checks(run: Run, verdict: Verdict) -> list[Check]:
+def checks(run: FixtureRun, verdict: CheckOutcome) -> list[ReplayCheck]:
     """Return the checks of a verdict."""
     return [check for check in run.checks if check.verdict is verdict]
 
 
-def the_failure(run: Run) -> str:
+def the_failure(run: FixtureRun) -> str:
     """Return what the one check that failed says."""
-    (check,) = checks(run, Verdict.FAILED)
+    (check,) = checks(run, CheckOutcome.FAILED)
     assert not run.passed
     return f"{check.what}: {check.difference}"

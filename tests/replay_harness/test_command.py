@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from muniment.replay.report import Report
+from muniment.replay.replay_report import ReplayReport
 from tests.cli.shell import Shell
 from tests.replay_harness.histories import HEADER, HISTORIES, Line, commit, measured
 from tests.turns import plain_turn
@@ -73,7 +73,7 @@ def test_a_fixture_that_is_not_understood_is_told_by_its_file(shell: Shell) -> N
 
 
 def test_a_report_for_machines_is_what_the_schema_says(shell: Shell) -> None:
-    told = msgspec.json.decode(shell.must("replay", "run", ONE, "--json").out, type=Report)
+    told = msgspec.json.decode(shell.must("replay", "run", ONE, "--json").out, type=ReplayReport)
     assert told.passed
     assert [run.store for run in told.runs] == ["memory", "sqlite"]
     assert all(len(run.fixture_digest) == 64 for run in told.runs)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from muniment.replay.digests import read_digests
-from muniment.replay.fixture import CrashPoint, Mode, Own, parse_fixture
+from muniment.replay.fixture import CrashPoint, DerivationMode, HarnessCommand, parse_fixture
 from muniment.replay.measuring import PROJECTIONS
-from muniment.replay.report import Verdict
+from muniment.replay.replay_report import CheckOutcome
 from muniment.replay.running import run_fixture
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.open import StoreKind
@@ -26,7 +26,7 @@ def test_a_history_holds_and_leaves_nothing_unchecked(path: Path) -> None:
     assert fixture.header.id == path.stem
     assert fixture.header.breaks, "it says what turns it red"
     ran = run_fixture(fixture, fixture.header.stores[0], digests=read_digests(HISTORIES).of(fixture))
-    assert not [each for each in ran.checks if each.verdict is not Verdict.HELD]
+    assert not [each for each in ran.checks if each.verdict is not CheckOutcome.HELD]
     assert ran.passed
 
 
@@ -34,7 +34,7 @@ def test_a_history_holds_and_leaves_nothing_unchecked(path: Path) -> None:
 def test_stores_and_modes_measure_the_same(name: str) -> None:
     fixture = parse_fixture((HISTORIES / f"{name}.jsonl").read_bytes())
     runs = runs_of(fixture, read_digests(HISTORIES))
-    assert {(ran.store, ran.mode) for ran in runs} == {(store, mode) for store in StoreKind for mode in Mode}
+    assert {(ran.store, ran.mode) for ran in runs} == {(store, mode) for store in StoreKind for mode in DerivationMode}
     assert not list(complaints(runs))
 
 
@@ -43,8 +43,8 @@ def test_the_histories_cover_the_product() -> None:
     commands = [command for path in PATHS for command in parse_fixture(path.read_bytes()).commands]
     asked = {command.do for command in commands} | {command.during.do for command in commands if command.during}
     assert {operation.path for operation in catalogue()} <= asked
-    assert set(Own) <= asked
-    assert {command.point for command in commands if command.do == Own.CRASH} >= set(CrashPoint)
+    assert set(HarnessCommand) <= asked
+    assert {command.point for command in commands if command.do == HarnessCommand.CRASH} >= set(CrashPoint)
     assert len(PATHS) >= gate.FIXTURES_MIN
     known = read_digests(HISTORIES)
     assert set(known.versions) == set(PROJECTIONS)

@@ -20,11 +20,11 @@ from muniment.events.turn import Turn
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.sources import SeededEntropy
-from muniment.replay.fixture import Command, Fixture, Mode, Own, parse_fixture
-from muniment.replay.recording import Recorded, record
-from muniment.replay.report import Verdict
-from muniment.replay.running import Running, run_fixture
-from muniment.replay.stage import Stage
+from muniment.replay.fixture import Command, DerivationMode, Fixture, HarnessCommand, parse_fixture
+from muniment.replay.recording import RecordingReport, record
+from muniment.replay.replay_report import CheckOutcome
+from muniment.replay.running import FixtureRunning, run_fixture
+from muniment.replay.store_under_test import StoreUnderTest
 from muniment.replay.synthetic import Synthetic
 from muniment.runtime.open import StoreKind
 from tests.replay_harness.histories import HISTORIES, TALK, commit, erase, history
@@ -39,25 +39,25 @@ WHOLE = [
 ]  # fmt: skip
 
 
-def recorded(fixture: Fixture) -> tuple[Fixture, Recorded, int]:
+def recorded(fixture: Fixture) -> tuple[Fixture, RecordingReport, int]:
     """Play a history and record the space that it leaves; return the recording, and how many events the space has."""
     with tempfile.TemporaryDirectory() as directory:
-        stage = Stage(Path(directory), fixture.header, StoreKind.MEMORY)
-        running = Running(stage, Mode.INCREMENTAL, {})
+        stage = StoreUnderTest(Path(directory), fixture.header, StoreKind.MEMORY)
+        running = FixtureRunning(stage, DerivationMode.INCREMENTAL, {})
         running.begin()
         for line, command in enumerate(fixture.commands, start=2):
             running.step(line, command)
-        desk = replace(stage.desk(), access=Access(), profile=None)
-        with desk.space.ledger.reader() as reader:
+        session = replace(stage.session(), access=Access(), profile=None)
+        with session.space.ledger.reader() as reader:
             size = reader.frontier().size
-        data, told = record(desk, "it", "seed")
+        data, told = record(session, "it", "seed")
         running.end()
     return parse_fixture(data), told, size
 
 
-def of_world(world: World) -> tuple[bytes, Recorded]:
+def of_world(world: World) -> tuple[bytes, RecordingReport]:
     """Record the space of a world."""
-    return record(world.runtime._desk, "it", "seed")
+    return record(world.runtime._session, "it", "seed")
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -65,7 +65,7 @@ def test_a_recording_has_as_many_events_and_holds_on_every_store(name: str) -> N
     fixture, told, size = recorded(parse_fixture((HISTORIES / f"{name}.jsonl").read_bytes()))
     assert (told.left_out, told.errors) == ({}, {})
     for store in StoreKind:
-        ran = run_fixture(fixture, store, Mode.REBUILT)
+        ran = run_fixture(fixture, store, DerivationMode.REBUILT)
         assert ran.passed
         assert ran.measured[-1].size == size == told.events
 
@@ -120,7 +120,7 @@ def test_all_that_may_be_said_of_a_turn_is_said_again() -> None:
 
 def test_a_long_history_is_measured_on_the_way() -> None:
     fixture, _, _ = recorded(history(*(commit(number) for number in range(1, 121))))
-    assert [command.do for command in fixture.commands].count(Own.EXPECT) == 2
+    assert [command.do for command in fixture.commands].count(HarnessCommand.EXPECT) == 2
 
 
 def test_words_that_are_gone_are_stood_in_for() -> None:
@@ -130,10 +130,10 @@ def test_words_that_are_gone_are_stood_in_for() -> None:
 
 def test_a_recording_takes_every_right() -> None:
     world = memory_world().with_turns(1)
-    desk = world.runtime._desk
+    session = world.runtime._session
     for access in (Access(effects=frozenset({Effect.READ})), Access(views=frozenset(View) - {View.RAW_OWNER})):
         with pytest.raises(AccessDenied):
-            record(replace(desk, access=access), "it", "seed")
+            record(replace(session, access=access), "it", "seed")
     world.close()
 
 
@@ -216,4 +216,4 @@ def _messages(command: Command) -> list[dict[str, Any]]:
 def test_a_recording_checks_all_that_it_measures() -> None:
     fixture, _, _ = recorded(history(commit(1), commit(2)))
     ran = run_fixture(fixture, StoreKind.MEMORY)
-    assert {check.what for check in ran.checks if check.verdict is Verdict.UNCHECKED} == {"report"}
+    assert {check.what for check in ran.checks if check.verdict is CheckOutcome.UNCHECKED} == {"report"}

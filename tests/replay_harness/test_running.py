@@ -11,15 +11,15 @@ from msgspec.structs import replace
 
 from muniment.errors import StoreFault
 from muniment.log.memory import MemoryStore
-from muniment.projections.listing import Listing
+from muniment.projections.conversation_list import ConversationList
 from muniment.replay.comparing import first_difference
-from muniment.replay.crashing import Fuse, Fused
+from muniment.replay.crashing import CrashingStore, CrashTrigger
 from muniment.replay.filling import filled
-from muniment.replay.fixture import CrashPoint, Mode, parse_fixture
-from muniment.replay.report import Verdict, report_of
+from muniment.replay.fixture import CrashPoint, DerivationMode, parse_fixture
+from muniment.replay.replay_report import CheckOutcome, report_of
 from muniment.replay.running import run_fixture
 from muniment.runtime.open import StoreKind
-from muniment.runtime.space import Space
+from muniment.space.space import Space
 from tests.replay_harness.histories import checks, commit, erase, history, measured, replayed, run, the_failure
 
 LOG = {"size": 4}
@@ -33,14 +33,14 @@ each_store = pytest.mark.parametrize("store", list(StoreKind))
 def test_what_is_expected_and_so_holds() -> None:
     ran = run(commit(1, report={"committed": True, "sequence": 1}), measured(log={"size": 3}, keys={"contents": 1}))
     assert ran.passed
-    assert [check.what for check in checks(ran, Verdict.HELD)] == ["report", "log.size", "keys.contents"]
+    assert [check.what for check in checks(ran, CheckOutcome.HELD)] == ["report", "log.size", "keys.contents"]
 
 
 def test_what_nobody_expects_is_unchecked_and_never_held() -> None:
     """BEHAVIOUR RH-02: an expected fingerprint that is left empty is not checked, and the result says so."""
     ran = run(commit(1, report={}), measured(log={"root": ""}, views={"export": ""}, projections={"links": ""}))
     assert not ran.passed, "a run that checked nothing has not passed"
-    assert {check.verdict for check in ran.checks} == {Verdict.UNCHECKED}
+    assert {check.verdict for check in ran.checks} == {CheckOutcome.UNCHECKED}
     assert {"log.root", "view export", "projection links", "report"} <= {check.what for check in ran.checks}
     assert (ran.held, ran.failed, ran.unchecked) == (0, 0, len(ran.checks))
 
@@ -82,7 +82,7 @@ def test_nothing_run_is_nothing_passed() -> None:
 
 
 def test_every_store_and_mode_measures_the_same() -> None:
-    runs = [run(*WHOLE, store=store, mode=mode) for store in StoreKind for mode in Mode]
+    runs = [run(*WHOLE, store=store, mode=mode) for store in StoreKind for mode in DerivationMode]
     assert [first_difference(runs[0], each) for each in runs] == [None] * len(runs)
 
 
@@ -102,12 +102,12 @@ def test_a_difference_is_told_by_line_projection_and_key() -> None:
 
 def test_a_projection_that_grows_otherwise_than_it_is_rebuilt_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rebuild names the projection and the first key that differs."""
-    settle = Listing.settle
+    settle = ConversationList.settle
 
-    def forgetful(self: Listing, stream: int, phases: Any) -> None:
+    def forgetful(self: ConversationList, stream: int, phases: Any) -> None:
         settle(self, stream, None if self.size < 6 else phases)
 
-    monkeypatch.setattr(Listing, "settle", forgetful)
+    monkeypatch.setattr(ConversationList, "settle", forgetful)
     masked = {"conversation": {"conversation": "talk"}, "transition": "mask", "reason": "so", "requester": "ada"}
     lines = [commit(1), {"do": "lifecycle.request", "with": masked}, commit(2), commit(3)]
     assert the_failure(run(*lines, {"do": "rebuild"})) == "rebuilt: catalogue, conversation 1"
@@ -163,13 +163,13 @@ def test_what_was_left_open_is_filled_in_and_what_was_said_stays() -> None:
     assert again.commands[-2].expect.log.size == 99
     checked = run_fixture(again, StoreKind.SQLITE)
     assert the_failure(checked) == "log.size: 6, not 99"
-    assert {check.what for check in checks(checked, Verdict.UNCHECKED)} == {"report"}
+    assert {check.what for check in checks(checked, CheckOutcome.UNCHECKED)} == {"report"}
 
 
 def test_a_space_that_has_ended_is_measured_as_ended() -> None:
     ended = {"scope": {"whole_space": "default"}, "reason": "over", "requester": "ada"}
     fixture = history(commit(1), {"do": "lifecycle.erase", "with": ended}, measured())
-    runs = [run_fixture(fixture, StoreKind.SQLITE, mode) for mode in Mode]
+    runs = [run_fixture(fixture, StoreKind.SQLITE, mode) for mode in DerivationMode]
     assert [ran.measured[0].fault for ran in runs] == ["space.erased"] * len(runs)
     assert parse_fixture(filled(fixture, runs[0], projections=True)).commands[-1].expect.fault == "space.erased"  # type: ignore[union-attr]  # it is there
 
@@ -184,8 +184,8 @@ def test_a_view_is_measured_through_all_of_its_pages() -> None:
 
 def test_a_store_that_crashed_answers_nothing_any_more() -> None:
     """Neither readers nor writers nor who only tidies up."""
-    fuse = Fuse()
-    store = Fused(MemoryStore(), fuse, kept=False)
+    fuse = CrashTrigger()
+    store = CrashingStore(MemoryStore(), fuse, kept=False)
     assert list(store.subscribe(-1)) == []
     fuse.set(CrashPoint.SCRUBBED, 1, bool)
     asked: list[Callable[[], Any]] = [
@@ -211,4 +211,4 @@ def test_a_store_that_cannot_be_opened_or_closed_has_failed(
 
     monkeypatch.setattr(Space, method, broken)
     ran = run_fixture(history(commit(1, report={"committed": True})), StoreKind.MEMORY)
-    assert [(check.command, check.difference) for check in checks(ran, Verdict.FAILED)] == [(what, "store.fault")]
+    assert [(check.command, check.difference) for check in checks(ran, CheckOutcome.FAILED)] == [(what, "store.fault")]

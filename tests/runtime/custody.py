@@ -15,8 +15,8 @@ from muniment.evidence.pin import FilePin
 from muniment.governance.limits import Limits
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.lifecycle import LifecycleReport, Scope
-from muniment.runtime.options import Options
+from muniment.operations.lifecycle import LifecycleReport, Scope
+from muniment.space.options import Options
 from tests.turns import TALK, answered, asked
 from tests.worlds import OPERATOR, PINS, STORE, FileWorld, World, key_of, root_key
 

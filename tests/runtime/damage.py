@@ -37,17 +37,17 @@ from muniment.events.records import (
 )
 from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.evidence.verifier import source_digest
-from muniment.log.ledger import META, SPACE_STREAM, Opened, Writer, draft
+from muniment.ledger.ledger import META, SPACE_STREAM, OpenedEvent, Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION
-from muniment.projections.repair.findings import IssueKind
-from muniment.runtime.space import Space
+from muniment.projections.inspection.findings import FindingKind
+from muniment.space.space import Space
 from tests.turns import SUBJECT, TALK, answer, question
 from tests.worlds import World, key_of
 
-Is = IssueKind
+Is = FindingKind
 
 # edit of tests/runtime/test_edited_at_rest.py -> the issue that names it
-AT_REST: dict[str, IssueKind] = {
+AT_REST: dict[str, FindingKind] = {
     "column stream = 900": Is.HEADER_MISMATCH,
     "column seq = 900": Is.HEADER_MISMATCH,
     "column turn_seq = 900": Is.COLUMN_MISMATCH,
@@ -117,7 +117,7 @@ def sql(text: str) -> Callable[[sqlite3.Connection], None]:
     return run
 
 
-MORE_AT_REST: dict[str, tuple[IssueKind, Callable[[sqlite3.Connection], object]]] = {
+MORE_AT_REST: dict[str, tuple[FindingKind, Callable[[sqlite3.Connection], object]]] = {
     "keys of no event": (Is.ORPHAN_CELLS, sql("INSERT INTO keyring SELECT 900, bundle FROM keyring LIMIT 1")),
     "a cell of no event": (Is.ORPHAN_CELLS, sql("INSERT INTO cells VALUES (1801, x'00')")),
     "a head of no event": (
@@ -141,7 +141,7 @@ REQUEST = LifecycleRequest(reason="asked for", requester="operator", requested_m
 
 
 def space_of(world: World) -> Space:
-    return world.runtime._desk.inspected
+    return world.runtime._session.inspected
 
 
 def appended(world: World, kind: EventKind, meta: MetaBody, reason: str | None, refs: dict[str, int]) -> int:
@@ -189,7 +189,7 @@ def reference(
     return plant
 
 
-def on_turn(number: int, work: Callable[[Space, Writer, Opened], object]) -> Callable[[World], object]:
+def on_turn(number: int, work: Callable[[Space, Writer, OpenedEvent], object]) -> Callable[[World], object]:
     """Do something to a turn inside a transaction."""
 
     def plant(world: World) -> None:
@@ -203,20 +203,20 @@ def on_turn(number: int, work: Callable[[Space, Writer, Opened], object]) -> Cal
     return plant
 
 
-def with_words(*parts: list[Part]) -> Callable[[Space, Writer, Opened], object]:
+def with_words(*parts: list[Part]) -> Callable[[Space, Writer, OpenedEvent], object]:
     """Seal other words in place of those that were committed, with the salts that these had."""
 
-    def work(space: Space, writer: Writer, opened: Opened) -> None:
+    def work(space: Space, writer: Writer, opened: OpenedEvent) -> None:
         salts, _ = space.ledger.words(opened)
         writer.reseal_content(opened, salts, TurnContent(parts=list(parts), digest=bytes(32)))
 
     return work
 
 
-def with_meta(edit: Callable[[TurnMeta], bytes]) -> Callable[[Space, Writer, Opened], object]:
+def with_meta(edit: Callable[[TurnMeta], bytes]) -> Callable[[Space, Writer, OpenedEvent], object]:
     """Seal another meta cell under the key that there is."""
 
-    def work(space: Space, writer: Writer, opened: Opened) -> None:
+    def work(space: Space, writer: Writer, opened: OpenedEvent) -> None:
         assert isinstance(opened.meta, TurnMeta)
         cell = seal_cell(
             opened.keys[META], space.sources.entropy.take(NONCE_BYTES), edit(opened.meta), opened.row.leaf, META
@@ -226,7 +226,7 @@ def with_meta(edit: Callable[[TurnMeta], bytes]) -> Callable[[Space, Writer, Ope
     return work
 
 
-def more_messages(space: Space, writer: Writer, opened: Opened) -> None:
+def more_messages(space: Space, writer: Writer, opened: OpenedEvent) -> None:
     head = writer.head(opened.row.stream)
     assert head is not None
     writer.tx.put_stream_head(space.ledger.sealed_head(replace(head, messages=head.messages + 1)))
@@ -236,7 +236,7 @@ def turn_like(number: int, **edit: object) -> Callable[[World], object]:
     """Append a turn that is like another, but for what is edited; nothing claims its name."""
 
     def plant(world: World) -> None:
-        def work(space: Space, writer: Writer, opened: Opened) -> None:
+        def work(space: Space, writer: Writer, opened: OpenedEvent) -> None:
             _, content = space.ledger.words(opened)
             meta = replace(cast("TurnMeta", opened.meta), **edit)
             fields = list(content_fields(content))
@@ -265,7 +265,7 @@ def opened_twice(world: World) -> None:
 
 
 def opened_by_a_turn(world: World) -> None:
-    def work(space: Space, writer: Writer, opened: Opened) -> None:
+    def work(space: Space, writer: Writer, opened: OpenedEvent) -> None:
         _, content = space.ledger.words(opened)
         event = draft(
             space.sources.entropy, EventKind.TURN_COMMITTED, 1, opened.meta,
@@ -302,20 +302,20 @@ def stranger_in_a_conversation(world: World) -> None:
     space.ledger.transact(lambda writer: writer.append(event, stream=1))
 
 
-PLANTED: dict[str, tuple[IssueKind, Callable[[World], object]]] = {
+PLANTED: dict[str, tuple[FindingKind, Callable[[World], object]]] = {
     "a mask of a turn that is not there": (Is.TARGET_MISSING, lifecycle(Transition.MASK, turn=9)),
     "a mask of turns that are still to come": (Is.TARGET_MISSING, lifecycle(Transition.MASK, through=9)),
     "a mask of turns without an end": (Is.TARGET_MISSING, lifecycle(Transition.MASK, first=1)),
     "a mask of turn 0": (Is.TARGET_MISSING, lifecycle(Transition.MASK, first=0, through=2)),
     "an erasure of a message that is not there": (
-        Is.TARGET_MISSING, lifecycle(Transition.DELETE_RAW, turn=1, message=2),
+        Is.TARGET_MISSING, lifecycle(Transition.ERASE, turn=1, message=2),
     ),
     "a change that does nothing known": (Is.CORRUPT_RECORD, lifecycle("dream", turn=1)),
     "a change that does nothing at all": (Is.CORRUPT_RECORD, lifecycle(None, turn=1)),
     "a release of no hold": (Is.HOLD_MISSING, lifecycle(Custody.RELEASE, turn=1)),
     "a release of something else": (Is.HOLD_MISSING, lifecycle(Custody.RELEASE, turn=1, hold=2)),
-    "an erasure that left the words": (Is.CONTENT_LEFT, lifecycle(Transition.DELETE_RAW, turn=1)),
-    "an erasure that left a message": (Is.CONTENT_LEFT, lifecycle(Transition.DELETE_RAW, turn=1, message=0)),
+    "an erasure that left the words": (Is.CONTENT_LEFT, lifecycle(Transition.ERASE, turn=1)),
+    "an erasure that left a message": (Is.CONTENT_LEFT, lifecycle(Transition.ERASE, turn=1, message=0)),
     "words destroyed without an erasure": (
         Is.CONTENT_MISSING, on_turn(1, lambda _, writer, opened: writer.destroy_content(opened.row)),
     ),

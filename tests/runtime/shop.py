@@ -7,13 +7,13 @@ from typing import Any
 from muniment.events.identity import Channel, ConversationId, TurnId
 from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
-from muniment.runtime.hits import Found, Hit, Ranking, Sort
+from muniment.operations.transcripts.hits import Hit, SearchPage, SearchRanking, Sort
 from tests.turns import SUBJECT
 from tests.worlds import World
 
 DAY_MS = 86_400_000
 BEGUN_MS = 1_704_067_200_000  # 2024-01-01
-BY_TIME = Ranking(sort=Sort.TIME)
+BY_TIME = SearchRanking(sort=Sort.TIME)
 
 
 def said(role: Role, text: str, speaker: str, day: int) -> Message:
@@ -42,16 +42,16 @@ TURNS = [
 ]
 
 
-def found(world: World, query: str, **request: Any) -> Found:
+def found(world: World, query: str, **request: Any) -> SearchPage:
     return world.runtime.transcripts.search(query, **{"limit": 50, **request})
 
 
-def hits(told: Found) -> list[Hit]:
+def hits(told: SearchPage) -> list[Hit]:
     """Return the hits that hold something of what was looked for."""
     return [hit for hit in told.hits if not hit.beside]
 
 
-def places(told: Found) -> list[str]:
+def places(told: SearchPage) -> list[str]:
     return [str(hit.place.message) for hit in hits(told)]
 
 

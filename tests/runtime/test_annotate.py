@@ -27,26 +27,26 @@ from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.identity import ConversationKey, SpaceName, TurnId
 from muniment.events.records import EventKind
 from muniment.events.turn import Visibility
-from muniment.formats.writing.formats import ExportFormat
+from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.access import Access, Effect
-from muniment.governance.annotation import Refusal
+from muniment.governance.annotation import AttributeRefusal
 from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
-from muniment.log.ledger import CONTENT, draft
-from muniment.runtime.annotating import Annotated, Annotating
-from muniment.runtime.space import Space
+from muniment.ledger.ledger import CONTENT, draft
+from muniment.operations.transcripts.annotate import Annotating, AnnotationReport
+from muniment.space.space import Space
 from tests.attributes import GATEWAY, OPERATOR, RAW, RULED, attribute, expected, of_turn, ruled
 from tests.runtime.test_evidence import exported, opened, verified
 from tests.turns import TALK, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world, sqlite_world
 
 
-def annotate(world: World, *attributes: Attribute, dry: bool = False) -> Annotated:
+def annotate(world: World, *attributes: Attribute, dry: bool = False) -> AnnotationReport:
     return world.runtime.transcripts.annotate(key_of(), list(attributes), dry)
 
 
 def space_of(world: World) -> Space:
-    return world.runtime._desk.space
+    return world.runtime._session.space
 
 
 def root_of(world: World) -> bytes:
@@ -59,7 +59,7 @@ def shown(world: World, view: View = RAW, turn: int = 1) -> dict[str, object]:
     return {one.id: one.value for one in world.replay(view).turns[turn - 1].attributes}
 
 
-def told(report: Annotated) -> list[Refusal | None]:
+def told(report: AnnotationReport) -> list[AttributeRefusal | None]:
     return [one.reason for one in report.attributes]
 
 
@@ -80,9 +80,14 @@ def test_each_attribute_is_taken_or_refused_alone(world: World) -> None:
         attribute("no message", target=of_turn(2, 2)),
     )
     assert told(report) == [
-        None, Refusal.KEY_MALFORMED, Refusal.ID_REPEATED, Refusal.UNKNOWN_TURN, Refusal.ID_REPEATED, None,
-        Refusal.UNKNOWN_MESSAGE,
-    ]  # fmt: skip
+        None,
+        AttributeRefusal.KEY_MALFORMED,
+        AttributeRefusal.ID_REPEATED,
+        AttributeRefusal.UNKNOWN_TURN,
+        AttributeRefusal.ID_REPEATED,
+        None,
+        AttributeRefusal.UNKNOWN_MESSAGE,
+    ]
     assert (report.accepted, report.refused, report.dry_run) == (2, 5, False)
     assert [one.position for one in report.attributes if one.accepted] == [4, 5]
     assert report.audit_position == 4
@@ -129,12 +134,14 @@ def test_the_number_of_attributes_is_limited_in_a_request_and_of_a_turn() -> Non
         annotate(world, *(attribute(str(number)) for number in range(4)))
     assert (refused.value.limit, refused.value.found) == (3, 4)
     assert told(annotate(world, attribute("a", 1), attribute("b", 2, of_turn(1, 0)), attribute("c", 3))) == [
-        None, None, Refusal.TOO_MANY_OF_TURN,
-    ]  # fmt: skip
+        None,
+        None,
+        AttributeRefusal.TOO_MANY_OF_TURN,
+    ]
     assert told(annotate(world, attribute("a", 4), attribute("c", 3), attribute("c2", 3, of_turn(2)))) == [
-        None, Refusal.TOO_MANY_OF_TURN, None,
+        None, AttributeRefusal.TOO_MANY_OF_TURN, None,
     ]  # fmt: skip
-    assert told(annotate(world, attribute("a", "0123456789"))) == [Refusal.VALUE_TOO_LARGE]
+    assert told(annotate(world, attribute("a", "0123456789"))) == [AttributeRefusal.VALUE_TOO_LARGE]
     world.close()
 
 
@@ -174,8 +181,8 @@ def test_writing_an_id_again_replaces_what_it_stood_for(world: World) -> None:
     assert again.attributes[0].replaces == 4
     assert (shown(world)["a"], shown(world, View.EXPORT)) == ("present words", {})
     for moved in (of_turn(2), of_turn(1, 0)):
-        assert told(annotate(world, attribute("a", target=moved))) == [Refusal.TARGET_DIFFERS]
-    assert told(annotate(world, attribute("b", target=of_turn(1, 1)))) == [Refusal.TARGET_DIFFERS]
+        assert told(annotate(world, attribute("a", target=moved))) == [AttributeRefusal.TARGET_DIFFERS]
+    assert told(annotate(world, attribute("b", target=of_turn(1, 1)))) == [AttributeRefusal.TARGET_DIFFERS]
     for view in View:
         assert "former words" not in opened(exported(world, view))
 
@@ -186,16 +193,14 @@ requests = st.lists(
     st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.sampled_from(RULED), st.sampled_from([1, 2, 3, 4])),
     max_size=6,
 )
-states = st.lists(
-    st.tuples(st.sampled_from(["mask", "unmask", "archive", "delete_raw"]), st.integers(1, 3)), max_size=3
-)
+states = st.lists(st.tuples(st.sampled_from(["mask", "unmask", "archive", "erase"]), st.integers(1, 3)), max_size=3)
 
 
 def asked(request: list[tuple[str, int, tuple[Visibility, AttributePolicy], int]]) -> list[Attribute]:
     return [replace(ruled(name, *rules, number=turn), value=f"{name} {value}") for name, value, rules, turn in request]
 
 
-def without_positions(report: Annotated) -> Annotated:
+def without_positions(report: AnnotationReport) -> AnnotationReport:
     return replace(report, dry_run=False, attributes=[replace(one, position=None) for one in report.attributes])
 
 
@@ -248,7 +253,7 @@ def test_the_order_of_a_request_makes_no_difference(
     assert page_of(order) == page_of(list("abcdef"))
 
 
-MOVES = {"masked": Transition.MASK, "erased": Transition.DELETE_RAW}
+MOVES = {"masked": Transition.MASK, "erased": Transition.ERASE}
 
 
 # --- who sees what ----------------------------------------------------------------------------------------------------
@@ -302,7 +307,7 @@ def test_a_masked_turn_is_annotated_and_an_erased_one_is_not(world: World) -> No
     world.with_turns(2).masked(1).erased(2)
     survives = ruled("b", Visibility.INTERNAL, AttributePolicy.METADATA_SURVIVES_MASK)
     report = annotate(world, attribute("a"), survives, attribute("c", target=of_turn(2)))
-    assert told(report) == [None, None, Refusal.ERASED]
+    assert told(report) == [None, None, AttributeRefusal.ERASED]
     assert shown(world) == {"b": "value of b"}
 
 
@@ -368,7 +373,7 @@ def test_an_erasure_destroys_every_value_that_the_turn_ever_had(world: World, tu
     annotate(world, attribute("a"), attribute("b", target=of_turn(2)))
     annotate(world, attribute("a", "again"), attribute("m", target=of_turn(1, 0)))
     world.masked(1)
-    report = world.request(Transition.DELETE_RAW, turn)
+    report = world.request(Transition.ERASE, turn)
     assert contents(world) == ([False, True, False, False] if turn else [False] * 4)
     assert report.receipt is not None
     values = 3 if turn else 4
@@ -413,11 +418,14 @@ def test_a_message_that_was_erased_alone_hides_what_is_said_of_it_and_takes_noth
     annotate(world, attribute("turn"), attribute("gone", 1, of_turn(1, 0)), attribute("kept", 2, of_turn(1, 1)))
     space, request = space_of(world), LifecycleRequest(reason="asked for", requester="operator", requested_ms=1)
     event = draft(
-        space.sources.entropy, EventKind.TURN_LIFECYCLE, 1, TurnLifecycle(request=request), reason=Transition.DELETE_RAW
+        space.sources.entropy, EventKind.TURN_LIFECYCLE, 1, TurnLifecycle(request=request), reason=Transition.ERASE
     )
     space.ledger.transact(lambda writer: writer.append(event, stream=1, target=1, refs={"turn": 1, "message": 0}))
     assert shown(world) == {"turn": "the value words", "kept": 2}
-    assert told(annotate(world, attribute("new", target=of_turn(1, 0)), attribute("other"))) == [Refusal.ERASED, None]
+    assert told(annotate(world, attribute("new", target=of_turn(1, 0)), attribute("other"))) == [
+        AttributeRefusal.ERASED,
+        None,
+    ]
 
 
 # --- what happens meanwhile, and what is done to the files ------------------------------------------------------------
@@ -427,14 +435,14 @@ def test_a_turn_that_is_erased_meanwhile_is_not_annotated(world: World) -> None:
     """Decision 0005: the plan decides inside the transaction; what was decided before is only a proposal."""
     world.with_turns(2)
     asked_ = [attribute("a"), attribute("b", target=of_turn(2)), attribute("c", target=of_turn(3))]
-    annotating = Annotating(world.runtime._desk, key_of(), asked_, None)
+    annotating = Annotating(world.runtime._session, key_of(), asked_, None)
     space = space_of(world)
     with space.ledger.reader() as reader:
         decided = annotating._decided(reader)
-    assert [each.refusal for each in decided] == [None, None, Refusal.UNKNOWN_TURN]
+    assert [each.refusal for each in decided] == [None, None, AttributeRefusal.UNKNOWN_TURN]
     world.erased(1).with_turns(1)
     report = space.ledger.transact(annotating._plan)
-    assert told(report) == [Refusal.ERASED, None, None]
+    assert told(report) == [AttributeRefusal.ERASED, None, None]
     assert contents(world) == [True, True]
 
 

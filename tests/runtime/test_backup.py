@@ -10,8 +10,8 @@ import pytest
 
 from muniment.errors import Corrupt, FileTaken, FileUnavailable, KeyInvalid, KeyWrong, StoreReadOnly
 from muniment.governance.access import Access
-from muniment.runtime.backup.restoring import Restored
-from muniment.runtime.backup.taking import Backup
+from muniment.operations.spaces.backup.restore import RestoreReport
+from muniment.operations.spaces.backup.take import Backup
 from muniment.runtime.runtime import Runtime
 from tests.backups import backed_up, elsewhere, entered, root_of, words
 from tests.turns import TALK, answer, question, rich_turn
@@ -34,13 +34,13 @@ def test_a_backup_comes_back_in_another_store_as_it_was(world: FileWorld, tmp_pa
     world.close()
     with elsewhere(tmp_path) as other:
         report = other.spaces.restore(str(tmp_path / "backup"))
-    assert report == Restored(
+    assert report == RestoreReport(
         space="default", log=made.log, restored=True, events=size, turns=5, cells_damaged=0, sound=True
     )
     with entered(tmp_path) as back:
         assert words(back) == shown
         assert back.evidence.audit().spaces
-        with back._desk.space.ledger.reader() as reader:
+        with back._session.space.ledger.reader() as reader:
             assert [row.kind for row in reader.events(size, size + 1)] == ["space.restored", "key.rotated"]
 
 
@@ -85,7 +85,7 @@ def test_a_space_in_memory_can_be_backed_up_and_put_back_over_itself(tmp_path: P
     assert report.lost_first is not None
     assert words(world.runtime) == shown
     with memory_world("other").runtime as other, pytest.raises(StoreReadOnly):
-        other._desk.home.put_back(world.runtime._desk.space.keys.ring, lambda _: None)
+        other._session.store.put_back(world.runtime._session.space.keys.ring, lambda _: None)
     world.close()
 
 
@@ -99,8 +99,8 @@ def test_what_is_written_while_a_backup_is_taken_may_be_in_it_or_not(tmp_path: P
         if stage == "backup" and told.count(stage) == 1:
             world.with_turns(2).erased(1)
 
-    desk = world.runtime._desk
-    loud = Runtime(type(desk)(home=desk.home, opened=desk.opened, access=Access(), progress=busy))
+    session = world.runtime._session
+    loud = Runtime(type(session)(store=session.store, opened=session.opened, access=Access(), progress=busy))
     made = loud.spaces.backup(str(tmp_path / "backup"))
     assert made.turns == 5
     assert set(told) == {"backup", "verify"}
@@ -132,13 +132,13 @@ def test_no_clear_text_and_no_header_is_in_a_backup(world: FileWorld) -> None:
     """EX-10: no word, no name, no header and no unwrapped key."""
     backup = backed_up(world)
     stored = b"".join(path.read_bytes() for path in backup.iterdir())
-    ring = world.runtime._desk.space.keys.ring
+    ring = world.runtime._session.space.keys.ring
     secret = [ring.signing_seed, ring.index_key, *(key.secret for key in ring.space.values())]
     for clear in [question(1), answer(1), "the user words", TALK, "ada", "default", "turn.committed", "commitment"]:
         assert clear.encode() not in stored
     for key in secret:
         assert key not in stored
-    with world.runtime._desk.space.ledger.reader() as reader:
+    with world.runtime._session.space.ledger.reader() as reader:
         for row in reader.sealed_events(0, 5):
             assert row.leaf not in stored
             assert row.header not in stored

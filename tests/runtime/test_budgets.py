@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import muniment
+from muniment.declaration.session import Session
 from muniment.events.changes import Transition
 from muniment.events.identity import ConversationId, TurnId
-from muniment.formats.writing.formats import ExportFormat
+from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.budgets import BudgetApplied
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.policy import Policy
@@ -21,11 +22,10 @@ from muniment.governance.profiles import Ceiling, Pressure, PressureLevel, Profi
 from muniment.governance.slices import RedactionItem, SliceTurn
 from muniment.governance.views import Reason, View
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.desk import Desk
-from muniment.runtime.options import Options
+from muniment.operations.transcripts.timeline import Anchor, AnchorKind, Timeline
+from muniment.operations.transcripts.transcripts import Slice
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.timeline import Anchor, At, Timeline
-from muniment.runtime.transcripts import Slice
+from muniment.space.options import Options
 from tests.turns import five_references, plain_turn, rich_turn
 from tests.worlds import key_of, open_store, root_key
 
@@ -64,8 +64,8 @@ def free(home: Path) -> Iterator[Runtime]:
 def small(home: Path) -> Iterator[Callable[[Pressure | None], Runtime]]:
     """Return the same store under the smallest profile, without what else that brings, and under a pressure."""
     with open_store(home, "small") as runtime:
-        desk: Desk = runtime._desk
-        yield lambda pressure: Runtime(replace(desk, profile=Profile.EMBEDDED, pressure=lambda: pressure))
+        session: Session = runtime._session
+        yield lambda pressure: Runtime(replace(session, profile=Profile.EMBEDDED, pressure=lambda: pressure))
 
 
 def items_of(whole: Slice, turns: list[SliceTurn]) -> list[RedactionItem]:
@@ -128,11 +128,11 @@ def test_pages_under_a_budget_are_the_whole_replay_once_and_never_more(
 
 ANCHORS = [
     Anchor(),
-    Anchor(at=At.BEFORE, sequence=30),
-    Anchor(at=At.AFTER, sequence=5),
-    Anchor(at=At.AROUND, sequence=20),
-    Anchor(at=At.AROUND, sequence=2),
-    Anchor(at=At.FIRST_IN_RANGE, from_ms=0, until_ms=10**14),
+    Anchor(at=AnchorKind.BEFORE, sequence=30),
+    Anchor(at=AnchorKind.AFTER, sequence=5),
+    Anchor(at=AnchorKind.AROUND, sequence=20),
+    Anchor(at=AnchorKind.AROUND, sequence=2),
+    Anchor(at=AnchorKind.FIRST_IN_RANGE, from_ms=0, until_ms=10**14),
 ]
 
 

@@ -11,19 +11,19 @@ import pytest
 from msgspec.structs import replace
 
 import muniment
+from muniment.declaration.operation import Document, Upload
 from muniment.errors import AccessDenied, CapabilityHidden, Corrupt, InvalidInput, MunimentError
 from muniment.governance.access import Access, Effect
 from muniment.governance.policy import FAMILIES, INSPECTING, Policy
 from muniment.governance.profiles import Pressure, PressureLevel, Profile
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
+from muniment.operations.system.system import Hidden
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.open import inspect
-from muniment.runtime.operation import Document, Upload
-from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import set_policies, set_profile
-from muniment.runtime.system import Hidden
+from muniment.space.options import Options
 from tests.cli.shell import Shell
 from tests.runtime.test_doors import everything
 from tests.turns import plain_turn

@@ -19,11 +19,11 @@ from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId
 from muniment.governance.limits import Limits
 from muniment.governance.listing import LifecycleFilter
-from muniment.log.ledger import Ledger
-from muniment.projections import catalogue
-from muniment.runtime.activity import Activity, Range
+from muniment.ledger.ledger import Ledger
+from muniment.operations.transcripts.activity import Activity, TimeRange
+from muniment.operations.transcripts.transcripts import Transcripts
+from muniment.projections import conversation_catalogue as catalogue
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.transcripts import Transcripts
 from tests.plain import KEYS, TIMES_MS, Act, Plain, acts, all_conversations, heads, lifecycles, name_of
 from tests.turns import plain_turn
 from tests.worlds import FileWorld, World, memory_world, open_store, sqlite_world
@@ -33,12 +33,12 @@ cuts = st.lists(st.integers(0, TIMES_MS + 2), min_size=2, max_size=6)
 
 
 def digest(world: World) -> bytes:
-    return world.runtime._desk.space.catalogue.digest()
+    return world.runtime._session.space.catalogue.digest()
 
 
-def ranges_of(borders: list[int]) -> list[Range]:
+def ranges_of(borders: list[int]) -> list[TimeRange]:
     borders = sorted(borders)
-    return [Range(from_ms=low, until_ms=high) for low, high in zip(borders[::2], borders[1::2], strict=False)]
+    return [TimeRange(from_ms=low, until_ms=high) for low, high in zip(borders[::2], borders[1::2], strict=False)]
 
 
 # --- conversations ----------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def test_a_catalogue_that_grew_is_a_catalogue_that_was_rebuilt(done: list[Act], 
         if place % every == 0:
             digest(world)
     grown = digest(world)
-    world.runtime._desk.space.catalogue.drop()
+    world.runtime._session.space.catalogue.drop()
     assert digest(world) == grown
     world.close()
 
@@ -82,7 +82,7 @@ def test_large_conversations_change_sides_turn_by_turn(world: World) -> None:
     for number in range(40):
         plain.commit(KEYS[0], 1 + number % TIMES_MS)
     digest(world)
-    for transition, number in [(Transition.ARCHIVE, 3), (Transition.MASK, 15), (Transition.DELETE_RAW, 27)]:
+    for transition, number in [(Transition.ARCHIVE, 3), (Transition.MASK, 15), (Transition.ERASE, 27)]:
         plain.change(KEYS[0], transition, number)
         assert all_conversations(world, ALL, 5) == plain.conversations(ALL)
     for transition, number in [(Transition.RESTORE, 3), (Transition.UNMASK, 15)]:
@@ -90,7 +90,7 @@ def test_large_conversations_change_sides_turn_by_turn(world: World) -> None:
     plain.commit(KEYS[0], 1)
     assert all_conversations(world, ACTIVE, 5) == plain.conversations(ACTIVE)
     grown = digest(world)
-    world.runtime._desk.space.catalogue.drop()
+    world.runtime._session.space.catalogue.drop()
     assert digest(world) == grown
 
 
@@ -222,7 +222,7 @@ def test_a_place_says_where_it_is_and_what_was_the_head_then(world: World) -> No
     plain = Plain(world)
     for time in (2, 4):
         plain.commit(KEYS[2], time)
-    (told,) = world.runtime.transcripts.activity([Range(from_ms=0, until_ms=3)]).ranges
+    (told,) = world.runtime.transcripts.activity([TimeRange(from_ms=0, until_ms=3)]).ranges
     place, turn = told.first, world.runtime.transcripts.replay(KEYS[2]).turns[0]
     assert place is not None
     assert (place, told.turns) == (told.last, 1)
@@ -245,7 +245,7 @@ def test_a_place_says_where_it_is_and_what_was_the_head_then(world: World) -> No
 )
 def test_ranges_are_sorted_apart_and_at_least_one(ranges: list[tuple[int, int]], at: str, world: World) -> None:
     """CT-15."""
-    given_ranges = [Range(from_ms=low, until_ms=high) for low, high in ranges]
+    given_ranges = [TimeRange(from_ms=low, until_ms=high) for low, high in ranges]
     with pytest.raises(InvalidInput) as refused:
         world.runtime.transcripts.activity(given_ranges)
     assert refused.value.at == at
@@ -256,7 +256,7 @@ def test_ranges_may_touch_and_may_be_empty(world: World) -> None:
     plain = Plain(world)
     for time in (4, 5, 6):
         plain.commit(KEYS[0], time)
-    ranges = [Range(from_ms=low, until_ms=high) for low, high in [(0, 5), (5, 5), (5, 6), (6, 7)]]
+    ranges = [TimeRange(from_ms=low, until_ms=high) for low, high in [(0, 5), (5, 5), (5, 6), (6, 7)]]
     assert [each.turns for each in world.runtime.transcripts.activity(ranges).ranges] == [1, 0, 1, 1]
 
 
@@ -287,7 +287,7 @@ def elsewhere_in(home: Path, times: int) -> Runtime:
 
 def answers(transcripts: Transcripts) -> bytes:
     """Return everything that the catalogue answers, cursors included."""
-    ranges = [Range(from_ms=0, until_ms=6), Range(from_ms=6, until_ms=TIMES_MS + 2)]
+    ranges = [TimeRange(from_ms=0, until_ms=6), TimeRange(from_ms=6, until_ms=TIMES_MS + 2)]
     listed = [transcripts.conversations(None, lifecycle, 1) for lifecycle in LifecycleFilter]
     counted: list[Activity] = [transcripts.activity(ranges, lifecycle=lifecycle) for lifecycle in LifecycleFilter]
     walked = [transcripts.timeline(key, limit=2) for key in KEYS[:1]]
@@ -352,7 +352,7 @@ def test_processes_see_the_turns_of_each_other_at_their_next_question(lasting: F
         assert [(one.conversation, one.turns) for one in listing().conversations] == [("other", 1), ("talk", 2)]
         second.transcripts.commit(plain_turn(9, "third"))
         assert lasting.runtime.transcripts.conversations().conversations[0].conversation == "third"
-        plain.change(KEYS[0], Transition.DELETE_RAW, 0)
+        plain.change(KEYS[0], Transition.ERASE, 0)
         assert [one.conversation for one in listing().conversations] == ["third", "other"]
 
 
@@ -371,7 +371,7 @@ def test_a_long_log_is_read_in_parts_and_tells_how_far_it_is(
         if len(said) == 1:
             plain.commit(KEYS[1], 1)
 
-    space = lasting.runtime._desk.space
+    space = lasting.runtime._session.space
     space.catalogue.drop()
     with space.catalogue.caught_up(progress) as caught:
         assert caught.listing.size == caught.reader.frontier().size == 11
@@ -399,7 +399,7 @@ def test_recovering_a_space_makes_its_catalogue_anew(world: World) -> None:
     plain.commit(KEYS[0], 3)
     before = digest(world)
     world.runtime.system.recover()
-    assert world.runtime._desk.space.catalogue._listing.size == 0
+    assert world.runtime._session.space.catalogue._listing.size == 0
     assert digest(world) == before
 
 
@@ -428,7 +428,7 @@ def test_a_head_of_another_length_is_not_believed(lasting: FileWorld) -> None:
     """The head of a conversation, which is proved, must be what was read."""
     plain = Plain(lasting)
     plain.commit(KEYS[0], 3)
-    listing = lasting.runtime._desk.space.catalogue._listing
+    listing = lasting.runtime._session.space.catalogue._listing
     lasting.runtime.transcripts.conversations()
     plain.commit(KEYS[0], 4)
     listing.conversation(1).observed.append(9)

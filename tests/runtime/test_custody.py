@@ -9,21 +9,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from muniment.errors import (
-    AccessDenied,
-    ForeignSpace,
-    HoldMissing,
-    InvalidInput,
-    UnknownConversation,
-    UnknownPlace,
-)
+from muniment.errors import AccessDenied, ForeignSpace, HoldMissing, InvalidInput, UnknownConversation, UnknownPlace
 from muniment.events.changes import Action, Transition
 from muniment.events.identity import Channel, SpaceName, TurnId
 from muniment.evidence.verifier import verify_receipt
 from muniment.governance.access import Access, Effect
 from muniment.governance.custody import Rule
 from muniment.governance.limits import Limits
-from muniment.runtime.lifecycle import Scope
+from muniment.operations.lifecycle import Scope
 from tests.runtime.custody import (
     EVERYTHING,
     START_MS,
@@ -61,7 +54,7 @@ def test_a_hold_beats_erasure_and_the_report_says_which_hold(world: World, scope
     held = hold(world, scope)
     kept = [2] if scope.turn is not None else [1, 2, 3]
     assert (held.changed, held.affected_turns, held.transition) == (True, len(kept), Action.HOLD)
-    report = world.request(Transition.DELETE_RAW)
+    report = world.request(Transition.ERASE)
     assert [each.sequence for each in report.kept] == kept
     assert {(each.rule, each.position, each.reason, each.requester) for each in report.kept} == {
         (Rule.HOLD, held.position, "a lawsuit", OPERATOR)
@@ -70,7 +63,7 @@ def test_a_hold_beats_erasure_and_the_report_says_which_hold(world: World, scope
     assert held.position is not None
     released = world.runtime.lifecycle.release(held.position, "settled", OPERATOR)
     assert (released.changed, released.affected_turns) == (True, len(kept))
-    assert world.request(Transition.DELETE_RAW).turns == [f"turn-{number}" for number in kept]
+    assert world.request(Transition.ERASE).turns == [f"turn-{number}" for number in kept]
     assert left(world) == []
 
 
@@ -139,7 +132,7 @@ def test_a_scope_is_exactly_one_thing(world: World, given: dict[str, str], at: s
         erase(world, scope)
     assert refused.value.at == at
     with pytest.raises(InvalidInput) as refused:
-        world.runtime.lifecycle.review(Action.DELETE_RAW, scope)
+        world.runtime.lifecycle.review(Action.ERASE, scope)
     assert refused.value.at == at
     with pytest.raises(ForeignSpace):
         erase(world, Scope(whole_space=SpaceName("other")))
@@ -170,11 +163,11 @@ def test_holds_and_policies_are_the_same_after_a_restart(lasting: FileWorld) -> 
     hold(lasting, turn(1))
     hold(lasting, of("bob"))
     lasting.runtime.lifecycle.retain("the law", OPERATOR, keep_at_least_ms=5)
-    before = lasting.runtime.lifecycle.review(Action.DELETE_RAW, TALKING)
+    before = lasting.runtime.lifecycle.review(Action.ERASE, TALKING)
     lasting.reopened()
     assert lasting.runtime.system.health().sound
     assert lasting.runtime.evidence.audit().spaces
-    after = lasting.runtime.lifecycle.review(Action.DELETE_RAW, EVERYTHING)
+    after = lasting.runtime.lifecycle.review(Action.ERASE, EVERYTHING)
     assert [each.position for each in after.holds] == [5, 4]
     assert [each.subject for each in after.holds] == ["bob", None]
     assert (before.policies, len(before.holds)) == (after.policies, 1 + 1)
@@ -211,7 +204,7 @@ def test_who_may_not_administer_may_neither_hold_nor_release(world: World) -> No
         with pytest.raises(AccessDenied):
             attempt()
     reader = world.runtime.restricted(Access(effects=frozenset({Effect.READ})))
-    assert reader.lifecycle.review(Action.DELETE_RAW, TALKING).kept_turns == 1
+    assert reader.lifecycle.review(Action.ERASE, TALKING).kept_turns == 1
     other = world.runtime.restricted(Access(subject="bob"))
     with pytest.raises(AccessDenied):
         other.lifecycle.erase(of("ada"), "why", "who")
@@ -239,7 +232,7 @@ def test_retention_erases_what_is_due_and_nothing_that_is_kept(timed: tuple[Worl
     again = world.runtime.lifecycle.apply_retention(OPERATOR)
     assert (again.changed, again.due_turns, again.kept_turns, again.receipts) == (False, 0, 1, [])
     entry = world.runtime.lifecycle.receipts(key_of()).entries[-1]
-    assert (entry.transition, entry.reason) == (Action.DELETE_RAW, "its time is over")
+    assert (entry.transition, entry.reason) == (Action.ERASE, "its time is over")
 
 
 def test_a_legal_minimum_beats_requests_and_ends(timed: tuple[World, Hands]) -> None:
@@ -293,7 +286,7 @@ def test_a_limit_leaves_the_others_for_another_time(
     timed: tuple[World, Hands], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Batches too: each has a receipt, and a repeat goes on where the last one ended."""
-    monkeypatch.setattr("muniment.runtime.lifecycle.retention.BATCH_TURNS", 2)
+    monkeypatch.setattr("muniment.operations.lifecycle.retention.BATCH_TURNS", 2)
     world, hands = timed
     for number in range(1, 6):
         world.with_turn(said(number)).with_turn(said(number, "bob", "other"))
@@ -329,7 +322,7 @@ def test_a_review_appends_nothing_and_predicts_what_the_request_does(
     lasting.runtime.evidence.checkpoint()
     before = {path.name: path.read_bytes() for path in lasting.store.rglob("*") if path.is_file()}
     before.pop("log.db-shm", None)  # locks of readers
-    if action not in (Action.DELETE_RAW, Action.HOLD) and scope.key is None:
+    if action not in (Action.ERASE, Action.HOLD) and scope.key is None:
         with pytest.raises(InvalidInput):
             lifecycle.review(action, scope)
         return
@@ -339,7 +332,7 @@ def test_a_review_appends_nothing_and_predicts_what_the_request_does(
     assert (reviewed.changed, reviewed.position, reviewed.receipt) == (False, None, None)
     if action is Action.HOLD:
         did = lifecycle.hold(scope, "why", "who")
-    elif action is Action.DELETE_RAW:
+    elif action is Action.ERASE:
         did = lifecycle.erase(scope, "why", "who")
     else:
         did = lifecycle.request(key_of(), Transition(action), "why", "who", scope.turn)
@@ -362,7 +355,7 @@ def test_a_review_lists_what_is_in_force(world: World) -> None:
     assert ([each.subject for each in other.holds], other.policies) == (["cy"], [])
     assert [each.first for each in review(Action.MASK, turn(3)).holds] == [None, 3]
     assert [each.first for each in review(Action.MASK, turn(4)).holds] == [None]
-    assert review(Action.DELETE_RAW, of("bob")).holds == [everywhere.holds[1]]
+    assert review(Action.ERASE, of("bob")).holds == [everywhere.holds[1]]
     with pytest.raises(InvalidInput):
         review(Action.RELEASE, TALKING)
 

@@ -9,20 +9,20 @@ from typing import Protocol
 import pytest
 from msgspec.structs import replace
 
+from muniment.declaration.operation import Upload
 from muniment.errors import LimitExceeded, TurnConflict
 from muniment.events.attributes import AttributeSource, SourceKind, ValueKind
 from muniment.events.identity import TurnId
 from muniment.events.message import Message, Role, TextPart, ToolCallPart
 from muniment.events.turn import HostReference, ToolObservation, Visibility
-from muniment.formats.writing.formats import ExportFormat
+from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.detection import ALL, DetectedType
-from muniment.governance.detection.policy import Detect
+from muniment.governance.detection.detection import Detect
 from muniment.governance.detection.scan import TEXT_CHARACTERS_MAX
 from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
-from muniment.runtime.operation import Upload
-from muniment.runtime.transcripts import Commit, Slice
-from muniment.transports.cli.report import message_words, withheld_field
+from muniment.operations.transcripts.transcripts import CommitReceipt, Slice
+from muniment.transports.cli.report_page import message_words, withheld_field
 from tests.archives.documents import exported, imported
 from tests.attributes import attribute
 from tests.importing.files import line, turns_in, written
@@ -61,7 +61,7 @@ def texts(page: Slice) -> list[str]:
     return [part.content for part in parts if isinstance(part, TextPart)]
 
 
-def found_by(report: Commit) -> dict[DetectedType, int]:
+def found_by(report: CommitReceipt) -> dict[DetectedType, int]:
     """Return how much of each type a commit replaced."""
     assert report.detection is not None
     return report.detection.detected

@@ -29,17 +29,17 @@ from muniment.events.identity import TurnId
 from muniment.events.records import EventKind
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access, Effect
-from muniment.governance.lifecycle import Phase
+from muniment.governance.phases import Phase
 from muniment.governance.policy import Policy
 from muniment.governance.views import Reason, View
 from muniment.kernel.sources import seeded_sources
-from muniment.log.ledger import draft
-from muniment.runtime.denials import QUIET_MS
-from muniment.runtime.disclosure import REASON_BYTES_MAX, Revealed
-from muniment.runtime.disclosures import DisclosureEntry
-from muniment.runtime.options import Options
-from muniment.runtime.redacting import Passage
+from muniment.ledger.ledger import draft
+from muniment.operations.disclosure import REASON_BYTES_MAX, Revealed
+from muniment.operations.evidence.disclosure_log import DisclosureEntry
+from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.runtime import Runtime
+from muniment.space.denials import QUIET_MS
+from muniment.space.options import Options
 from tests.turns import RICH, answer, question, rich_turn
 from tests.worlds import OPERATOR, PINS, STORE, FileWorld, World, key_of, memory_world, root_key
 
@@ -155,15 +155,15 @@ def test_a_reveal_says_who_and_why(world: World) -> None:
 
 def test_an_erased_message_stays_erased_when_its_turn_is_revealed(world: World) -> None:
     """The item says so; alone it cannot be revealed. The erasure is planted, as that of one message is on record."""
-    space = world.with_turns(1).runtime._desk.space
+    space = world.with_turns(1).runtime._session.space
     request = LifecycleRequest(reason="asked for", requester=OPERATOR, requested_ms=1)
     body = TurnLifecycle(request=request)
-    event = draft(space.sources.entropy, EventKind.TURN_LIFECYCLE, 1, body, reason=Transition.DELETE_RAW)
+    event = draft(space.sources.entropy, EventKind.TURN_LIFECYCLE, 1, body, reason=Transition.ERASE)
     refs = {"turn": 1, "message": 0}
     space.ledger.transact(lambda writer: writer.append(event, stream=1, target=1, refs=refs))
     shown = reveal(world)
     assert [message.redacted for message in shown.turn.messages] == [True, False]
-    assert [(item.message, item.reason) for item in shown.items] == [("turn-1#0", Reason.RAW_DELETED)]
+    assert [(item.message, item.reason) for item in shown.items] == [("turn-1#0", Reason.ERASED)]
     with pytest.raises(WordsErased) as raised:
         reveal(world, FIRST, 0)
     assert raised.value.at == "message"
@@ -181,7 +181,7 @@ def test_refused_attempts_are_on_record(world: World) -> None:
     denied(lambda: reveal(few))
     denied(lambda: few.evidence.export(key_of(), View.RAW_OWNER))
     denied(lambda: few.evidence.prove(key_of(), FIRST, View.RAW_OWNER))
-    denied(lambda: few.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", OPERATOR))
+    denied(lambda: few.lifecycle.request(key_of(), Transition.ERASE, "why", OPERATOR))
     denied(lambda: few.transcripts.replay(key_of(), View.MODEL_CONTEXT))
     denied(lambda: few.spaces.import_("nowhere"))
     denied(lambda: reveal(hidden))
@@ -289,21 +289,21 @@ def test_a_count_that_somebody_edited_counts_nothing(lasting: FileWorld) -> None
 
 def test_an_attempt_is_refused_where_it_cannot_be_written_down(world: World) -> None:
     """A store that is closed, or that is open for inspection only: denied all the same, and nothing breaks."""
-    denials = world.runtime._desk.inspected.denials
+    denials = world.runtime._session.inspected.denials
     nobody = world.runtime.restricted(NOTHING)
-    world.runtime._desk.inspected.store.close()
+    world.runtime._session.inspected.store.close()
     denied(nobody.system.health)
     assert len(denials._waiting) == 1
     denials.settle()
     denied(nobody.system.health)
-    world.runtime._desk.home._spaces.clear()
+    world.runtime._session.store._spaces.clear()
 
 
 def test_a_space_with_a_fault_takes_no_denial(lasting: FileWorld) -> None:
     with lasting.with_turns(1).edited() as raw:
         raw.execute("DELETE FROM events WHERE position = 2")
     denied(lasting.runtime.restricted(NOTHING).system.health)
-    assert lasting.runtime._desk.inspected.denials._waiting == {}
+    assert lasting.runtime._session.inspected.denials._waiting == {}
 
 
 # --- the list ---------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from muniment.errors import (
     StoreMissing,
     StoreNewer,
 )
-from muniment.events.archives import ArchiveScope, ScopeKind
+from muniment.events.archiving import ArchiveScope, ScopeKind
 from muniment.events.changes import Action, RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.events.references import Plane
@@ -33,18 +33,18 @@ from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import Frontier
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
-from muniment.log import ledger
+from muniment.ledger import ledger
+from muniment.operations.lifecycle import Scope
+from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.system.system import Hidden
+from muniment.operations.transcripts.activity import TimeRange
+from muniment.operations.transcripts.redact import Passage
 from muniment.projections import transcript
-from muniment.runtime.activity import Range
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.lifecycle import Scope
 from muniment.runtime.open import inspect
-from muniment.runtime.options import Options
-from muniment.runtime.provenance import Derivation
-from muniment.runtime.redacting import Passage
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import settings
-from muniment.runtime.system import Hidden
+from muniment.space.options import Options
 from tests.turns import SUBJECT, plain_turn, rich_turn
 from tests.worlds import PINS, STORE, FileWorld, World, key_of, open_store, root_key, sqlite_world
 
@@ -64,7 +64,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "transcripts.commit": lambda: runtime.transcripts.commit(plain_turn(1)),
         "transcripts.replay": lambda: runtime.transcripts.replay(key),
         "transcripts.timeline": lambda: runtime.transcripts.timeline(key),
-        "transcripts.activity": lambda: runtime.transcripts.activity([Range(from_ms=0, until_ms=1)]),
+        "transcripts.activity": lambda: runtime.transcripts.activity([TimeRange(from_ms=0, until_ms=1)]),
         "transcripts.conversations": runtime.transcripts.conversations,
         "transcripts.search": lambda: runtime.transcripts.search("question"),
         "transcripts.context": lambda: runtime.transcripts.context(key, 100),
@@ -86,7 +86,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "evidence.disclosures": runtime.evidence.disclosures,
         "disclosure.reveal": lambda: runtime.disclosure.reveal(key, TurnId("turn-1"), "why", "who"),
         "evidence.links": lambda: runtime.evidence.links(conversation=key),
-        "evidence.repair": runtime.evidence.repair,
+        "evidence.inspect": runtime.evidence.inspect,
         "provenance.record": lambda: runtime.provenance.record(
             [Derivation(plane=Plane.LONG_TERM, key="k", subject=SUBJECT, conversation=key, turn=TurnId("turn-1"))]
         ),
@@ -227,11 +227,11 @@ def test_an_older_copy_put_back_opens_for_inspection_only(lasting: FileWorld) ->
     assert health.pinned_size > health.events
     before = contents(lasting.store)
     for name, call in everything(lasting.runtime).items():
-        if name not in {"system.health", "system.recover", "spaces.list", "spaces.restore", "evidence.repair"}:
+        if name not in {"system.health", "system.recover", "spaces.list", "spaces.restore", "evidence.inspect"}:
             with pytest.raises(RolledBack):
                 call()
     assert lasting.runtime.evidence.audit().spaces[0].turns == 1
-    assert lasting.runtime.evidence.repair().kinds == {"rolled_back": 1}
+    assert lasting.runtime.evidence.inspect().kinds == {"rolled_back": 1}
     assert not lasting.runtime.system.recover().sound
     lasting.close()
     assert {name: data for name, data in contents(lasting.store).items() if not name.endswith(("-wal", "-shm"))} == {
@@ -337,7 +337,7 @@ def test_two_spaces_of_a_store_know_nothing_of_each_other(lasting: FileWorld) ->
     with open_store(lasting.home, "second", space="second") as second:
         assert second.transcripts.conversations().conversations == []
         assert second.transcripts.commit(plain_turn(1)).sequence == 1
-        second.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", "who")
+        second.lifecycle.request(key_of(), Transition.ERASE, "why", "who")
         assert second.spaces.list_().spaces == ["default", "second"]
         assert second.evidence.checkpoint().vkey != lasting.runtime.evidence.checkpoint().vkey
     assert [turn.phase for turn in lasting.replay().turns] == ["active", "active"]
@@ -465,7 +465,7 @@ def test_what_is_kept_of_many_conversations_is_bounded(world: World, monkeypatch
 
 def test_a_reader_of_an_older_state_sees_that_state(world: World) -> None:
     """A snapshot that is older than what another reader has folded is folded by itself."""
-    space = world.with_turns(2).masked(1).runtime._desk.space
+    space = world.with_turns(2).masked(1).runtime._session.space
     with space.ledger.reader() as older:
         stream = space.transcript.stream_of(older, key_of())
         assert stream is not None

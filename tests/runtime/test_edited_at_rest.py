@@ -16,7 +16,7 @@ import pytest
 from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, StoreNewer
 from muniment.events.changes import Transition
 from muniment.events.identity import ConversationKey, TurnId
-from muniment.governance.lifecycle import Phase
+from muniment.governance.phases import Phase
 from muniment.governance.views import View
 from tests.turns import plain_turn, rich_turn
 from tests.worlds import FileWorld, key_of
@@ -304,8 +304,8 @@ def test_an_erasure_is_never_carried_out_on_another_turn(lasting: FileWorld) -> 
     with lasting.edited() as raw:
         _swap_lookups(1, 4, 0)(raw)
     with pytest.raises(Corrupt):
-        lasting.request(Transition.DELETE_RAW, 1)
-    assert [turn.phase for turn in lasting.replay().turns].count(Phase.RAW_DELETED) == 1
+        lasting.request(Transition.ERASE, 1)
+    assert [turn.phase for turn in lasting.replay().turns].count(Phase.ERASED) == 1
 
 
 def test_a_lookup_that_was_deleted_is_no_reason_to_leave_words_unerased(lasting: FileWorld) -> None:
@@ -314,7 +314,7 @@ def test_a_lookup_that_was_deleted_is_no_reason_to_leave_words_unerased(lasting:
     with lasting.edited() as raw:
         edit("DELETE FROM lookups WHERE position = {turn}")(raw)
     with pytest.raises(Corrupt):
-        lasting.request(Transition.DELETE_RAW, 1)
+        lasting.request(Transition.ERASE, 1)
 
 
 # --- names that lead nowhere, or elsewhere ----------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def test_a_turn_whose_name_leads_nowhere_is_not_taken_for_absent(lasting: FileWo
     with lasting.edited() as raw:
         raw.execute(JUNK.format(which=f"position = {place(raw, 4)}"))
     for attempt in (
-        lambda: lasting.request(Transition.DELETE_RAW, 4),
+        lambda: lasting.request(Transition.ERASE, 4),
         lambda: lasting.runtime.evidence.prove(key_of(), TurnId("turn-4")),
     ):
         with pytest.raises(Corrupt) as refused:

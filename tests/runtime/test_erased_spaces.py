@@ -11,17 +11,17 @@ import apsw
 import pytest
 
 import muniment
+from muniment.declaration.operation import Upload
 from muniment.errors import MunimentError, RolledBack, SpaceErased, StoreFault
 from muniment.events.changes import Transition
 from muniment.events.identity import SpaceName
 from muniment.evidence.pin import FilePin
 from muniment.evidence.verifier import verify_receipt
 from muniment.kernel.sources import seeded_sources
-from muniment.runtime.lifecycle import Scope
+from muniment.operations.lifecycle import Scope
 from muniment.runtime.open import inspect
-from muniment.runtime.operation import Upload
-from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
+from muniment.space.options import Options
 from tests.log.worlds import Disk
 from tests.runtime.custody import (
     EVERYTHING,

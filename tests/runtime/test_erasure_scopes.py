@@ -21,10 +21,10 @@ from muniment.events.changes import Action, Transition
 from muniment.events.identity import ChatId, ConversationId, SubjectId, TurnId
 from muniment.events.turn import Turn
 from muniment.evidence.verifier import verify_bundle, verify_receipt
-from muniment.governance.lifecycle import Phase
+from muniment.governance.phases import Phase
 from muniment.governance.views import Reason, View
-from muniment.log.ledger import Writer
-from muniment.runtime.lifecycle import Scope
+from muniment.ledger.ledger import Writer
+from muniment.operations.lifecycle import Scope
 from muniment.runtime.runtime import Runtime
 from tests.log.worlds import Disk
 from tests.runtime.custody import (
@@ -83,7 +83,7 @@ def test_an_erased_message_is_gone_from_every_view_and_its_neighbours_stay(world
         assert replace(now.messages[6], redacted=False) == replace(was.messages[6], parts=UNSET, redacted=False)
         assert "the answer words" not in str(now)
     items = [item for item in world.replay().items if item.turn == RICH]
-    assert [(item.message, item.reason) for item in items] == [("rich#6", Reason.RAW_DELETED)]
+    assert [(item.message, item.reason) for item in items] == [("rich#6", Reason.ERASED)]
 
 
 @given(st.permutations(range(7)))
@@ -107,7 +107,7 @@ def test_erasing_messages_never_adds_a_word_to_any_view(order: list[int]) -> Non
     assert last.phase is Phase.ACTIVE
     assert "the summary words" in str(last)
     assert "label of export" in str(last)
-    assert world.request(Transition.DELETE_RAW).affected_turns == 1
+    assert world.request(Transition.ERASE).affected_turns == 1
     assert "the summary words" not in str(world.replay().turns)
     world.close()
 
@@ -165,7 +165,7 @@ def test_erasing_a_message_twice_or_one_that_is_not_there_changes_nothing(world:
         report = erase(world, scope)
         assert (report.changed, report.affected_turns, report.receipt) == (False, 0, None)
     assert world.runtime.spaces.usage().events == events
-    assert not world.runtime.lifecycle.review(Action.DELETE_RAW, message(1, 0)).affected_turns
+    assert not world.runtime.lifecycle.review(Action.ERASE, message(1, 0)).affected_turns
 
 
 def test_a_hold_of_a_turn_holds_its_messages(world: World) -> None:
@@ -189,7 +189,7 @@ def test_the_receipts_tell_which_message_was_erased(world: World) -> None:
 def test_words_that_came_back_are_taken_out_again_at_the_next_opening(lasting: FileWorld) -> None:
     """DESIGN §4: what an event calls erased is destroyed again, a message as well as a turn; the other words stay."""
     lasting.with_turns(3)
-    space = lasting.runtime._desk.space
+    space = lasting.runtime._session.space
     at = {1: lasting.replay().turns[0].position, 2: lasting.replay().turns[1].position}
     with space.ledger.reader() as reader:
         rows = {number: reader.sealed(position) for number, position in at.items()}
@@ -207,15 +207,15 @@ def test_words_that_came_back_are_taken_out_again_at_the_next_opening(lasting: F
     assert [entry.content_left for entry in lasting.runtime.lifecycle.receipts(key_of()).entries] == [1, 1]
     erase(lasting, turn(1))
     with space.ledger.reader() as reader:
-        life = space.incarnation(reader)
+        life = space.epoch(reader)
     lasting.reopened()
     assert lasting.runtime.system.health().sound
     assert words(lasting) == [[], ["answer 0002 of the assistant"], ["question 0003 of the user",
                               "answer 0003 of the assistant"]]  # fmt: skip
     assert [entry.content_left for entry in lasting.runtime.lifecycle.receipts(key_of()).entries] == [0, 0, 0]
-    space = lasting.runtime._desk.space
+    space = lasting.runtime._session.space
     with space.ledger.reader() as reader:
-        assert space.incarnation(reader) != life
+        assert space.epoch(reader) != life
     assert lasting.runtime.system.recover().contents_destroyed_again == 0
 
 
@@ -252,7 +252,7 @@ def test_what_does_not_open_any_more_can_still_be_erased(lasting: FileWorld, nam
     with lasting.edited() as raw:
         (at,) = raw.execute("SELECT position FROM events WHERE turn_seq = 2").fetchone()
         raw.execute(DAMAGE[name].format(at=at))
-    reviewed = lasting.runtime.lifecycle.review(Action.DELETE_RAW, scope)
+    reviewed = lasting.runtime.lifecycle.review(Action.ERASE, scope)
     report = erase(lasting, scope)
     named = name == "content"
     others = [] if scope.turn else ["turn-1", "turn-3"]
@@ -298,13 +298,13 @@ def test_a_row_without_keys_has_to_be_the_turn_that_it_says_it_is(lasting: FileW
             raw.execute("UPDATE events SET turn_seq = ? WHERE turn_seq = ?", (now, was))
         contents = raw.execute("SELECT count(*) FROM cells").fetchone()
     with pytest.raises(Corrupt):
-        lasting.request(Transition.DELETE_RAW)
+        lasting.request(Transition.ERASE)
     with lasting.broken_into() as raw:
         assert raw.execute("SELECT count(*) FROM cells").fetchone() == contents
         raw.execute("UPDATE events SET leaf = zeroblob(32) WHERE position = ?", (places[2],))
     lasting.reopened()
     with pytest.raises(Corrupt):
-        lasting.request(Transition.DELETE_RAW)
+        lasting.request(Transition.ERASE)
 
 
 # --- a subject --------------------------------------------------------------------------------------------------------
@@ -336,14 +336,14 @@ def test_every_turn_of_a_subject_is_erased_and_no_other(world: World) -> None:
 def test_turns_of_a_subject_that_came_while_it_was_searched_are_erased_too(world: World) -> None:
     """The plan decides inside the transaction (decision 0005)."""
     from muniment.events.changes import LifecycleRequest
-    from muniment.runtime.lifecycle.erasing import Erasing
-    from muniment.runtime.lifecycle.scope import aim_of
-    from muniment.runtime.options import no_progress
+    from muniment.operations.lifecycle.erase_turns import Erasing
+    from muniment.operations.lifecycle.scope import aim_of
+    from muniment.space.options import no_progress
 
     with_subjects(world)
-    desk = world.runtime._desk
+    session = world.runtime._session
     request = LifecycleRequest(reason="why", requester="who", requested_ms=1, subject="bob")
-    erasing = Erasing(desk, of("bob"), aim_of(desk.space, of("bob"), no_progress), request)
+    erasing = Erasing(session, of("bob"), aim_of(session.space, of("bob"), no_progress), request)
     assert erasing.review().affected_turns == 4
     world.with_turn(said(6, "bob")).with_turn(said(1, "bob", "fourth"))
     receipt = erasing.erase()
@@ -412,7 +412,7 @@ def test_what_was_erased_is_in_no_file_and_its_ciphertext_neither(
         (sealed,) = look.execute("SELECT ciphertext FROM cells WHERE id = ?", (at * 2 + 1,)).fetchone()
         (bundle,) = look.execute("SELECT bundle FROM keyring WHERE position = ?", (at,)).fetchone()
     look.close()
-    keys = lasting.runtime._desk.space.keys.current.secret
+    keys = lasting.runtime._session.space.keys.current.secret
     erase(lasting, scope)
     for stage in ("open", "closed"):
         for name, data in files(lasting.home).items():
@@ -432,7 +432,7 @@ def _decrypted(world: World) -> Iterator[bytes]:
     """Yield everything that can still be decrypted."""
     from muniment.crypto.cell import open_cell
 
-    space = world.runtime._desk.space
+    space = world.runtime._session.space
     with space.ledger.reader() as reader:
         for row in reader.sealed_events(0, reader.frontier().size - 1):
             keys = space.ledger.keys_of(row)

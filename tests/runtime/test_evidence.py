@@ -7,14 +7,8 @@ import json
 
 import pytest
 
-from muniment.errors import (
-    AccessDenied,
-    CursorInvalid,
-    EvidenceMissing,
-    EvidenceRefused,
-    InvalidInput,
-    MunimentError,
-)
+from muniment.declaration.operation import Upload
+from muniment.errors import AccessDenied, CursorInvalid, EvidenceMissing, EvidenceRefused, InvalidInput, MunimentError
 from muniment.events.changes import Transition
 from muniment.events.identity import TurnId
 from muniment.evidence import verifier
@@ -22,7 +16,6 @@ from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
 from muniment.runtime.open import inspect
-from muniment.runtime.operation import Upload
 from tests.turns import RICH, answer, question, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world
 
@@ -211,7 +204,7 @@ def test_who_received_an_export_and_what_for_is_kept_in_the_log(world: World) ->
     """The certificate is an event of the space; its names are sealed and shown to nobody by default."""
     world.with_turns(1)
     world.runtime.evidence.export(key_of(), View.EXPORT, certified=True, recipient="the court", purpose="discovery")
-    receipt = world.request(Transition.DELETE_RAW).receipt
+    receipt = world.request(Transition.ERASE).receipt
     assert receipt is not None
     assert any("certified export" in line for line in receipt.outside)
     assert "the court" not in exported(world)

@@ -13,27 +13,22 @@ import apsw
 import pytest
 
 from muniment.crypto.store import open_keys
-from muniment.errors import (
-    MunimentError,
-    StoreFault,
-    StoreFull,
-    StoreReadOnly,
-)
+from muniment.declaration.session import Session
+from muniment.errors import MunimentError, StoreFault, StoreFull, StoreReadOnly
 from muniment.events.changes import LifecycleRequest, Transition
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access
 from muniment.kernel.sources import seeded_sources
-from muniment.log.connection import Mode
+from muniment.log.connection import OpenMode
 from muniment.log.sqlite import SqliteStore
-from muniment.runtime import space
-from muniment.runtime.desk import Desk
-from muniment.runtime.home import Home
-from muniment.runtime.lifecycle import Scope
-from muniment.runtime.lifecycle.asking import Asking
-from muniment.runtime.lifecycle.erasing import Erasing
-from muniment.runtime.lifecycle.scope import aim_of
-from muniment.runtime.options import Options, no_progress
+from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.erase_turns import Erasing
+from muniment.operations.lifecycle.scope import aim_of
+from muniment.operations.lifecycle.transition import Asking
 from muniment.runtime.runtime import Runtime
+from muniment.space import space
+from muniment.space.open_store import OpenStore
+from muniment.space.options import Options, no_progress
 from tests.log.worlds import Disk
 from tests.turns import TALK, plain_turn
 from tests.worlds import PINS, STORE, World, key_of, root_key, sqlite_world
@@ -42,7 +37,7 @@ from tests.worlds import PINS, STORE, World, key_of, root_key, sqlite_world
 
 
 def _store_on(disk: Disk, path: Path, is_new: bool) -> SqliteStore:
-    return SqliteStore(path, mode=Mode.CREATE if is_new else Mode.WRITE, vfs=disk.name)
+    return SqliteStore(path, mode=OpenMode.CREATE if is_new else OpenMode.WRITE, vfs=disk.name)
 
 
 @pytest.fixture
@@ -52,8 +47,8 @@ def failing(tmp_path: Path) -> Iterator[tuple[Runtime, Disk]]:
     directory = tmp_path / STORE
     options = Options(sources=seeded_sources("failing"), pin=FilePin(tmp_path / PINS))
     keys = open_keys(directory, root_key(), options.sources, create=True)
-    home = Home(directory, keys, functools.partial(_store_on, disk), options)
-    runtime = Runtime(Desk(home=home, opened=home.space("default", create=True), access=Access()))
+    home = OpenStore(directory, keys, functools.partial(_store_on, disk), options)
+    runtime = Runtime(Session(store=home, opened=home.space("default", create=True), access=Access()))
     yield runtime, disk
     disk.broken.clear()
     runtime.close()
@@ -75,7 +70,7 @@ def test_a_disk_that_takes_no_more_loses_nothing(
     disk.broken["xWrite", ending] = fault
     for attempt in (
         lambda: runtime.transcripts.commit(plain_turn(2)),
-        lambda: runtime.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", "who"),
+        lambda: runtime.lifecycle.request(key_of(), Transition.ERASE, "why", "who"),
         runtime.spaces.rotate,
     ):
         with pytest.raises(error) as refused:
@@ -84,7 +79,7 @@ def test_a_disk_that_takes_no_more_loses_nothing(
     assert [turn.turn for turn in runtime.transcripts.replay(key_of()).turns] == ["turn-1"]
     disk.broken.clear()
     assert runtime.transcripts.commit(plain_turn(2)).sequence == 2
-    assert runtime.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", "who").changed
+    assert runtime.lifecycle.request(key_of(), Transition.ERASE, "why", "who").changed
     assert runtime.system.recover().sound
     assert runtime.evidence.audit().spaces[0].turns == 2
 
@@ -111,13 +106,13 @@ def test_an_erasure_that_was_kept_from_finishing_is_finished_when_asked_again(fa
     runtime.transcripts.commit(plain_turn(1))
     disk.broken["xWrite", "log.db"] = apsw.IOError
     with pytest.raises(StoreFault):
-        runtime.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", "who")
+        runtime.lifecycle.request(key_of(), Transition.ERASE, "why", "who")
     disk.broken.clear()
     assert runtime.system.health().key_versions == 2
-    again = runtime.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", "who")
+    again = runtime.lifecycle.request(key_of(), Transition.ERASE, "why", "who")
     assert (again.changed, again.affected_turns) == (False, 0)
     assert runtime.system.health().key_versions == 1
-    assert runtime.transcripts.replay(key_of()).turns[0].phase == "raw_deleted"
+    assert runtime.transcripts.replay(key_of()).turns[0].phase == "erased"
 
 
 def test_a_rotation_that_was_interrupted_is_completed_by_recovery(failing: tuple[Runtime, Disk]) -> None:
@@ -139,15 +134,15 @@ def test_a_rotation_that_was_interrupted_is_completed_by_recovery(failing: tuple
 def test_a_request_that_somebody_else_fulfilled_meanwhile_changes_nothing(world: World) -> None:
     """The plan decides inside the transaction (decision 0005): what was decided before is only a proposal."""
     world.with_turns(1)
-    for transition in (Transition.MASK, Transition.DELETE_RAW):
-        desk = world.runtime._desk
+    for transition in (Transition.MASK, Transition.ERASE):
+        session = world.runtime._session
         asked = LifecycleRequest(reason="why", requester="who", requested_ms=1)
         scope = Scope(conversation=TALK)
         asking: Asking | Erasing
         if transition is Transition.MASK:
-            asking = Asking(desk, scope, transition, asked)
+            asking = Asking(session, scope, transition, asked)
         else:
-            asking = Erasing(desk, scope, aim_of(desk.space, scope, no_progress), asked)
+            asking = Erasing(session, scope, aim_of(session.space, scope, no_progress), asked)
         report = asking.review()
         assert report.affected_turns == 1
         world.request(transition)
@@ -207,7 +202,7 @@ def test_an_erasure_on_a_full_disk_wraps_the_keys_in_parts(
     for number in range(1, 6):
         runtime.transcripts.commit(plain_turn(number))
     disk.broken["xWrite", "-wal"] = apsw.FullError
-    release = SqliteStore.release_room
+    release = SqliteStore.release_reserve
 
     def released(store: SqliteStore) -> bool:
         disk.broken.clear()
@@ -220,7 +215,7 @@ def test_an_erasure_on_a_full_disk_wraps_the_keys_in_parts(
     assert done.receipt.turns_erased == 1
     assert runtime.system.health().key_versions == 1
     phases = [turn.phase for turn in runtime.transcripts.replay(key_of()).turns]
-    assert phases == ["active", "raw_deleted", "active", "active", "active"]
+    assert phases == ["active", "erased", "active", "active", "active"]
     disk.broken["xWrite", "-wal"] = apsw.FullError
     with pytest.raises(StoreFull):  # a rotation that erases nothing has no claim on the room
         runtime.spaces.rotate()

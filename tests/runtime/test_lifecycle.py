@@ -14,8 +14,8 @@ from muniment.events.identity import TurnId
 from muniment.events.message import TextPart
 from muniment.evidence.verifier import verify_receipt
 from muniment.governance.access import Access, Effect
-from muniment.governance.lifecycle import Phase
 from muniment.governance.limits import Limits
+from muniment.governance.phases import Phase
 from muniment.governance.views import Reason, View
 from tests.turns import RICH, TALK, answer, plain_turn, question, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world
@@ -62,10 +62,10 @@ def test_erased_words_are_gone_from_every_view_and_the_fact_stays(world: World) 
     """Erasing removes the words everywhere and the fact nowhere (LC-07, AC-04, HR-06)."""
     world.with_turn(rich_turn()).with_turns(1)
     before = {view: world.replay(view).turns[0] for view in View}
-    world.request(Transition.DELETE_RAW)
+    world.request(Transition.ERASE)
     for view in View:
         (turn, _) = world.replay(view).turns
-        assert turn.phase is Phase.RAW_DELETED
+        assert turn.phase is Phase.ERASED
         assert all(message.parts is UNSET and message.redacted for message in turn.messages)
         assert [replace(each, redacted=False) for each in turn.messages] == [
             replace(each, parts=UNSET, redacted=False) for each in before[view].messages
@@ -80,7 +80,7 @@ def test_erased_words_are_gone_from_every_view_and_the_fact_stays(world: World) 
 
 @pytest.mark.parametrize("transition", Transition)
 def test_nothing_brings_back_what_was_erased(world: World, transition: Transition) -> None:
-    """LC-01: raw_deleted is final; the request completes and changes nothing."""
+    """LC-01: erased is final; the request completes and changes nothing."""
     world.with_turns(1).erased(1)
     events = world.runtime.spaces.usage().events
     report = world.request(transition, 1)
@@ -89,7 +89,7 @@ def test_nothing_brings_back_what_was_erased(world: World, transition: Transitio
     assert shown(world) == [[]]
 
 
-@pytest.mark.parametrize("transition", [Transition.ARCHIVE, Transition.MASK, Transition.DELETE_RAW])
+@pytest.mark.parametrize("transition", [Transition.ARCHIVE, Transition.MASK, Transition.ERASE])
 def test_a_repeated_request_is_a_no_op(world: World, transition: Transition) -> None:
     """DESIGN §6: changed = false, nothing appended, for one turn and for the whole conversation."""
     world.with_turns(2)
@@ -107,7 +107,7 @@ def test_a_request_that_matches_nothing_completes_without_change(world: World) -
         report = world.runtime.lifecycle.request(key_of("nowhere"), Transition.MASK, "why", "who", turn)
         assert (report.changed, report.affected_turns, report.turns) == (False, 0, [])
     world.with_turns(1)
-    report = world.runtime.lifecycle.request(key_of(), Transition.DELETE_RAW, "why", "who", TurnId("nobody"))
+    report = world.runtime.lifecycle.request(key_of(), Transition.ERASE, "why", "who", TurnId("nobody"))
     assert (report.changed, report.affected_turns, report.receipt) == (False, 0, None)
 
 
@@ -115,10 +115,10 @@ def test_turns_that_come_after_a_request_are_not_touched_by_it(world: World) -> 
     """LC-03: a conversation-wide request is about the turns that there are; later ones begin active."""
     world.with_turns(2).masked().with_turns(1)
     assert phases(world) == [Phase.MASKED, Phase.MASKED, Phase.ACTIVE]
-    report = world.request(Transition.DELETE_RAW)
+    report = world.request(Transition.ERASE)
     assert report.affected_turns == 3
     world.with_turns(1)
-    assert phases(world) == [Phase.RAW_DELETED] * 3 + [Phase.ACTIVE]
+    assert phases(world) == [Phase.ERASED] * 3 + [Phase.ACTIVE]
 
 
 def test_a_second_request_for_all_turns_takes_those_that_it_still_changes(world: World) -> None:
@@ -126,8 +126,8 @@ def test_a_second_request_for_all_turns_takes_those_that_it_still_changes(world:
     world.with_turns(3).erased(2)
     report = world.request(Transition.MASK)
     assert (report.changed, report.turns) == (True, ["turn-1", "turn-3"])
-    assert phases(world) == [Phase.MASKED, Phase.RAW_DELETED, Phase.MASKED]
-    assert world.request(Transition.DELETE_RAW).turns == ["turn-1", "turn-3"]
+    assert phases(world) == [Phase.MASKED, Phase.ERASED, Phase.MASKED]
+    assert world.request(Transition.ERASE).turns == ["turn-1", "turn-3"]
 
 
 def test_the_report_lists_what_is_affected_as_an_operator_may_see_it(world: World) -> None:
@@ -184,7 +184,7 @@ def test_an_erasure_answers_with_a_receipt_that_a_stranger_can_check(world: Worl
     """DESIGN §4: each place, what was done there, what lies outside, and a proof of the event."""
     world.with_turns(3)
     world.runtime.evidence.export(key_of())
-    receipt = world.request(Transition.DELETE_RAW, 2).receipt
+    receipt = world.request(Transition.ERASE, 2).receipt
     assert receipt is not None
     assert receipt.turns_erased == 1
     assert {place.place for place in receipt.places} >= {
@@ -196,17 +196,17 @@ def test_an_erasure_answers_with_a_receipt_that_a_stranger_can_check(world: Worl
     assert any("export issued at position" in line for line in receipt.outside)
     vkey = world.runtime.evidence.checkpoint().vkey
     proved = verify_receipt(receipt.proof.encode(), vkey).header
-    assert (proved["pos"], proved["kind"], proved["reason"]) == (receipt.position, "turn.lifecycle", "delete_raw")
+    assert (proved["pos"], proved["kind"], proved["reason"]) == (receipt.position, "turn.lifecycle", "erase")
 
 
 def test_every_transition_has_an_entry_with_reason_requester_and_proof(world: World) -> None:
     """LC-11."""
     world.with_turns(3)
-    for transition, number in [(Transition.MASK, 1), (Transition.ARCHIVE, None), (Transition.DELETE_RAW, 3)]:
+    for transition, number in [(Transition.MASK, 1), (Transition.ARCHIVE, None), (Transition.ERASE, 3)]:
         world.request(transition, number, reason=f"because of {transition}")
     entries = world.runtime.lifecycle.receipts(key_of()).entries
     assert [(entry.transition, entry.first, entry.last) for entry in entries] == [
-        (Action.MASK, 1, 1), (Action.ARCHIVE, 1, 3), (Action.DELETE_RAW, 3, 3),
+        (Action.MASK, 1, 1), (Action.ARCHIVE, 1, 3), (Action.ERASE, 3, 3),
     ]  # fmt: skip
     assert [entry.reason for entry in entries] == [f"because of {entry.transition}" for entry in entries]
     assert all((entry.requester, entry.content_left) == ("operator", 0) for entry in entries)
@@ -234,7 +234,7 @@ def test_a_repeat_of_an_erased_turn_is_answered_and_nothing_comes_back(world: Wo
 def test_lifecycle_is_the_same_after_a_restart(lasting: FileWorld) -> None:
     lasting.with_turns(4).masked(1).erased(2).archived(3)
     before = lasting.replay()
-    assert phases(lasting.reopened()) == [Phase.MASKED, Phase.RAW_DELETED, Phase.ARCHIVED, Phase.ACTIVE]
+    assert phases(lasting.reopened()) == [Phase.MASKED, Phase.ERASED, Phase.ARCHIVED, Phase.ACTIVE]
     assert lasting.replay() == before
 
 

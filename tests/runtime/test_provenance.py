@@ -30,9 +30,9 @@ from muniment.governance.access import Access
 from muniment.governance.limits import Limits
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
-from muniment.runtime.links import Link, MemoryKey, citation
-from muniment.runtime.provenance import Derivation, Recorded
-from muniment.runtime.timeline import Anchor, At
+from muniment.operations.provenance.links import Link, MemoryKey, citation
+from muniment.operations.provenance.provenance import Derivation, DerivationReport
+from muniment.operations.transcripts.timeline import Anchor, AnchorKind
 from tests.turns import RICH, SUBJECT, TALK, plain_turn, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world
 
@@ -45,7 +45,7 @@ def derived(number: int = 1, conversation: str = TALK, **more: Any) -> Derivatio
     return Derivation(**fields | {"conversation": key_of(conversation), "turn": TurnId(f"turn-{number}")} | more)
 
 
-def record(world: World, *derivations: Derivation) -> Recorded:
+def record(world: World, *derivations: Derivation) -> DerivationReport:
     return world.runtime.provenance.record(list(derivations))
 
 
@@ -144,7 +144,7 @@ def test_the_same_reference_is_stored_once_in_the_order_of_creation(calls: list[
         ]
         assert [link.created_ms for link in found] == sorted(link.created_ms for link in found)
         assert all(link.verified for link in found)
-    catalogue = world.runtime._desk.space.catalogue
+    catalogue = world.runtime._session.space.catalogue
     grown = catalogue.digests()
     catalogue.drop()
     assert catalogue.digests() == grown
@@ -154,7 +154,7 @@ def test_the_same_reference_is_stored_once_in_the_order_of_creation(calls: list[
 def test_threads_that_record_the_same_store_it_once(world: World) -> None:
     """DR-04, with the decision inside the write transaction."""
     world.with_turns(1)
-    barrier, told = threading.Barrier(4), list[Recorded]()
+    barrier, told = threading.Barrier(4), list[DerivationReport]()
 
     def run() -> None:
         barrier.wait()
@@ -310,13 +310,15 @@ def test_a_cursor_of_links_leads_through_the_same_question_alone(world: World) -
 def test_a_reference_ends_no_run_through_a_timeline_and_a_mask_does(world: World) -> None:
     """PG-07: a link changes nothing of what is shown."""
     world.with_turns(4)
-    first = world.runtime.transcripts.timeline(key_of(), Anchor(at=At.LATEST), limit=2)
+    first = world.runtime.transcripts.timeline(key_of(), Anchor(at=AnchorKind.LATEST), limit=2)
     record(world, derived(1), derived(1, through=3))
-    older = world.runtime.transcripts.timeline(key_of(), Anchor(at=At.LATEST), limit=2, cursor=first.older_cursor)
+    older = world.runtime.transcripts.timeline(
+        key_of(), Anchor(at=AnchorKind.LATEST), limit=2, cursor=first.older_cursor
+    )
     assert [turn.sequence for turn in older.turns] == [1, 2]
     world.masked(1)
     with pytest.raises(MunimentError) as refused:
-        world.runtime.transcripts.timeline(key_of(), Anchor(at=At.LATEST), limit=2, cursor=first.older_cursor)
+        world.runtime.transcripts.timeline(key_of(), Anchor(at=AnchorKind.LATEST), limit=2, cursor=first.older_cursor)
     assert refused.value.code == "cursor.stale"
 
 
@@ -344,13 +346,13 @@ def test_a_transition_lists_what_was_derived_from_its_turns(world: World) -> Non
     """LC-04, LC-08: accepted memory stays when its source goes, and somebody is told to decide about it."""
     world.with_turns(4)
     record(world, derived(2), derived(1, through=3, key="summary"), derived(4, key="fact-4"))
-    report = world.request(Transition.DELETE_RAW, 2)
+    report = world.request(Transition.ERASE, 2)
     assert [(one.plane, one.key, one.subject) for one in report.derived_refs] == [
         (Plane.LONG_TERM, "fact-1", SUBJECT), (Plane.LONG_TERM, "summary", SUBJECT),
     ]  # fmt: skip
     assert report.derived_refs[0].citation == "transcript:default/default/talk#turn=turn-2"
     assert (report.derived_refs_total, report.clipped) == (2, False)
-    again = world.request(Transition.DELETE_RAW, 2)
+    again = world.request(Transition.ERASE, 2)
     assert (again.changed, again.derived_refs, again.derived_refs_total) == (False, [], 0)
     assert world.request(Transition.MASK).derived_refs_total == 2
     assert len(of_turns(world)) == 3

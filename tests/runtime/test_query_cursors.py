@@ -20,16 +20,16 @@ from muniment.governance.views import View
 from muniment.kernel.cursor import CURSOR_CHARS_MAX, PREFIX
 from muniment.kernel.digest import unb64url
 from muniment.kernel.sources import seeded_sources
-from muniment.log.ledger import Writer
-from muniment.runtime.hits import Ranking, Sort, Within
-from muniment.runtime.options import Options
+from muniment.ledger.ledger import Writer
+from muniment.operations.transcripts.hits import SearchRanking, SearchScope, Sort
+from muniment.operations.transcripts.timeline import Anchor, AnchorKind
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.space import Space
-from muniment.runtime.timeline import Anchor, At
+from muniment.space.options import Options
+from muniment.space.space import Space
 from tests.worlds import PINS, STORE, FileWorld, World, key_of, open_store, root_key
 
 ACTIVE, ALL = LifecycleFilter
-AROUND = Anchor(at=At.AROUND, sequence=3)
+AROUND = Anchor(at=AnchorKind.AROUND, sequence=3)
 DAY_MS = 86_400_000
 START_MS = 1_700_000_000_000
 
@@ -55,9 +55,12 @@ TIMELINE: dict[str, Any] = {
     "conversation": key_of(), "anchor": AROUND, "view": View.HOST_UI, "limit": 2, "lifecycle": ACTIVE,
 }  # fmt: skip
 TIMELINE_OTHERS: dict[str, Any] = {
-    "conversation": key_of("other"), "anchor": Anchor(at=At.BEFORE, sequence=3), "view": View.EXPORT, "limit": 1,
+    "conversation": key_of("other"),
+    "anchor": Anchor(at=AnchorKind.BEFORE, sequence=3),
+    "view": View.EXPORT,
+    "limit": 1,
     "lifecycle": ALL,
-}  # fmt: skip
+}
 RUNS = [
     Asked("timeline", TIMELINE, TIMELINE_OTHERS, "older_cursor"),
     Asked("timeline", TIMELINE, TIMELINE_OTHERS, "newer_cursor"),
@@ -69,12 +72,12 @@ RUNS = [
     ),
     Asked(
         "search",
-        {"query": "question", "view": View.HOST_UI, "within": Within(), "ranking": Ranking(), "limit": 2},
+        {"query": "question", "view": View.HOST_UI, "within": SearchScope(), "ranking": SearchRanking(), "limit": 2},
         {
             "query": "questions",
             "view": View.EXPORT,
-            "within": Within(role=Role.USER),
-            "ranking": Ranking(sort=Sort.TIME),
+            "within": SearchScope(role=Role.USER),
+            "ranking": SearchRanking(sort=Sort.TIME),
             "limit": 1,
         },
         "next_cursor",
@@ -198,13 +201,13 @@ def test_a_restore_ends_every_cursor(run: Asked, world: World) -> None:
     """PG-08: another life of the log knows none of the cursors of the one before."""
     runtime = filled(world)
     cursor = run.cursor(runtime)
-    space = runtime._desk.space
-    in_space(space, space.reincarnate)
+    space = runtime._session.space
+    in_space(space, space.begin_epoch)
     with pytest.raises(CursorInvalid):
         run.ask(runtime, cursor=cursor)
     run.ask(runtime, cursor=run.cursor(runtime))
     cursor = run.cursor(runtime)
-    in_space(space, space.reincarnate)
+    in_space(space, space.begin_epoch)
     with pytest.raises(CursorInvalid):
         run.ask(runtime, cursor=cursor)
 

@@ -10,6 +10,7 @@ from itertools import product
 import pytest
 from msgspec.structs import replace
 
+from muniment.declaration.operation import Upload
 from muniment.errors import (
     AccessDenied,
     InvalidInput,
@@ -22,13 +23,12 @@ from muniment.errors import (
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.events.message import TextPart
-from muniment.formats.writing.formats import ExportFormat
+from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import Reason, View
 from muniment.kernel.digest import unb64url
-from muniment.runtime.operation import Upload
-from muniment.runtime.redacting import NOTE_BYTES_MAX, Passage
-from muniment.runtime.timeline import Anchor, At
+from muniment.operations.transcripts.redact import NOTE_BYTES_MAX, Passage
+from muniment.operations.transcripts.timeline import Anchor, AnchorKind
 from tests.turns import RICH, asked, plain_turn, rich_turn
 from tests.worlds import OPERATOR, World, key_of, memory_world
 
@@ -285,14 +285,16 @@ def test_a_redaction_applies_to_the_next_page_and_ends_no_cursor(world: World) -
     world.with_turns(4).with_turns(1, "other")
     transcripts, last = world.runtime.transcripts, TurnId("turn-4")
     replayed = transcripts.replay(key_of(), HOST, 2)
-    walked = transcripts.timeline(key_of(), Anchor(at=At.BEFORE, sequence=3), HOST, 2)
+    walked = transcripts.timeline(key_of(), Anchor(at=AnchorKind.BEFORE, sequence=3), HOST, 2)
     listed = transcripts.conversations(limit=1)
     world.redact(Passage(turn=last))
     assert replayed.next_cursor is not None
     assert walked.newer_cursor is not None
     pages = [
         transcripts.replay(key_of(), HOST, 2, replayed.next_cursor).turns,
-        transcripts.timeline(key_of(), Anchor(at=At.BEFORE, sequence=3), HOST, 2, cursor=walked.newer_cursor).turns,
+        transcripts.timeline(
+            key_of(), Anchor(at=AnchorKind.BEFORE, sequence=3), HOST, 2, cursor=walked.newer_cursor
+        ).turns,
     ]
     for page in pages:
         assert [(turn.sequence, turn.messages[0].redacted) for turn in page] == [(3, False), (4, True)]
@@ -328,4 +330,4 @@ def test_erasing_and_masking_withhold_what_was_redacted_too(world: World, first:
     world.erased(1) if second else world.masked(1)
     for view in View:
         reasons = {item.reason for item in world.replay(view).items}
-        assert reasons == {Reason.RAW_DELETED if second else Reason.LIFECYCLE_MASKED}
+        assert reasons == {Reason.ERASED if second else Reason.LIFECYCLE_MASKED}

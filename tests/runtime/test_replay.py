@@ -16,7 +16,7 @@ from muniment.events.message import ReasoningPart, TextPart, ToolCallPart
 from muniment.governance.access import Access, Effect
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import Reason, View
-from muniment.runtime.transcripts import TURNS_AT_A_TIME, Slice
+from muniment.operations.transcripts.transcripts import TURNS_AT_A_TIME, Slice
 from tests.turns import answer, plain_turn, question, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world, open_store, sqlite_world
 
@@ -85,7 +85,7 @@ def test_pages_give_every_turn_exactly_once_whatever_happens_meanwhile(
         elif happening == "other":
             world.with_turns(1, "other")
         elif happening in {"mask", "erase"}:
-            world.request(Transition.MASK if happening == "mask" else Transition.DELETE_RAW, turns)
+            world.request(Transition.MASK if happening == "mask" else Transition.ERASE, turns)
         page = transcripts.replay(key_of(), view, limits[min(number + 1, len(limits) - 1)], page.next_cursor)
     assert seen == list(range(1, world.turns_of() + 1))
     world.close()
@@ -211,7 +211,7 @@ def test_the_report_of_a_page_says_what_was_withheld_and_why(world: World) -> No
     assert page.audit.messages_redacted == sum(message.redacted for turn in page.turns for message in turn.messages)
     assert page.audit.host_refs_redacted == 3
     assert {item.reason for item in page.items} == {
-        Reason.LIFECYCLE_MASKED, Reason.RAW_DELETED, Reason.PRIVATE_AUTHORITY, Reason.OPERATOR_ONLY,
+        Reason.LIFECYCLE_MASKED, Reason.ERASED, Reason.PRIVATE_AUTHORITY, Reason.OPERATOR_ONLY,
         Reason.VIEW_POLICY, Reason.HOST_REF_VISIBILITY, Reason.HOST_REF_LABEL,
     }  # fmt: skip
     assert set(page.audit.reasons) == {item.reason for item in page.items}

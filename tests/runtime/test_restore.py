@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import muniment
+from muniment.declaration.session import Session
 from muniment.errors import (
     AccessDenied,
     Corrupt,
@@ -22,19 +23,18 @@ from muniment.errors import (
     StoreFault,
     StoreMissing,
 )
-from muniment.events.archives import ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archiving import ArchiveScope, ImportMode, Private, ScopeKind
 from muniment.events.changes import Action, LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.records import EventKind
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.log.ledger import draft
-from muniment.runtime.desk import Desk
+from muniment.ledger.ledger import draft
 from muniment.runtime.open import inspect
-from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.space import Space
+from muniment.space.options import Options
+from muniment.space.space import Space
 from tests.backups import backed_up, elsewhere, entered, root_of, without_space, words
 from tests.turns import TALK, answer, question, rich_turn
 from tests.worlds import PINS, FileWorld, key_of, root_key, sqlite_world
@@ -59,11 +59,9 @@ def test_an_older_backup_does_not_bring_back_what_was_erased(tmp_path: Path) -> 
     assert (report.erased_again, report.fences_unreadable) == (4, 0)
     for conversation, gone in [(TALK, {2}), ("second", {1, 2, 3})]:
         turns = world.replay(View.RAW_OWNER, conversation).turns
-        assert [turn.phase == "raw_deleted" for turn in turns] == [n in gone for n in range(1, len(turns) + 1)]
+        assert [turn.phase == "erased" for turn in turns] == [n in gone for n in range(1, len(turns) + 1)]
     receipts = world.runtime.lifecycle.receipts(key_of("second")).entries
-    assert [(one.transition, one.first, one.last, one.content_left) for one in receipts] == [
-        (Action.DELETE_RAW, 1, 3, 0)
-    ]
+    assert [(one.transition, one.first, one.last, one.content_left) for one in receipts] == [(Action.ERASE, 1, 3, 0)]
     assert receipts[0].requester == "operator"
     assert world.reopened().runtime.system.health().sound
     assert question(2) not in str(words(world.runtime))
@@ -103,10 +101,10 @@ def test_a_fence_holds_in_a_log_that_went_another_way(tmp_path: Path) -> None:
 def test_the_words_of_a_backup_are_erased_under_keys_that_the_backup_does_not_have(tmp_path: Path) -> None:
     """Every bundle is wrapped anew, so that the keys of the backup open nothing of the store."""
     world = sqlite_world(tmp_path).with_turns(3)
-    old = world.runtime._desk.space.keys.ring
+    old = world.runtime._session.space.keys.ring
     backup = backed_up(world)
     world.runtime.spaces.restore(str(backup), replace=True)
-    new = world.runtime._desk.space.keys
+    new = world.runtime._session.space.keys
     assert new.ring.space.keys().isdisjoint(old.space.keys())
     assert len(new.versions) == 1
 
@@ -175,8 +173,8 @@ def test_a_pin_that_is_ahead_keeps_an_older_backup_out_until_it_is_meant(tmp_pat
         assert (refused.value.problem, refused.value.limit, refused.value.found) == ("behind_pin", size, last)
         report = bare.spaces.restore(str(backup), replace=True)
         assert (report.lost_first, report.lost_last, report.sound) == (size, last - 1, True)
-    with world.reopened().runtime._desk.space.ledger.reader() as reader:
-        header, _ = world.runtime._desk.space.ledger.header(next(iter(reader.events(size, size))))
+    with world.reopened().runtime._session.space.ledger.reader() as reader:
+        header, _ = world.runtime._session.space.ledger.header(next(iter(reader.events(size, size))))
     assert (header.kind, header.refs) == ("space.restored", {"first": size, "last": last - 1})
     assert world.runtime.system.health().sound
     assert list((tmp_path / PINS).glob("*.abandoned"))
@@ -322,15 +320,17 @@ def interrupted(runtime: Runtime, stage: str, count: int) -> Runtime:
         if told.count(stage) == count:
             raise Interrupted
 
-    desk = runtime._desk
-    return Runtime(Desk(home=desk.home, opened=desk.opened, access=Access(), progress=tell))
+    session = runtime._session
+    return Runtime(Session(store=session.store, opened=session.opened, access=Access(), progress=tell))
 
 
 def frames_in(backup: Path, world: FileWorld) -> int:
     """Return of how many frames a verification of the backup tells."""
     told: list[str] = []
-    desk = world.runtime._desk
-    quiet = Desk(home=desk.home, opened=desk.opened, access=Access(), progress=lambda one, *_: told.append(one))
+    session = world.runtime._session
+    quiet = Session(
+        store=session.store, opened=session.opened, access=Access(), progress=lambda one, *_: told.append(one)
+    )
     Runtime(quiet).spaces.restore(str(backup), dry_run=True)
     return len(told)
 
@@ -365,7 +365,7 @@ def test_a_process_that_ends_between_the_restore_and_the_pin_leaves_the_new_stat
         patch.setattr(Space, "recover", ends)
         with pytest.raises(Interrupted):
             world.runtime.spaces.restore(str(backup), replace=True)
-        world.runtime._desk.space.fault = StoreFault()  # so that nothing is signed when it is left
+        world.runtime._session.space.fault = StoreFault()  # so that nothing is signed when it is left
         world.crashed()
     world.reopened()
     assert world.runtime.system.health().sound
@@ -392,7 +392,7 @@ def test_a_space_that_was_being_restored_is_there_whole_or_not_at_all(world: Fil
         with elsewhere(tmp_path) as other, pytest.raises(Interrupted):
             interrupted(other, "verify", count).spaces.restore(str(backup))
         with elsewhere(tmp_path) as other:
-            assert other._desk.home.names() == []
+            assert other._session.store.names() == []
             with pytest.raises(StoreMissing):
                 other.spaces.usage()
     with elsewhere(tmp_path) as other:
@@ -415,9 +415,9 @@ def test_a_backup_that_is_interrupted_leaves_no_file(world: FileWorld, tmp_path:
 
 def message_erased(world: FileWorld, turn: int, message: int) -> None:
     """Say in the log that a message was erased alone."""
-    space = world.runtime._desk.space
+    space = world.runtime._session.space
     body = TurnLifecycle(request=LifecycleRequest(reason="why", requester="who", requested_ms=5))
-    event = draft(space.sources.entropy, EventKind.TURN_LIFECYCLE, 77, body, reason=Transition.DELETE_RAW)
+    event = draft(space.sources.entropy, EventKind.TURN_LIFECYCLE, 77, body, reason=Transition.ERASE)
     with space.ledger.reader() as reader:
         stream = space.transcript.stream_of(reader, key_of())
     refs = {"turn": turn, "message": message}

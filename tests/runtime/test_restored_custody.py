@@ -8,7 +8,7 @@ import pytest
 
 from muniment.errors import SpaceErased
 from muniment.events.identity import SpaceName, TurnId, message_id
-from muniment.runtime.lifecycle import Scope
+from muniment.operations.lifecycle import Scope
 from tests.attributes import attribute, of_turn
 from tests.backups import backed_up, without_space, words
 from tests.turns import answer
@@ -29,7 +29,7 @@ def test_what_was_recorded_beside_turns_goes_with_them_again(tmp_path: Path) -> 
         told = str(words(world.runtime))
         assert [said in told for said in ("the value words", "other words", "kept words")] == [False, False, True]
         assert answer(2) not in told
-        assert world.runtime.evidence.repair().kinds == {}
+        assert world.runtime.evidence.inspect().kinds == {}
         world.reopened()
 
 

@@ -16,12 +16,12 @@ from muniment.events.turn import Turn
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.profiles import Profile
 from muniment.governance.views import View
-from muniment.projections.search.excerpt import EXCERPT_CHARS_MAX
-from muniment.projections.search.query import QUERY_CHARS_MAX
+from muniment.operations.transcripts import search as searching
+from muniment.operations.transcripts.hits import Cap, CappedItem, SearchRanking, SearchScope, SemanticCoverage, Sort
+from muniment.operations.transcripts.redact import Passage
 from muniment.ranking.weights import Weights
-from muniment.runtime import searching
-from muniment.runtime.hits import Cap, Capped, Ranking, Semantic, Sort, Within
-from muniment.runtime.redacting import Passage
+from muniment.search.excerpt import EXCERPT_CHARS_MAX
+from muniment.search.query import QUERY_CHARS_MAX
 from tests.runtime.shop import BEGUN_MS, BY_TIME, DAY_MS, FINDS, TURNS, found, highlighted, hits, places, talked
 from tests.turns import SUBJECT, TALK, answered, asked, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world, open_store
@@ -50,7 +50,7 @@ def read_only() -> Iterator[World]:
 @pytest.mark.parametrize("query", list(FINDS))
 def test_a_query_finds_what_it_says(query: str, sort: Sort, read_only: World) -> None:
     """CT-12 to CT-14: any word, every phrase, none of what is excluded, and only where filters let it look."""
-    told = found(read_only, query, ranking=Ranking(sort=sort))
+    told = found(read_only, query, ranking=SearchRanking(sort=sort))
     assert (told.total, told.has_more) == (len(told.hits), False)
     assert set(places(told)) == FINDS[query]
     if sort is Sort.TIME:
@@ -63,16 +63,16 @@ def test_a_query_finds_what_it_says(query: str, sort: Sort, read_only: World) ->
         assert scores == sorted(scores, reverse=True)
 
 
-WITHIN: list[tuple[Within, set[str]]] = [
-    (Within(channel=Channel("mail")), {"walk-40#1"}),
-    (Within(channel=Channel("nowhere")), set()),
-    (Within(conversation=ConversationId("tea")), {"tea-1#0", "tea-1#1", "tea-2#1"}),
-    (Within(channel=Channel("mail"), conversation=ConversationId("walk")), {"walk-40#1"}),
-    (Within(role=Role.USER), {"tea-1#0"}),
-    (Within(speaker="desk"), {"tea-1#1", "tea-2#1", "walk-40#1"}),
-    (Within(speaker="Desk"), set()),
-    (Within(from_ms=BEGUN_MS + 2 * DAY_MS, until_ms=BEGUN_MS + 40 * DAY_MS), {"tea-2#1"}),
-    (Within(from_ms=BEGUN_MS + 2 * DAY_MS, until_ms=BEGUN_MS + 40 * DAY_MS + 1), {"tea-2#1", "walk-40#1"}),
+WITHIN: list[tuple[SearchScope, set[str]]] = [
+    (SearchScope(channel=Channel("mail")), {"walk-40#1"}),
+    (SearchScope(channel=Channel("nowhere")), set()),
+    (SearchScope(conversation=ConversationId("tea")), {"tea-1#0", "tea-1#1", "tea-2#1"}),
+    (SearchScope(channel=Channel("mail"), conversation=ConversationId("walk")), {"walk-40#1"}),
+    (SearchScope(role=Role.USER), {"tea-1#0"}),
+    (SearchScope(speaker="desk"), {"tea-1#1", "tea-2#1", "walk-40#1"}),
+    (SearchScope(speaker="Desk"), set()),
+    (SearchScope(from_ms=BEGUN_MS + 2 * DAY_MS, until_ms=BEGUN_MS + 40 * DAY_MS), {"tea-2#1"}),
+    (SearchScope(from_ms=BEGUN_MS + 2 * DAY_MS, until_ms=BEGUN_MS + 40 * DAY_MS + 1), {"tea-2#1", "walk-40#1"}),
 ]
 
 
@@ -80,7 +80,7 @@ def test_a_scope_narrows_down_like_the_filters_do(shop: World) -> None:
     """CT-09."""
     for within, wanted in WITHIN:
         assert set(places(found(shop, "tea", within=within))) == wanted
-    mail = Within(channel=Channel("mail"))
+    mail = SearchScope(channel=Channel("mail"))
     assert places(found(shop, "tea in:default/tea", within=mail)) == []
     assert places(found(shop, "tea in:walk", within=mail)) == ["walk-40#1"]
 
@@ -96,7 +96,7 @@ def test_filters_alone_are_listed_by_time_and_otherwise_refused(shop: World) -> 
 
 def test_a_phrase_is_a_hit_even_where_ranking_has_nothing_to_say(shop: World) -> None:
     """What must be there and is there was found, whatever its words weigh."""
-    nothing = Ranking(weights=Weights(**dict.fromkeys(Weights.__struct_fields__, 0.0)))
+    nothing = SearchRanking(weights=Weights(**dict.fromkeys(Weights.__struct_fields__, 0.0)))
     assert set(places(found(shop, '"green tea" dog', ranking=nothing))) == {"tea-1#0"}
 
 
@@ -104,7 +104,7 @@ def test_archived_turns_are_found_when_they_are_asked_for(shop: World) -> None:
     """CT-01, CT-06."""
     shop.request(Transition.ARCHIVE, None, "tea")
     assert places(found(shop, "green")) == []
-    told = found(shop, "green", within=Within(lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED))
+    told = found(shop, "green", within=SearchScope(lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED))
     assert len(told.hits) == 2
     shop.request(Transition.RESTORE, None, "tea")
     assert len(found(shop, "green").hits) == 2
@@ -139,7 +139,9 @@ def test_a_long_message_shows_the_piece_that_was_found(world: World) -> None:
 
 
 def test_an_explained_answer_says_what_was_understood_and_what_scores_are_made_of(shop: World) -> None:
-    told = found(shop, 'teas "green tea" -dog from:ada role:boss the desk yesterday', ranking=Ranking(explain=True))
+    told = found(
+        shop, 'teas "green tea" -dog from:ada role:boss the desk yesterday', ranking=SearchRanking(explain=True)
+    )
     understood = told.understood
     assert understood is not None
     assert {"tea", "boss"} <= set(understood.terms)
@@ -155,7 +157,7 @@ def test_an_explained_answer_says_what_was_understood_and_what_scores_are_made_o
 
 
 def test_without_vectors_the_answer_says_so(shop: World) -> None:
-    assert found(shop, "tea").semantic is Semantic.ABSENT
+    assert found(shop, "tea").semantic is SemanticCoverage.ABSENT
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
@@ -184,7 +186,7 @@ TERMLESS = [
 def test_a_query_without_a_term_is_refused(query: str, sort: Sort, world: World) -> None:
     """CT-13: whether or not there is anything to be found."""
     with pytest.raises(InvalidInput) as refused:
-        found(world, query, ranking=Ranking(sort=sort))
+        found(world, query, ranking=SearchRanking(sort=sort))
     assert (refused.value.at, refused.value.problem) == ("query", "without_term")
 
 
@@ -211,12 +213,18 @@ def test_an_unknown_conversation_is_an_error(query: str, shop: World) -> None:
         found(shop, query)
     assert unknown.value.at == "query"
     with pytest.raises(UnknownConversation):
-        found(shop, "tea", within=Within(conversation=ConversationId("walk"), channel=Channel("nowhere")))
+        found(shop, "tea", within=SearchScope(conversation=ConversationId("walk"), channel=Channel("nowhere")))
 
 
 @pytest.mark.parametrize(
     "request_",
-    [{"limit": 0}, {"limit": -1}, {"limit": 501}, {"within": Within(channel=Channel(" x"))}, {"view": "everything"}],
+    [
+        {"limit": 0},
+        {"limit": -1},
+        {"limit": 501},
+        {"within": SearchScope(channel=Channel(" x"))},
+        {"view": "everything"},
+    ],
 )
 def test_what_is_no_request_is_refused(request_: dict[str, Any], shop: World) -> None:
     with pytest.raises((InvalidInput, LimitExceeded)):
@@ -231,7 +239,7 @@ def test_more_words_than_a_query_may_have_are_left_out_and_said_so(shop: World) 
     told = found(shop, f"{padding} zephyr")
     assert (places(told), told.capped) == (
         [],
-        [Cap(what=Capped.WORDS, limit=searching.WORDS_MAX, found=searching.WORDS_MAX + 1)],
+        [Cap(what=CappedItem.WORDS, limit=searching.WORDS_MAX, found=searching.WORDS_MAX + 1)],
     )
     assert places(found(shop, f"zephyr {padding}")) == ["tea-2#0"]
 
@@ -244,7 +252,7 @@ def test_the_most_frequent_words_are_left_out_of_a_query_that_costs_too_much(
     told = found(shop, "zephyr tea dog")
     assert set(places(told)) == {"tea-2#0", "walk-40#0"}
     [cap] = told.capped
-    assert (cap.what, cap.limit) == (Capped.PLACES, 3)
+    assert (cap.what, cap.limit) == (CappedItem.PLACES, 3)
     assert cap.found > 3
     assert len(places(found(shop, "tea"))) == 4
     with pytest.raises(LimitExceeded) as refused:
@@ -256,7 +264,7 @@ def test_a_run_ends_after_so_many_hits_and_says_so(shop: World, monkeypatch: pyt
     monkeypatch.setattr(searching, "HITS_MAX", 3)
     told = found(shop, "tea", limit=2)
     assert (len(told.hits), told.total, told.has_more) == (2, 3, True)
-    assert told.capped == [Cap(what=Capped.HITS, limit=3, found=4)]
+    assert told.capped == [Cap(what=CappedItem.HITS, limit=3, found=4)]
     rest = found(shop, "tea", limit=2, cursor=told.next_cursor)
     assert (len(rest.hits), rest.has_more, rest.next_cursor) == (1, False, None)
 
@@ -314,7 +322,7 @@ def test_what_is_masked_or_erased_is_found_in_no_view(view: View, shop: World) -
     """CT-11: nor counted; what else is found scores as if it had never been said."""
     shop.request(Transition.MASK, None, "walk")
     assert found(shop, "青川", view=view).total == 0
-    shop.runtime.lifecycle.request(key_of("tea"), Transition.DELETE_RAW, "why", "who", TurnId("tea-2"))
+    shop.runtime.lifecycle.request(key_of("tea"), Transition.ERASE, "why", "who", TurnId("tea-2"))
     assert found(shop, "zephyr", view=view).total == 0
     twin = memory_world()
     twin.commit(TURNS[0])

@@ -18,11 +18,11 @@ from muniment.events.identity import ConversationId, TurnId
 from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
-from muniment.projections.search.documents import words_of
-from muniment.projections.search.terms import Tokenizer
+from muniment.operations.transcripts.hits import SearchPage, SearchRanking, Sort
+from muniment.operations.transcripts.redact import Passage
 from muniment.ranking.weights import Weights
-from muniment.runtime.hits import Found, Ranking, Sort
-from muniment.runtime.redacting import Passage
+from muniment.search.documents import words_of
+from muniment.search.terms import Tokenizer
 from tests.runtime.shop import BEGUN_MS, BY_TIME, FINDS, TURNS, found, highlighted, places, talked
 from tests.turns import SUBJECT, TALK, answer
 from tests.worlds import FileWorld, World, key_of, memory_world
@@ -123,8 +123,10 @@ def test_answers_are_the_same_after_a_restart_and_from_a_new_index(lasting: File
     lasting.erased(None, "walk").with_turns(3)
     queries = [query for query in FINDS if "mail/" not in query]
 
-    def answers() -> list[Found]:
-        return [found(lasting, query, ranking=Ranking(sort=sort, asked_ms=0)) for query in queries for sort in Sort]
+    def answers() -> list[SearchPage]:
+        return [
+            found(lasting, query, ranking=SearchRanking(sort=sort, asked_ms=0)) for query in queries for sort in Sort
+        ]
 
     before = answers()
     lasting.runtime.system.recover()
@@ -147,4 +149,4 @@ def test_ties_are_broken_by_time_then_by_sequence_then_by_place(world: World) ->
     world.commit(Turn(turn=TurnId("t-0"), subject=SUBJECT, conversation=ConversationId("x"), messages=[latest]))
     order = ["t-0#0", "t-3#1", "t-3#0", "t-2#1", "t-2#0", "t-1#1", "t-1#0"]
     assert places(found(world, "zephyr", ranking=BY_TIME)) == order
-    assert places(found(world, "zephyr", ranking=Ranking(weights=WORDS_ALONE))) == order
+    assert places(found(world, "zephyr", ranking=SearchRanking(weights=WORDS_ALONE))) == order

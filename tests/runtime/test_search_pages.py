@@ -14,18 +14,18 @@ from muniment.events.identity import ConversationId
 from muniment.governance.access import Access, Effect
 from muniment.governance.policy import Policy
 from muniment.governance.views import View
-from muniment.runtime.hits import Found, Hit, Ranking, Sort, Within
-from muniment.runtime.lifecycle import Scope
-from muniment.runtime.redacting import Passage
+from muniment.operations.lifecycle import Scope
+from muniment.operations.transcripts.hits import Hit, SearchPage, SearchRanking, SearchScope, Sort
+from muniment.operations.transcripts.redact import Passage
 from tests.turns import TALK, plain_turn, rich_turn
 from tests.worlds import World, memory_world
 
-TALKS = Within(conversation=TALK)
+TALKS = SearchScope(conversation=TALK)
 
 
 def run_of(world: World, limit: int, sort: Sort, query: str = "question answer") -> list[Hit]:
     """Return all hits of a run."""
-    asked = Ranking(sort=sort)
+    asked = SearchRanking(sort=sort)
     page = world.runtime.transcripts.search(query, ranking=asked, limit=limit)
     hits = list(page.hits)
     while page.has_more:
@@ -42,7 +42,7 @@ def run_of(world: World, limit: int, sort: Sort, query: str = "question answer")
 def test_pages_of_any_size_are_the_whole(limit: int, first: int, second: int, sort: Sort) -> None:
     """PG-01: the same hits in the same order, each once."""
     world = memory_world().with_turns(first).with_turns(second, "other")
-    whole = world.runtime.transcripts.search("question answer", ranking=Ranking(sort=sort), limit=100)
+    whole = world.runtime.transcripts.search("question answer", ranking=SearchRanking(sort=sort), limit=100)
     assert not whole.has_more
     assert [hit.place for hit in run_of(world, limit, sort)] == [hit.place for hit in whole.hits]
     assert len(whole.hits) == 2 * (first + second)
@@ -55,7 +55,7 @@ def test_a_run_keeps_the_moment_that_it_was_asked_at(world: World) -> None:
     assert len({hit.place.message for hit in run_of(world, 1, Sort.RELEVANCE)}) == 12
 
 
-def begun(world: World, within: Within = TALKS, view: View = View.HOST_UI) -> Callable[[], Found]:
+def begun(world: World, within: SearchScope = TALKS, view: View = View.HOST_UI) -> Callable[[], SearchPage]:
     """Begin a run and return how it goes on."""
     page = world.runtime.transcripts.search("question", view, within, limit=2)
     assert page.next_cursor is not None
@@ -103,7 +103,7 @@ def test_a_run_goes_on_when_something_else_has_changed(what: str, world: World) 
 def test_what_a_view_hides_ends_no_run_of_it(world: World) -> None:
     """What is said and masked between two pages is as if it had never been said."""
     world.with_turns(5)
-    go_on = begun(world, Within(), View.EXPORT)
+    go_on = begun(world, SearchScope(), View.EXPORT)
     before = go_on()
     world.with_turns(1, "other").masked(1, "other").redacted(Passage(turn=plain_turn(1).turn), View.HOST_UI)
     assert [(hit.excerpt, hit.score) for hit in go_on().hits] == [(hit.excerpt, hit.score) for hit in before.hits]
@@ -140,6 +140,6 @@ def test_a_search_is_no_disclosure_and_appends_nothing(world: World) -> None:
     world.with_turns(2)
     events = world.runtime.spaces.usage().events
     assert world.runtime.transcripts.search("question", View.RAW_OWNER).hits
-    assert world.runtime.transcripts.search("question", within=Within(conversation=ConversationId(TALK))).hits
+    assert world.runtime.transcripts.search("question", within=SearchScope(conversation=ConversationId(TALK))).hits
     assert world.runtime.spaces.usage().events == events
     assert world.runtime.evidence.disclosures().disclosures == []

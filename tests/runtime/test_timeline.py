@@ -10,10 +10,10 @@ from muniment.errors import AccessDenied, CursorStale, InvalidInput, LimitExceed
 from muniment.events.changes import Transition
 from muniment.events.identity import ConversationKey, TurnId
 from muniment.governance.access import Access
-from muniment.governance.lifecycle import Phase
 from muniment.governance.listing import LifecycleFilter
+from muniment.governance.phases import Phase
 from muniment.governance.views import View
-from muniment.runtime.timeline import PLACE_NAMES, RANGE_NAMES, TAKES, Anchor, At, Timeline
+from muniment.operations.transcripts.timeline import PLACE_NAMES, RANGE_NAMES, TAKES, Anchor, AnchorKind, Timeline
 from tests.plain import KEYS, TIMES_MS, Act, Plain, acts, heads, lifecycles, name_of
 from tests.turns import rich_turn
 from tests.worlds import World, key_of, memory_world
@@ -23,9 +23,11 @@ ACTIVE, ALL = LifecycleFilter
 limits = st.integers(1, 4)
 anchors = st.one_of(
     st.just(Anchor()),
-    st.builds(Anchor, at=st.sampled_from([At.BEFORE, At.AFTER, At.AROUND]), sequence=st.integers(1, 5)),
     st.builds(
-        lambda low, length: Anchor(at=At.FIRST_IN_RANGE, from_ms=low, until_ms=low + length),
+        Anchor, at=st.sampled_from([AnchorKind.BEFORE, AnchorKind.AFTER, AnchorKind.AROUND]), sequence=st.integers(1, 5)
+    ),
+    st.builds(
+        lambda low, length: Anchor(at=AnchorKind.FIRST_IN_RANGE, from_ms=low, until_ms=low + length),
         st.integers(0, TIMES_MS + 1),
         st.integers(0, 4),
     ),
@@ -55,18 +57,18 @@ class Walk:
 
 def page_of(turns: list[int], anchor: Anchor, limit: int, times: dict[int, int]) -> list[int] | None:
     """Return the first page in plain Python; None for an anchor that finds nothing."""
-    if anchor.at is At.LATEST:
+    if anchor.at is AnchorKind.LATEST:
         return turns[-limit:]
-    if anchor.at is At.FIRST_IN_RANGE:
+    if anchor.at is AnchorKind.FIRST_IN_RANGE:
         assert anchor.from_ms is not None
         assert anchor.until_ms is not None
         found = sorted((times[turn], turn) for turn in turns if anchor.from_ms <= times[turn] < anchor.until_ms)
         return [turn for turn in turns if turn >= found[0][1]][:limit] if found else None
     centre = anchor.sequence or 0
     older, newer = [turn for turn in turns if turn < centre], [turn for turn in turns if turn >= centre]
-    if anchor.at is At.BEFORE:
+    if anchor.at is AnchorKind.BEFORE:
         return older[-limit:]
-    if anchor.at is At.AFTER:
+    if anchor.at is AnchorKind.AFTER:
         return [turn for turn in newer if turn != centre][:limit]
     half = limit // 2
     return (older[-half:] if half else []) + newer[: limit - half]
@@ -124,7 +126,7 @@ def test_a_run_can_be_walked_back(limit: int, centre: int) -> None:
     plain = Plain(world)
     for time in range(1, 8):
         plain.commit(KEY, time)
-    walk = Walk(world, Anchor(at=At.AROUND, sequence=centre), limit)
+    walk = Walk(world, Anchor(at=AnchorKind.AROUND, sequence=centre), limit)
     page = walk.first
     while page.newer_cursor is not None:
         before, page = page, walk.page(page.newer_cursor)
@@ -138,7 +140,7 @@ def test_a_run_can_be_walked_back(limit: int, centre: int) -> None:
 def test_around_takes_half_of_the_limit_rounded_down_before(limit: int, world: World) -> None:
     """CT-05."""
     world.with_turns(11)
-    page = Walk(world, Anchor(at=At.AROUND, sequence=6), limit).first
+    page = Walk(world, Anchor(at=AnchorKind.AROUND, sequence=6), limit).first
     assert shown(page) == list(range(6 - limit // 2, 6 - limit // 2 + limit))
 
 
@@ -177,7 +179,7 @@ def test_a_place_is_found_by_any_of_its_names(world: World) -> None:
         {"turn": "turn-2"}, {"sequence": 2}, {"position": position}, {"message": "turn-2#1"},
         {"turn": "turn-2", "message": "turn-2#0", "sequence": 2, "position": position},
     ):  # fmt: skip
-        page = Walk(world, Anchor(at=At.AFTER, **names), 1).first
+        page = Walk(world, Anchor(at=AnchorKind.AFTER, **names), 1).first
         assert shown(page) == [3]
         assert page.anchor is not None
         assert (page.anchor.sequence, page.anchor.turn, page.anchor.position) == (2, "turn-2", position)
@@ -190,7 +192,7 @@ def test_the_place_of_a_message_has_the_time_of_the_message(world: World) -> Non
     plain = Plain(world)
     plain.commit(KEY, 9, messages=2)
     for message, observed_ms in (("turn-1#0", 9), ("turn-1#1", 6)):
-        place = Walk(world, Anchor(at=At.AROUND, message=message), 1).first.anchor
+        place = Walk(world, Anchor(at=AnchorKind.AROUND, message=message), 1).first.anchor
         assert place is not None
         assert place.observed_ms == observed_ms
 
@@ -217,7 +219,7 @@ def test_a_place_that_is_none_of_this_conversation_is_refused(names: dict[str, s
     """CT-07: also a place of another conversation, and names that lead to different places."""
     world.with_turns(3).with_turns(1, "other")
     with pytest.raises(UnknownPlace) as refused:
-        Walk(world, Anchor(at=At.AROUND, **names), 1)  # type: ignore[arg-type]  # names of a place
+        Walk(world, Anchor(at=AnchorKind.AROUND, **names), 1)  # type: ignore[arg-type]  # names of a place
     assert refused.value.at in {f"anchor.{name}" for name in names}
 
 
@@ -226,7 +228,7 @@ def test_the_position_of_a_turn_elsewhere_is_no_place_here(world: World) -> None
     world.with_turns(3).with_turns(1, "other")
     elsewhere = world.replay(conversation="other").turns[0].position
     with pytest.raises(UnknownPlace):
-        Walk(world, Anchor(at=At.BEFORE, position=elsewhere), 1)
+        Walk(world, Anchor(at=AnchorKind.BEFORE, position=elsewhere), 1)
 
 
 def test_a_conversation_that_does_not_exist_has_no_timeline(world: World) -> None:
@@ -234,11 +236,13 @@ def test_a_conversation_that_does_not_exist_has_no_timeline(world: World) -> Non
     with pytest.raises(UnknownConversation):
         world.runtime.transcripts.timeline(key_of("nowhere"))
     with pytest.raises(UnknownConversation):
-        world.runtime.transcripts.timeline(key_of("nowhere"), Anchor(at=At.FIRST_IN_RANGE, from_ms=0, until_ms=1))
+        world.runtime.transcripts.timeline(
+            key_of("nowhere"), Anchor(at=AnchorKind.FIRST_IN_RANGE, from_ms=0, until_ms=1)
+        )
 
 
-@pytest.mark.parametrize("at", At)
-def test_an_anchor_has_what_its_kind_takes_and_nothing_else(at: At, world: World) -> None:
+@pytest.mark.parametrize("at", AnchorKind)
+def test_an_anchor_has_what_its_kind_takes_and_nothing_else(at: AnchorKind, world: World) -> None:
     """CT-04: the table of anchors, walked."""
     world.with_turns(1)
     values = {
@@ -266,9 +270,9 @@ def test_a_range_runs_forward(world: World) -> None:
     """CT-04: half-open; from after until is refused, and half a range is none."""
     world.with_turns(1)
     with pytest.raises(InvalidInput, match="reversed"):
-        Walk(world, Anchor(at=At.FIRST_IN_RANGE, from_ms=2, until_ms=1), 1)
+        Walk(world, Anchor(at=AnchorKind.FIRST_IN_RANGE, from_ms=2, until_ms=1), 1)
     with pytest.raises(InvalidInput, match="missing_field") as refused:
-        Walk(world, Anchor(at=At.FIRST_IN_RANGE, until_ms=1), 1)
+        Walk(world, Anchor(at=AnchorKind.FIRST_IN_RANGE, until_ms=1), 1)
     assert refused.value.at == "anchor.from_ms"
 
 
@@ -276,7 +280,7 @@ def test_a_range_runs_forward(world: World) -> None:
 def test_numbers_of_an_anchor_are_in_their_bounds(names: dict[str, int], world: World) -> None:
     """CT-04: a sequence is above 0."""
     with pytest.raises(InvalidInput):
-        Walk(world, Anchor(at=At.AROUND, **names), 1)  # type: ignore[arg-type]  # numbers of a place or a range
+        Walk(world, Anchor(at=AnchorKind.AROUND, **names), 1)  # type: ignore[arg-type]  # numbers of a place or a range
 
 
 # --- what is shown ----------------------------------------------------------------------------------------------------
@@ -318,6 +322,10 @@ def test_a_page_of_no_turns_is_refused_and_so_are_other_limits(world: World) -> 
 def test_a_conversation_of_which_nothing_is_listed_has_an_empty_page(world: World) -> None:
     """CT-06, CT-07: without cursors, under every anchor that finds its place."""
     world.with_turns(3).masked()
-    for anchor in (Anchor(), Anchor(at=At.AROUND, sequence=2), Anchor(at=At.FIRST_IN_RANGE, from_ms=0, until_ms=99)):
+    for anchor in (
+        Anchor(),
+        Anchor(at=AnchorKind.AROUND, sequence=2),
+        Anchor(at=AnchorKind.FIRST_IN_RANGE, from_ms=0, until_ms=99),
+    ):
         page = Walk(world, anchor, 2).first
         assert (page.turns, page.older_cursor, page.newer_cursor) == ([], None, None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from muniment.events.changes import Transition
 from muniment.events.turn import Turn
 from muniment.governance.views import View
-from muniment.runtime.hits import Hit
+from muniment.operations.transcripts.hits import Hit
 from muniment.runtime.runtime import Runtime
 from replay.bench.figures import Amount, Figure, at_most, ranged
 from replay.bench.scene import Measured, Measuring
@@ -103,7 +103,7 @@ def _erasing(corpus: Corpus, stores: dict[str, Runtime], asked: Asked, *, quick:
         for name, runtime in stores.items():
             wall, cpu = time.perf_counter(), time.process_time()
             done = runtime.lifecycle.request(
-                hit.place.conversation, Transition.DELETE_RAW, "asked for", "bench", hit.place.turn
+                hit.place.conversation, Transition.ERASE, "asked for", "bench", hit.place.turn
             )
             walls[name].append((time.perf_counter() - wall) * 1000)
             cpus[name].append((time.process_time() - cpu) * 1000)

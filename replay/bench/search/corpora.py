@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from muniment.events.message import Role
-from muniment.formats.reading.otel import OtelLine
-from muniment.projections.search.documents import SEARCHED, words_of
+from muniment.formats.reading.otel import OtelInputLine
 from muniment.runtime.runtime import Runtime
+from muniment.search.documents import SEARCHED, words_of
 from replay.bench.scene import Scene
 from replay.embedders import Named
 from replay.fts5 import PlainIndex
@@ -45,9 +45,9 @@ class Corpus:
         self.name = f"{name}, {self.turns:,} turns"
         self._files = set(self._present())
 
-    def messages(self) -> Iterator[OtelLine]:
+    def messages(self) -> Iterator[OtelInputLine]:
         """Yield what users and assistants said, in the order in which it was imported."""
-        decoder = msgspec.json.Decoder(OtelLine)
+        decoder = msgspec.json.Decoder(OtelInputLine)
         for line in self._lines():
             message = decoder.decode(line)
             if message.role in SEARCHED:
@@ -111,11 +111,11 @@ def corpora(scene: Scene) -> Iterator[Corpus]:
 
 def _sgd(conversations: int | None) -> Iterator[bytes]:
     with gzip.open(SGD) as lines:
-        said = groupby(lines, key=lambda line: msgspec.json.decode(line, type=OtelLine).conversation_id)
+        said = groupby(lines, key=lambda line: msgspec.json.decode(line, type=OtelInputLine).conversation_id)
         for _, one in islice(said, conversations):
             yield from one
 
 
-def is_user(message: OtelLine) -> bool:
+def is_user(message: OtelInputLine) -> bool:
     """Tell whether a user said it."""
     return message.role is Role.USER

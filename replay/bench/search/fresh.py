@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-import muniment.runtime.searching  # noqa: F401 - numpy and all, before anything is measured
+import muniment.operations.transcripts.search  # noqa: F401 - numpy and all, before anything is measured
 from muniment.governance.views import View
 from replay.bench.process import resident, said_by
 from replay.stores import opened

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from muniment.events.identity import ConversationId
 from muniment.events.message import TextPart, ToolCallPart
-from muniment.formats.reading.otel import OtelLine
-from muniment.runtime.hits import Within
+from muniment.formats.reading.otel import OtelInputLine
+from muniment.operations.transcripts.hits import SearchScope
 from replay.bench.search.corpora import Corpus, is_user
 from replay.fts5 import STOP_WORDS
 
@@ -43,7 +43,7 @@ class Query(NamedTuple):
 
     kind: Kind
     text: str
-    within: Within = Within()
+    within: SearchScope = SearchScope()
     conversation: str | None = None
 
 
@@ -74,7 +74,7 @@ def asked(corpus: Corpus) -> Asked:
         Query(
             Kind.SENTENCE,
             _sentence(message),
-            Within(conversation=ConversationId(message.conversation_id)),
+            SearchScope(conversation=ConversationId(message.conversation_id)),
             message.conversation_id,
         )
         for message in chosen
@@ -82,7 +82,7 @@ def asked(corpus: Corpus) -> Asked:
     return Asked(everywhere, in_one)
 
 
-def _of_message(message: OtelLine, often: Counter[str], common: list[str], number: int) -> Iterator[Query]:
+def _of_message(message: OtelInputLine, often: Counter[str], common: list[str], number: int) -> Iterator[Query]:
     words = _words(message)
     telling = sorted(_telling(words), key=lambda word: (often[word], word))
     yield Query(Kind.RARE, telling[0])
@@ -91,12 +91,12 @@ def _of_message(message: OtelLine, often: Counter[str], common: list[str], numbe
     at = max(range(len(words) - 1), key=lambda at: (-min(often[words[at]], often[words[at + 1]]), -at))
     yield Query(Kind.PHRASE, f'"{words[at]} {words[at + 1]}"')
     middle = telling[len(telling) // 2]
-    yield Query(Kind.SPEAKER, middle, Within(speaker=message.actor or "user"))
+    yield Query(Kind.SPEAKER, middle, SearchScope(speaker=message.actor or "user"))
     if message.ts is not None:
-        yield Query(Kind.DATE, middle, Within(from_ms=message.ts - 86_400_000, until_ms=message.ts + 86_400_000))
+        yield Query(Kind.DATE, middle, SearchScope(from_ms=message.ts - 86_400_000, until_ms=message.ts + 86_400_000))
 
 
-def _sentence(message: OtelLine) -> str:
+def _sentence(message: OtelInputLine) -> str:
     return " ".join(_words(message)[:SENTENCE_WORDS])
 
 
@@ -105,6 +105,6 @@ def _telling(words: list[str]) -> set[str]:
     return {word for word in words if len(word) > SHORT and word not in STOP_WORDS}
 
 
-def _words(message: OtelLine) -> list[str]:
+def _words(message: OtelInputLine) -> list[str]:
     text = " ".join(part.content for part in message.parts if isinstance(part, TextPart))
     return WORD.findall(text.lower())

@@ -8,9 +8,9 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
+from muniment.crypto.file_format import check_format, parse_canonical, unwrap_key
 from muniment.crypto.root import RootKey
-from muniment.crypto.sources import Descriptor
-from muniment.crypto.written import check_format, parse_canonical, unwrap_key
+from muniment.crypto.root_sources import RootDescriptor
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url
 
@@ -23,11 +23,11 @@ class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The line as it is stored."""
 
     format: int
-    descriptor: Descriptor
+    descriptor: RootDescriptor
     key: str
 
     @classmethod
-    def around(cls, stream_key: bytes, root: RootKey, descriptor: Descriptor, context: bytes) -> Envelope:
+    def around(cls, stream_key: bytes, root: RootKey, descriptor: RootDescriptor, context: bytes) -> Envelope:
         """Return the envelope of a stream key, wrapped by a root for what `context` names."""
         return cls(format=FORMAT, descriptor=descriptor, key=b64url(root.wrap(stream_key, context)))
 

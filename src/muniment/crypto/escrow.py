@@ -10,10 +10,10 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from muniment.crypto.keyring import KeyFile, Ring, parse, unwrap, wrap
+from muniment.crypto.file_format import check_format, parse_canonical, unwrap_key
+from muniment.crypto.keyring import KeyFile, UnwrappedKeys, parse, unwrap, wrap
 from muniment.crypto.root import RootKey
-from muniment.crypto.sources import Descriptor
-from muniment.crypto.written import check_format, parse_canonical, unwrap_key
+from muniment.crypto.root_sources import RootDescriptor
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url
 
@@ -25,7 +25,7 @@ class KeysCopy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file as it is stored. `key` is that of the sealed log, `ring` the keys of the space."""
 
     format: int
-    descriptor: Descriptor
+    descriptor: RootDescriptor
     key: str
     ring: KeyFile
 
@@ -33,7 +33,7 @@ class KeysCopy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 _copy = msgspec.json.Decoder(KeysCopy)
 
 
-def sealed_keys(ring: Ring, stream_key: bytes, root: RootKey, descriptor: Descriptor) -> bytes:
+def sealed_keys(ring: UnwrappedKeys, stream_key: bytes, root: RootKey, descriptor: RootDescriptor) -> bytes:
     """Return the file that holds the keys of a space and the key of its sealed log."""
     wrapped = root.wrap(stream_key, _context(ring.log_id))
     file = parse(wrap(ring, root))
@@ -46,7 +46,7 @@ def parse_keys(contents: bytes) -> KeysCopy:
     return parse_canonical(contents, _copy, FILE)
 
 
-def open_keys(copy: KeysCopy, root: RootKey) -> tuple[Ring, bytes]:
+def open_keys(copy: KeysCopy, root: RootKey) -> tuple[UnwrappedKeys, bytes]:
     """Return the keys of the space and the key of its log; raises `KeyWrong` for another root, or `Corrupt`."""
     ring = unwrap(parse(encode_plain(copy.ring)), root)
     return ring, unwrap_key(copy.key, root, _context(ring.log_id), FILE)

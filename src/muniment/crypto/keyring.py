@@ -32,18 +32,10 @@ from msgspec import Struct
 
 from muniment.crypto import files
 from muniment.crypto.cell import SpaceKey
+from muniment.crypto.file_format import check_format, parse_canonical
 from muniment.crypto.root import RootKey
 from muniment.crypto.secret import KEY_BYTES, Secret
-from muniment.crypto.written import check_format, parse_canonical
-from muniment.errors import (
-    Conflict,
-    Corrupt,
-    KeyMissing,
-    KeyWrong,
-    LimitExceeded,
-    SpaceErased,
-    StoreReadOnly,
-)
+from muniment.errors import Conflict, Corrupt, KeyMissing, KeyWrong, LimitExceeded, SpaceErased, StoreReadOnly
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url, keyed_digest, unb64url
 from muniment.kernel.sources import Entropy, Sources
@@ -53,7 +45,7 @@ FILE, LOCK = "keys.json", "keys.lock"
 VERSIONS_MAX = 16
 
 
-class Version(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class WrappedVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One version of the space key, wrapped."""
 
     version: int
@@ -69,11 +61,11 @@ class KeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     signing: str
     index: str
-    space: tuple[Version, ...]
+    space: tuple[WrappedVersion, ...]
     mac: str = ""
 
 
-class Grave(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ErasedKeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is in the place of `keys.json` after a space was erased; its name is not."""
 
     format: int
@@ -81,7 +73,7 @@ class Grave(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     erased: bool = True
 
 
-class Ring(Struct, frozen=True, kw_only=True):
+class UnwrappedKeys(Struct, frozen=True, kw_only=True):
     """What is in force at one moment, unwrapped."""
 
     log_id: str
@@ -132,7 +124,7 @@ class SpaceKeys(Secret):
         entropy = sources.entropy
         return cls.put_back(
             directory,
-            Ring(
+            UnwrappedKeys(
                 log_id=sources.ids.new_id(),
                 name=name,
                 signing_seed=entropy.take(KEY_BYTES),
@@ -144,7 +136,7 @@ class SpaceKeys(Secret):
         )
 
     @classmethod
-    def put_back(cls, directory: Path, ring: Ring, root: RootKey, entropy: Entropy) -> SpaceKeys:
+    def put_back(cls, directory: Path, ring: UnwrappedKeys, root: RootKey, entropy: Entropy) -> SpaceKeys:
         """Write keys that were made elsewhere, wrapped by this root; raises as `create`."""
         with files.faults(FILE):
             files.make_directory(directory)
@@ -158,7 +150,7 @@ class SpaceKeys(Secret):
         return self.log_id
 
     @property
-    def ring(self) -> Ring:
+    def ring(self) -> UnwrappedKeys:
         """Return all that is in force, as far as this process has seen."""
         return self._ring
 
@@ -262,7 +254,7 @@ class SpaceKeys(Secret):
             files.settle(self._path)
             is_left = not is_erased(self._directory)
             if is_left:
-                files.replace(self._path, encode_plain(Grave(format=FORMAT, log=self.log_id)))
+                files.replace(self._path, encode_plain(ErasedKeyFile(format=FORMAT, log=self.log_id)))
         self._ring = msgspec.structs.replace(self._ring, signing_seed=b"", index_key=b"", space={})
         return is_left
 
@@ -279,7 +271,7 @@ class SpaceKeys(Secret):
             except StoreReadOnly:
                 pass
 
-    def _fresh(self) -> Ring:
+    def _fresh(self) -> UnwrappedKeys:
         """Return what is in force now, for a change; the caller holds the lock."""
         files.settle(self._path)
         contents, stamp = files.read(self._path)
@@ -305,7 +297,7 @@ class SpaceKeys(Secret):
             self._ring = msgspec.structs.replace(self._ring, space={version: known[version] for version in alive})
         self._stamp = stamp
 
-    def _write(self, ring: Ring, root: RootKey) -> None:
+    def _write(self, ring: UnwrappedKeys, root: RootKey) -> None:
         files.replace(self._path, wrap(ring, root))
         self._ring = ring
         self._stamp = files.stamp(self._path)
@@ -330,7 +322,7 @@ def root_of(directory: Path) -> str:
 
 
 _key_file = msgspec.json.Decoder(KeyFile)
-_grave = msgspec.json.Decoder(Grave)
+_grave = msgspec.json.Decoder(ErasedKeyFile)
 
 
 def _is_grave(contents: bytes) -> bool:
@@ -356,7 +348,7 @@ def _context(log_id: str, purpose: str, version: int = 0) -> bytes:
     return f"{log_id}/{purpose}/{version}".encode()
 
 
-def wrap(ring: Ring, root: RootKey) -> bytes:
+def wrap(ring: UnwrappedKeys, root: RootKey) -> bytes:
     """Return the file that holds a ring, wrapped by a root."""
 
     def wrapped(secret: bytes, purpose: str, version: int = 0) -> str:
@@ -370,14 +362,14 @@ def wrap(ring: Ring, root: RootKey) -> bytes:
         signing=wrapped(ring.signing_seed, "signing"),
         index=wrapped(ring.index_key, "index"),
         space=tuple(
-            Version(version=version, key=wrapped(key.secret, "space", version))
+            WrappedVersion(version=version, key=wrapped(key.secret, "space", version))
             for version, key in sorted(ring.space.items())
         ),
     )
     return encode_plain(msgspec.structs.replace(file, mac=_mac(file, ring.index_key)))
 
 
-def unwrap(file: KeyFile, root: RootKey) -> Ring:
+def unwrap(file: KeyFile, root: RootKey) -> UnwrappedKeys:
     """Return the ring in a file; raises `KeyWrong` for another root, `Corrupt` for what was edited."""
     if file.root != root.key_id:
         raise KeyWrong(at=FILE)
@@ -391,7 +383,7 @@ def unwrap(file: KeyFile, root: RootKey) -> Ring:
     # The index key comes first: what it does not authenticate is not looked at.
     index_key = secret(file.index, "index")
     _authenticate(file, index_key)
-    return Ring(
+    return UnwrappedKeys(
         log_id=file.log,
         name=secret(file.name, "name").decode(),
         signing_seed=secret(file.signing, "signing"),

@@ -2,7 +2,7 @@
 
 A root wraps the keys of stores and spaces; it never sees content. `RootKey` is all that a key management service has to
 implement; `LocalRoot` does the same with 32 bytes that came from a file, an environment variable, a keystore or a
-passphrase (`muniment.crypto.sources`).
+passphrase (`muniment.crypto.root_sources`).
 
 Layout of what `LocalRoot` wraps: `0x01 ‖ key id (8) ‖ nonce (12) ‖ AES-256-GCM body`. Associated data:
 `"muniment/root" ‖ 0x01 ‖ key id ‖ context`, where the context names the place that the secret belongs to. Wrap key

@@ -1,7 +1,7 @@
 """The keys of a store: `store.json` in its directory, and the way from a name of a space to its keys.
 
 The file says which root keys open the store. There is one *door* per root: its id, the way to come to it
-(`Descriptor`), a key check value, and the index key of the store, wrapped by it. A root is tried on its door before
+(`RootDescriptor`), a key check value, and the index key of the store, wrapped by it. A root is tried on its door before
 anything else is read or written: a wrong key changes nothing. The index key turns names of spaces into names of
 directories (a keyed digest), so that the names are not on the disk; it also authenticates the file.
 
@@ -28,12 +28,20 @@ import msgspec
 from msgspec import Struct
 
 from muniment.crypto import files
+from muniment.crypto.file_format import check_format, parse_canonical
 from muniment.crypto.keyring import FILE as SPACE_FILE
 from muniment.crypto.keyring import SpaceKeys, is_erased, root_of
 from muniment.crypto.root import RootKey
+from muniment.crypto.root_sources import (
+    Ask,
+    Opener,
+    OpenerContext,
+    RootDescriptor,
+    ask_at_terminal,
+    describe,
+    open_root,
+)
 from muniment.crypto.secret import KEY_BYTES, Secret
-from muniment.crypto.sources import Ask, Descriptor, Occasion, Opener, ask_at_terminal, describe, open_root
-from muniment.crypto.written import check_format, parse_canonical
 from muniment.errors import Conflict, Corrupt, KeyInvalid, KeyWrong, SpaceErased, StoreMissing, StoreReadOnly
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url, keyed_digest, unb64url
@@ -42,14 +50,14 @@ from muniment.kernel.sources import Entropy, Sources
 FORMAT = 1
 FILE, LOCK, SPACES = "store.json", "store.lock", "spaces"
 CHECK = b"muniment key check"
-HOST = Descriptor(scheme="host")  # a root key that was handed over as an object
+HOST = RootDescriptor(scheme="host")  # a root key that was handed over as an object
 
 
-class Door(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RootKeyEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One root key that opens the store."""
 
     root: str
-    descriptor: Descriptor
+    descriptor: RootDescriptor
     check: str
     index: str
 
@@ -59,7 +67,7 @@ class StoreFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     format: int
     store: str
-    doors: tuple[Door, ...]
+    doors: tuple[RootKeyEntry, ...]
     mac: str = ""
 
 
@@ -84,7 +92,7 @@ class StoreKeys(Secret):
             self._settle()
 
     @classmethod
-    def create(cls, directory: Path, root: RootKey, descriptor: Descriptor, sources: Sources) -> StoreKeys:
+    def create(cls, directory: Path, root: RootKey, descriptor: RootDescriptor, sources: Sources) -> StoreKeys:
         """Make the keys of a new store; when another process was faster, open what it made."""
         with files.faults(FILE):
             files.make_directory(directory)
@@ -116,7 +124,7 @@ class StoreKeys(Secret):
         return self._root
 
     @property
-    def descriptor(self) -> Descriptor:
+    def descriptor(self) -> RootDescriptor:
         """Return the way to that root key."""
         return next(door.descriptor for door in self._file.doors if door.root == self.root_id)
 
@@ -152,7 +160,7 @@ class StoreKeys(Secret):
                 raise Corrupt(at=SPACE_FILE, problem="misplaced")
             yield keys
 
-    def rotate_root(self, new_root: RootKey, descriptor: Descriptor, entropy: Entropy) -> int:
+    def rotate_root(self, new_root: RootKey, descriptor: RootDescriptor, entropy: Entropy) -> int:
         """Turn the root key over, or complete an interrupted turn; return how many spaces were wrapped anew.
 
         Raises `KeyInvalid` when the new root is the present one, and `Conflict` when a turn to yet another root is
@@ -217,7 +225,7 @@ class StoreKeys(Secret):
                 raise KeyWrong(at=SPACE_FILE, problem="root_rotation_unfinished") from None
             raise
 
-    def _write(self, doors: tuple[Door, ...], newest: RootKey) -> None:
+    def _write(self, doors: tuple[RootKeyEntry, ...], newest: RootKey) -> None:
         """Put other doors in force, once the newest root has been seen to open its own."""
         file = _authentic(msgspec.structs.replace(self._file, doors=doors), self._index_key)
         _enter(file, newest)
@@ -234,7 +242,7 @@ def open_keys(
     openers: Mapping[str, Opener] | None = None,
     ask: Ask = ask_at_terminal,
 ) -> StoreKeys:
-    """Open a store with a root key or the URI of one (`muniment.crypto.sources`).
+    """Open a store with a root key or the URI of one (`muniment.crypto.root_sources`).
 
     With `create`, a store that does not exist is made, and so is the key that the URI names. A key is never made for a
     store that exists: it could not be the right one.
@@ -246,10 +254,10 @@ def open_keys(
         return StoreKeys(directory, keys) if known else StoreKeys.create(directory, keys, HOST, sources)
     if not known:
         descriptor = describe(keys, sources.entropy)
-        occasion = Occasion(entropy=sources.entropy, descriptor=descriptor, create=True, ask=ask)
+        occasion = OpenerContext(entropy=sources.entropy, descriptor=descriptor, create=True, ask=ask)
         return StoreKeys.create(directory, open_root(keys, occasion, openers), descriptor, sources)
     for descriptor in known:
-        root = open_root(keys, Occasion(entropy=sources.entropy, descriptor=descriptor, ask=ask), openers)
+        root = open_root(keys, OpenerContext(entropy=sources.entropy, descriptor=descriptor, ask=ask), openers)
         try:
             return StoreKeys(directory, root)
         except KeyWrong:
@@ -257,7 +265,7 @@ def open_keys(
     raise KeyWrong(at=FILE)
 
 
-def descriptors(directory: Path) -> tuple[Descriptor, ...]:
+def descriptors(directory: Path) -> tuple[RootDescriptor, ...]:
     """Return the ways to the root keys that open the store in this directory, newest first; none if it has none.
 
     They are not authenticated yet: the key that they lead to is.
@@ -283,8 +291,8 @@ def _context(store: str, purpose: str) -> bytes:
     return f"{store}/{purpose}/0".encode()
 
 
-def _door(store: str, index_key: bytes, root: RootKey, descriptor: Descriptor) -> Door:
-    return Door(
+def _door(store: str, index_key: bytes, root: RootKey, descriptor: RootDescriptor) -> RootKeyEntry:
+    return RootKeyEntry(
         root=root.key_id,
         descriptor=descriptor,
         check=b64url(root.wrap(CHECK, _context(store, "check"))),

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from muniment.embedding.model_weights import EmbeddingModel, Floats, Layer, Norm, rows_of
 from muniment.embedding.protocol import Vectors
-from muniment.embedding.weights import Floats, Layer, Model, Norm, rows_of
 from muniment.embedding.wordpiece import WordPiece
 
 CODE = "bert-1"  # changes whenever this file makes other vectors of the same weights
@@ -24,7 +24,7 @@ BATCH_TOKENS = 2048  # computed at once
 BLOCK_TOKENS = 256  # of which GELU is computed at once: these stay in the cache
 
 
-class Alike(NamedTuple):
+class LengthBatch(NamedTuple):
     """Texts of the same length that lie side by side: their first token, how many texts, tokens of each."""
 
     first: int
@@ -40,7 +40,7 @@ class Alike(NamedTuple):
 class Bert:
     """Sentences to vectors. Thread-safe: nothing is kept but the weights."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: EmbeddingModel) -> None:
         shape = model.shape
         self.name = model.name
         self.digest = f"{CODE}:{model.digest}"
@@ -75,7 +75,7 @@ class Bert:
         found: Floats = pooled.astype(np.float32)
         return found
 
-    def _through(self, state: Floats, layer: Layer, groups: list[Alike]) -> Floats:
+    def _through(self, state: Floats, layer: Layer, groups: list[LengthBatch]) -> Floats:
         eps = self._model.shape.layer_norm_eps
         attended = self._attended(_linear(state, layer.attend), groups)
         attended = _linear(attended, layer.gather)
@@ -89,7 +89,7 @@ class Bert:
         _normalise(found, layer.narrow_norm, eps)
         return found
 
-    def _attended(self, asked: Floats, groups: list[Alike]) -> Floats:
+    def _attended(self, asked: Floats, groups: list[LengthBatch]) -> Floats:
         """Let the tokens of each text look at each other; `asked` holds their queries, keys and values side by side."""
         heads = self._model.shape.num_attention_heads
         found = np.empty((len(asked), self.dimension), np.float32)
@@ -121,10 +121,10 @@ def _batches(numbers: list[list[int]]) -> Iterator[list[int]]:
         yield batch
 
 
-def _groups(numbers: list[list[int]]) -> Iterator[Alike]:
+def _groups(numbers: list[list[int]]) -> Iterator[LengthBatch]:
     first = 0
     for tokens, group in groupby(numbers, key=len):
-        alike = Alike(first, sum(1 for _ in group), tokens)
+        alike = LengthBatch(first, sum(1 for _ in group), tokens)
         yield alike
         first = alike.end
 

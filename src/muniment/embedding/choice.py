@@ -79,7 +79,7 @@ def _auto(choice: EmbedderChoice, models: Path) -> Embedder | None:
 
 
 def _imported(_choice: EmbedderChoice, models: Path) -> Embedder:
-    from muniment.embedding import weights  # noqa: PLC0415 - numpy is imported by who searches
+    from muniment.embedding import model_weights as weights  # noqa: PLC0415 - numpy is imported by who searches
     from muniment.embedding.bert import Bert  # noqa: PLC0415 - the same
 
     path = imported(models)
@@ -103,7 +103,7 @@ def _onnx(choice: EmbedderChoice, _models: Path) -> Embedder:
 
 
 def _http(choice: EmbedderChoice, _models: Path) -> Embedder:
-    from muniment.embedding.http import Endpoint, Http  # noqa: PLC0415 - numpy is imported by who searches
+    from muniment.embedding.http import Endpoint, HttpEmbedder  # noqa: PLC0415 - numpy is imported by who searches
 
     if choice.url is None or choice.model is None or choice.dimension is None:
         missing = next(name for name in ("url", "model", "dimension") if getattr(choice, name) is None)
@@ -112,7 +112,7 @@ def _http(choice: EmbedderChoice, _models: Path) -> Embedder:
     key = None if choice.key_variable is None else environment.get(choice.key_variable)
     if choice.key_variable is not None and not key:
         raise ModelUnavailable(at="key_variable", problem="not_set")
-    return Http(Endpoint(url=choice.url, model=choice.model, dimension=choice.dimension, key=key))
+    return HttpEmbedder(Endpoint(url=choice.url, model=choice.model, dimension=choice.dimension, key=key))
 
 
 _MAKE: dict[EmbedderKind, Callable[[EmbedderChoice, Path], Embedder | None]] = {

@@ -37,20 +37,20 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     key: str | None = None
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class ResponseRow(Struct, frozen=True, kw_only=True):
     """A vector of a response, and the text that it is of."""
 
     index: int
     embedding: list[float]
 
 
-class Response(Struct, frozen=True, kw_only=True):
+class EndpointResponse(Struct, frozen=True, kw_only=True):
     """What an endpoint answers; all else in it is passed over."""
 
-    data: list[Row]
+    data: list[ResponseRow]
 
 
-class Http:
+class HttpEmbedder:
     """An embedder behind an address. Thread-safe: every request has a connection of its own."""
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -94,7 +94,7 @@ class Http:
 
     def _parsed(self, answer: bytes, count: int) -> Vectors:
         try:
-            rows = sorted(json.decode(answer, type=Response).data, key=lambda row: row.index)
+            rows = sorted(json.decode(answer, type=EndpointResponse).data, key=lambda row: row.index)
         except (DecodeError, ValidationError, UnicodeDecodeError):
             raise ModelUnavailable(at="embedder", problem="not_understood") from None
         if [row.index for row in rows] != list(range(count)):

@@ -15,8 +15,8 @@ import numpy as np
 from msgspec import json
 from numpy.typing import NDArray
 
+from muniment.embedding.model_weights import read_shape
 from muniment.embedding.protocol import Vectors
-from muniment.embedding.weights import read_shape
 from muniment.embedding.wordpiece import WordPiece
 from muniment.errors import ModelInvalid, ModelUnavailable
 

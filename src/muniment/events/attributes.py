@@ -4,7 +4,7 @@ What a host hands over is an `Attribute`; the conversation is that of the reques
 two cells, as decision 0003 wants it: `AttributeRecorded` has closed words, names, numbers and times, and outlives an
 erasure; `AttributeContent` has what somebody phrased or computed (the value, the reason, the links) and dies with its
 turn. Which turn, and which message, is in the references of the header. What is taken, and who sees it, is decided in
-`governance.attributes`.
+`governance.attribute_visibility`.
 """
 
 from __future__ import annotations

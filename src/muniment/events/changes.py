@@ -35,7 +35,7 @@ class Transition(StrEnum):
     RESTORE = "restore"
     MASK = "mask"
     UNMASK = "unmask"
-    DELETE_RAW = "delete_raw"
+    ERASE = "erase"
 
 
 class Custody(StrEnum):
@@ -52,7 +52,7 @@ class Action(StrEnum):
     RESTORE = Transition.RESTORE.value
     MASK = Transition.MASK.value
     UNMASK = Transition.UNMASK.value
-    DELETE_RAW = Transition.DELETE_RAW.value
+    ERASE = Transition.ERASE.value
     HOLD = Custody.HOLD.value
     RELEASE = Custody.RELEASE.value
 
@@ -127,7 +127,7 @@ class TurnRedacted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     request: LifecycleRequest
 
 
-class Span(NamedTuple):
+class TurnSpan(NamedTuple):
     """Consecutive turns, both ends included; without `last` also those that are still to come."""
 
     first: int
@@ -138,15 +138,15 @@ class Span(NamedTuple):
         return self.first <= turn and (self.last is None or turn <= self.last)
 
 
-def span_of(refs: Mapping[str, int]) -> Span:
+def span_of(refs: Mapping[str, int]) -> TurnSpan:
     """Return the turns that the references of a change are about."""
     turn = refs.get("turn")
     if turn is not None:
-        return Span(turn, turn)
-    return Span(refs.get("first", 1), refs.get("through"))
+        return TurnSpan(turn, turn)
+    return TurnSpan(refs.get("first", 1), refs.get("through"))
 
 
-def span_refs(span: Span) -> dict[str, int]:
+def span_refs(span: TurnSpan) -> dict[str, int]:
     """Return the references that say this of a change; the reverse of `span_of`."""
     if span.last is None:
         return {"first": span.first}

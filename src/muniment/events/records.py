@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from muniment.events.archives import ArchiveExported, ArchiveImported
+from muniment.events.archiving import ArchiveExported, ArchiveImported
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
 from muniment.events.disclosures import AccessRefused, ContentRevealed, ContextIssued

@@ -313,7 +313,7 @@ def source_digest(log: str, leaves: Iterable[bytes], message: int | None = None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class DisclosedEvent:
     """One event as it stood in a line: its header, its leaf and what of it was disclosed."""
 
     header: dict[str, Any]
@@ -321,7 +321,7 @@ class Event:
     disclosed: dict[str, Any]
 
 
-def parse_event(line: bytes) -> Event:
+def parse_event(line: bytes) -> DisclosedEvent:
     """Return the event of a canonical line `{"disclosures":[...],"header":{...}}`; disclosures in order of label."""
     members = _decode(line, _OURS)
     if type(members) is not dict or members.keys() != {"disclosures", "header"}:
@@ -336,7 +336,7 @@ def parse_event(line: bytes) -> Event:
     labels = [label for label, _ in opened]
     if labels != sorted(set(labels)):
         raise Refused("disclosure")
-    return Event(header=header, leaf=leaf_hash(exact), disclosed=dict(opened))
+    return DisclosedEvent(header=header, leaf=leaf_hash(exact), disclosed=dict(opened))
 
 
 @dataclass(slots=True)
@@ -681,7 +681,7 @@ class _Export:
         else:
             self._event(parse_event(line))
 
-    def _event(self, event: Event) -> None:
+    def _event(self, event: DisclosedEvent) -> None:
         header = event.header
         if not self._last < header["pos"] < self._head["size"]:
             raise Refused("order")

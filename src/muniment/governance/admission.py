@@ -27,7 +27,7 @@ from muniment.governance.limits import Limits
 OBSERVED_MS_MAX = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
 
 
-class Skip(StrEnum):
+class SkipReason(StrEnum):
     """Why nothing of a turn was kept (BEHAVIOUR TR-13)."""
 
     EMPTY_DELIVERED_TURN = "empty_delivered_turn"
@@ -42,17 +42,17 @@ ALL_ROLES = frozenset(Role)
 USER_ALONE = frozenset({Role.USER})
 
 # delivery status -> the roles kept, and the reason when that leaves nothing
-KEPT: dict[Delivery, tuple[frozenset[Role], Skip]] = {
-    Delivery.DELIVERED: (ALL_ROLES, Skip.EMPTY_DELIVERED_TURN),
-    Delivery.USER_ONLY: (USER_ALONE, Skip.EMPTY_USER_TURN),
-    Delivery.UPSTREAM_FAILED: (USER_ALONE, Skip.EMPTY_FAILED_TURN),
-    Delivery.CANCELLED: (USER_ALONE, Skip.EMPTY_CANCELLED_TURN),
-    Delivery.INCOMPLETE_STREAM: (frozenset(), Skip.INCOMPLETE_STREAM),
-    Delivery.REJECTED_BY_POLICY: (frozenset(), Skip.REJECTED_BY_POLICY),
+KEPT: dict[Delivery, tuple[frozenset[Role], SkipReason]] = {
+    Delivery.DELIVERED: (ALL_ROLES, SkipReason.EMPTY_DELIVERED_TURN),
+    Delivery.USER_ONLY: (USER_ALONE, SkipReason.EMPTY_USER_TURN),
+    Delivery.UPSTREAM_FAILED: (USER_ALONE, SkipReason.EMPTY_FAILED_TURN),
+    Delivery.CANCELLED: (USER_ALONE, SkipReason.EMPTY_CANCELLED_TURN),
+    Delivery.INCOMPLETE_STREAM: (frozenset(), SkipReason.INCOMPLETE_STREAM),
+    Delivery.REJECTED_BY_POLICY: (frozenset(), SkipReason.REJECTED_BY_POLICY),
 }
 
 
-class Kept(Struct, frozen=True, kw_only=True):
+class AdmittedTurn(Struct, frozen=True, kw_only=True):
     """What is written: the meta body, the words beside it, and the time, which is never before an observed time."""
 
     time_ms: int
@@ -62,7 +62,7 @@ class Kept(Struct, frozen=True, kw_only=True):
     labels: list[str | None]
 
 
-def admit(turn: Turn, limits: Limits, now_ms: int) -> Kept | Skip:
+def admit(turn: Turn, limits: Limits, now_ms: int) -> AdmittedTurn | SkipReason:
     """Decide what is kept of a turn at a time; raise `InvalidInput` or `LimitExceeded` for one that is refused."""
     _check_counts(turn, limits)
     _check_names(turn)
@@ -75,7 +75,7 @@ def admit(turn: Turn, limits: Limits, now_ms: int) -> Kept | Skip:
     if not kept:
         return skip
     heads = [_head(message) for message, _ in kept]
-    return Kept(
+    return AdmittedTurn(
         time_ms=max(now_ms, *(head.observed_ms for head in heads)),
         meta=TurnMeta(
             actor=_actor(turn),

@@ -26,8 +26,8 @@ from muniment.events.attributes import (
 from muniment.events.identity import NAME_BYTES_MAX, check_name, message_id
 from muniment.events.labels import content_fields
 from muniment.governance.admission import OBSERVED_MS_MAX
-from muniment.governance.lifecycle import Phase
 from muniment.governance.limits import Limits
+from muniment.governance.phases import Phase
 from muniment.kernel.canonical import encode
 
 ATTRIBUTE_REASON_BYTES_MAX = 4096
@@ -37,7 +37,7 @@ _KEY = re.compile(r"(?:host|memory)(?:\.[A-Za-z0-9_-]+){2,}")
 _PLACE = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
-class Refusal(StrEnum):
+class AttributeRefusal(StrEnum):
     """Why an attribute was not recorded."""
 
     ID_MALFORMED = "id_malformed"
@@ -63,7 +63,7 @@ class Refusal(StrEnum):
     TOO_MANY_OF_TURN = "too_many_of_turn"
 
 
-class Admitted(NamedTuple):
+class AcceptedAttribute(NamedTuple):
     """What would be kept of an attribute: both bodies, and the fields of the content with their canonical JSON."""
 
     meta: AttributeRecorded
@@ -71,7 +71,7 @@ class Admitted(NamedTuple):
     fields: list[tuple[str, bytes]]
 
 
-class Aim(NamedTuple):
+class ResolvedTarget(NamedTuple):
     """What an attribute is about, as the log has it: turn and message by their places, and whether they were erased."""
 
     turn: int
@@ -80,17 +80,19 @@ class Aim(NamedTuple):
     erased: bool
 
 
-class Taken(NamedTuple):
+class KnownAttribute(NamedTuple):
     """What is recorded already: what the id is about if it is known, and how many other ids the turn has."""
 
     known: tuple[int, int | None] | None
     others: int
 
 
-def admit_attribute(given: Attribute, now_ms: int, request: str | None, limits: Limits) -> Admitted | Refusal:
+def admit_attribute(
+    given: Attribute, now_ms: int, request: str | None, limits: Limits
+) -> AcceptedAttribute | AttributeRefusal:
     """Return what would be kept of an attribute, judged by itself, or the reason why nothing is."""
     message = _message_of(given)
-    if isinstance(message, Refusal):
+    if isinstance(message, AttributeRefusal):
         return message
     updated_ms = given.updated_ms or max(now_ms, given.created_ms)
     meta = AttributeRecorded(
@@ -118,19 +120,19 @@ def admit_attribute(given: Attribute, now_ms: int, request: str | None, limits: 
         return found
     fields = list(content_fields(content))
     too_large = len(dict(fields)["value"]) > limits.attribute_bytes_max
-    return Refusal.VALUE_TOO_LARGE if too_large else Admitted(meta, content, fields)
+    return AttributeRefusal.VALUE_TOO_LARGE if too_large else AcceptedAttribute(meta, content, fields)
 
 
-def _message_of(given: Attribute) -> int | Refusal | None:
+def _message_of(given: Attribute) -> int | AttributeRefusal | None:
     """Return the place of the message that an attribute names; whether it is there, the conversation tells."""
     target = given.target
     if target.scope is AttributeScope.TURN:
-        return None if target.message is None else Refusal.MESSAGE_NOT_TAKEN
+        return None if target.message is None else AttributeRefusal.MESSAGE_NOT_TAKEN
     if target.message is None:
-        return Refusal.MESSAGE_MISSING
+        return AttributeRefusal.MESSAGE_MISSING
     _, _, place = target.message.rpartition("#")
     if _PLACE.fullmatch(place) is None or target.message != message_id(target.turn, int(place)):
-        return Refusal.UNKNOWN_MESSAGE
+        return AttributeRefusal.UNKNOWN_MESSAGE
     return int(place)
 
 
@@ -145,7 +147,7 @@ KINDS: dict[ValueKind, tuple[type, ...]] = {
 }
 
 
-class Looked(NamedTuple):
+class MeasuredAttribute(NamedTuple):
     """An attribute on the table, and the size of its value as canonical JSON, None when it has no such form."""
 
     meta: AttributeRecorded
@@ -153,20 +155,20 @@ class Looked(NamedTuple):
     value_bytes: int | None
 
 
-def flaw(meta: AttributeRecorded, content: AttributeContent) -> Refusal | None:
+def flaw(meta: AttributeRecorded, content: AttributeContent) -> AttributeRefusal | None:
     """Return the first thing that is wrong with an attribute, or None."""
     try:
         size: int | None = len(encode(content.value))
     except NotCanonical:
         size = None
-    looked = Looked(meta, content, size)
+    looked = MeasuredAttribute(meta, content, size)
     for refusal, is_wrong in RULES:
         if is_wrong(looked):
             return refusal
     return None
 
 
-def _kind_differs(looked: Looked) -> bool:
+def _kind_differs(looked: MeasuredAttribute) -> bool:
     kind, value = looked.meta.attribute.kind, looked.content.value
     return not isinstance(value, KINDS[kind]) or (isinstance(value, bool) and kind is not ValueKind.BOOLEAN)
 
@@ -197,42 +199,42 @@ def _is_out_of_range(meta: AttributeRecorded) -> bool:
 
 
 # What an attribute is refused for by itself, in this order (AT-02, AT-03, AT-05 to AT-08).
-RULES: list[tuple[Refusal, Callable[[Looked], bool]]] = [
-    (Refusal.ID_MALFORMED, lambda it: _is_no_name(it.meta.attribute.id)),
-    (Refusal.KEY_MALFORMED, lambda it: _is_no_key(it.meta.attribute.key)),
+RULES: list[tuple[AttributeRefusal, Callable[[MeasuredAttribute], bool]]] = [
+    (AttributeRefusal.ID_MALFORMED, lambda it: _is_no_name(it.meta.attribute.id)),
+    (AttributeRefusal.KEY_MALFORMED, lambda it: _is_no_key(it.meta.attribute.key)),
     (
-        Refusal.SCHEMA_MALFORMED,
+        AttributeRefusal.SCHEMA_MALFORMED,
         lambda it: it.meta.attribute.schema is not None and _is_no_name(it.meta.attribute.schema),
     ),
-    (Refusal.KIND_DIFFERS, _kind_differs),
-    (Refusal.VALUE_NOT_CANONICAL, lambda it: it.value_bytes is None),
-    (Refusal.SIZE_OUT_OF_RANGE, lambda it: it.meta.governance.value_bytes_max < 1),
-    (Refusal.VALUE_TOO_LARGE, lambda it: (it.value_bytes or 0) > it.meta.governance.value_bytes_max),
-    (Refusal.WRITER_MALFORMED, lambda it: _is_no_name(it.meta.source.writer)),
-    (Refusal.REASON_MALFORMED, lambda it: _is_no_reason(it.content.reason)),
-    (Refusal.TOO_MANY_LINKS, lambda it: len(it.content.links) > ATTRIBUTE_LINKS_MAX),
-    (Refusal.LINK_MALFORMED, lambda it: any(map(_is_malformed_link, it.content.links))),
-    (Refusal.TIME_OUT_OF_RANGE, lambda it: _is_out_of_range(it.meta)),
-    (Refusal.UPDATED_BEFORE_CREATED, lambda it: it.meta.attribute.updated_ms < it.meta.attribute.created_ms),
+    (AttributeRefusal.KIND_DIFFERS, _kind_differs),
+    (AttributeRefusal.VALUE_NOT_CANONICAL, lambda it: it.value_bytes is None),
+    (AttributeRefusal.SIZE_OUT_OF_RANGE, lambda it: it.meta.governance.value_bytes_max < 1),
+    (AttributeRefusal.VALUE_TOO_LARGE, lambda it: (it.value_bytes or 0) > it.meta.governance.value_bytes_max),
+    (AttributeRefusal.WRITER_MALFORMED, lambda it: _is_no_name(it.meta.source.writer)),
+    (AttributeRefusal.REASON_MALFORMED, lambda it: _is_no_reason(it.content.reason)),
+    (AttributeRefusal.TOO_MANY_LINKS, lambda it: len(it.content.links) > ATTRIBUTE_LINKS_MAX),
+    (AttributeRefusal.LINK_MALFORMED, lambda it: any(map(_is_malformed_link, it.content.links))),
+    (AttributeRefusal.TIME_OUT_OF_RANGE, lambda it: _is_out_of_range(it.meta)),
+    (AttributeRefusal.UPDATED_BEFORE_CREATED, lambda it: it.meta.attribute.updated_ms < it.meta.attribute.created_ms),
 ]
 
 
 # --- what the conversation allows -------------------------------------------------------------------------------------
 
 
-def refused_by_target(aim: Aim, taken: Taken, limits: Limits) -> Refusal | None:
+def refused_by_target(aim: ResolvedTarget, taken: KnownAttribute, limits: Limits) -> AttributeRefusal | None:
     """Return why an attribute cannot be recorded where it aims at, or None (AT-11, decision 0060)."""
     if aim.message is not None and aim.message >= aim.messages:
-        return Refusal.UNKNOWN_MESSAGE
+        return AttributeRefusal.UNKNOWN_MESSAGE
     if aim.erased:
-        return Refusal.ERASED
+        return AttributeRefusal.ERASED
     if taken.known is not None and taken.known != (aim.turn, aim.message):
-        return Refusal.TARGET_DIFFERS
+        return AttributeRefusal.TARGET_DIFFERS
     if taken.others >= limits.turn_attributes_max:
-        return Refusal.TOO_MANY_OF_TURN
+        return AttributeRefusal.TOO_MANY_OF_TURN
     return None
 
 
 def is_erased(phase: Phase, message: int | None, erased: frozenset[int]) -> bool:
     """Tell whether what an attribute is about was erased: its turn, or its message alone."""
-    return phase is Phase.RAW_DELETED or message in erased
+    return phase is Phase.ERASED or message in erased

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from muniment.governance.profiles import Budget, Cause, Ceiling, Profile
+from muniment.governance.profiles import Budget, BudgetCause, Ceiling, Profile
 from muniment.governance.slices import RedactionItem
 from muniment.governance.views import Reason
 
@@ -28,7 +28,7 @@ class BudgetApplied(Struct, frozen=True, kw_only=True, omit_defaults=True):
     found: int
     profile: Profile
     percent: int
-    limited_by: list[Cause] = []
+    limited_by: list[BudgetCause] = []
 
 
 def applied(budget: Budget, found: Mapping[Ceiling, int]) -> list[BudgetApplied]:

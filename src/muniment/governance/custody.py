@@ -52,7 +52,7 @@ class PolicyInForce(Struct, frozen=True, kw_only=True):
     policy: RetentionPolicy
 
 
-class Terms(NamedTuple):
+class RetentionTerms(NamedTuple):
     """What policies say of a conversation: how long at least, by which policy, and when its time is over."""
 
     keep_at_least_ms: int | None = None
@@ -79,7 +79,7 @@ def in_force(policies: Iterable[PolicyInForce]) -> list[PolicyInForce]:
     return list(last.values())
 
 
-def terms_of(policies: Iterable[PolicyInForce], channel: str, conversation: str) -> Terms:
+def terms_of(policies: Iterable[PolicyInForce], channel: str, conversation: str) -> RetentionTerms:
     """Return what policies in force say of a conversation.
 
     The longest minimum of all that apply holds, so that nobody shortens it by a narrower scope. The end is that of the
@@ -91,7 +91,7 @@ def terms_of(policies: Iterable[PolicyInForce], channel: str, conversation: str)
     minima = [(each.policy.keep_at_least_ms, each.position) for each in narrowing if each.policy.keep_at_least_ms]
     longest, policy = max(minima, default=(None, None))
     ends = [each.policy.erase_after_ms for each in narrowing if each.policy.erase_after_ms is not None]
-    return Terms(longest, policy, ends[-1] if ends else None)
+    return RetentionTerms(longest, policy, ends[-1] if ends else None)
 
 
 # --- subjects ---------------------------------------------------------------------------------------------------------

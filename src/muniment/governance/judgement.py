@@ -28,20 +28,12 @@ from muniment.events.message import (
 )
 from muniment.events.records import MessageHead, TurnContent, TurnMeta
 from muniment.governance.annotation import is_erased
-from muniment.governance.attributes import AttributeRecord, Standing
+from muniment.governance.attribute_visibility import AttributeRecord, AttributeState
+from muniment.governance.detection.detection import NOWHERE, ViewDetection
 from muniment.governance.detection.parts import found_in, marked
-from muniment.governance.detection.policy import NOWHERE, Looking
 from muniment.governance.detection.scan import Detector
-from muniment.governance.lifecycle import Phase
-from muniment.governance.redaction import (
-    WHOLE_TURN,
-    Causes,
-    Redaction,
-    Stretch,
-    redacted,
-    stretches,
-    words_label,
-)
+from muniment.governance.phases import Phase
+from muniment.governance.redaction import WHOLE_TURN, Causes, Redaction, WithheldRange, redacted, stretches, words_label
 from muniment.governance.views import (
     BARRED,
     SHOWS,
@@ -93,7 +85,7 @@ class Judgement(Struct, frozen=True, kw_only=True, gc=False):
     origin: bool
     summaries: bool
     causes: Mapping[str, Causes] = NOTHING_TOLD
-    stretches: Mapping[str, tuple[Stretch, ...]] = NOTHING_TOLD
+    stretches: Mapping[str, tuple[WithheldRange, ...]] = NOTHING_TOLD
     marked: Mapping[str, Part] = NOTHING_TOLD
 
 
@@ -104,12 +96,12 @@ def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
     return bool(SHOWS[view]) or bool(meta.tools) or bool(meta.host_refs)
 
 
-def judge(view: View, record: TurnRecord, looking: Looking = NOWHERE) -> Judgement:
+def judge(view: View, record: TurnRecord, detection: ViewDetection = NOWHERE) -> Judgement:
     """Decide what a view shows of a turn. Where the words are not at hand nothing of them is shown."""
     judged = _by_policy(view, record)
     if record.redactions:
         judged = _redacted(judged, view, record)
-    detectors = looking.detectors(record.meta)
+    detectors = detection.detectors(record.meta)
     return _detected(judged, record, detectors) if detectors or judged.stretches else judged
 
 
@@ -126,7 +118,7 @@ def _by_policy(view: View, record: TurnRecord) -> Judgement:
     for place, head in enumerate(meta.messages):
         reason = gone or barred.get(authority_of(head))
         if gone is None and place in record.erased:
-            reason = Reason.RAW_DELETED
+            reason = Reason.ERASED
         inside: list[Reason | None] = []
         if reason is None and words is not None:
             policy = withheld_by_policy(view, head.role, place == answer)
@@ -159,7 +151,7 @@ def _redacted(judged: Judgement, view: View, record: TurnRecord) -> Judgement:
         return judged
     named = redacted(record.redactions, view)
     causes: dict[str, Causes] = {}
-    ranges: dict[str, tuple[Stretch, ...]] = {}
+    ranges: dict[str, tuple[WithheldRange, ...]] = {}
     for place, inside in enumerate(judged.parts):
         if judged.messages[place] is not None:
             continue
@@ -247,12 +239,12 @@ def within(judged: Judgement, host_refs_max: int | None) -> Judgement:
     return replace(judged, references=references)
 
 
-def standing(record: TurnRecord, view: View, message: int | None) -> Standing:
+def standing(record: TurnRecord, view: View, message: int | None) -> AttributeState:
     """Return where an attribute of a turn, or of a message of it, stands for a view."""
-    phase = Phase.RAW_DELETED if is_erased(record.phase, message, record.erased) else record.phase
+    phase = Phase.ERASED if is_erased(record.phase, message, record.erased) else record.phase
     whole = [WHOLE_TURN] if message is None else [WHOLE_TURN, words_label(message)]
     barred = bool(redacted(record.redactions, view).causes(*whole))
     if message is not None and message < len(record.meta.messages):
         authority = authority_of(record.meta.messages[message])
         barred = barred or withheld_by_authority(view, authority) is Reason.PRIVATE_AUTHORITY
-    return Standing(phase, barred)
+    return AttributeState(phase, barred)

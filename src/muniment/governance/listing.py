@@ -21,7 +21,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from muniment.events.records import TurnMeta
-from muniment.governance.lifecycle import Phase, Run
+from muniment.governance.phases import Phase, PhaseRun
 
 
 class LifecycleFilter(StrEnum):
@@ -54,38 +54,38 @@ def observed_ms(meta: TurnMeta, committed_ms: int) -> int:
     return max(head.observed_ms or committed_ms for head in meta.messages)
 
 
-def listed(phases: Sequence[Run], lifecycle: LifecycleFilter) -> list[Run]:
+def listed(phases: Sequence[PhaseRun], lifecycle: LifecycleFilter) -> list[PhaseRun]:
     """Return the runs of turns that a filter lists, in order."""
     return [run for run in phases if run.phase in LISTED[lifecycle]]
 
 
-def before(runs: Sequence[Run], sequence: int, count: int) -> list[Run]:
+def before(runs: Sequence[PhaseRun], sequence: int, count: int) -> list[PhaseRun]:
     """Return the last `count` turns of these runs that stand before a sequence, as runs in order."""
-    taken: list[Run] = []
+    taken: list[PhaseRun] = []
     at = bisect_left(runs, sequence, key=_first)
     while at and count:
         at -= 1
         last = min(runs[at].last, sequence - 1)
         first = max(runs[at].first, last - count + 1)
-        taken.append(Run(first=first, last=last, phase=runs[at].phase))
+        taken.append(PhaseRun(first=first, last=last, phase=runs[at].phase))
         count -= last - first + 1
     return taken[::-1]
 
 
-def onward(runs: Sequence[Run], sequence: int, count: int) -> list[Run]:
+def onward(runs: Sequence[PhaseRun], sequence: int, count: int) -> list[PhaseRun]:
     """Return the first `count` turns of these runs from a sequence on, as runs in order."""
-    taken: list[Run] = []
+    taken: list[PhaseRun] = []
     at = bisect_left(runs, sequence, key=_last)
     while at < len(runs) and count:
         first = max(runs[at].first, sequence)
         last = min(runs[at].last, first + count - 1)
-        taken.append(Run(first=first, last=last, phase=runs[at].phase))
+        taken.append(PhaseRun(first=first, last=last, phase=runs[at].phase))
         count -= last - first + 1
         at += 1
     return taken
 
 
-def moves(was: Sequence[Run], now: Sequence[Run]) -> Iterator[Move]:
+def moves(was: Sequence[PhaseRun], now: Sequence[PhaseRun]) -> Iterator[Move]:
     """Yield which turns changed their phase between two lists of runs over the same turns, in order."""
     old, new = iter(was), iter(now)
     here, there = next(old, None), next(new, None)
@@ -101,9 +101,9 @@ def moves(was: Sequence[Run], now: Sequence[Run]) -> Iterator[Move]:
             there = next(new, None)
 
 
-def _first(run: Run) -> int:
+def _first(run: PhaseRun) -> int:
     return run.first
 
 
-def _last(run: Run) -> int:
+def _last(run: PhaseRun) -> int:
     return run.last

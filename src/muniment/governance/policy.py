@@ -65,7 +65,7 @@ FAMILIES: dict[str, Family] = {
     "evidence.disclosures": Family.VALIDATION,
     "disclosure.reveal": Family.REVEAL,
     "evidence.links": Family.VALIDATION,
-    "evidence.repair": Family.VALIDATION,
+    "evidence.inspect": Family.VALIDATION,
     "provenance.record": Family.COMMIT,
     "spaces.list": Family.STORE,
     "spaces.import": Family.IMPORT,
@@ -104,7 +104,7 @@ HIDES: dict[Policy, Hides] = {
 INSPECTING = frozenset({
     "evidence.verify",
     "evidence.audit",
-    "evidence.repair",
+    "evidence.inspect",
     "spaces.list",
     "spaces.restore",
     "system.capabilities",

@@ -72,7 +72,7 @@ class Ceiling(StrEnum):
     ATTRIBUTES_PER_TURN = "attributes_per_turn"
     REDACTION_ITEMS = "redaction_items"
     DERIVED_REFS = "derived_refs"
-    REPAIR_ISSUES = "repair_issues"
+    INSPECTION_FINDINGS = "inspection_findings"
     RENDERED_CHARS = "rendered_chars"
 
 
@@ -90,7 +90,7 @@ FORMULAS: dict[Ceiling, Formula] = {
     Ceiling.ATTRIBUTES_PER_TURN: Formula("source_chars", 512, 2),
     Ceiling.REDACTION_ITEMS: Formula("source_chars", 128, 8),
     Ceiling.DERIVED_REFS: Formula("records", 512, 4),
-    Ceiling.REPAIR_ISSUES: Formula("events", 512, 4),
+    Ceiling.INSPECTION_FINDINGS: Formula("events", 512, 4),
     Ceiling.RENDERED_CHARS: Formula("render_chars", 1, 1),
 }
 
@@ -119,7 +119,7 @@ class Pressure(Struct, frozen=True, kw_only=True):
     provider_chars: int | None = None
 
 
-class Cause(StrEnum):
+class BudgetCause(StrEnum):
     """Why a budget is smaller than the figures of its profile."""
 
     PRESSURE_CAUTIOUS = "pressure_cautious"
@@ -132,36 +132,36 @@ class Cause(StrEnum):
 
 
 # cause -> the percentage of the figures that it leaves (BG-07). The provider's limit is an amount of its own.
-SHARES: dict[Cause, int] = {
-    Cause.PRESSURE_CAUTIOUS: 60,
-    Cause.PRESSURE_CRITICAL: 35,
-    Cause.MEMORY_AT_FLOOR: 50,
-    Cause.MEMORY_NEAR_FLOOR: 75,
-    Cause.MEMORY_UNKNOWN: 50,
-    Cause.STORAGE_UNKNOWN: 60,
+SHARES: dict[BudgetCause, int] = {
+    BudgetCause.PRESSURE_CAUTIOUS: 60,
+    BudgetCause.PRESSURE_CRITICAL: 35,
+    BudgetCause.MEMORY_AT_FLOOR: 50,
+    BudgetCause.MEMORY_NEAR_FLOOR: 75,
+    BudgetCause.MEMORY_UNKNOWN: 50,
+    BudgetCause.STORAGE_UNKNOWN: 60,
 }
 
-_LEVELS: dict[PressureLevel, Cause | None] = {
+_LEVELS: dict[PressureLevel, BudgetCause | None] = {
     PressureLevel.NORMAL: None,
-    PressureLevel.CAUTIOUS: Cause.PRESSURE_CAUTIOUS,
-    PressureLevel.CRITICAL: Cause.PRESSURE_CRITICAL,
+    PressureLevel.CAUTIOUS: BudgetCause.PRESSURE_CAUTIOUS,
+    PressureLevel.CRITICAL: BudgetCause.PRESSURE_CRITICAL,
 }
 
 
-def causes(pressure: Pressure) -> list[Cause]:
+def causes(pressure: Pressure) -> list[BudgetCause]:
     """Return everything that scales a budget under this pressure."""
     found = [_LEVELS[pressure.level], _memory(pressure.memory_free_bytes, pressure.memory_floor_bytes)]
     if pressure.storage_free_bytes is None:
-        found.append(Cause.STORAGE_UNKNOWN)
+        found.append(BudgetCause.STORAGE_UNKNOWN)
     return [each for each in found if each is not None]
 
 
-def _memory(free: int | None, floor: int) -> Cause | None:
+def _memory(free: int | None, floor: int) -> BudgetCause | None:
     if free is None:
-        return Cause.MEMORY_UNKNOWN
+        return BudgetCause.MEMORY_UNKNOWN
     if free <= floor:
-        return Cause.MEMORY_AT_FLOOR
-    return Cause.MEMORY_NEAR_FLOOR if free < 2 * floor else None
+        return BudgetCause.MEMORY_AT_FLOOR
+    return BudgetCause.MEMORY_NEAR_FLOOR if free < 2 * floor else None
 
 
 # --- budgets ----------------------------------------------------------------------------------------------------------
@@ -175,13 +175,13 @@ class Budget(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     profile: Profile | None = None
     percent: int = WHOLE
-    limited_by: list[Cause] = []
+    limited_by: list[BudgetCause] = []
     page_turns: int | None = None
     host_refs_per_turn: int | None = None
     attributes_per_turn: int | None = None
     redaction_items: int | None = None
     derived_refs: int | None = None
-    repair_issues: int | None = None
+    inspection_findings: int | None = None
     rendered_chars: int | None = None
 
     def ceiling(self, which: Ceiling) -> int | None:
@@ -208,7 +208,7 @@ def budget_of(profile: Profile, pressure: Pressure | None = None) -> Budget:
     provider = None if pressure is None else pressure.provider_chars
     if provider is not None and provider < scaled[Ceiling.RENDERED_CHARS]:
         scaled[Ceiling.RENDERED_CHARS] = max(1, provider)
-        limited_by.append(Cause.PROVIDER)
+        limited_by.append(BudgetCause.PROVIDER)
     return Budget(
         profile=profile,
         percent=percent,
@@ -218,7 +218,7 @@ def budget_of(profile: Profile, pressure: Pressure | None = None) -> Budget:
         attributes_per_turn=scaled[Ceiling.ATTRIBUTES_PER_TURN],
         redaction_items=scaled[Ceiling.REDACTION_ITEMS],
         derived_refs=scaled[Ceiling.DERIVED_REFS],
-        repair_issues=scaled[Ceiling.REPAIR_ISSUES],
+        inspection_findings=scaled[Ceiling.INSPECTION_FINDINGS],
         rendered_chars=scaled[Ceiling.RENDERED_CHARS],
     )
 

@@ -50,7 +50,7 @@ class TextRange(NamedTuple):
     cause: str
 
 
-class Stretch(NamedTuple):
+class WithheldRange(NamedTuple):
     """Consecutive code points of a text, `end` not included, that a view does not show.
 
     `path` says which text, where a part has several: the JSON pointer in what a call was given or gave back.
@@ -68,22 +68,22 @@ class Stretch(NamedTuple):
         return f"[{self.reason}: {', '.join(self.causes)}]"
 
 
-def stretches(reason: Reason, ranges: Iterable[TextRange]) -> tuple[Stretch, ...]:
+def stretches(reason: Reason, ranges: Iterable[TextRange]) -> tuple[WithheldRange, ...]:
     """Return the stretches that ranges of one reason make, in the order of the text; empty ranges make none."""
-    made: list[Stretch] = []
+    made: list[WithheldRange] = []
     for start, end, cause in sorted(ranges):
         if start >= end:
             continue
         if made and start <= made[-1].end:
             last = made[-1]
             causes = tuple(sorted({*last.causes, cause}))
-            made[-1] = Stretch(last.start, max(last.end, end), reason, causes)
+            made[-1] = WithheldRange(last.start, max(last.end, end), reason, causes)
         else:
-            made.append(Stretch(start, end, reason, (cause,)))
+            made.append(WithheldRange(start, end, reason, (cause,)))
     return tuple(made)
 
 
-def beside(first: tuple[Stretch, ...], second: Iterable[Stretch]) -> tuple[Stretch, ...]:
+def beside(first: tuple[WithheldRange, ...], second: Iterable[WithheldRange]) -> tuple[WithheldRange, ...]:
     """Return the first stretches and what of the second ones they leave uncovered, in the order of the text."""
     found = list(first)
     for stretch in second:
@@ -99,7 +99,7 @@ def beside(first: tuple[Stretch, ...], second: Iterable[Stretch]) -> tuple[Stret
     return tuple(sorted(found))
 
 
-def replaced(text: str, withheld: Iterable[Stretch]) -> str:
+def replaced(text: str, withheld: Iterable[WithheldRange]) -> str:
     """Return a text with a marker in the place of each stretch."""
     pieces: list[str] = []
     shown = 0
@@ -112,7 +112,7 @@ def replaced(text: str, withheld: Iterable[Stretch]) -> str:
 # --- what redactions name ---------------------------------------------------------------------------------------------
 
 
-class Redacted(NamedTuple):
+class WithheldFields(NamedTuple):
     """What redactions withhold from a view, by label: causes of what is named whole, and ranges of parts."""
 
     whole: dict[str, set[str]]
@@ -123,9 +123,9 @@ class Redacted(NamedTuple):
         return tuple(sorted({cause for label in labels for cause in self.whole.get(label, ())}))
 
 
-def redacted(redactions: Iterable[Redaction], view: View) -> Redacted:
+def redacted(redactions: Iterable[Redaction], view: View) -> WithheldFields:
     """Return what redactions of a turn withhold from a view; the same in whatever order they come."""
-    found = Redacted(defaultdict(set), defaultdict(list))
+    found = WithheldFields(defaultdict(set), defaultdict(list))
     for redaction in redactions:
         if view not in withheld_from(redaction.views):
             continue
@@ -159,7 +159,7 @@ def words_label(message: int) -> str:
 # --- what may be redacted ---------------------------------------------------------------------------------------------
 
 
-class Reach(NamedTuple):
+class RedactionExtent(NamedTuple):
     """How much a redaction withholds: messages as a whole, parts as a whole or some of their text, and fields."""
 
     messages: int
@@ -186,7 +186,7 @@ def check_form(target: RedactionTarget) -> None:
         raise InvalidInput(at="passage.end", problem="empty" if target.end == target.start else "reversed")
 
 
-def reach(target: RedactionTarget, content: TurnContent, erased: frozenset[int]) -> Reach:
+def reach(target: RedactionTarget, content: TurnContent, erased: frozenset[int]) -> RedactionExtent:
     """Hold a target against the words of its turn and return how much it withholds; raise for what is not there.
 
     `erased` are the messages of which nothing is left.
@@ -194,17 +194,17 @@ def reach(target: RedactionTarget, content: TurnContent, erased: frozenset[int])
     if target.field is not None:
         if target.field not in _fields(content):
             raise UnknownPlace(at="passage.field")
-        return Reach(0, 0, 1)
+        return RedactionExtent(0, 0, 1)
     if target.message is None:
         left = [parts for place, parts in enumerate(content.parts) if place not in erased]
-        return Reach(len(left), sum(map(len, left)), len(_fields(content)))
+        return RedactionExtent(len(left), sum(map(len, left)), len(_fields(content)))
     if target.message >= len(content.parts):
         raise UnknownPlace(at="passage.message", limit=len(content.parts), found=target.message)
     if target.message in erased:
         raise WordsErased(at="passage.message")
     parts = content.parts[target.message]
     if target.part is None:
-        return Reach(1, len(parts), 0)
+        return RedactionExtent(1, len(parts), 0)
     if target.part >= len(parts):
         raise UnknownPlace(at="passage.part", limit=len(parts), found=target.part)
     part = parts[target.part]
@@ -213,7 +213,7 @@ def reach(target: RedactionTarget, content: TurnContent, erased: frozenset[int])
             raise InvalidInput(at="passage.part", problem="no_text")
         if target.end > len(part.content):
             raise InvalidInput(at="passage.end", problem="beyond_text", limit=len(part.content), found=target.end)
-    return Reach(0, 1, 0)
+    return RedactionExtent(0, 1, 0)
 
 
 def _fields(content: TurnContent) -> list[str]:

@@ -20,11 +20,7 @@ from msgspec.structs import replace
 from muniment.events.attributes import AttributeRecorded
 from muniment.events.identity import TurnId, message_id
 from muniment.events.labels import part_label
-from muniment.events.message import (
-    Authority,
-    Part,
-    Role,
-)
+from muniment.events.message import Authority, Part, Role
 from muniment.events.records import ReferenceRecord
 from muniment.events.turn import (
     SUBJECT_SPEAKS,
@@ -35,22 +31,14 @@ from muniment.events.turn import (
     ToolObservation,
     attributed,
 )
-from muniment.governance import attributes
-from muniment.governance.attributes import Shown, SliceAttribute
-from muniment.governance.detection.policy import NOWHERE, Looking
+from muniment.governance import attribute_visibility as attributes
+from muniment.governance.attribute_visibility import ShownValue, SliceAttribute
+from muniment.governance.detection.detection import NOWHERE, ViewDetection
 from muniment.governance.detection.scan import Coverage
 from muniment.governance.judgement import Judgement, TurnRecord, authority_of, judge, standing, within
-from muniment.governance.lifecycle import Phase
-from muniment.governance.redaction import (
-    Causes,
-    Stretch,
-    replaced,
-    words_label,
-)
-from muniment.governance.views import (
-    Reason,
-    View,
-)
+from muniment.governance.phases import Phase
+from muniment.governance.redaction import Causes, WithheldRange, replaced, words_label
+from muniment.governance.views import Reason, View
 
 # what withholds the label of a host reference that is shown, or a range of it
 OF_LABELS = frozenset({Reason.HOST_REF_LABEL, Reason.REDACTED, Reason.DETECTED, Reason.DETECTION_FAILED})
@@ -136,14 +124,14 @@ def cut(
     host_refs_max: int | None = None,
     attributes_max: int | None = None,
     *,
-    looking: Looking = NOWHERE,
+    detection: ViewDetection = NOWHERE,
 ) -> tuple[SliceTurn, list[RedactionItem]]:
     """Return the turn as the view shows it, and an item for everything withheld.
 
     Shows at most so many host references, and so many attributes of the turn and of each of its messages.
     """
     meta = record.meta
-    judged = judge(view, record, looking)
+    judged = judge(view, record, detection)
     items: list[RedactionItem] = []
     turn = SliceTurn(
         turn=meta.delivery.turn,
@@ -155,7 +143,7 @@ def cut(
         actor=attributed(meta.actor),
         messages=[_message(record, place, view, judged, items) for place in range(len(meta.messages))],
         host_refs=_references(record, view, within(judged, host_refs_max), items) if meta.host_refs else [],
-        attributes=_attributes(record, view, attributes_max, looking, items) if record.attributes else [],
+        attributes=_attributes(record, view, attributes_max, detection, items) if record.attributes else [],
         source=meta.source if judged.origin else UNSET,
         tools=_tools(record, view, judged, items) if judged.origin else UNSET,
         external=meta.external if judged.origin else UNSET,
@@ -210,7 +198,7 @@ def _parts(record: TurnRecord, place: int, view: View, judged: Judgement, items:
         yield judged.marked.get(label, part)
 
 
-def _ranged(item: RedactionItem, stretch: Stretch) -> RedactionItem:
+def _ranged(item: RedactionItem, stretch: WithheldRange) -> RedactionItem:
     """Return an item as one about a range of a text."""
     return replace(item, start=stretch.start, end=stretch.end, path=stretch.path or None, causes=stretch.causes)
 
@@ -239,7 +227,7 @@ def _references(record: TurnRecord, view: View, judged: Judgement, items: list[R
 
 
 def _attributes(
-    record: TurnRecord, view: View, attributes_max: int | None, looking: Looking, items: list[RedactionItem]
+    record: TurnRecord, view: View, attributes_max: int | None, detection: ViewDetection, items: list[RedactionItem]
 ) -> list[SliceAttribute]:
     turn = TurnId(record.meta.delivery.turn)
     found: list[SliceAttribute] = []
@@ -247,14 +235,14 @@ def _attributes(
     for each in record.attributes:
         message = each.meta.attribute.message
         as_what, reason = attributes.judge(view, standing(record, view, message), each)
-        if as_what is not Shown.NOTHING and attributes_max is not None and shown[message] >= attributes_max:
-            as_what, reason = Shown.NOTHING, Reason.ATTR_VALUE_BUDGET
+        if as_what is not ShownValue.NOTHING and attributes_max is not None and shown[message] >= attributes_max:
+            as_what, reason = ShownValue.NOTHING, Reason.ATTR_VALUE_BUDGET
         if reason is not None:
             items.append(attribute_item(turn, each.meta, reason, view))
-        if as_what is not Shown.NOTHING:
+        if as_what is not ShownValue.NOTHING:
             shown[message] += 1
             told, ranges = attributes.marked(
-                attributes.shown(view, turn, each, as_what), looking.detectors(record.meta)
+                attributes.shown(view, turn, each, as_what), detection.detectors(record.meta)
             )
             items += [_ranged(attribute_item(turn, each.meta, one.reason, view), one) for one in ranges]
             found.append(told)
@@ -296,7 +284,9 @@ def _tools(record: TurnRecord, view: View, judged: Judgement, items: list[Redact
     return shown
 
 
-def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem], looking: Looking = NOWHERE) -> SliceAudit:
+def audit(
+    view: View, turns: list[SliceTurn], items: list[RedactionItem], detection: ViewDetection = NOWHERE
+) -> SliceAudit:
     """Count what a page read, returned and withheld; say what was looked for.
 
     Attributes are left out for the profile's sake alone (BG-04).
@@ -311,7 +301,7 @@ def audit(view: View, turns: list[SliceTurn], items: list[RedactionItem], lookin
         messages_redacted=sum(message.redacted for turn in turns for message in turn.messages),
         host_refs_redacted=hidden_references(items),
         reasons=sorted(reasons),
-        coverage=looking.coverage,
+        coverage=detection.coverage,
     )
 
 
@@ -320,9 +310,9 @@ def hidden_references(items: Iterable[RedactionItem]) -> int:
     return sum(item.host_ref is not None and item.reason not in OF_LABELS for item in items)
 
 
-def disclosed_labels(record: TurnRecord, view: View, looking: Looking = NOWHERE) -> set[str]:
+def disclosed_labels(record: TurnRecord, view: View, detection: ViewDetection = NOWHERE) -> set[str]:
     """Return the labels of a turn that an export for a view discloses: exactly what `cut` shows, no more."""
-    judged = judge(view, record, looking)
+    judged = judge(view, record, detection)
     labels = {"actor", "delivery", *(f"message/{place}" for place in range(len(record.meta.messages)))}
     if judged.origin:
         labels.update({"source", "tools", "external"})

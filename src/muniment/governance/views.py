@@ -2,7 +2,7 @@
 
 The rule for a message, first match wins (RP-03):
 
-1. content erased → `raw_deleted`; masked → `lifecycle_masked`; both also for the raw owner;
+1. content erased → `erased`; masked → `lifecycle_masked`; both also for the raw owner;
 2. the raw owner sees everything else but what 5. names;
 3. authority of a private plane → `private_authority`; operator diagnostics → `operator_only`;
 4. what `SHOWS` does not list for the view → `view_policy`;
@@ -20,7 +20,7 @@ from typing import get_args
 
 from muniment.events.message import Authority, Part, ReasoningPart, Role, ToolCallPart, ToolCallResponsePart
 from muniment.events.turn import Visibility
-from muniment.governance.lifecycle import MASKED_PHASES, Phase
+from muniment.governance.phases import MASKED_PHASES, Phase
 
 
 class View(StrEnum):
@@ -36,7 +36,7 @@ class View(StrEnum):
 class Reason(StrEnum):
     """Why something is withheld (BEHAVIOUR RP-05)."""
 
-    RAW_DELETED = "raw_deleted"
+    ERASED = "erased"
     LIFECYCLE_MASKED = "lifecycle_masked"
     PRIVATE_AUTHORITY = "private_authority"
     OPERATOR_ONLY = "operator_only"
@@ -52,7 +52,7 @@ class Reason(StrEnum):
     DETECTION_FAILED = "detection_failed"
 
 
-class Place(StrEnum):
+class PartRole(StrEnum):
     """What a part is within its turn."""
 
     USER_WORDS = "user_words"
@@ -64,17 +64,17 @@ class Place(StrEnum):
 
 
 # view -> the places it shows
-SHOWS: dict[View, frozenset[Place]] = {
-    View.RAW_OWNER: frozenset(Place),
-    View.MODEL_CONTEXT: frozenset(Place) - {Place.REASONING},
-    View.HOST_UI: frozenset({Place.USER_WORDS, Place.ANSWER}),
+SHOWS: dict[View, frozenset[PartRole]] = {
+    View.RAW_OWNER: frozenset(PartRole),
+    View.MODEL_CONTEXT: frozenset(PartRole) - {PartRole.REASONING},
+    View.HOST_UI: frozenset({PartRole.USER_WORDS, PartRole.ANSWER}),
     View.OPERATOR_AUDIT: frozenset(),
-    View.EXPORT: frozenset({Place.USER_WORDS, Place.ANSWER}),
+    View.EXPORT: frozenset({PartRole.USER_WORDS, PartRole.ANSWER}),
 }
 
 # views to which it matters which message of the assistant is the answer
 TELLS_ANSWERS = frozenset(
-    view for view, shown in SHOWS.items() if (Place.ANSWER in shown) is not (Place.ASSISTANT_STEP in shown)
+    view for view, shown in SHOWS.items() if (PartRole.ANSWER in shown) is not (PartRole.ASSISTANT_STEP in shown)
 )
 
 # view -> the visibilities of host references it shows (HR-02)
@@ -111,14 +111,14 @@ BARRED: dict[View, dict[Authority, Reason]] = dict.fromkeys(View, PRIVATE) | {Vi
 # phases in which the words of a turn are withheld from every view
 GONE: dict[Phase, Reason] = {
     **dict.fromkeys(MASKED_PHASES, Reason.LIFECYCLE_MASKED),
-    Phase.RAW_DELETED: Reason.RAW_DELETED,
+    Phase.ERASED: Reason.ERASED,
 }
 
-_STEPS: dict[Role, Place] = {
-    Role.USER: Place.USER_WORDS,
-    Role.ASSISTANT: Place.ASSISTANT_STEP,
-    Role.TOOL: Place.TOOL_STEP,
-    Role.SYSTEM: Place.SYSTEM_STEP,
+_STEPS: dict[Role, PartRole] = {
+    Role.USER: PartRole.USER_WORDS,
+    Role.ASSISTANT: PartRole.ASSISTANT_STEP,
+    Role.TOOL: PartRole.TOOL_STEP,
+    Role.SYSTEM: PartRole.SYSTEM_STEP,
 }
 
 
@@ -132,13 +132,13 @@ def withheld_by_authority(view: View, authority: Authority) -> Reason | None:
     return BARRED[view].get(authority)
 
 
-def place_of(part: type[Part], role: Role, *, is_answer: bool) -> Place:
+def place_of(part: type[Part], role: Role, *, is_answer: bool) -> PartRole:
     """Return what a part is: judged by its type first, then by its message's role and place."""
     if part is ReasoningPart:
-        return Place.REASONING
+        return PartRole.REASONING
     if part in {ToolCallPart, ToolCallResponsePart}:
-        return Place.TOOL_STEP
-    return Place.ANSWER if is_answer else _STEPS[role]
+        return PartRole.TOOL_STEP
+    return PartRole.ANSWER if is_answer else _STEPS[role]
 
 
 @functools.cache

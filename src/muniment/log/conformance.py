@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from muniment.errors import Conflict, StoreClosed
-from muniment.log.model import CHANGE, MISFITS, OPENED, TURN, Batch, Draft, Model, check_all, event, placed
+from muniment.log.model import CHANGE, MISFITS, OPENED, TURN, LogModel, ModelBatch, ModelDraft, check_all, event, placed
 from muniment.log.port import CELL_CLASSES, Lookup, Reader, ScrubReport, Store, Transaction
 
 SNAPSHOTS_MAX = 3
@@ -39,7 +39,7 @@ SETTINGS = settings(
 
 blobs = st.binary(min_size=0, max_size=80)
 drafts = st.builds(
-    Draft,
+    ModelDraft,
     stream=st.integers(0, 4),
     kind=st.sampled_from([TURN, TURN, CHANGE, OPENED]),
     target=st.integers(0, 4),
@@ -63,8 +63,8 @@ class StoreMachine(RuleBasedStateMachine):
         super().__init__()
         self.place = Path(tempfile.mkdtemp(prefix="muniment-conformance-"))
         self.store = type(self).open_store(self.place)
-        self.model = Model()
-        self.snapshots: list[tuple[ExitStack, Reader, Model]] = []
+        self.model = LogModel()
+        self.snapshots: list[tuple[ExitStack, Reader, LogModel]] = []
 
     def teardown(self) -> None:
         """Close everything and leave no file."""
@@ -84,12 +84,12 @@ class StoreMachine(RuleBasedStateMachine):
     # --- what is done to the store ------------------------------------------------------------------------------------
 
     @initialize(wanted=st.lists(drafts, max_size=40))
-    def begin(self, wanted: list[Draft]) -> None:
+    def begin(self, wanted: list[ModelDraft]) -> None:
         """Start with a log of some length, so that the tree has stored nodes."""
         self.append(wanted)
 
     @rule(wanted=st.lists(drafts, max_size=4))
-    def append(self, wanted: list[Draft]) -> None:
+    def append(self, wanted: list[ModelDraft]) -> None:
         """Check that a plan sees the state before and its own writes, and that what it returns is returned."""
         batch = placed(self.model, wanted)
 
@@ -105,7 +105,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.model.append(batch)
 
     @rule(wanted=st.lists(drafts, min_size=1, max_size=3), digest=digests)
-    def append_and_raise(self, wanted: list[Draft], digest: bytes) -> None:
+    def append_and_raise(self, wanted: list[ModelDraft], digest: bytes) -> None:
         """Check that a plan that raises leaves nothing, and that its caller gets its error."""
         batch = placed(self.model, wanted)
 
@@ -124,11 +124,11 @@ class StoreMachine(RuleBasedStateMachine):
         raise AssertionError("the error of a plan reaches its caller")
 
     @rule(wanted=st.lists(drafts, min_size=1, max_size=2))
-    def append_what_does_not_fit(self, wanted: list[Draft]) -> None:
+    def append_what_does_not_fit(self, wanted: list[ModelDraft]) -> None:
         """Check that rows that are not the next ones, and heads that say otherwise, are refused whole."""
         fitting = placed(self.model, wanted)
 
-        def plan(tx: Transaction, batch: Batch) -> None:
+        def plan(tx: Transaction, batch: ModelBatch) -> None:
             with suppress(Conflict):  # even a plan that swallows the refusal is undone
                 batch.write(tx)
 
@@ -209,9 +209,9 @@ class StoreMachine(RuleBasedStateMachine):
             self.model.rows[position] = msgspec.structs.replace(row, bundle=bundle)
 
     @rule(wanted=st.lists(drafts, min_size=1, max_size=4), kept=st.booleans(), name=names, value=blobs)
-    def clear(self, wanted: list[Draft], kept: bool, name: str, value: bytes) -> None:
+    def clear(self, wanted: list[ModelDraft], kept: bool, name: str, value: bytes) -> None:
         """Check that a plan that clears the log leaves what it writes afterwards alone, or, undone, everything."""
-        anew = Model()
+        anew = LogModel()
         batch = placed(anew, wanted)
 
         def plan(tx: Transaction) -> None:

@@ -41,7 +41,7 @@ PRAGMAS = {
 }
 
 
-class Mode(StrEnum):
+class OpenMode(StrEnum):
     """What opening a store may do to it."""
 
     CREATE = "create"
@@ -49,10 +49,10 @@ class Mode(StrEnum):
     READ = "read"
 
 
-class Place:
+class LogFile:
     """Where a log lies, and how connections to it are opened."""
 
-    def __init__(self, path: Path, mode: Mode, patience_s: float, vfs: str | None) -> None:
+    def __init__(self, path: Path, mode: OpenMode, patience_s: float, vfs: str | None) -> None:
         self.path = path
         self.wal = path.with_name(path.name + "-wal")
         self.mode = mode
@@ -75,7 +75,7 @@ class Place:
 
     def open(self) -> apsw.Connection:
         """Return a connection to a log of the newest version."""
-        flags = apsw.SQLITE_OPEN_READONLY if self.mode is Mode.READ else apsw.SQLITE_OPEN_READWRITE
+        flags = apsw.SQLITE_OPEN_READONLY if self.mode is OpenMode.READ else apsw.SQLITE_OPEN_READWRITE
         try:
             if not self.path.is_file():
                 raise StoreMissing(problem="no_file")
@@ -99,9 +99,9 @@ class Place:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         for name, value in PRAGMAS.items():
             connection.pragma(name, value)
-        if version_of(connection, max(MIGRATIONS)) == 0 and self.mode is not Mode.CREATE:
+        if version_of(connection, max(MIGRATIONS)) == 0 and self.mode is not OpenMode.CREATE:
             raise StoreMissing(problem="empty_file")
-        if self.mode is not Mode.READ:
+        if self.mode is not OpenMode.READ:
             connection.pragma("journal_mode", "WAL")
             migrate(connection)
         check_schema(connection)

@@ -400,10 +400,10 @@ class MemoryStore:
         self._open()
         return ScrubReport(flushed=(), wal_bytes=0)
 
-    def keep_room(self) -> None:
+    def keep_reserve(self) -> None:
         """Keep nothing: there is no disk."""
 
-    def release_room(self) -> bool:
+    def release_reserve(self) -> bool:
         """Return that nothing was kept."""
         return False
 

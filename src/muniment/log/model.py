@@ -27,7 +27,7 @@ from muniment.log.tail import longer
 TURN, CHANGE, OPENED = "turn", "change", "opened"
 
 
-class Model:
+class LogModel:
     """What the store should hold, as plainly as it can be said."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Model:
         """Return the rows of a stream."""
         return [row for row in self.rows if row.stream == stream]
 
-    def append(self, batch: Batch) -> None:
+    def append(self, batch: ModelBatch) -> None:
         """Append what a batch holds."""
         self.rows += batch.rows
         self.nodes.update({(node.level, node.index): node.hash for node in batch.nodes})
@@ -51,7 +51,7 @@ class Model:
         self.frontier = batch.frontier
 
 
-class Batch(msgspec.Struct, frozen=True, kw_only=True):
+class ModelBatch(msgspec.Struct, frozen=True, kw_only=True):
     """What one plan appends."""
 
     rows: list[SealedRow]
@@ -66,7 +66,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
             tx.put_stream_head(head)
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class ModelDraft(msgspec.Struct, frozen=True, kw_only=True):
     """An event that has no place yet: `stream` picks one, or opens a new one."""
 
     stream: int
@@ -79,7 +79,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[bytes | None, bytes | None]
 
 
-def placed(model: Model, wanted: list[Draft]) -> Batch:
+def placed(model: LogModel, wanted: list[ModelDraft]) -> ModelBatch:
     """Give drafts their places behind what the model holds."""
     rows: list[SealedRow] = []
     tails = dict(model.heads)
@@ -107,7 +107,7 @@ def placed(model: Model, wanted: list[Draft]) -> Batch:
     frontier, nodes = extend(model.frontier, [row.leaf for row in rows])
     touched = sorted({row.stream for row in rows})
     heads = [msgspec.structs.replace(tails[stream], messages=len(rows), tag=rows[-1].leaf[:16]) for stream in touched]
-    return Batch(rows=rows, nodes=nodes, frontier=frontier, heads=heads)
+    return ModelBatch(rows=rows, nodes=nodes, frontier=frontier, heads=heads)
 
 
 def event(row: SealedRow) -> EventRow:
@@ -120,7 +120,7 @@ def with_bundle(row: SealedRow) -> BundleRow:
     return BundleRow(**{name: getattr(row, name) for name in BundleRow.__struct_fields__})
 
 
-def check_log(reader: Reader, model: Model, first: int, last: int) -> None:
+def check_log(reader: Reader, model: LogModel, first: int, last: int) -> None:
     """Hold what is found by position to the model."""
     rows = model.rows[max(first, 0) : max(last + 1, 0)]
     assert list(reader.sealed_events(first, last)) == rows
@@ -137,7 +137,7 @@ def check_log(reader: Reader, model: Model, first: int, last: int) -> None:
         assert reader.of_kind(kind, first, 2) == of_kind[:2]
 
 
-def check_streams(reader: Reader, model: Model, first: int, last: int) -> None:
+def check_streams(reader: Reader, model: LogModel, first: int, last: int) -> None:
     """Hold what is found by stream to the model."""
     for stream in {*model.heads, first, -1}:
         rows = model.stream(stream)
@@ -155,7 +155,7 @@ def check_streams(reader: Reader, model: Model, first: int, last: int) -> None:
     assert reader.stream_totals() == totals
 
 
-def check_tree(reader: Reader, model: Model) -> None:
+def check_tree(reader: Reader, model: LogModel) -> None:
     """Hold the tree to the model."""
     size = len(model.rows)
     assert reader.frontier() == model.frontier == frontier_at(reader, size)
@@ -165,7 +165,7 @@ def check_tree(reader: Reader, model: Model) -> None:
         assert reader.hashes(level, 0, size >> level) == nodes
 
 
-def check_named(reader: Reader, model: Model) -> None:
+def check_named(reader: Reader, model: LogModel) -> None:
     """Hold what has a name to the model."""
     for digest in [*model.lookups, b"\xff" * 32]:
         assert reader.lookup(digest) == model.lookups.get(digest)
@@ -182,20 +182,20 @@ def check_named(reader: Reader, model: Model) -> None:
     assert reader.latest_checkpoint() == (checkpoints[-1] if checkpoints else None)
 
 
-def _shifted(batch: Batch, **change: int) -> Batch:
+def _shifted(batch: ModelBatch, **change: int) -> ModelBatch:
     """Return a batch whose last row says something else of its place."""
     *rows, last = batch.rows
     moved = {name: (getattr(last, name) or 0) + step for name, step in change.items()}
     return msgspec.structs.replace(batch, rows=[*rows, msgspec.structs.replace(last, **moved)])
 
 
-def _with_head(batch: Batch, **change: int | bytes) -> Batch:
+def _with_head(batch: ModelBatch, **change: int | bytes) -> ModelBatch:
     """Return a batch whose last head says something else of its stream."""
     *heads, last = batch.heads
     return msgspec.structs.replace(batch, heads=[*heads, msgspec.structs.replace(last, **change)])
 
 
-MISFITS: dict[str, Callable[[Batch], Batch]] = {
+MISFITS: dict[str, Callable[[ModelBatch], ModelBatch]] = {
     "a position twice": lambda batch: _shifted(batch, position=-1),
     "a gap in the positions": lambda batch: _shifted(batch, position=1),
     "a seq twice": lambda batch: _shifted(batch, seq=-1),
@@ -213,7 +213,7 @@ MISFITS: dict[str, Callable[[Batch], Batch]] = {
 }
 
 
-def check_all(reader: Reader, model: Model, first: int, last: int) -> None:
+def check_all(reader: Reader, model: LogModel, first: int, last: int) -> None:
     """Hold everything that can be read to the model, in this range and in all ranges."""
     for start, end in ((first, last), (0, len(model.rows) + 1)):
         check_log(reader, model, start, end)

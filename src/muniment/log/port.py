@@ -288,11 +288,11 @@ class Store(Protocol):
         """
         ...
 
-    def keep_room(self) -> None:
+    def keep_reserve(self) -> None:
         """Keep some room back for erasures on a full disk, where a store has a disk; a repeat does nothing."""
         ...
 
-    def release_room(self) -> bool:
+    def release_reserve(self) -> bool:
         """Give the room away that was kept back; return whether there was any."""
         ...
 

@@ -20,9 +20,9 @@ import apsw
 
 from muniment.errors import MunimentError, StoreClosed, StoreReadOnly
 from muniment.log.ballast import Ballast
-from muniment.log.connection import PATIENCE_S, Mode, Place, give_up
+from muniment.log.connection import PATIENCE_S, LogFile, OpenMode, give_up
 from muniment.log.faults import POISONOUS, STORE_ERRORS, fault_of
-from muniment.log.group import Group, Ticket
+from muniment.log.group_commit import GroupCommit, Ticket
 from muniment.log.port import BATCH_EVENTS_MAX, EventRow, Reader, ScrubReport, Transaction
 from muniment.log.sqlite_reader import SqliteReader
 from muniment.log.sqlite_transaction import SqliteTransaction
@@ -36,14 +36,14 @@ READERS_IDLE_MAX = 8
 
 
 class SqliteStore:
-    """A log in one file. `Mode.CREATE` makes it when it is not there, `Mode.READ` never writes, not even to recover."""
+    """A log in one file. `OpenMode.CREATE` makes it when missing; `OpenMode.READ` never writes, even to recover."""
 
     def __init__(
-        self, path: Path, *, mode: Mode = Mode.CREATE, patience_s: float = PATIENCE_S, vfs: str | None = None
+        self, path: Path, *, mode: OpenMode = OpenMode.CREATE, patience_s: float = PATIENCE_S, vfs: str | None = None
     ) -> None:
-        self._place = Place(path, mode, patience_s, vfs)
+        self._place = LogFile(path, mode, patience_s, vfs)
         self._ballast = Ballast(path.parent)
-        self._group = Group(self._commit, self._tend)
+        self._group = GroupCommit(self._commit, self._tend)
         self._idle: list[apsw.Connection] = []
         self._pool = threading.Lock()
         self._era = 0  # counts up when the connections of before are not trusted any more
@@ -52,9 +52,9 @@ class SqliteStore:
         self._wal_pages = 0
         self._tended_pages = 0  # how long the write-ahead log was when it was last tended
         self._writer: apsw.Connection | None = None
-        if mode is Mode.CREATE:
+        if mode is OpenMode.CREATE:
             self._place.make_file()
-        if mode is Mode.READ:
+        if mode is OpenMode.READ:
             self._idle.append(self._place.open())
         else:
             self._writing()
@@ -63,7 +63,7 @@ class SqliteStore:
 
     def transact(self, plan: Callable[[Transaction], T]) -> T:
         """Run a plan in a write transaction; return its result once it is durable."""
-        if self._place.mode is Mode.READ:
+        if self._place.mode is OpenMode.READ:
             raise StoreReadOnly(problem="opened_for_reading")
         return self._group.submit(plan)
 
@@ -176,16 +176,16 @@ class SqliteStore:
 
     def scrub(self) -> ScrubReport:
         """Empty the write-ahead log and flush everything."""
-        if self._place.mode is Mode.READ:
+        if self._place.mode is OpenMode.READ:
             raise StoreReadOnly(problem="opened_for_reading")
         return self._group.submit(lambda _: self._guarded(lambda: self._empty_wal(self._writing())), alone=True)
 
-    def keep_room(self) -> None:
+    def keep_reserve(self) -> None:
         """Keep some room back for erasures on a full disk."""
-        if self._place.mode is not Mode.READ:
+        if self._place.mode is not OpenMode.READ:
             self._ballast.keep()
 
-    def release_room(self) -> bool:
+    def release_reserve(self) -> bool:
         """Give the room away that was kept back; return whether there was any."""
         return self._ballast.release()
 
@@ -222,7 +222,7 @@ class SqliteStore:
             raise reader.fault(error) from None
 
     def _take(self) -> tuple[int, apsw.Connection]:
-        if self._suspect and self._place.mode is not Mode.READ:
+        if self._suspect and self._place.mode is not OpenMode.READ:
             self._group.submit(lambda _: self._writing(), alone=True)
         with self._pool:
             if self._closed:

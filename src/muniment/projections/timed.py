@@ -37,20 +37,20 @@ class Timed:
         del self.sequences[at]
         self.messages -= messages
 
-    def between(self, from_ms: int, until_ms: int) -> Within:
+    def between(self, from_ms: int, until_ms: int) -> CountInRange:
         """Return what was observed in a half-open range of time."""
         low, high = bisect_left(self.times, from_ms), bisect_left(self.times, until_ms)
         if low == high:
             return NOTHING
         first, last = (self.times[low], self.sequences[low]), (self.times[high - 1], self.sequences[high - 1])
-        return Within(high - low, first, last)
+        return CountInRange(high - low, first, last)
 
     def _place(self, sequence: int, observed_ms: int) -> int:
         low = bisect_left(self.times, observed_ms)
         return bisect_left(self.sequences, sequence, low, bisect_right(self.times, observed_ms, low))
 
 
-class Within(NamedTuple):
+class CountInRange(NamedTuple):
     """What lies in a range: how many turns, and time and sequence of the first and the last of them."""
 
     turns: int
@@ -58,4 +58,4 @@ class Within(NamedTuple):
     last: tuple[int, int]
 
 
-NOTHING = Within(0, (0, 0), (0, 0))
+NOTHING = CountInRange(0, (0, 0), (0, 0))

@@ -24,15 +24,15 @@ from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.records import AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnMeta
-from muniment.governance.attributes import AttributeRecord, Shown, judge_attribute, order_of
+from muniment.governance.attribute_visibility import AttributeRecord, ShownValue, judge_attribute, order_of
 from muniment.governance.judgement import TurnRecord, needs_content, standing
-from muniment.governance.lifecycle import Phase, phase_of
+from muniment.governance.phases import Phase, phase_of
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts
-from muniment.log.ledger import Ledger, Opened
+from muniment.ledger.ledger import Ledger, OpenedEvent
 from muniment.log.port import Lookup, Reader, SealedRow, StreamHead
-from muniment.projections.attributes import Recorded
-from muniment.projections.changes import NOTHING, Changes, Folding, Newest
+from muniment.projections.attribute_index import LatestAttribute
+from muniment.projections.change_fold import NOTHING, Changes, ChangesBuilder, NewestChange
 
 STREAMS_KEPT_MAX = 10_000
 NAMES_KEPT_MAX = 10_000
@@ -40,22 +40,22 @@ NAMES_BATCH = 500
 TURNS_BATCH = 500
 
 
-class Folded(NamedTuple):
+class CachedChanges(NamedTuple):
     """The changes of a stream as they are kept, with the leaf of the event that they go up to."""
 
     changes: Changes
     leaf: bytes = b""
-    newest: Newest | None = None
+    newest: NewestChange | None = None
 
 
-NONE_YET = Folded(Changes())
+NONE_YET = CachedChanges(Changes())
 
 
 class ReadTurn(Struct, frozen=True, kw_only=True, gc=False):
     """A turn read back: the folded record, the row it came from, and the salts of its content when that was read."""
 
     record: TurnRecord
-    opened: Opened
+    opened: OpenedEvent
     content_salts: Salts | None
 
 
@@ -64,7 +64,7 @@ class Transcript:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._changes: OrderedDict[tuple[str, int], Folded] = OrderedDict()
+        self._changes: OrderedDict[tuple[str, int], CachedChanges] = OrderedDict()
         self._lock = threading.Lock()
         self._names: OrderedDict[int, ConversationOpened | AliasRecorded] = OrderedDict()
         self._names_checked = False
@@ -125,7 +125,7 @@ class Transcript:
         self._prove(reader, found, AliasRecorded(subject=subject, channel=channel, chat=chat))
         return found.stream
 
-    def turn(self, reader: Reader, head: StreamHead, key: ConversationKey, turn: TurnId) -> Opened | None:
+    def turn(self, reader: Reader, head: StreamHead, key: ConversationKey, turn: TurnId) -> OpenedEvent | None:
         """Return the commit of a turn of a conversation by its id, or None when the conversation has no such turn.
 
         A "no" is believed only after every turn of the conversation was found under its id; what was checked before is
@@ -253,15 +253,15 @@ class Transcript:
             return known.changes  # a newer snapshot has seen no more
         after = 0 if known.newest is None else known.newest.seq
         rows = reader.changes(head.stream, after) if known.changes.count < head.changes else ()
-        folding = Folding(self._ledger, known.changes, known.newest)
+        folding = ChangesBuilder(self._ledger, known.changes, known.newest)
         changes = folding.grown((row for row in rows if row.seq <= head.seq), head.seq)
         if changes.count != head.changes:
             at = f"stream {head.stream}"
             raise Corrupt(at=at, problem="changes_missing", limit=head.changes, found=changes.count)
-        self._keep(place, Folded(changes, head.leaf, folding.newest))
+        self._keep(place, CachedChanges(changes, head.leaf, folding.newest))
         return changes
 
-    def _known(self, reader: Reader, place: tuple[str, int], head: StreamHead) -> Folded:
+    def _known(self, reader: Reader, place: tuple[str, int], head: StreamHead) -> CachedChanges:
         """Return what is kept of a stream and is true of this snapshot.
 
         What a plan has folded inside a transaction that came to nothing is in no log. The newest change that was folded
@@ -284,7 +284,7 @@ class Transcript:
                 del self._changes[place]
         return NONE_YET
 
-    def _keep(self, place: tuple[str, int], folded: Folded) -> None:
+    def _keep(self, place: tuple[str, int], folded: CachedChanges) -> None:
         with self._lock:
             kept = self._changes.get(place)
             if kept is None or kept.changes.seq <= folded.changes.seq:
@@ -320,7 +320,7 @@ class Transcript:
         assert isinstance(meta, TurnMeta), "only turns have a turn sequence"
         phase = phase_of(sequence, changes.steps) if changes.steps else Phase.ACTIVE
         salts = content = None
-        if phase is not Phase.RAW_DELETED and wanted(phase, meta):
+        if phase is not Phase.ERASED and wanted(phase, meta):
             salts, content = self._ledger.words(opened)
         record = TurnRecord(
             position=row.position,
@@ -343,7 +343,7 @@ class Transcript:
         return [self._with_attributes(reader, read, attributes.of(read.record.sequence), view) for read in page]
 
     def _with_attributes(
-        self, reader: Reader, read: ReadTurn, recorded: Mapping[str, Recorded], view: View
+        self, reader: Reader, read: ReadTurn, recorded: Mapping[str, LatestAttribute], view: View
     ) -> ReadTurn:
         if not recorded:
             return read
@@ -360,12 +360,12 @@ class Transcript:
             raise Corrupt(at=f"position {position}", problem="changes_missing")
         return self.attribute_of(self._ledger.open(row), record, view)
 
-    def attribute_of(self, opened: Opened, record: TurnRecord, view: View) -> AttributeRecord:
+    def attribute_of(self, opened: OpenedEvent, record: TurnRecord, view: View) -> AttributeRecord:
         """Return the attribute of a turn that was opened; the value only where a view shows it."""
         meta = opened.meta
         assert isinstance(meta, AttributeRecorded), "it was folded from rows of this kind"
         content: ContentBody | None = None
-        if judge_attribute(view, standing(record, view, meta.attribute.message), meta)[0] is Shown.VALUE:
+        if judge_attribute(view, standing(record, view, meta.attribute.message), meta)[0] is ShownValue.VALUE:
             _, content = self._ledger.content(opened)
         assert content is None or isinstance(content, AttributeContent), "rows of this kind have this content"
         return AttributeRecord(position=opened.row.position, meta=meta, content=content)

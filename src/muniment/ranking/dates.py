@@ -48,27 +48,27 @@ PARTS = {"early": (0, 1), "beginning": (0, 1), "start": (0, 1), "mid": (1, 2), "
          "end": (2, 3)}  # fmt: skip
 
 
-class Range(NamedTuple):
+class DateRange(NamedTuple):
     """A range of time in UTC milliseconds; the end is not included."""
 
     start_ms: int
     end_ms: int
 
 
-class Named(NamedTuple):
+class NamedTime(NamedTuple):
     """A time that a question names: the range, and the code points of the question that say so."""
 
-    range: Range
+    range: DateRange
     start: int
     end: int
 
 
-def dates(text: str, asked_ms: int) -> list[Named]:
+def dates(text: str, asked_ms: int) -> list[NamedTime]:
     """Return the times that a text names, in the order of their words; what is named within another is left out."""
     asked = datetime.fromtimestamp(min(max(asked_ms, 0), ASKED_MS_MAX) / 1000, UTC).date()
     lowered = text.lower() if len(text.lower()) == len(text) else text
     taken = bytearray(len(text))
-    found: list[Named] = []
+    found: list[NamedTime] = []
     for pattern, read in PATTERNS:
         for match in pattern.finditer(lowered):
             start, end = match.span()
@@ -79,7 +79,7 @@ def dates(text: str, asked_ms: int) -> list[Named]:
                 continue
             taken[start:end] = b"\x01" * (end - start)
             if span[0] <= asked:
-                found.append(Named(_range(*span), start, end))
+                found.append(NamedTime(_range(*span), start, end))
     return sorted(found, key=lambda each: each.start)[:RANGES_MAX]
 
 
@@ -97,8 +97,8 @@ def _span(read: Read, match: re.Match[str], asked: date) -> Span | None:
         return None
 
 
-def _range(first: date, behind: date) -> Range:
-    return Range(
+def _range(first: date, behind: date) -> DateRange:
+    return DateRange(
         *(int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000 for day in (first, behind))
     )
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from muniment.events.message import Role
 from muniment.ranking.columns import Corpus
-from muniment.ranking.dates import Range, dates
+from muniment.ranking.dates import DateRange, dates
 from muniment.ranking.names import PIECE, named
 from muniment.ranking.words import ASKS_ROLE, ASKS_WHEN, COMMON, FORMS
 
@@ -35,7 +35,7 @@ class Question(NamedTuple):
     asked_ms: int
 
 
-class Asked(NamedTuple):
+class ParsedQuestion(NamedTuple):
     """What was understood of a question.
 
     `asked_ms` is when (UTC milliseconds). `phrases` are searched for, each one term or several side by side; the words
@@ -48,14 +48,14 @@ class Asked(NamedTuple):
     phrases: list[list[str]]
     speakers: list[int]
     role: Role | None
-    ranges: list[Range]
+    ranges: list[DateRange]
     only_times: bool
     when: bool
     meaning: str
     left_out: list[str]
 
 
-class Word(NamedTuple):
+class QuestionWord(NamedTuple):
     """A word of a question: the pieces of letters and digits that it consists of, and where it stands."""
 
     text: str
@@ -63,7 +63,7 @@ class Word(NamedTuple):
     start: int
 
 
-def understood(question: Question, corpus: Corpus) -> Asked:
+def understood(question: Question, corpus: Corpus) -> ParsedQuestion:
     """Return what a question asks of a corpus."""
     text = question.text[:QUESTION_CHARS]
     times = dates(text, question.asked_ms)
@@ -87,7 +87,7 @@ def understood(question: Question, corpus: Corpus) -> Asked:
     phrases.update({(term,): None for term in corpus.terms(text) if term not in seen})
     for word in () if phrases else words:
         phrases.update(dict.fromkeys(_phrases(word, corpus, whole=True)))
-    return Asked(
+    return ParsedQuestion(
         asked_ms=question.asked_ms,
         phrases=[list(phrase) for phrase in phrases][:PHRASES_MAX],
         speakers=sorted(
@@ -102,22 +102,22 @@ def understood(question: Question, corpus: Corpus) -> Asked:
     )
 
 
-def _words(text: str) -> list[Word]:
-    found: list[Word] = []
+def _words(text: str) -> list[QuestionWord]:
+    found: list[QuestionWord] = []
     for match in WORD.finditer(text):
         word = ENDING.sub("", match.group())
-        found.append(Word(word, PIECE.findall(word), match.start()))
+        found.append(QuestionWord(word, PIECE.findall(word), match.start()))
     return found
 
 
-def _named(word: Word, first: int, corpus: Corpus) -> list[int]:
+def _named(word: QuestionWord, first: int, corpus: Corpus) -> list[int]:
     """Return the speakers that a word names. What is also a common word names somebody only where it is capitalised."""
     if _is_common(word) and (not word.text[:1].isupper() or word.start == first):
         return []
     return named(word.text, corpus)
 
 
-def _phrases(word: Word, corpus: Corpus, *, whole: bool = False) -> list[tuple[str, ...]]:
+def _phrases(word: QuestionWord, corpus: Corpus, *, whole: bool = False) -> list[tuple[str, ...]]:
     """Return what is searched for of a word: it as a phrase, and its pieces without the common ones."""
     found: list[tuple[str, ...]] = [
         (term,)
@@ -129,15 +129,15 @@ def _phrases(word: Word, corpus: Corpus, *, whole: bool = False) -> list[tuple[s
     return [phrase, *found] if len(word.pieces) > 1 and len(phrase) > 1 else found
 
 
-def _is_common(word: Word) -> bool:
+def _is_common(word: QuestionWord) -> bool:
     return len(word.pieces) == 1 and word.pieces[0].lower() in COMMON
 
 
-def _is_numeric(word: Word) -> bool:
+def _is_numeric(word: QuestionWord) -> bool:
     return all(piece.isdigit() for piece in word.pieces)
 
 
-def _without(text: str, words: list[Word]) -> str:
+def _without(text: str, words: list[QuestionWord]) -> str:
     """Return a text without some of its words."""
     found, at = "", 0
     for word in words:

@@ -21,7 +21,7 @@ import numpy as np
 
 from muniment.ranking import signals
 from muniment.ranking.columns import FEW_SHARE, NO_ROW, Columns, Corpus, Rows, Scores
-from muniment.ranking.question import Asked
+from muniment.ranking.question import ParsedQuestion
 from muniment.ranking.weights import PRESETS, Weights
 
 SIGNALS = ("keyword", "semantic", "neighbours", "beyond", "session", "speaker", "role", "date", "recency")
@@ -39,7 +39,7 @@ class Ranked(NamedTuple):
 
 
 def rank(
-    asked: Asked, corpus: Corpus, candidates: Rows, weights: Weights | None = None, most: int = RANKED_MAX
+    asked: ParsedQuestion, corpus: Corpus, candidates: Rows, weights: Weights | None = None, most: int = RANKED_MAX
 ) -> Ranked:
     """Rank candidates, which are in ascending order, and tell at most so many hits.
 
@@ -55,7 +55,7 @@ def rank(
     return found._replace(rows=kept[found.rows])
 
 
-def _ranked(asked: Asked, columns: Columns, candidates: Rows, worth: Worth, most: int) -> Ranked:
+def _ranked(asked: ParsedQuestion, columns: Columns, candidates: Rows, worth: Worth, most: int) -> Ranked:
     weights = worth.weights
     priors = Priors(columns, asked, weights)
     by_words, by_meaning = worth.keyword > 0, worth.semantic >= weights.semantic * signals.NEAR_SHARE
@@ -92,7 +92,7 @@ class Worth(NamedTuple):
         return {"keyword": self.keyword[at] * here, "semantic": self.semantic[at] * here}
 
 
-def _worth(corpus: Corpus, asked: Asked, candidates: Rows, weights: Weights | None) -> Worth:
+def _worth(corpus: Corpus, asked: ParsedQuestion, candidates: Rows, weights: Weights | None) -> Worth:
     keyword = corpus.keyword(asked.phrases, candidates)
     wanted = asked.meaning and (weights is None or weights.semantic > 0)
     cosines = corpus.similarity(asked.meaning, candidates) if wanted else None
@@ -111,7 +111,7 @@ class Priors(NamedTuple):
     """What speaks for a document whatever its words are."""
 
     columns: Columns
-    asked: Asked
+    asked: ParsedQuestion
     weights: Weights
 
     def of(self, rows: Rows) -> dict[str, Scores]:

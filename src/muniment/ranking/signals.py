@@ -13,7 +13,7 @@ import numpy as np
 
 from muniment.events.message import Role
 from muniment.ranking.columns import NO_ROW, ROLES, Columns, Rows, Scores
-from muniment.ranking.dates import DAY_MS, Range
+from muniment.ranking.dates import DAY_MS, DateRange
 
 COSINE_STEPS = 1 << 16  # cosines are told apart in such steps, so that their sum is exact
 NEAR_COSINE = 0.05  # if the best is less above the mean, nothing is near
@@ -95,7 +95,7 @@ def role(columns: Columns, rows: Rows, asked: Role | None) -> Scores:
     return said
 
 
-def date(columns: Columns, rows: Rows, ranges: Sequence[Range]) -> Scores:
+def date(columns: Columns, rows: Rows, ranges: Sequence[DateRange]) -> Scores:
     """Return 1 for what was said in a time that the question names, and less with the distance from it."""
     found = np.zeros(len(rows))
     times = columns.time_ms[rows] if ranges else found

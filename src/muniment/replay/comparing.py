@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from muniment.replay.measuring import Digested, Measured
-from muniment.replay.report import Run
+from muniment.replay.replay_report import FixtureRun
 
 # What is compared of a measurement, in the order in which a difference explains those behind it.
 PLAIN = ("fault", "sound", "size", "root", "checkpoint", "keys")
@@ -25,7 +25,7 @@ class Difference(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"line {self.line}: {self.what}" + (f", {self.key}" if self.key else "")
 
 
-def first_difference(one: Run, other: Run) -> Difference | None:
+def first_difference(one: FixtureRun, other: FixtureRun) -> Difference | None:
     """Return where the measurements of two runs of a history differ first, or None."""
     for mine, theirs in zip(one.measured, other.measured, strict=False):
         found = next(differences(mine, theirs), None)

@@ -17,7 +17,7 @@ from muniment.replay.fixture import CrashPoint
 T = TypeVar("T")
 
 
-class Fuse:
+class CrashTrigger:
     """Decides when it ends. `burnt` when it did."""
 
     def __init__(self) -> None:
@@ -47,10 +47,10 @@ class Fuse:
             raise StoreFault(problem="crashed")
 
 
-class Fused:
+class CrashingStore:
     """A store behind a fuse. One that is kept by others is not closed with it."""
 
-    def __init__(self, store: Store, fuse: Fuse, *, kept: bool) -> None:
+    def __init__(self, store: Store, fuse: CrashTrigger, *, kept: bool) -> None:
         self._store = store
         self._fuse = fuse
         self._kept = kept
@@ -87,15 +87,15 @@ class Fused:
         self._fuse.meet(CrashPoint.SCRUBBED)
         return report
 
-    def keep_room(self) -> None:
+    def keep_reserve(self) -> None:
         """Keep some room back for erasures on a full disk."""
         self._fuse.meet()
-        self._store.keep_room()
+        self._store.keep_reserve()
 
-    def release_room(self) -> bool:
+    def release_reserve(self) -> bool:
         """Give the room away that was kept back; return whether there was any."""
         self._fuse.meet()
-        return self._store.release_room()
+        return self._store.release_reserve()
 
     def close(self) -> None:
         """Leave nothing open."""

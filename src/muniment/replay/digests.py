@@ -18,7 +18,7 @@ from muniment.errors import FileUnavailable, InvalidInput
 from muniment.events.binding import bind
 from muniment.replay.fixture import Fixture
 from muniment.replay.measuring import PROJECTIONS
-from muniment.replay.report import Run
+from muniment.replay.replay_report import FixtureRun
 
 FILE = "digests.toml"
 HEAD = """\
@@ -70,7 +70,7 @@ def read_digests(directory: Path) -> KnownDigests:
         raise InvalidInput(at=FILE, problem="malformed") from None
 
 
-def digests_of(runs: Sequence[Run]) -> KnownDigests:
+def digests_of(runs: Sequence[FixtureRun]) -> KnownDigests:
     """Return the digests that runs measured, for the present versions."""
     return KnownDigests(
         versions={name: projection.version for name, projection in PROJECTIONS.items()},

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from muniment.governance.views import View
 from muniment.replay.fixture import Command, Expectation, Fixture, KeysExpected, LogExpected, fixture_bytes
 from muniment.replay.measuring import Measured
-from muniment.replay.report import Run
+from muniment.replay.replay_report import FixtureRun
 
 
-def filled(fixture: Fixture, run: Run, *, projections: bool) -> bytes:
+def filled(fixture: Fixture, run: FixtureRun, *, projections: bool) -> bytes:
     """Return the bytes of a fixture whose open expectations say what a run measured."""
     measured = {one.line: one for one in run.measured}
     commands = [

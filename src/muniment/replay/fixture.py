@@ -2,8 +2,9 @@
 
 The header names every source of chance, so that the bytes of a log follow from the fixture alone. A command is an
 operation of the catalogue (`{"do": "transcripts.commit", "with": {...}}`, bound by the request of that operation) or
-one of the harness's own words (`Own`). What a command reports may be kept under a name (`as`) and referred to later:
-`{"$from": "page.next_cursor"}` is a value out of it, `{"$file": "archive"}` a path in the directory of the run.
+one of the harness's own words (`HarnessCommand`). What a command reports may be kept under a name (`as`) and referred
+to later: `{"$from": "page.next_cursor"}` is a value out of it, `{"$file": "archive"}` a path in the directory of the
+run.
 
 What is expected stands beside the command. An expectation that is left out, or empty, is not checked and is reported as
 unchecked, never as held (RH-02).
@@ -35,7 +36,7 @@ LINES_MAX = 100_000
 FIXTURE_BYTES_MAX = 64 * 2**20
 
 
-class Own(StrEnum):
+class HarnessCommand(StrEnum):
     """What the harness does itself: commands that are no operation."""
 
     EXPECT = "expect"  # measure, and hold what was measured to the expectation
@@ -54,7 +55,7 @@ class CrashPoint(StrEnum):
     SCRUBBED = "scrubbed"  # the write-ahead log was emptied behind an erasure or a rotation
 
 
-class Mode(StrEnum):
+class DerivationMode(StrEnum):
     """How what is derived comes about before it is measured; the answers must be the same."""
 
     INCREMENTAL = "incremental"  # caught up behind every command
@@ -78,7 +79,7 @@ class Timing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     step_ms: int = 1000
 
 
-class Looked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class DetectionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What is looked for: by view, before a commit, and names that are known."""
 
     views: dict[View, list[DetectedType]] = {}
@@ -86,7 +87,7 @@ class Looked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     names: list[str] = []
 
 
-class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class FixtureHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The first line. `subject` says what the fixture is about, `breaks` what kind of mistake turns it red."""
 
     format: Literal["muniment.replay/1"]  # of this file
@@ -97,11 +98,11 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     clock: Timing = Timing()
     space: SpaceName = DEFAULT_SPACE
     stores: tuple[StoreKind, ...] = tuple(StoreKind)
-    modes: tuple[Mode, ...] = tuple(Mode)
+    modes: tuple[DerivationMode, ...] = tuple(DerivationMode)
     profile: Profile | None = None
     policies: list[Policy] = []
     limits: Limits = Limits()
-    detect: Looked = Looked()
+    detect: DetectionSettings = DetectionSettings()
 
 
 class Rights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -196,7 +197,7 @@ class Command(
 class Fixture(Struct, frozen=True, kw_only=True):
     """A header, its commands, and the SHA-256 of the bytes that they were read from."""
 
-    header: Header
+    header: FixtureHeader
     commands: list[Command]
     digest: str
 
@@ -208,14 +209,14 @@ def parse_fixture(data: bytes) -> Fixture:
         raise InvalidInput(at="line 1", problem="missing_field")
     if len(lines) > LINES_MAX:
         raise LimitExceeded(at="lines", problem="too_many", limit=LINES_MAX, found=len(lines))
-    header = _line(lines[0], Header, 1)
+    header = _line(lines[0], FixtureHeader, 1)
     commands = [_line(line, Command, number) for number, line in enumerate(lines[1:], start=2)]
     for number, command in enumerate(commands, start=2):
         _check(command, f"line {number}")
     return Fixture(header=header, commands=commands, digest=hashlib.sha256(data).hexdigest())
 
 
-def fixture_bytes(header: Header, commands: Iterable[Command]) -> bytes:
+def fixture_bytes(header: FixtureHeader, commands: Iterable[Command]) -> bytes:
     """Return a fixture as it is written."""
     return b"".join(msgspec.json.encode(each) + b"\n" for each in (header, *commands))
 
@@ -230,18 +231,18 @@ def _line(line: bytes, into: type[Any], number: int) -> Any:
 
 def _check(command: Command, at: str) -> None:
     """Refuse a command that says too little or too much for what it does."""
-    crashes = command.do == Own.CRASH
+    crashes = command.do == HarnessCommand.CRASH
     if crashes and (command.point is None) is not (command.during is None):
         raise InvalidInput(at=f"{at}, during" if command.during is None else f"{at}, point", problem="missing_field")
     if not crashes and (command.point is not None or command.during is not None):
         raise InvalidInput(at=f"{at}, point", problem="not_taken")
-    if command.during is not None and (command.during.expect is not None or command.during.do in set(Own)):
+    if command.during is not None and (command.during.expect is not None or command.during.do in set(HarnessCommand)):
         raise InvalidInput(at=f"{at}, during", problem="not_taken")
     if command.expect is not None:
         _check_expected(command.do, command.expect, f"{at}, expect")
-    if command.do == Own.FILE and sorted(map(type, command.given.values()), key=str) != [str, str]:
+    if command.do == HarnessCommand.FILE and sorted(map(type, command.given.values()), key=str) != [str, str]:
         raise InvalidInput(at=f"{at}, with", problem="wrong_type")
-    if command.do == Own.FILE and command.given.keys() != {"name", "text"}:
+    if command.do == HarnessCommand.FILE and command.given.keys() != {"name", "text"}:
         raise InvalidInput(at=f"{at}, with", problem="missing_field")
     if command.nth < 1:
         raise InvalidInput(at=f"{at}, nth", problem="not_positive", found=command.nth)
@@ -249,7 +250,7 @@ def _check(command: Command, at: str) -> None:
 
 def _check_expected(do: str, expect: Expectation, at: str) -> None:
     """Refuse what would be held to nothing: a report where there is none, measurements of what cannot be read."""
-    if expect.report not in (None, {}) and (do in set(Own) or expect.error is not None):
+    if expect.report not in (None, {}) and (do in set(HarnessCommand) or expect.error is not None):
         raise InvalidInput(at=f"{at}.report", problem="not_taken")
     if expect.fault is not None and replace(expect, report=None, error=None, fault=None).measures:
         raise InvalidInput(at=f"{at}.fault", problem="not_taken")

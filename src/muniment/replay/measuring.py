@@ -14,16 +14,16 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
+from muniment.declaration.session import Session
 from muniment.errors import MunimentError
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.governance.limits import Limits
 from muniment.governance.slices import RedactionItem, SliceTurn
 from muniment.governance.views import View
-from muniment.log.ledger import CONTENT
-from muniment.projections.catalogue import Caught
-from muniment.replay.stage import whole
-from muniment.runtime.desk import Desk
-from muniment.runtime.space import Space
+from muniment.ledger.ledger import CONTENT
+from muniment.projections.conversation_catalogue import CaughtUpCatalogue
+from muniment.replay.store_under_test import whole
+from muniment.space.space import Space
 
 Rows = dict[str, object]
 
@@ -58,14 +58,14 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True):
     projections: dict[str, Digested] = {}
 
 
-def _catalogue(_space: Space, caught: Caught) -> Rows:
+def _catalogue(_space: Space, caught: CaughtUpCatalogue) -> Rows:
     streams = caught.listing.streams()
     rows: Rows = {f"conversation {stream}": caught.listing.conversation(stream).row() for stream in streams}
     size, _, orders, generations = caught.listing.rows()
     return rows | {"size": size, "orders": orders, "generations": generations}
 
 
-def _changes(space: Space, caught: Caught) -> Rows:
+def _changes(space: Space, caught: CaughtUpCatalogue) -> Rows:
     head, changes = space.transcript.head, space.transcript.changes
     return {
         f"conversation {stream}": changes(caught.reader, head(caught.reader, stream)).rows()
@@ -73,7 +73,7 @@ def _changes(space: Space, caught: Caught) -> Rows:
     }
 
 
-def _links(_space: Space, caught: Caught) -> Rows:
+def _links(_space: Space, caught: CaughtUpCatalogue) -> Rows:
     memories, streams = caught.links.rows()
     assert isinstance(memories, list)
     assert isinstance(streams, list)
@@ -81,10 +81,10 @@ def _links(_space: Space, caught: Caught) -> Rows:
     return items | {f"conversation {stream}": rows for stream, rows in streams}
 
 
-def _search(space: Space, _caught: Caught) -> Rows:
+def _search(space: Space, _caught: CaughtUpCatalogue) -> Rows:
     rows: Rows = {}
     for view in View:
-        with space.shelf.caught_up(view) as (index, _):
+        with space.indexes.caught_up(view) as (index, _):
             rows |= {f"{view} of conversation {stream}": documents for stream, *documents in index.told()}
     return rows
 
@@ -93,7 +93,7 @@ class Projection(NamedTuple):
     """How the logical rows of a projection are had, by key. Its version counts up when they change on purpose."""
 
     version: int
-    rows: Callable[[Space, Caught], Rows]
+    rows: Callable[[Space, CaughtUpCatalogue], Rows]
 
 
 PROJECTIONS: dict[str, Projection] = {
@@ -114,12 +114,12 @@ def forget(space: Space) -> None:
     """Forget everything that is derived, so that the next answer is made from the log alone."""
     space.catalogue.drop()
     space.transcript.drop()
-    space.shelf.drop()
+    space.indexes.drop()
 
 
-def measure(desk: Desk, line: int) -> Measured:
+def measure(session: Session, line: int) -> Measured:
     """Return what a space amounts to now. Signs the head, like any checkpoint; appends nothing."""
-    space = desk.inspected
+    space = session.inspected
     try:
         space.require_sound()
         with space.ledger.reader() as reader:
@@ -138,20 +138,20 @@ def measure(desk: Desk, line: int) -> Measured:
                 contents=sum(row.content is not None or CONTENT in space.ledger.keys_of(row) for row in rows),
                 versions=len(space.keys.versions),
             ),
-            views={str(view): _shown(desk, view) for view in View},
+            views={str(view): _shown(session, view) for view in View},
             projections=derived(space),
         )
     except MunimentError as fault:
         return Measured(line=line, space=space.name, fault=fault.code)
 
 
-def _shown(desk: Desk, view: View) -> Digested:
+def _shown(session: Session, view: View) -> Digested:
     """Return the digests of all slices of a view, conversation by conversation."""
-    return _digested({f"conversation {stream}": _slices(desk, key, view) for stream, key in _conversations(desk)})
+    return _digested({f"conversation {stream}": _slices(session, key, view) for stream, key in _conversations(session)})
 
 
-def _conversations(desk: Desk) -> list[tuple[int, ConversationKey]]:
-    with desk.space.catalogue.caught_up() as caught:
+def _conversations(session: Session) -> list[tuple[int, ConversationKey]]:
+    with session.space.catalogue.caught_up() as caught:
         known = [caught.listing.conversation(stream) for stream in caught.listing.streams()]
         return [
             (
@@ -164,13 +164,13 @@ def _conversations(desk: Desk) -> list[tuple[int, ConversationKey]]:
         ]
 
 
-def _slices(desk: Desk, key: ConversationKey, view: View) -> list[object]:
+def _slices(session: Session, key: ConversationKey, view: View) -> list[object]:
     """Return everything that a view shows of a conversation, however many pages that takes."""
-    replay, cursor, more = whole(desk).transcripts.replay, None, True
+    replay, cursor, more = whole(session).transcripts.replay, None, True
     turns: list[SliceTurn] = []
     items: list[RedactionItem] = []
     while more:
-        page = replay(key, view, min(Limits().page_turns_max, desk.space.limits.page_turns_max), cursor)
+        page = replay(key, view, min(Limits().page_turns_max, session.space.limits.page_turns_max), cursor)
         turns += page.turns
         items += page.items
         cursor, more = page.next_cursor, page.has_more

@@ -24,6 +24,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from muniment.declaration.session import Session
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import Custody, PolicySet, TurnLifecycle, TurnRedacted, span_of
 from muniment.events.disclosures import ContentRevealed
@@ -39,11 +40,11 @@ from muniment.events.records import (
     TurnMeta,
 )
 from muniment.events.references import RefDerived
-from muniment.evidence.header import Header as EventHeader
+from muniment.evidence.header import Header
 from muniment.governance.access import Effect
 from muniment.governance.views import View
 from muniment.kernel.sources import SeededEntropy
-from muniment.log.ledger import SPACE_STREAM, Opened
+from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent
 from muniment.log.port import SealedRow
 from muniment.replay.filling import filled
 from muniment.replay.fixture import (
@@ -51,8 +52,8 @@ from muniment.replay.fixture import (
     ErrorExpected,
     Expectation,
     Fixture,
-    Header,
-    Own,
+    FixtureHeader,
+    HarnessCommand,
     Seeds,
     Timing,
     fixture_bytes,
@@ -61,16 +62,15 @@ from muniment.replay.fixture import (
 from muniment.replay.restating import restated_attribute, restated_turn
 from muniment.replay.running import run_fixture
 from muniment.replay.synthetic import Synthetic
-from muniment.runtime.desk import Desk
 from muniment.runtime.open import StoreKind
-from muniment.runtime.space import Space
+from muniment.space.space import Space
 
 EXPECT_FIRST = 100  # commands before the first measurement; then twice as many each time, as each reads everything
 START_MS = Timing().start_ms
 PART_EVENTS = 1000  # read in one snapshot
 
 
-class Recorded(Struct, frozen=True, kw_only=True):
+class RecordingReport(Struct, frozen=True, kw_only=True):
     """What became of a recording: what was left out, by kind of event, and which errors its commands end in."""
 
     commands: int
@@ -79,25 +79,25 @@ class Recorded(Struct, frozen=True, kw_only=True):
     errors: dict[str, int]
 
 
-class Event(NamedTuple):
+class LiveEvent(NamedTuple):
     """An event of the live log, opened."""
 
     row: SealedRow
-    header: EventHeader
-    opened: Opened
+    header: Header
+    opened: OpenedEvent
 
 
-def record(desk: Desk, name: str, seed: str) -> tuple[bytes, Recorded]:
+def record(session: Session, name: str, seed: str) -> tuple[bytes, RecordingReport]:
     """Return a fixture with the shape of the open space, and what became of the recording.
 
     `name` becomes the id of the fixture, `seed` draws its words. Takes the right to administer and to see every view.
     """
-    desk.access.require(Effect.ADMIN)
+    session.access.require(Effect.ADMIN)
     for view in View:
-        desk.access.require_view(view)
-    recording = Recording(desk.space, Synthetic(SeededEntropy(seed.encode())))
+        session.access.require_view(view)
+    recording = Recording(session.space, Synthetic(SeededEntropy(seed.encode())))
     commands = list(recording.commands())
-    header = Header(
+    header = FixtureHeader(
         format="muniment.replay/1",
         id=name,
         subject="A history with the shape of a live space.",
@@ -110,7 +110,7 @@ def record(desk: Desk, name: str, seed: str) -> tuple[bytes, Recorded]:
     commands = [_with_error(command, codes.get(line)) for line, command in enumerate(parsed.commands, start=2)]
     said = Fixture(header=header, commands=commands, digest="")
     counted = Counter(command.expect.error.code for command in commands if command.expect and command.expect.error)
-    return filled(said, run, projections=True), Recorded(
+    return filled(said, run, projections=True), RecordingReport(
         commands=len(commands),
         events=recording.events,
         left_out=dict(sorted(recording.left_out.items())),
@@ -136,7 +136,7 @@ class Recording:
         self._turns: dict[int, list[bool]] = {}  # of a stream: whether the words were still there
         self._chat: dict[int, str] = {}  # an alias that the next turn of a stream brings
         self._first_ms: int | None = None
-        self._say: dict[type[Any], Callable[[Event, Any], Iterator[Command]]] = {
+        self._say: dict[type[Any], Callable[[LiveEvent, Any], Iterator[Command]]] = {
             SpaceOpened: self._nothing,
             ConversationOpened: self._opened,
             AliasRecorded: self._alias,
@@ -158,12 +158,12 @@ class Recording:
             yield command
             if number == due:
                 due *= 2
-                yield Command(do=Own.EXPECT)
-        yield Command(do=Own.REBUILD)
-        yield Command(do=Own.REOPEN)
-        yield Command(do=Own.EXPECT)
+                yield Command(do=HarnessCommand.EXPECT)
+        yield Command(do=HarnessCommand.REBUILD)
+        yield Command(do=HarnessCommand.REOPEN)
+        yield Command(do=HarnessCommand.EXPECT)
 
-    def _log(self) -> Iterator[Event]:
+    def _log(self) -> Iterator[LiveEvent]:
         ledger, first = self._space.ledger, 0
         while True:
             with ledger.reader() as reader:
@@ -171,10 +171,10 @@ class Recording:
             if not rows:
                 return
             for row in rows:
-                yield Event(row, ledger.header(row)[0], ledger.open(row))
+                yield LiveEvent(row, ledger.header(row)[0], ledger.open(row))
             first += len(rows)
 
-    def _of(self, event: Event) -> Iterator[Command]:
+    def _of(self, event: LiveEvent) -> Iterator[Command]:
         self.events += 1
         self._first_ms = event.row.time if self._first_ms is None else self._first_ms
         meta = event.opened.meta
@@ -188,27 +188,27 @@ class Recording:
     def _moved(self, time_ms: int) -> int:
         return max(1, START_MS + time_ms - (self._first_ms or 0))
 
-    def _left_out(self, event: Event, _meta: Any) -> Iterator[Command]:
+    def _left_out(self, event: LiveEvent, _meta: Any) -> Iterator[Command]:
         self.left_out[event.row.kind] += 1
         return iter(())
 
-    def _nothing(self, _event: Event, _meta: Any) -> Iterator[Command]:
+    def _nothing(self, _event: LiveEvent, _meta: Any) -> Iterator[Command]:
         return iter(())
 
     # --- conversations and turns --------------------------------------------------------------------------------------
 
-    def _opened(self, event: Event, meta: ConversationOpened) -> Iterator[Command]:
+    def _opened(self, event: LiveEvent, meta: ConversationOpened) -> Iterator[Command]:
         names = {"conversation": f"conversation-{len(self._names) + 1}"}
         channel = "default" if meta.channel == "default" else self._words.name("channel", meta.channel)
         self._names[event.row.stream] = {**names, "channel": channel}
         self._turns[event.row.stream] = []
         return iter(())
 
-    def _alias(self, event: Event, meta: AliasRecorded) -> Iterator[Command]:
+    def _alias(self, event: LiveEvent, meta: AliasRecorded) -> Iterator[Command]:
         self._chat[event.row.stream] = self._words.name("chat", f"{meta.subject}\0{meta.channel}\0{meta.chat}")
         return iter(())
 
-    def _turn(self, event: Event, meta: TurnMeta) -> Iterator[Command]:
+    def _turn(self, event: LiveEvent, meta: TurnMeta) -> Iterator[Command]:
         stream, content = event.row.stream, None
         try:
             content = self._space.ledger.words(event.opened)[1]
@@ -229,7 +229,7 @@ class Recording:
 
     # --- what was said of them ----------------------------------------------------------------------------------------
 
-    def _redacted(self, event: Event, meta: TurnRedacted) -> Iterator[Command]:
+    def _redacted(self, event: LiveEvent, meta: TurnRedacted) -> Iterator[Command]:
         stream, turn = event.row.stream, event.header.refs["turn"]
         passage = {"turn": self._turn_id(stream, turn), **msgspec.to_builtins(meta.target)}
         if not self._turns[stream][turn - 1]:  # of words that are gone, nobody knows where a range of them was
@@ -243,7 +243,7 @@ class Recording:
             requester=self._words.name("requester", meta.request.requester),
         )
 
-    def _lifecycle(self, event: Event, meta: TurnLifecycle) -> Iterator[Command]:
+    def _lifecycle(self, event: LiveEvent, meta: TurnLifecycle) -> Iterator[Command]:
         refs, stream, reason = event.header.refs, event.row.stream, event.header.reason
         asked = {
             "reason": self._reason(meta.request.reason),
@@ -278,7 +278,7 @@ class Recording:
         turn = {"turn": self._turn_id(stream, refs["turn"])} if "turn" in refs else {}
         return {**self._names[stream], **turn}
 
-    def _annotated(self, event: Event, meta: Any) -> Iterator[Command]:
+    def _annotated(self, event: LiveEvent, meta: Any) -> Iterator[Command]:
         stream, refs = event.row.stream, event.header.refs
         try:
             content = self._space.ledger.content(event.opened)[1]
@@ -290,7 +290,7 @@ class Recording:
         attribute = restated_attribute(self._words, meta, content) | {"target": target}
         yield _command("transcripts.annotate", conversation=self._names[stream], attributes=[attribute])
 
-    def _derived(self, event: Event, meta: RefDerived) -> Iterator[Command]:
+    def _derived(self, event: LiveEvent, meta: RefDerived) -> Iterator[Command]:
         stream, refs = event.row.stream, event.header.refs
         span = span_of(refs)
         derivation: dict[str, Any] = {
@@ -310,7 +310,7 @@ class Recording:
 
     # --- what was asked of the space ----------------------------------------------------------------------------------
 
-    def _policy(self, _event: Event, meta: PolicySet) -> Iterator[Command]:
+    def _policy(self, _event: LiveEvent, meta: PolicySet) -> Iterator[Command]:
         policy = msgspec.to_builtins(meta.policy)
         names = next(
             (
@@ -333,7 +333,7 @@ class Recording:
         names = None if row is None else self._space.transcript.names(row)
         return names is not None and (names.channel, names.conversation) == (policy.channel, policy.conversation)
 
-    def _exported(self, event: Event, meta: ExportIssued) -> Iterator[Command]:
+    def _exported(self, event: LiveEvent, meta: ExportIssued) -> Iterator[Command]:
         grant = {
             "recipient": self._words.maybe("recipient", meta.export.recipient),
             "purpose": self._words.maybe("purpose", meta.export.purpose),
@@ -341,7 +341,7 @@ class Recording:
         names = self._names[event.header.refs["stream"]]
         yield _command("evidence.export", conversation=names, view=meta.export.view, **grant)
 
-    def _revealed(self, event: Event, meta: ContentRevealed) -> Iterator[Command]:
+    def _revealed(self, event: LiveEvent, meta: ContentRevealed) -> Iterator[Command]:
         refs = event.header.refs
         given: dict[str, Any] = {
             "conversation": self._names[refs["stream"]],
@@ -351,7 +351,7 @@ class Recording:
         }
         yield _command("disclosure.reveal", **given, **({"message": refs["message"]} if "message" in refs else {}))
 
-    def _rotated(self, event: Event, _meta: KeyRotated) -> Iterator[Command]:
+    def _rotated(self, event: LiveEvent, _meta: KeyRotated) -> Iterator[Command]:
         if event.header.reason == RotationCause.REQUESTED:
             yield _command("spaces.rotate")
 

@@ -15,18 +15,26 @@ from typing import Any
 
 import msgspec
 
+from muniment.declaration.operation import perform
 from muniment.errors import InvalidInput, MunimentError
 from muniment.events.binding import parse_json
 from muniment.events.identity import SpaceName
 from muniment.replay.comparing import derived_difference
-from muniment.replay.fixture import Command, CrashPoint, ErrorExpected, Expectation, Fixture, Mode, Own
+from muniment.replay.fixture import (
+    Command,
+    CrashPoint,
+    DerivationMode,
+    ErrorExpected,
+    Expectation,
+    Fixture,
+    HarnessCommand,
+)
 from muniment.replay.measuring import PROJECTIONS, Measured, derived, forget, measure
-from muniment.replay.report import Check, Run, Verdict
-from muniment.replay.stage import Stage
+from muniment.replay.replay_report import CheckOutcome, FixtureRun, ReplayCheck
+from muniment.replay.store_under_test import StoreUnderTest
 from muniment.replay.values import difference, resolved, told
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.open import StoreKind
-from muniment.runtime.operation import perform
 
 NOTHING = Expectation()
 Digests = Mapping[str, Mapping[str, str]]  # line -> projection -> digest
@@ -35,17 +43,17 @@ Digests = Mapping[str, Mapping[str, str]]  # line -> projection -> digest
 def run_fixture(
     fixture: Fixture,
     store: StoreKind,
-    mode: Mode = Mode.INCREMENTAL,
+    mode: DerivationMode = DerivationMode.INCREMENTAL,
     digests: Digests | None = None,
     scratch: Path | None = None,
-) -> Run:
+) -> FixtureRun:
     """Run a fixture in a directory of its own, which is gone afterwards.
 
     `digests` says what the projections are at its lines, where the fixture itself does not. `scratch` is where the
     directory is made; without it, where temporary files are.
     """
     with tempfile.TemporaryDirectory(prefix="muniment-replay-", dir=scratch, ignore_cleanup_errors=True) as directory:
-        running = Running(Stage(Path(directory), fixture.header, store), mode, digests or {})
+        running = FixtureRunning(StoreUnderTest(Path(directory), fixture.header, store), mode, digests or {})
         try:
             lines = enumerate(fixture.commands, start=2) if running.begin() else ()
             for line, command in lines:
@@ -53,25 +61,25 @@ def run_fixture(
         finally:
             running.end()
     verdicts = [check.verdict for check in running.checks]
-    return Run(
+    return FixtureRun(
         fixture=fixture.header.id,
         fixture_digest=fixture.digest,
         store=store,
         mode=mode,
-        passed=Verdict.FAILED not in verdicts and Verdict.HELD in verdicts,
-        held=verdicts.count(Verdict.HELD),
-        failed=verdicts.count(Verdict.FAILED),
-        unchecked=verdicts.count(Verdict.UNCHECKED),
+        passed=CheckOutcome.FAILED not in verdicts and CheckOutcome.HELD in verdicts,
+        held=verdicts.count(CheckOutcome.HELD),
+        failed=verdicts.count(CheckOutcome.FAILED),
+        unchecked=verdicts.count(CheckOutcome.UNCHECKED),
         checks=running.checks,
         measured=running.measured,
     )
 
 
-class Running:
+class FixtureRunning:
     """One run on its way."""
 
-    def __init__(self, stage: Stage, mode: Mode, digests: Digests) -> None:
-        self.checks: list[Check] = []
+    def __init__(self, stage: StoreUnderTest, mode: DerivationMode, digests: Digests) -> None:
+        self.checks: list[ReplayCheck] = []
         self.measured: list[Measured] = []
         self._stage = stage
         self._mode = mode
@@ -85,7 +93,7 @@ class Running:
         They are made before anything is asked, so that what making them draws is the same in every run.
         """
         self._stage.label = "1"
-        return self._done("open", self._stage.desk)
+        return self._done("open", self._stage.session)
 
     def step(self, line: int, command: Command) -> None:
         """Perform a command and check what is expected of it."""
@@ -98,12 +106,12 @@ class Running:
             self._kept[command.kept_as] = report
         for what, verdict, told_difference in self._judged(command, expect, report, error):
             self._check(line, command, what, verdict, told_difference)
-        if expect.measures or command.do == Own.EXPECT:
+        if expect.measures or command.do == HarnessCommand.EXPECT:
             found = self._measure(line, command.space)
             self.measured.append(found)
             for what, wanted, had in _pairs(expect, found, self._digests.get(str(line), {})):
                 self._compare(line, command, what, wanted, had)
-        elif self._mode is Mode.INCREMENTAL and error is None:
+        elif self._mode is DerivationMode.INCREMENTAL and error is None:
             self._grow(command.space)
 
     def end(self) -> None:
@@ -115,7 +123,7 @@ class Running:
         try:
             work()
         except MunimentError as fault:
-            failed = Check(line=1, command=what, what="error", verdict=Verdict.FAILED, difference=fault.code)
+            failed = ReplayCheck(line=1, command=what, what="error", verdict=CheckOutcome.FAILED, difference=fault.code)
             self.checks.append(failed)
             return False
         return True
@@ -132,17 +140,17 @@ class Running:
     def _performed(self, line: int, command: Command) -> Any:
         stage = self._stage
         match command.do:
-            case Own.EXPECT:
+            case HarnessCommand.EXPECT:
                 return None
-            case Own.REBUILD:
+            case HarnessCommand.REBUILD:
                 return self._rebuilt(command.space)
-            case Own.REOPEN:
+            case HarnessCommand.REOPEN:
                 stage.leave()
-                stage.desk(command.space)
+                stage.session(command.space)
                 return None
-            case Own.CRASH:
+            case HarnessCommand.CRASH:
                 return self._crashed(line, command)
-            case Own.FILE:
+            case HarnessCommand.FILE:
                 stage.file(command.given["name"]).write_text(command.given["text"], encoding="utf-8")
                 return None
             case _:
@@ -160,7 +168,7 @@ class Running:
         return plain(perform(getattr(runtime, operation.group), operation, request))
 
     def _rebuilt(self, name: SpaceName | None) -> Any:
-        space = self._stage.desk(name).space
+        space = self._stage.session(name).space
         grown = derived(space)
         forget(space)
         return {"difference": derived_difference(grown, derived(space))}
@@ -181,29 +189,29 @@ class Running:
                     raise
         stage.crash()
         stage.label = f"{line} again"
-        stage.desk(command.space)
+        stage.session(command.space)
         return {"crashed": burnt}
 
     # --- measuring ----------------------------------------------------------------------------------------------------
 
     def _measure(self, line: int, name: SpaceName | None) -> Measured:
         try:
-            if self._mode is Mode.REOPENED:
+            if self._mode is DerivationMode.REOPENED:
                 self._stage.leave()
                 self._stage.label = f"{line} reopened"
-            desk = self._stage.desk(name)
-            if self._mode is Mode.REBUILT:
-                forget(desk.space)
-            return measure(desk, line)
+            session = self._stage.session(name)
+            if self._mode is DerivationMode.REBUILT:
+                forget(session.space)
+            return measure(session, line)
         except MunimentError as fault:
             return Measured(line=line, space=name or "", fault=fault.code)
 
     def _grow(self, name: SpaceName | None) -> None:
         """Catch up what is derived, so that it grows bit by bit."""
         try:
-            desk = self._stage.desk(name)
-            if desk.inspected.fault is None:
-                with desk.space.catalogue.caught_up():
+            session = self._stage.session(name)
+            if session.inspected.fault is None:
+                with session.space.catalogue.caught_up():
                     pass
         except MunimentError:  # a space that has ended; what asks of it next is told
             return
@@ -212,37 +220,37 @@ class Running:
 
     def _judged(
         self, command: Command, expect: Expectation, report: Any, error: MunimentError | None
-    ) -> Iterator[tuple[str, Verdict, str | None]]:
+    ) -> Iterator[tuple[str, CheckOutcome, str | None]]:
         if error is not None or expect.error is not None:
             differs = error_difference(expect.error, error)
-            yield "error", Verdict.FAILED if differs else Verdict.HELD, differs
+            yield "error", CheckOutcome.FAILED if differs else CheckOutcome.HELD, differs
             return
-        if command.do == Own.REBUILD:
-            yield "rebuilt", Verdict.FAILED if report["difference"] else Verdict.HELD, report["difference"]
-        elif command.do == Own.CRASH:
+        if command.do == HarnessCommand.REBUILD:
+            yield "rebuilt", CheckOutcome.FAILED if report["difference"] else CheckOutcome.HELD, report["difference"]
+        elif command.do == HarnessCommand.CRASH:
             met = report["crashed"]
-            yield "crashed", Verdict.HELD if met else Verdict.FAILED, None if met else "the point was not met"
+            yield "crashed", CheckOutcome.HELD if met else CheckOutcome.FAILED, None if met else "the point was not met"
         elif expect.report not in (None, {}):
             try:
                 differs = difference(resolved(expect.report, self._kept, self._stage.file), report, "report")
             except InvalidInput as unknown:
                 differs = f"report: {unknown.code} at {unknown.at}"
-            yield "report", Verdict.FAILED if differs else Verdict.HELD, differs
-        elif command.do not in set(Own):
-            yield "report", Verdict.UNCHECKED, None
+            yield "report", CheckOutcome.FAILED if differs else CheckOutcome.HELD, differs
+        elif command.do not in set(HarnessCommand):
+            yield "report", CheckOutcome.UNCHECKED, None
 
     def _compare(self, line: int, command: Command, what: str, wanted: object, had: object) -> None:
         if wanted is None or wanted == "":
-            self._check(line, command, what, Verdict.UNCHECKED, None)
+            self._check(line, command, what, CheckOutcome.UNCHECKED, None)
         elif wanted == had:
-            self._check(line, command, what, Verdict.HELD, None)
+            self._check(line, command, what, CheckOutcome.HELD, None)
         else:
             plainly = what == "fault"  # a code of ours, or none
             differs = f"{had}, not {wanted}" if plainly else f"{told(had)}, not {told(wanted)}"
-            self._check(line, command, what, Verdict.FAILED, differs)
+            self._check(line, command, what, CheckOutcome.FAILED, differs)
 
-    def _check(self, line: int, command: Command, what: str, verdict: Verdict, differs: str | None) -> None:
-        self.checks.append(Check(line=line, command=command.do, what=what, verdict=verdict, difference=differs))
+    def _check(self, line: int, command: Command, what: str, verdict: CheckOutcome, differs: str | None) -> None:
+        self.checks.append(ReplayCheck(line=line, command=command.do, what=what, verdict=verdict, difference=differs))
 
 
 def plain(report: Any) -> Any:

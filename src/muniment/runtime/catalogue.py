@@ -5,18 +5,18 @@ from __future__ import annotations
 import functools
 import importlib
 
-from muniment.runtime.operation import Group, Operation, operations_of
+from muniment.declaration.operation import Group, Operation, operations_of
 
 # noun group -> the module and class that declare it, in the order in which they are shown
 GROUPS: dict[str, tuple[str, str]] = {
-    "transcripts": ("muniment.runtime.transcripts", "Transcripts"),
-    "lifecycle": ("muniment.runtime.lifecycle", "Lifecycle"),
-    "evidence": ("muniment.runtime.evidence", "Evidence"),
-    "disclosure": ("muniment.runtime.disclosure", "Disclosure"),
-    "provenance": ("muniment.runtime.provenance", "Provenance"),
-    "spaces": ("muniment.runtime.spaces", "Spaces"),
-    "archives": ("muniment.runtime.archives", "Archives"),
-    "system": ("muniment.runtime.system", "System"),
+    "transcripts": ("muniment.operations.transcripts.transcripts", "Transcripts"),
+    "lifecycle": ("muniment.operations.lifecycle", "Lifecycle"),
+    "evidence": ("muniment.operations.evidence.evidence", "Evidence"),
+    "disclosure": ("muniment.operations.disclosure", "Disclosure"),
+    "provenance": ("muniment.operations.provenance.provenance", "Provenance"),
+    "spaces": ("muniment.operations.spaces.spaces", "Spaces"),
+    "archives": ("muniment.operations.archives.archives", "Archives"),
+    "system": ("muniment.operations.system.system", "System"),
 }
 
 

@@ -13,19 +13,20 @@ from msgspec.structs import replace
 from muniment.crypto.root import LocalRoot, RootKey
 from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.store import open_keys
+from muniment.declaration.session import Session
 from muniment.events.identity import DEFAULT_SPACE, SpaceName, check_name
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access
 from muniment.governance.profiles import BRINGS
-from muniment.log.connection import Mode
+from muniment.log.connection import OpenMode
 from muniment.log.memory import MemoryStore
 from muniment.log.sqlite import SqliteStore
-from muniment.runtime.desk import Desk
-from muniment.runtime.home import Home, MakeStore, telling_of_new_key
-from muniment.runtime.options import DEFAULTS, Options
+from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import set_embedder, set_policies, set_profile, set_token_counter, settings
-from muniment.runtime.space import Space
+from muniment.space.open_store import MakeStore, OpenStore, telling_of_new_key
+from muniment.space.options import DEFAULTS, Options
+from muniment.space.space import Space
 
 MEMORY = "memory:"
 
@@ -57,8 +58,8 @@ def open(  # noqa: A001 - muniment.open() is what a newcomer types
         return _in_memory(keys, space, options)
     name = SpaceName(space) if space is not None else settings().space
     check_name(name, at="space")
-    home, options = _at_home(store, keys, options)
-    return _entered(home, name, options)
+    opened_store, options = _on_disk(store, keys, options)
+    return _entered(opened_store, name, options)
 
 
 def open_store(
@@ -68,8 +69,8 @@ def open_store(
 
     `store` and `keys` are those of `open`. What needs an open space raises `store.missing`.
     """
-    home, options = _at_home(store, keys, _deployed(options))
-    return Runtime(_desk(home, None, options))
+    opened_store, options = _on_disk(store, keys, _deployed(options))
+    return Runtime(_session(opened_store, None, options))
 
 
 def inspect(store: str | Path | None = None, *, options: Options = DEFAULTS) -> Runtime:
@@ -79,17 +80,17 @@ def inspect(store: str | Path | None = None, *, options: Options = DEFAULTS) -> 
     """
     directory = Path(store) if store is not None else settings().store
     options = _deployed(options)
-    return Runtime(_desk(Home(directory, None, _read_store, options), None, options))
+    return Runtime(_session(OpenStore(directory, None, _read_store, options), None, options))
 
 
-def _at_home(store: str | Path | None, keys: str | RootKey | None, options: Options) -> tuple[Home, Options]:
+def _on_disk(store: str | Path | None, keys: str | RootKey | None, options: Options) -> tuple[OpenStore, Options]:
     found = settings()
     directory = Path(store) if store is not None else found.store
     uri = keys if keys is not None else found.keys
     with telling_of_new_key(uri):
         opened = open_keys(directory, uri, options.sources, create=options.create)
     options = replace(options, pin=options.pin or FilePin(found.pins))
-    return Home(directory, opened, _sqlite_store, options), options
+    return OpenStore(directory, opened, _sqlite_store, options), options
 
 
 def _in_memory(keys: str | RootKey | None, space: str | None, options: Options) -> Runtime:
@@ -102,26 +103,28 @@ def _in_memory(keys: str | RootKey | None, space: str | None, options: Options) 
     with contextlib.ExitStack() as undo:
         undo.callback(directory.cleanup)
         opened = open_keys(Path(directory.name), root, sources, create=True)
-        home = Home(Path(directory.name), opened, _memory_store, options, farewell=directory.cleanup, at_rest=False)
-        runtime = _entered(home, name, options)
+        opened_store = OpenStore(
+            Path(directory.name), opened, _memory_store, options, farewell=directory.cleanup, at_rest=False
+        )
+        runtime = _entered(opened_store, name, options)
         undo.pop_all()
     return runtime
 
 
 def _sqlite_store(path: Path, is_new: bool) -> SqliteStore:
-    return SqliteStore(path, mode=Mode.CREATE if is_new else Mode.WRITE)
+    return SqliteStore(path, mode=OpenMode.CREATE if is_new else OpenMode.WRITE)
 
 
 def _read_store(path: Path, _is_new: bool) -> SqliteStore:
-    return SqliteStore(path, mode=Mode.READ)
+    return SqliteStore(path, mode=OpenMode.READ)
 
 
 def _memory_store(_path: Path, _is_new: bool) -> MemoryStore:
     return MemoryStore()
 
 
-def _entered(home: Home, name: SpaceName, options: Options) -> Runtime:
-    return Runtime(_desk(home, home.space(name, create=options.create), options))
+def _entered(opened_store: OpenStore, name: SpaceName, options: Options) -> Runtime:
+    return Runtime(_session(opened_store, opened_store.space(name, create=options.create), options))
 
 
 def _deployed(options: Options) -> Options:
@@ -135,19 +138,20 @@ def _deployed(options: Options) -> Options:
     )
 
 
-def _desk(home: Home, opened: Space | None, options: Options) -> Desk:
+def _session(opened_store: OpenStore, opened: Space | None, options: Options) -> Session:
     """Return the place of whoever opened a store: every right, under the policies of the deployment."""
     profile, policies = options.profile or None, options.policies or frozenset()
     if profile is not None:
         policies |= BRINGS[profile]
-    return Desk(
-        home=home,
+    return Session(
+        store=opened_store,
         opened=opened,
         access=Access(policies=policies),
         progress=options.progress,
         profile=profile,
         pressure=options.pressure,
         token_counter=options.token_counter or None,
+        catalogue=catalogue,
     )
 
 
@@ -172,14 +176,14 @@ def maker_of(kind: StoreKind) -> MakeStore:
     return _Shelf().take if kind is StoreKind.MEMORY else _sqlite_store
 
 
-def desk_at(
+def session_at(
     directory: Path, root: RootKey, space: SpaceName, options: Options, *, make: MakeStore, at_rest: bool
-) -> Desk:
+) -> Session:
     """Open a store whose logs are made as the caller says: for a harness that lays something between (decision 0120).
 
     Otherwise as `open`, with nothing out of the settings: profile and policies are those of the options.
     """
     check_name(space, at="space")
     keys = open_keys(directory, root, options.sources, create=options.create)
-    home = Home(directory, keys, make, options, at_rest=at_rest)
-    return _desk(home, home.space(space, create=options.create), options)
+    opened_store = OpenStore(directory, keys, make, options, at_rest=at_rest)
+    return _session(opened_store, opened_store.space(space, create=options.create), options)

@@ -7,51 +7,51 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from muniment.declaration.session import Session
 from muniment.governance.access import Access
-from muniment.runtime.archives import Archives
-from muniment.runtime.desk import Desk
-from muniment.runtime.disclosure import Disclosure
-from muniment.runtime.evidence import Evidence
-from muniment.runtime.lifecycle import Lifecycle
-from muniment.runtime.provenance import Provenance
-from muniment.runtime.spaces import Spaces
-from muniment.runtime.system import System
-from muniment.runtime.transcripts import Transcripts
+from muniment.operations.archives.archives import Archives
+from muniment.operations.disclosure import Disclosure
+from muniment.operations.evidence.evidence import Evidence
+from muniment.operations.lifecycle import Lifecycle
+from muniment.operations.provenance.provenance import Provenance
+from muniment.operations.spaces.spaces import Spaces
+from muniment.operations.system.system import System
+from muniment.operations.transcripts.transcripts import Transcripts
 
 
 class Runtime:
     """An open space, through its noun groups. Thread-safe; close it, or use it in a `with` statement."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self.transcripts = Transcripts(desk)
-        self.lifecycle = Lifecycle(desk)
-        self.evidence = Evidence(desk)
-        self.disclosure = Disclosure(desk)
-        self.provenance = Provenance(desk)
-        self.spaces = Spaces(desk)
-        self.archives = Archives(desk)
-        self.system = System(desk)
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.transcripts = Transcripts(session)
+        self.lifecycle = Lifecycle(session)
+        self.evidence = Evidence(session)
+        self.disclosure = Disclosure(session)
+        self.provenance = Provenance(session)
+        self.spaces = Spaces(session)
+        self.archives = Archives(session)
+        self.system = System(session)
 
     @property
     def access(self) -> Access:
         """The rights of this runtime."""
-        return self._desk.access
+        return self._session.access
 
     def restricted(self, access: Access) -> Runtime:
         """Return a runtime on the same store with the rights that both this one and `access` have.
 
         Rights only shrink: no chain of restrictions gives back what one of them took.
         """
-        return Runtime(replace(self._desk, access=self._desk.access.narrowed(access), window=True))
+        return Runtime(replace(self._session, access=self._session.access.narrowed(access), window=True))
 
     def close(self) -> None:
         """Sign and pin the head, then close the store. A second call does nothing.
 
         The store is closed by the runtime that opened it. Closing one that `restricted` made leaves it open.
         """
-        if not self._desk.window:
-            self._desk.home.close()
+        if not self._session.window:
+            self._session.store.close()
 
     def __enter__(self) -> Self:
         return self

@@ -31,7 +31,7 @@ from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Profile
-from muniment.runtime.tokens import ENCODINGS, Encoding, token_counter
+from muniment.space.token_counter import ENCODINGS, Encoding, token_counter
 
 Vocabulary = TypeVar("Vocabulary", bound=StrEnum)
 
@@ -110,7 +110,7 @@ def _user(environment: Mapping[str, str], variable: str, beneath: str) -> Path:
     named = environment.get(variable)
     if named and Path(named).is_absolute():
         return Path(named) / "muniment"
-    home = environment.get("HOME")
-    if not home:
+    opened_store = environment.get("HOME")
+    if not opened_store:
         raise InvalidInput(at="HOME", problem="missing_field")
-    return Path(home) / beneath / "muniment"
+    return Path(opened_store) / beneath / "muniment"

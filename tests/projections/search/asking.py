@@ -8,9 +8,9 @@ from pathlib import Path
 from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
-from muniment.projections.search.sealing import Snapshots
-from muniment.projections.search.standing import Standing
 from muniment.runtime.runtime import Runtime
+from muniment.search.index_status import IndexStatus
+from muniment.search.snapshots import Snapshots
 from tests.turns import plain_turn
 from tests.worlds import FileWorld
 
@@ -30,21 +30,23 @@ def found(runtime: Runtime, word: str, view: View = View.HOST_UI) -> list[str]:
 
 def digest(runtime: Runtime, view: View = View.HOST_UI) -> bytes:
     """Return the digest of the index of a view."""
-    [one] = runtime._desk.space.shelf.digests([view]).of.values()
+    [one] = runtime._session.space.indexes.digests([view]).of.values()
     return one
 
 
 def anew(runtime: Runtime, view: View = View.HOST_UI) -> bytes:
     """Return the digest of an index that is made from the log alone, and forget it again."""
-    from muniment.projections.search.room import Room
-    from muniment.projections.search.shelf import Shelf
+    from muniment.search.index_memory import IndexMemory
+    from muniment.search.indexes import Indexes
 
-    space = runtime._desk.space
-    [one] = Shelf(space.ledger, space.transcript, space.lookout, Room(2**30), None).digests([view]).of.values()
+    space = runtime._session.space
+    [one] = (
+        Indexes(space.ledger, space.transcript, space.detection, IndexMemory(2**30), None).digests([view]).of.values()
+    )
     return one
 
 
-def standing(runtime: Runtime, view: View = View.HOST_UI) -> Standing:
+def standing(runtime: Runtime, view: View = View.HOST_UI) -> IndexStatus:
     """Return what is said of the index of a view."""
     [one] = [each for each in runtime.system.health().indexes if each.view is view]
     return one
@@ -57,7 +59,7 @@ def snapshot(world: FileWorld, view: View = View.HOST_UI) -> Path:
 
 def opened(runtime: Runtime, directory: Path, view: View = View.HOST_UI) -> dict[str, bytes] | None:
     """Return the sections of a snapshot, as whoever has the key of the space reads it."""
-    space = runtime._desk.space
+    space = runtime._session.space
     snapshots = Snapshots(directory, space.keys, space.sources.entropy)
     lock = snapshots.unlock(view)
     return None if lock is None else snapshots.read(view, lock)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from muniment.projections.search import shelf
+from muniment.search import indexes
 from tests.worlds import FileWorld, sqlite_world
 
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileWorld]:
     """Return an empty world in a directory whose smallest indexes are kept at rest, and read in small parts."""
-    monkeypatch.setattr(shelf, "KEPT_DOCUMENTS_MIN", 1)
-    monkeypatch.setattr(shelf, "LEFT_EVENTS", 1)
-    monkeypatch.setattr(shelf, "PART_EVENTS", 5)
+    monkeypatch.setattr(indexes, "KEPT_DOCUMENTS_MIN", 1)
+    monkeypatch.setattr(indexes, "LEFT_EVENTS", 1)
+    monkeypatch.setattr(indexes, "PART_EVENTS", 5)
     made = sqlite_world(tmp_path)
     yield made
     made.close()

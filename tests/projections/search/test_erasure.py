@@ -10,9 +10,10 @@ from muniment.errors import SpaceErased
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import SpaceName, TurnId
 from muniment.governance.views import View
-from muniment.projections.search import sealing, shelf
-from muniment.runtime.lifecycle import LifecycleReport, Scope
-from muniment.runtime.redacting import Passage
+from muniment.operations.lifecycle import LifecycleReport, Scope
+from muniment.operations.transcripts.redact import Passage
+from muniment.search import indexes
+from muniment.search import snapshots as sealing
 from tests.projections.search.asking import anew, digest, found, opened, readable, said, snapshot, standing
 from tests.worlds import OPERATOR, FileWorld, key_of, open_store
 
@@ -56,7 +57,7 @@ def nowhere(world: FileWorld, word: str) -> None:
         assert found(world.runtime, word, view) == []
         if view is not View.OPERATOR_AUDIT:
             assert digest(world.runtime, view) == anew(world.runtime, view)
-    for slot in world.runtime._desk.space.shelf._slots.values():
+    for slot in world.runtime._session.space.indexes._slots.values():
         if slot._index is not None:
             assert not any(tail in term for term in slot._index.postings._numbers)
 
@@ -77,7 +78,7 @@ def test_erased_words_are_in_no_index_when_the_receipt_comes(kept: FileWorld, wh
         kept.reopened()
     if where.startswith("both"):
         found(kept.runtime, one)
-    report = kept.request(Transition.DELETE_RAW, 2)
+    report = kept.request(Transition.ERASE, 2)
     in_memory = {"in memory": 5, "at rest": 0}.get(where, 1)
     rewritten = 0 if where == "in memory" else 4
     told = places(report)
@@ -85,7 +86,7 @@ def test_erased_words_are_in_no_index_when_the_receipt_comes(kept: FileWorld, wh
     assert told["search indexes at rest"].startswith(f"{rewritten} sealed anew" if rewritten else "there were none")
     assert at_rest(kept, one) == []
     assert len(at_rest(kept, other)) == rewritten
-    for slot in kept.runtime._desk.space.shelf._slots.values():
+    for slot in kept.runtime._session.space.indexes._slots.values():
         assert slot._index is None or one not in slot._index.postings._numbers
     nowhere(kept, one)
     assert found(kept.runtime, other) == [f"keep {other} here"]
@@ -103,7 +104,7 @@ def test_of_a_turn_of_which_one_message_was_erased_the_rest_is_found(kept: FileW
     assert kept.runtime.lifecycle.erase(scope, "asked for", OPERATOR).changed
     assert found(kept.runtime, one) == [f"{one} it is, and {PREFIX}"]
     assert digest(kept.runtime) == anew(kept.runtime)
-    kept.request(Transition.DELETE_RAW, 2)
+    kept.request(Transition.ERASE, 2)
     nowhere(kept, one)
 
 
@@ -111,7 +112,7 @@ def test_a_snapshot_that_cannot_be_written_again_is_removed(kept: FileWorld, mon
     one, other = filled(kept)
     kept.reopened()
     monkeypatch.setattr(sealing.Snapshots, "write", lambda *_: False)
-    told = places(kept.request(Transition.DELETE_RAW, 2))
+    told = places(kept.request(Transition.ERASE, 2))
     assert told["search indexes at rest"].startswith("0 sealed anew without the words, 4 removed")
     assert not list(snapshot(kept).parent.glob("index-*"))
     nowhere(kept, one)
@@ -123,7 +124,7 @@ def test_a_snapshot_that_does_not_open_is_removed(kept: FileWorld) -> None:
     kept.reopened()
     snapshot(kept).write_bytes(b"noise")
     snapshot(kept, View.EXPORT).write_bytes(snapshot(kept, View.EXPORT).read_bytes()[:-1])
-    told = places(kept.request(Transition.DELETE_RAW, 2))
+    told = places(kept.request(Transition.ERASE, 2))
     assert told["search indexes at rest"].startswith("2 sealed anew without the words, 2 removed")
     nowhere(kept, one)
 
@@ -133,7 +134,7 @@ def test_what_an_interrupted_writer_left_goes_with_the_next_erasure(kept: FileWo
     kept.reopened()
     left = snapshot(kept).with_name("index-export.0badcafe.new")
     left.write_bytes(snapshot(kept).read_bytes())
-    kept.request(Transition.DELETE_RAW, 2)
+    kept.request(Transition.ERASE, 2)
     assert not left.exists()
 
 
@@ -142,7 +143,7 @@ def test_a_copy_of_a_snapshot_from_before_brings_nothing_back(kept: FileWorld) -
     one, _ = filled(kept)
     kept.reopened()
     former = snapshot(kept).read_bytes()
-    kept.request(Transition.DELETE_RAW, 2)
+    kept.request(Transition.ERASE, 2)
     kept.reopened()
     snapshot(kept).write_bytes(former)
     assert at_rest(kept, one) == []
@@ -188,7 +189,7 @@ def test_an_erasure_between_two_parts_of_a_rebuild_is_kept(kept: FileWorld, monk
     """Whether the part with the words was read before or after it."""
     one, other = filled(kept)
     kept.with_turns(20, "other").reopened()
-    monkeypatch.setattr(shelf, "PART_EVENTS", 4)
+    monkeypatch.setattr(indexes, "PART_EVENTS", 4)
     for path in snapshot(kept).parent.glob("index-*"):
         path.unlink()
     parts: list[int] = []
@@ -196,13 +197,13 @@ def test_an_erasure_between_two_parts_of_a_rebuild_is_kept(kept: FileWorld, monk
     def erasing(_stage: str, done: int, _total: int) -> None:
         parts.append(done)
         if len(parts) == 2:
-            assert kept.request(Transition.DELETE_RAW, 2).changed
-            [slot] = [each for each in space.shelf._slots.values() if each._index is not None]
+            assert kept.request(Transition.ERASE, 2).changed
+            [slot] = [each for each in space.indexes._slots.values() if each._index is not None]
             assert slot._index is not None
             assert one not in slot._index.postings._numbers
 
-    space = kept.runtime._desk.space
-    with space.shelf.caught_up(View.HOST_UI, erasing) as taken:
+    space = kept.runtime._session.space
+    with space.indexes.caught_up(View.HOST_UI, erasing) as taken:
         assert other in taken.found.postings._numbers
         assert one not in taken.found.postings._numbers
     assert len(parts) > 3
@@ -214,7 +215,7 @@ def test_what_another_process_erased_is_not_sealed_by_who_still_has_it(kept: Fil
     one, other = filled(kept)
     second = open_store(kept.home, "second")
     assert found(second, one)
-    assert kept.request(Transition.DELETE_RAW, 2).changed
+    assert kept.request(Transition.ERASE, 2).changed
     second.close()
     assert at_rest(kept, one) == []
     nowhere(kept, one)

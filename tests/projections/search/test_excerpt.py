@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.projections.search.excerpt import EXCERPT_CHARS_MAX, MARKER, Sought, Window, excerpt, sought
-from muniment.projections.search.terms import Tokenizer
+from muniment.search.excerpt import EXCERPT_CHARS_MAX, MARKER, WantedTerms, Window, excerpt, sought
+from muniment.search.terms import Tokenizer
 
 TOKENIZER = Tokenizer()
 PIECES = [
@@ -31,7 +31,7 @@ def shown(text: str, *asked: str, of: list[str] | None = None) -> Window:
     return excerpt(text, wanted_of([*asked], of or []), TOKENIZER)
 
 
-def wanted_of(asked: list[str], of: list[str]) -> Sought:
+def wanted_of(asked: list[str], of: list[str]) -> WantedTerms:
     """Look for words, those of several pieces as a phrase beside these, and for phrases."""
     pieces = [[term] for word in asked for term in TOKENIZER.words(word)]
     return sought([*pieces, *(TOKENIZER.words(text) for text in (*asked, *of))])
@@ -144,7 +144,7 @@ def test_a_window_never_cuts_a_marker_or_an_accent() -> None:
 
 def test_what_is_found_by_meaning_alone_shows_its_beginning() -> None:
     text = "The beginning. " + "More of it. " * 100
-    window = excerpt(text, Sought(frozenset(), frozenset()), TOKENIZER)
+    window = excerpt(text, WantedTerms(frozenset(), frozenset()), TOKENIZER)
     assert text.startswith(window.text)
     assert (window.highlights, window.cut_before, window.cut_after) == ([], False, True)
 

@@ -12,19 +12,19 @@ from msgspec.structs import replace
 
 from muniment.errors import LimitExceeded
 from muniment.events.message import Role
-from muniment.projections.search import index as index_module
-from muniment.projections.search.documents import Document
-from muniment.projections.search.index import Index
-from muniment.projections.search.passages import passages
-from muniment.projections.search.rows import PAUSE_MS
 from muniment.ranking.columns import NO_ROW, Rows
+from muniment.search import index as index_module
+from muniment.search.document_table import PAUSE_MS
+from muniment.search.documents import SearchDocument
+from muniment.search.index import Index
+from muniment.search.passages import passages
 
 WORDS = ("harbour", "lantern", "青川天氣", "don't", "4711-zephyr", "Ångström", "🙂")
 HOUR_MS = 3_600_000
 
 texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join) | st.just("one long message. " * 80)
 said = st.builds(
-    Document,
+    SearchDocument,
     message=st.just(0),
     role=st.sampled_from([Role.USER, Role.ASSISTANT]),
     speaker=st.sampled_from(["ada", "Bob Lee", ""]),
@@ -32,7 +32,7 @@ said = st.builds(
     text=texts,
 )
 puts = st.tuples(st.integers(1, 3), st.integers(1, 6), st.lists(said, max_size=3), st.booleans())
-Put = tuple[int, int, list[Document], bool]
+Put = tuple[int, int, list[SearchDocument], bool]
 
 
 class Beside:
@@ -131,8 +131,8 @@ def test_what_sections_say_is_the_same_index(history: list[Put]) -> None:
     assert known(again) == known(grown)
 
 
-def a_document(text: str, message: int = 0, time_ms: int = 0) -> Document:
-    return Document(message=message, role=Role.USER, speaker="ada", time_ms=time_ms, text=text)
+def a_document(text: str, message: int = 0, time_ms: int = 0) -> SearchDocument:
+    return SearchDocument(message=message, role=Role.USER, speaker="ada", time_ms=time_ms, text=text)
 
 
 def test_what_was_taken_out_is_found_no_more_and_purged_is_nowhere() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.projections.search import postings as postings_module
-from muniment.projections.search.postings import Postings
+from muniment.search import postings as postings_module
+from muniment.search.postings import Postings
 
 TERMS = ("a", "b", "c")
 

@@ -10,15 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from muniment.errors import InvalidInput, LimitExceeded
-from muniment.projections.search.query import (
-    QUERY_CHARS_MAX,
-    Clause,
-    FilterName,
-    Form,
-    Query,
-    parse,
-    span_of,
-)
+from muniment.search.query import QUERY_CHARS_MAX, Clause, FilterName, Form, Query, parse, span_of
 
 WORD, PHRASE, FILTER = Form
 HOSTILE = [

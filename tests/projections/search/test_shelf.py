@@ -16,9 +16,9 @@ from muniment.events.changes import Transition
 from muniment.evidence.pin import FilePin
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.projections.search.room import Room
-from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
+from muniment.search.index_memory import IndexMemory
+from muniment.space.options import Options
 from tests.projections.search.asking import anew, digest, found, said, snapshot, standing
 from tests.worlds import PINS, FileWorld, World, memory_world, open_store, root_key
 
@@ -41,17 +41,17 @@ class Guest:
 
 def test_the_guest_who_was_not_asked_for_the_longest_leaves_first() -> None:
     """Those who are busy stay, and so does the last one, however large."""
-    room, busy, (one, two, three) = Room(100), Guest(busy=True), (Guest() for _ in range(3))
+    memory, busy, (one, two, three) = IndexMemory(100), Guest(busy=True), (Guest() for _ in range(3))
     for guest in (busy, one, two):
-        room.enter(guest, 30)
-    room.enter(one, 35)
-    room.enter(three, 50)
-    assert room.memory_bytes == 30 + 35 + 50  # `busy` should have left, and `two` did
-    room.enter(three, 500)
-    assert room.memory_bytes == 30 + 500
-    room.left(three)
-    room.left(three)
-    assert room.memory_bytes == 30
+        memory.enter(guest, 30)
+    memory.enter(one, 35)
+    memory.enter(three, 50)
+    assert memory.memory_bytes == 30 + 35 + 50  # `busy` should have left, and `two` did
+    memory.enter(three, 500)
+    assert memory.memory_bytes == 30 + 500
+    memory.left(three)
+    memory.left(three)
+    assert memory.memory_bytes == 30
 
 
 def test_an_index_that_leaves_for_another_comes_back_from_its_snapshot(kept: FileWorld) -> None:
@@ -65,9 +65,9 @@ def test_an_index_that_leaves_for_another_comes_back_from_its_snapshot(kept: Fil
             assert found(runtime, "harbour", View.EXPORT)
             assert [each.view for each in runtime.system.health().indexes] == [View.EXPORT]
         assert standing(runtime, View.EXPORT).from_snapshot
-        home = runtime._desk.home
+        home = runtime._session.store
         other = home.space("another", create=True)
-        with other.shelf.caught_up(View.HOST_UI):
+        with other.indexes.caught_up(View.HOST_UI):
             pass
         assert runtime.system.health().indexes == []
         assert found(runtime, "harbour")
@@ -76,7 +76,7 @@ def test_an_index_that_leaves_for_another_comes_back_from_its_snapshot(kept: Fil
 
 def test_two_views_do_not_wait_for_each_other(kept: FileWorld) -> None:
     kept.commit(said(1, "harbour lights"))
-    with kept.runtime._desk.space.shelf.caught_up(View.RAW_OWNER) as taken:
+    with kept.runtime._session.space.indexes.caught_up(View.RAW_OWNER) as taken:
         assert len(taken.found) == 2
         assert found(kept.runtime, "harbour") == ["harbour lights"]
 
@@ -143,9 +143,9 @@ def test_what_another_process_erases_is_found_no_more_at_the_next_search(kept: F
         kept.commit(said(number, f"harbour {number}"))
     with open_store(kept.home, "other") as other:
         assert found(other, "harbour") == ["harbour 1", "harbour 2"]
-        kept.request(Transition.DELETE_RAW, 1)
+        kept.request(Transition.ERASE, 1)
         assert found(other, "harbour") == ["harbour 2"]
-        with other._desk.space.shelf.caught_up(View.HOST_UI) as taken:
+        with other._session.space.indexes.caught_up(View.HOST_UI) as taken:
             assert "1" not in taken.found.postings._numbers  # of no other turn: it is not only hidden
         kept.request(Transition.MASK, 2)
         assert found(other, "harbour") == []
@@ -188,7 +188,7 @@ def test_a_recovery_takes_up_an_index_at_rest_and_drops_it(kept: FileWorld) -> N
 
 def test_a_recovery_says_that_an_index_was_not_what_the_log_says(kept: FileWorld) -> None:
     kept.with_turns(4)
-    with kept.runtime._desk.space.shelf.caught_up(View.HOST_UI) as taken:
+    with kept.runtime._session.space.indexes.caught_up(View.HOST_UI) as taken:
         stream = int(taken.found.columns.stream[0])
         taken.found.remove([(stream, 2)])
     told = recovered(kept.runtime)

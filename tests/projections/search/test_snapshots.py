@@ -12,15 +12,15 @@ from msgspec.structs import replace
 import muniment
 from muniment.crypto.keyring import SpaceKeys
 from muniment.evidence.pin import FilePin
-from muniment.governance.detection.policy import Detect
+from muniment.governance.detection.detection import Detect
 from muniment.governance.detection.scan import DetectedType
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.projections.search import shelf
-from muniment.projections.search.sealing import FORMAT
-from muniment.projections.search.standing import Refusal
-from muniment.runtime.hits import Found, Ranking
-from muniment.runtime.options import Options
+from muniment.operations.transcripts.hits import SearchPage, SearchRanking
+from muniment.search import indexes
+from muniment.search.index_status import SnapshotRefusal
+from muniment.search.snapshots import FORMAT
+from muniment.space.options import Options
 from tests.projections.search.asking import anew, digest, found, opened, said, snapshot, standing
 from tests.worlds import PINS, FileWorld, memory_world, open_store, root_key
 
@@ -45,8 +45,8 @@ def test_an_index_comes_back_from_its_snapshot_and_is_the_same(kept: FileWorld) 
     assert found(kept.runtime, "harbour") == ["harbour again", TEXT]
     assert digest(kept.runtime) == anew(kept.runtime)
 
-    def asked() -> Found:
-        return kept.runtime.transcripts.search("harbour saw word5", ranking=Ranking(asked_ms=1), limit=50)
+    def asked() -> SearchPage:
+        return kept.runtime.transcripts.search("harbour saw word5", ranking=SearchRanking(asked_ms=1), limit=50)
 
     kept.reopened()
     sealed = asked()
@@ -71,10 +71,10 @@ def test_small_indexes_and_stores_in_memory_have_no_snapshot(tmp_path: Path, mon
         assert found(each.runtime, "harbour") == [TEXT]
     with_files.reopened()
     assert not snapshot(with_files).exists()
-    monkeypatch.setattr(shelf, "KEPT_DOCUMENTS_MIN", 1)
-    world.runtime._desk.space.shelf.keep()
+    monkeypatch.setattr(indexes, "KEPT_DOCUMENTS_MIN", 1)
+    world.runtime._session.space.indexes.keep()
     assert standing(world.runtime).snapshot_events == 0
-    assert world.runtime._desk.space.shelf.before_turning() == {}
+    assert world.runtime._session.space.indexes.before_turning() == {}
     world.close()
     with_files.close()
 
@@ -144,7 +144,7 @@ def test_a_snapshot_that_was_damaged_is_dropped_and_the_index_made_anew(kept: Fi
     assert found(kept.runtime, "harbour") == [TEXT]
     told = standing(kept.runtime)
     assert not told.from_snapshot
-    assert told.refused in {Refusal.DAMAGED, Refusal.KEY_RETIRED}
+    assert told.refused in {SnapshotRefusal.DAMAGED, SnapshotRefusal.KEY_RETIRED}
     assert not path.exists()
     assert digest(kept.runtime) == anew(kept.runtime)
     kept.reopened()
@@ -159,7 +159,7 @@ def test_a_snapshot_of_another_view_is_dropped(kept: FileWorld) -> None:
     kept.reopened()
     shutil.copy(snapshot(kept, View.RAW_OWNER), snapshot(kept))
     assert found(kept.runtime, "harbour") == [TEXT]
-    assert standing(kept.runtime).refused is Refusal.OTHER
+    assert standing(kept.runtime).refused is SnapshotRefusal.OTHER
 
 
 def test_a_snapshot_of_another_space_is_dropped(kept: FileWorld) -> None:
@@ -167,18 +167,18 @@ def test_a_snapshot_of_another_space_is_dropped(kept: FileWorld) -> None:
     theirs = snapshot(kept)
     with open_store(kept.home, "other", space="other") as other:
         other.transcripts.commit(said(1, "lantern"))
-        shutil.copy(theirs, other._desk.space.keys._directory)
+        shutil.copy(theirs, other._session.space.keys._directory)
         assert found(other, "harbour") == []
-        assert standing(other).refused is Refusal.KEY_RETIRED
+        assert standing(other).refused is SnapshotRefusal.KEY_RETIRED
         assert found(other, "lantern") == ["lantern"]
 
 
 def test_a_snapshot_of_another_release_is_dropped(kept: FileWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another release may decide otherwise about what is shown."""
     filled(kept)
-    monkeypatch.setattr(shelf, "__version__", "99")
+    monkeypatch.setattr(indexes, "__version__", "99")
     assert found(kept.runtime, "harbour") == [TEXT]
-    assert standing(kept.runtime).refused is Refusal.OTHER
+    assert standing(kept.runtime).refused is SnapshotRefusal.OTHER
 
 
 @pytest.mark.parametrize(
@@ -194,11 +194,11 @@ def test_a_snapshot_is_dropped_when_something_else_is_looked_for(kept: FileWorld
     options = Options(sources=seeded_sources("looking"), pin=FilePin(kept.home / PINS), detect=detect)
     with muniment.open(kept.store, keys=root_key(), options=options) as runtime:
         assert found(runtime, "harbour") == ([] if detect.names else [TEXT])
-        assert standing(runtime).refused is Refusal.OTHER
+        assert standing(runtime).refused is SnapshotRefusal.OTHER
         assert digest(runtime) == anew(runtime)
     with muniment.open(kept.store, keys=root_key(), options=replace(options, detect=Detect())) as runtime:
         assert found(runtime, "harbour") == [TEXT]
-        assert standing(runtime).refused is Refusal.OTHER
+        assert standing(runtime).refused is SnapshotRefusal.OTHER
 
 
 def test_a_snapshot_from_before_a_rotation_opens_no_more(kept: FileWorld) -> None:
@@ -214,7 +214,7 @@ def test_a_snapshot_from_before_a_rotation_opens_no_more(kept: FileWorld) -> Non
     snapshot(kept).write_bytes(former)
     assert opened(kept.runtime, snapshot(kept).parent) is None
     assert found(kept.runtime, "harbour") == [TEXT]
-    assert standing(kept.runtime).refused is Refusal.KEY_RETIRED
+    assert standing(kept.runtime).refused is SnapshotRefusal.KEY_RETIRED
 
 
 def test_a_snapshot_from_before_a_restore_is_dropped(kept: FileWorld) -> None:
@@ -235,9 +235,9 @@ def test_a_snapshot_from_before_a_restore_is_dropped(kept: FileWorld) -> None:
 def test_a_root_that_differs_is_of_another_log(kept: FileWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """A snapshot that somebody with the key made of a log that never was is not believed."""
     filled(kept)
-    monkeypatch.setattr(shelf, "root_at", lambda _hashes, _size: bytes(32))
+    monkeypatch.setattr(indexes, "root_at", lambda _hashes, _size: bytes(32))
     assert found(kept.runtime, "harbour") == [TEXT]
-    assert standing(kept.runtime).refused is Refusal.OTHER
+    assert standing(kept.runtime).refused is SnapshotRefusal.OTHER
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -250,12 +250,12 @@ def test_nothing_is_written_while_the_key_is_being_turned_over(kept: FileWorld) 
     assert found(kept.runtime, "harbour") == [TEXT]
     kept.commit(said(13, "more"))
     assert found(kept.runtime, "more") == ["more"]
-    other = SpaceKeys(snapshot(kept).parent, root_key(), kept.runtime._desk.space.sources.entropy)
+    other = SpaceKeys(snapshot(kept).parent, root_key(), kept.runtime._session.space.sources.entropy)
     new = other.begin_rotation()
-    kept.runtime._desk.space.shelf.keep()
+    kept.runtime._session.space.indexes.keep()
     assert snapshot(kept).read_bytes() == before
     assert kept.runtime.system.recover().rotation_completed
-    assert new.version not in kept.runtime._desk.space.keys.versions
+    assert new.version not in kept.runtime._session.space.keys.versions
     assert not snapshot(kept).exists()  # a recovery derives everything anew
     assert found(kept.runtime, "more") == ["more"]
 
@@ -269,8 +269,8 @@ def test_a_disk_that_takes_no_snapshot_harms_nothing(kept: FileWorld, monkeypatc
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("muniment.projections.search.sealing.os.fsync", full)
-        kept.runtime._desk.space.shelf.keep()
+        patched.setattr("muniment.search.snapshots.os.fsync", full)
+        kept.runtime._session.space.indexes.keep()
     assert [path.name for path in snapshot(kept).parent.glob("index-*")] == []
     assert found(kept.runtime, "harbour") == [TEXT]
 
@@ -278,7 +278,7 @@ def test_a_disk_that_takes_no_snapshot_harms_nothing(kept: FileWorld, monkeypatc
 def test_a_snapshot_is_written_now_and_then_while_an_index_grows(
     kept: FileWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelf, "KEPT_EVENTS", 6)
+    monkeypatch.setattr(indexes, "KEPT_EVENTS", 6)
     sizes = set()
     for number in range(1, 15):
         kept.commit(said(number, f"word{number}"))
@@ -291,12 +291,12 @@ def test_a_snapshot_is_written_now_and_then_while_an_index_grows(
 def test_an_index_that_is_far_behind_is_not_caught_up_to_be_kept(
     kept: FileWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelf, "BEHIND_EVENTS_MAX", 2)
+    monkeypatch.setattr(indexes, "BEHIND_EVENTS_MAX", 2)
     filled(kept)
     assert found(kept.runtime, "harbour") == [TEXT]
     kept.with_turns(20, "other")
     before = snapshot(kept).read_bytes()
-    kept.runtime._desk.space.shelf.keep()
+    kept.runtime._session.space.indexes.keep()
     assert snapshot(kept).read_bytes() == before
     kept.runtime.spaces.rotate()
     assert not snapshot(kept).exists()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from muniment.projections.search.terms import Tokenizer
+from muniment.search.terms import Tokenizer
 
 TOKENIZER = Tokenizer()
 

@@ -23,20 +23,20 @@ from muniment.events.binding import parse_json
 from muniment.events.message import Message, Part, Role, TextPart, ToolCallResponsePart
 from muniment.formats.reading.blocks import read_blocks
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
-from muniment.formats.reading.spoken import ABSENT, Found, Notes, Spoken, aside, is_there, time_of
+from muniment.formats.reading.spoken import ABSENT, ParsedItem, ParsedParts, ParsingNotes, aside, is_there, time_of
 
 ERROR_RESPONSE = "error_response"
 MARKS = frozenset({"system", "request", "response", "anthropic_version", "stop_sequences", "stop_reason"})
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class AnthropicRequest(Struct, frozen=True, kw_only=True):
     """What was asked of a model."""
 
     messages: list[msgspec.Raw]
     system: str | list[msgspec.Raw] | None = None
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class AnthropicItem(Struct, frozen=True, kw_only=True):
     """Any of the forms."""
 
     conversation_id: str | None = None
@@ -59,23 +59,23 @@ class ApiMessage(Struct, frozen=True, kw_only=True):
     content: str | list[msgspec.Raw]
 
 
-def anthropic(item: bytes) -> Spoken:
+def anthropic(item: bytes) -> ParsedItem:
     """Read a request, a response, both, or a message; one of its messages that is malformed is refused."""
-    read = parse_json(item, Item, limit=ITEM_BYTES_MAX)
+    read = parse_json(item, AnthropicItem, limit=ITEM_BYTES_MAX)
     name = read.conversation_id or read.thread_id or read.session_id
-    notes = Notes()
+    notes = ParsingNotes()
     observed_ms = time_of(read.timestamp if read.created_at is None else read.created_at, notes)
     asked, answered = is_there(read.request), is_there(read.response)
     if not asked and not answered and read.type == "error" and is_there(read.error):
         notes.left_out[ERROR_RESPONSE] += 1
-        return Spoken(name, [], notes=notes)
+        return ParsedItem(name, [], notes=notes)
     if not asked and not is_there(read.messages):
         answers = read.type == "message" or (read.role is None and answered)
         if name is None and not answers:
             raise InvalidInput(at="conversation_id", problem="missing_field")
         raw = bytes(read.response) if answered else item
-        return Spoken(name, _messages(raw, observed_ms, notes), notes=notes, answers=answers)
-    request = parse_json(bytes(read.request) if asked else item, Request, limit=ITEM_BYTES_MAX)
+        return ParsedItem(name, _messages(raw, observed_ms, notes), notes=notes, answers=answers)
+    request = parse_json(bytes(read.request) if asked else item, AnthropicRequest, limit=ITEM_BYTES_MAX)
     messages: list[Message] = []
     for place, raw_message in enumerate(request.messages):
         try:
@@ -84,7 +84,9 @@ def anthropic(item: bytes) -> Spoken:
             notes.refuse(refusal, f"messages[{place}]")
     if answered:
         messages += _response(bytes(read.response), observed_ms, notes)
-    return Spoken(name, messages, whole=True, system=tuple(_system(request.system, observed_ms, notes)), notes=notes)
+    return ParsedItem(
+        name, messages, whole=True, system=tuple(_system(request.system, observed_ms, notes)), notes=notes
+    )
 
 
 def is_marked(item: bytes) -> bool:
@@ -93,8 +95,8 @@ def is_marked(item: bytes) -> bool:
     return not MARKS.isdisjoint(members) or bytes(members.get("type", b"")) == b'"message"'
 
 
-def _response(raw: bytes, observed_ms: int, notes: Notes) -> list[Message]:
-    if parse_json(raw, Item).type == "error":
+def _response(raw: bytes, observed_ms: int, notes: ParsingNotes) -> list[Message]:
+    if parse_json(raw, AnthropicItem).type == "error":
         notes.left_out[ERROR_RESPONSE] += 1
         return []
     try:
@@ -104,14 +106,16 @@ def _response(raw: bytes, observed_ms: int, notes: Notes) -> list[Message]:
         return []
 
 
-def _system(given: str | list[msgspec.Raw] | None, observed_ms: int, notes: Notes) -> list[Message]:
+def _system(given: str | list[msgspec.Raw] | None, observed_ms: int, notes: ParsingNotes) -> list[Message]:
     if not given:
         return []
-    said = Found([TextPart(content=given)], []) if isinstance(given, str) else read_blocks(given, Role.SYSTEM, notes)
+    said = (
+        ParsedParts([TextPart(content=given)], []) if isinstance(given, str) else read_blocks(given, Role.SYSTEM, notes)
+    )
     return [*aside(said.beside, observed_ms), _message(Role.SYSTEM, said.parts, observed_ms)]
 
 
-def _messages(raw: bytes, observed_ms: int, notes: Notes) -> list[Message]:
+def _messages(raw: bytes, observed_ms: int, notes: ParsingNotes) -> list[Message]:
     """Return a message, before it the results of tools that it brings, and what of it is kept beside."""
     read = parse_json(raw, ApiMessage)
     if isinstance(read.content, str):

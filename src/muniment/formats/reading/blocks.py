@@ -31,7 +31,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.formats.reading.spoken import Found, Notes, from_base64, kept_as_json, read_or_none
+from muniment.formats.reading.spoken import ParsedParts, ParsingNotes, from_base64, kept_as_json, read_or_none
 
 CONTENT_BLOCK = "content_block"
 CITATION = "citation"
@@ -42,14 +42,14 @@ TITLE = "title"
 Many = list[msgspec.Raw] | None
 
 
-class Text(Struct, frozen=True, kw_only=True, tag="text"):
+class TextBlock(Struct, frozen=True, kw_only=True, tag="text"):
     """Words."""
 
     text: str
     citations: Many = None
 
 
-class Thinking(Struct, frozen=True, kw_only=True, tag="thinking"):
+class ThinkingBlock(Struct, frozen=True, kw_only=True, tag="thinking"):
     """What a model wrote for itself."""
 
     thinking: str
@@ -57,7 +57,7 @@ class Thinking(Struct, frozen=True, kw_only=True, tag="thinking"):
     summaries: Many = None
 
 
-class Redacted(Struct, frozen=True, kw_only=True, tag="redacted_thinking"):
+class RedactedThinking(Struct, frozen=True, kw_only=True, tag="redacted_thinking"):
     """The same, encrypted by the provider."""
 
     data: str
@@ -131,13 +131,13 @@ class Stored(Struct, frozen=True, kw_only=True, tag="file"):
 Source = Inline | Plain | Address | Stored
 
 
-class Image(Struct, frozen=True, kw_only=True, tag="image"):
+class ImageBlock(Struct, frozen=True, kw_only=True, tag="image"):
     """An image."""
 
     source: Source
 
 
-class Document(Struct, frozen=True, kw_only=True, tag="document"):
+class DocumentBlock(Struct, frozen=True, kw_only=True, tag="document"):
     """A document. Its context is words."""
 
     source: Source
@@ -153,12 +153,12 @@ class Upload(Struct, frozen=True, kw_only=True, tag="container_upload"):
 
 Uses = Use | ServerUse | McpUse
 Results = Result | McpResult | WebSearchResult | WebFetchResult | CodeResult
-Block = Text | Thinking | Redacted | Uses | Results | Image | Document | Upload
+Block = TextBlock | ThinkingBlock | RedactedThinking | Uses | Results | ImageBlock | DocumentBlock | Upload
 
 
-def read_blocks(raws: Iterable[msgspec.Raw], role: Role, notes: Notes) -> Found:
+def read_blocks(raws: Iterable[msgspec.Raw], role: Role, notes: ParsingNotes) -> ParsedParts:
     """Return the parts that blocks stand for, and beside them what is kept as JSON."""
-    found = Found([], [])
+    found = ParsedParts([], [])
     for raw in raws:
         block: Block | None = read_or_none(raw, Block)
         if block is None:
@@ -168,23 +168,23 @@ def read_blocks(raws: Iterable[msgspec.Raw], role: Role, notes: Notes) -> Found:
     return found
 
 
-def parts_of(block: Block, notes: Notes) -> list[Part]:
+def parts_of(block: Block, notes: ParsingNotes) -> list[Part]:
     """Return the parts that a block stands for."""
-    if isinstance(block, Text):
+    if isinstance(block, TextBlock):
         notes.left_out[CITATION] += len(block.citations or [])
         return [TextPart(content=block.text)]
-    if isinstance(block, Thinking):
+    if isinstance(block, ThinkingBlock):
         notes.left_out[SIGNATURE] += bool(block.signature)
         notes.left_out[THINKING_SUMMARY] += len(block.summaries or [])
         return [ReasoningPart(content=block.thinking)]
-    if isinstance(block, Redacted):
+    if isinstance(block, RedactedThinking):
         return [ReasoningPart(content=block.data)]
     if isinstance(block, Use):
         return [ToolCallPart(id=block.id, name=block.name, arguments=block.input)]
     if isinstance(block, Result):
         response = {"content": block.content, "is_error": True} if block.is_error else block.content
         return [ToolCallResponsePart(id=block.tool_use_id, response=response)]
-    if isinstance(block, Image):
+    if isinstance(block, ImageBlock):
         return [_from(block.source, "image")]
     if isinstance(block, Upload):
         return [FilePart(file_id=block.file_id)]

@@ -21,14 +21,14 @@ from muniment.events.message import Message
 from muniment.events.turn import HostReference, Relation, Visibility
 from muniment.formats.reading.chatgpt_message import read_message
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
-from muniment.formats.reading.spoken import ABSENT, Notes, Spoken, is_there, since, time_of
+from muniment.formats.reading.spoken import ABSENT, ParsedItem, ParsingNotes, is_there, since, time_of
 
 TREE_NODES_MAX = 100_000
 HOST = "chatgpt"  # whose data an origin points into
 BRANCH = "~"
 
 
-class Chat(Struct, frozen=True, kw_only=True):
+class ChatgptChat(Struct, frozen=True, kw_only=True):
     """A conversation."""
 
     mapping: dict[str, msgspec.Raw]
@@ -38,7 +38,7 @@ class Chat(Struct, frozen=True, kw_only=True):
     create_time: Any = None
 
 
-class Node(Struct, frozen=True, kw_only=True):
+class ChatgptNode(Struct, frozen=True, kw_only=True):
     """A place in the tree; a root may hold no message."""
 
     message: msgspec.Raw = ABSENT
@@ -53,21 +53,21 @@ class Path(NamedTuple):
     departs_from: str | None
 
 
-def chatgpt(item: bytes) -> Spoken:
+def chatgpt(item: bytes) -> ParsedItem:
     """Read a conversation and its branches; a message that is malformed is refused and the others are kept."""
-    chat = parse_json(item, Chat, limit=ITEM_BYTES_MAX)
+    chat = parse_json(item, ChatgptChat, limit=ITEM_BYTES_MAX)
     name = chat.conversation_id or chat.id
     if not name:
         raise InvalidInput(at="conversation_id", problem="missing_field")
-    notes = Notes()
+    notes = ParsingNotes()
     reading = _Reading(chat, notes)
     main, *others = _paths(reading.nodes, chat.current_node)
     branches = [
-        Spoken(f"{name}{BRANCH}{path.nodes[0]}", said, whole=True, origin=tuple(_origin(name, path.departs_from)))
+        ParsedItem(f"{name}{BRANCH}{path.nodes[0]}", said, whole=True, origin=tuple(_origin(name, path.departs_from)))
         for path in others
         if (said := reading.messages(path))
     ]
-    return Spoken(name, reading.messages(main), whole=True, branches=tuple(branches), notes=notes)
+    return ParsedItem(name, reading.messages(main), whole=True, branches=tuple(branches), notes=notes)
 
 
 def _origin(conversation: str, departs_from: str | None) -> Iterator[HostReference]:
@@ -79,7 +79,7 @@ def _origin(conversation: str, departs_from: str | None) -> Iterator[HostReferen
 class _Reading:
     """The nodes of a tree; their messages are read when they are asked for."""
 
-    def __init__(self, chat: Chat, notes: Notes) -> None:
+    def __init__(self, chat: ChatgptChat, notes: ParsingNotes) -> None:
         if len(chat.mapping) > TREE_NODES_MAX:
             raise LimitExceeded(at="mapping", problem="too_many", limit=TREE_NODES_MAX, found=len(chat.mapping))
         self._places = {name: place for place, name in enumerate(chat.mapping)}
@@ -87,9 +87,9 @@ class _Reading:
         self._started_ms = time_of(chat.create_time, notes)
         self._notes = notes
 
-    def _node(self, name: str, raw: msgspec.Raw) -> Node:
+    def _node(self, name: str, raw: msgspec.Raw) -> ChatgptNode:
         try:
-            return parse_json(bytes(raw), Node)
+            return parse_json(bytes(raw), ChatgptNode)
         except InvalidInput as refusal:
             raise InvalidInput(at=f"mapping[{self._places[name]}]", problem=refusal.problem) from None
 
@@ -106,7 +106,7 @@ class _Reading:
         return since(self._started_ms, said)
 
 
-def _paths(nodes: dict[str, Node], current: str | None) -> Iterator[Path]:
+def _paths(nodes: dict[str, ChatgptNode], current: str | None) -> Iterator[Path]:
     """Yield the main path, then every other one; each node is on exactly one of them."""
     children, roots = _descent(nodes)
     main = _climb(nodes, current) if current in nodes else _down(children, roots[-1]) if roots else []
@@ -127,7 +127,7 @@ def _paths(nodes: dict[str, Node], current: str | None) -> Iterator[Path]:
         raise InvalidInput(at="mapping", problem="cyclic")
 
 
-def _descent(nodes: dict[str, Node]) -> tuple[dict[str, list[str]], list[str]]:
+def _descent(nodes: dict[str, ChatgptNode]) -> tuple[dict[str, list[str]], list[str]]:
     """Return the children of every node, oldest first, and the nodes without a parent.
 
     What a parent says decides the order only; whose child a node is, the node says itself.
@@ -146,7 +146,7 @@ def _descent(nodes: dict[str, Node]) -> tuple[dict[str, list[str]], list[str]]:
     return {name: list(each) for name, each in children.items()}, roots
 
 
-def _climb(nodes: dict[str, Node], leaf: str | None) -> list[str]:
+def _climb(nodes: dict[str, ChatgptNode], leaf: str | None) -> list[str]:
     path: dict[str, None] = {}
     while leaf in nodes and leaf not in path:
         path[leaf] = None

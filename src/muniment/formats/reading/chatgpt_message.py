@@ -34,8 +34,8 @@ from muniment.events.message import (
 from muniment.formats.reading.blocks import CITATION
 from muniment.formats.reading.spoken import (
     ABSENT,
-    Found,
-    Notes,
+    ParsedParts,
+    ParsingNotes,
     arguments,
     aside,
     is_there,
@@ -57,7 +57,7 @@ class Author(Struct, frozen=True, kw_only=True):
     name: str | None = None
 
 
-class ChatMessage(Struct, frozen=True, kw_only=True):
+class ChatgptMessage(Struct, frozen=True, kw_only=True):
     """A message."""
 
     author: Author
@@ -70,11 +70,11 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
 class Metadata(Struct, frozen=True, kw_only=True):
     """What stands beside a message."""
 
-    attachments: list[Attachment] | None = None
+    attachments: list[ChatgptAttachment] | None = None
     citations: list[msgspec.Raw] | None = None
 
 
-class Attachment(Struct, frozen=True, kw_only=True):
+class ChatgptAttachment(Struct, frozen=True, kw_only=True):
     """A file that was attached."""
 
     id: str
@@ -86,7 +86,7 @@ class _Content(Struct, frozen=True, kw_only=True, tag_field="content_type"):
     """Content, told apart by its type."""
 
 
-class Text(_Content, frozen=True, kw_only=True, tag="text"):
+class ChatgptText(_Content, frozen=True, kw_only=True, tag="text"):
     """Words."""
 
     parts: list[str]
@@ -117,7 +117,7 @@ class Failure(_Content, frozen=True, kw_only=True, tag="system_error"):
     text: str | None = None
 
 
-class Quote(_Content, frozen=True, kw_only=True, tag="tether_quote"):
+class ChatgptQuote(_Content, frozen=True, kw_only=True, tag="tether_quote"):
     """A quotation from a page or a file."""
 
     url: str | None = None
@@ -165,9 +165,9 @@ class ModelContext(_Content, frozen=True, kw_only=True, tag="model_editable_cont
     model_set_context: str | None = None
 
 
-Returned = Output | Failure | Quote | Browsing
+Returned = Output | Failure | ChatgptQuote | Browsing
 Context = UserContext | ModelContext
-Content = Text | Multimodal | Code | Returned | Thoughts | Recap | Context
+Content = ChatgptText | Multimodal | Code | Returned | Thoughts | Recap | Context
 
 
 class Picture(_Content, frozen=True, kw_only=True, tag="image_asset_pointer"):
@@ -182,7 +182,7 @@ class Transcription(_Content, frozen=True, kw_only=True, tag="audio_transcriptio
     text: str
 
 
-class Recording(_Content, frozen=True, kw_only=True, tag="audio_asset_pointer"):
+class ChatgptRecording(_Content, frozen=True, kw_only=True, tag="audio_asset_pointer"):
     """A recording in the archive."""
 
     asset_pointer: str
@@ -191,15 +191,15 @@ class Recording(_Content, frozen=True, kw_only=True, tag="audio_asset_pointer"):
 class Live(_Content, frozen=True, kw_only=True, tag="real_time_user_audio_video_asset_pointer"):
     """A recording of a conversation by voice."""
 
-    audio_asset_pointer: Recording
+    audio_asset_pointer: ChatgptRecording
 
 
-Piece = Picture | Transcription | Recording | Live
+Piece = Picture | Transcription | ChatgptRecording | Live
 
 
-def read_message(raw: bytes, notes: Notes) -> list[Message]:
+def read_message(raw: bytes, notes: ParsingNotes) -> list[Message]:
     """Return the message, and before it what of it is kept beside."""
-    read = parse_json(raw, ChatMessage)
+    read = parse_json(raw, ChatgptMessage)
     observed_ms = time_of(read.create_time, notes)
     role = read.author.role
     content: Content | None = read_or_none(read.content, Content)
@@ -211,7 +211,7 @@ def read_message(raw: bytes, notes: Notes) -> list[Message]:
         said = _said(content, role, read.recipient, notes)
     said.parts.extend(_attached(read.metadata, said.parts, notes))
     if role is Role.TOOL:
-        said = Found([_returned(part) for part in said.parts], said.beside)
+        said = ParsedParts([_returned(part) for part in said.parts], said.beside)
     message = Message(
         role=role,
         content=said.parts,
@@ -222,32 +222,32 @@ def read_message(raw: bytes, notes: Notes) -> list[Message]:
     return [*aside(said.beside, observed_ms), message]
 
 
-def _said(content: Content, role: Role, recipient: str | None, notes: Notes) -> Found:
+def _said(content: Content, role: Role, recipient: str | None, notes: ParsingNotes) -> ParsedParts:
     calls = role is Role.ASSISTANT and recipient not in {None, "", EVERYBODY}
-    if isinstance(content, Text | Code):
-        words = content.parts if isinstance(content, Text) else [content.text]
+    if isinstance(content, ChatgptText | Code):
+        words = content.parts if isinstance(content, ChatgptText) else [content.text]
         if calls:
-            return Found([ToolCallPart(name=recipient or "", arguments=arguments("".join(words)))], [])
-        return Found([TextPart(content=one) for one in words], [])
+            return ParsedParts([ToolCallPart(name=recipient or "", arguments=arguments("".join(words)))], [])
+        return ParsedParts([TextPart(content=one) for one in words], [])
     if isinstance(content, Multimodal):
         return _pieces(content, role, notes)
     if isinstance(content, Returned):
-        return Found([ToolCallResponsePart(response=_response(content))], [])
+        return ParsedParts([ToolCallResponsePart(response=_response(content))], [])
     if isinstance(content, Thoughts):
         thoughts = ["\n\n".join(filter(None, (one.summary, one.content))) for one in content.thoughts]
-        return Found([ReasoningPart(content=one) for one in thoughts], [])
+        return ParsedParts([ReasoningPart(content=one) for one in thoughts], [])
     if isinstance(content, Recap):
-        return Found([ReasoningPart(content=content.content)], [])
+        return ParsedParts([ReasoningPart(content=content.content)], [])
     context = (
         (content.user_profile, content.user_instructions)
         if isinstance(content, UserContext)
         else (content.model_set_context,)
     )
-    return Found([TextPart(content=one) for one in context if one], [])
+    return ParsedParts([TextPart(content=one) for one in context if one], [])
 
 
-def _pieces(content: Multimodal, role: Role, notes: Notes) -> Found:
-    found = Found([], [])
+def _pieces(content: Multimodal, role: Role, notes: ParsingNotes) -> ParsedParts:
+    found = ParsedParts([], [])
     for raw in content.parts:
         piece: str | Piece | None = read_or_none(raw, str | Piece)
         if isinstance(piece, str):
@@ -275,7 +275,7 @@ def _returned(part: Part) -> Part:
     return ToolCallResponsePart(response=part.content) if isinstance(part, TextPart) else part
 
 
-def _attached(raw: msgspec.Raw, parts: list[Part], notes: Notes) -> list[Part]:
+def _attached(raw: msgspec.Raw, parts: list[Part], notes: ParsingNotes) -> list[Part]:
     """Return the files beside a message that its content does not show already."""
     if not is_there(raw):
         return []

@@ -16,13 +16,22 @@ from muniment.events.binding import parse_json
 from muniment.events.message import FilePart, Message, Role, TextPart, is_blank
 from muniment.formats.reading.blocks import read_blocks
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
-from muniment.formats.reading.spoken import Found, Notes, Spoken, aside, kept_as_json, read_or_none, since, time_of
+from muniment.formats.reading.spoken import (
+    ParsedItem,
+    ParsedParts,
+    ParsingNotes,
+    aside,
+    kept_as_json,
+    read_or_none,
+    since,
+    time_of,
+)
 
 ATTACHMENT = "attachment"
 ROLES: dict[str, Role] = {"human": Role.USER, "assistant": Role.ASSISTANT}
 
 
-class Chat(Struct, frozen=True, kw_only=True):
+class ClaudeChat(Struct, frozen=True, kw_only=True):
     """A conversation."""
 
     uuid: str
@@ -30,7 +39,7 @@ class Chat(Struct, frozen=True, kw_only=True):
     created_at: Any = None
 
 
-class ChatMessage(Struct, frozen=True, kw_only=True):
+class ClaudeMessage(Struct, frozen=True, kw_only=True):
     """A message of it."""
 
     sender: str
@@ -42,7 +51,7 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
     created_at: Any = None
 
 
-class Attachment(Struct, frozen=True, kw_only=True):
+class ClaudeAttachment(Struct, frozen=True, kw_only=True):
     """A text that was attached."""
 
     extracted_content: str
@@ -57,21 +66,21 @@ class Attached(Struct, frozen=True, kw_only=True):
     file_uuid: str | None = None
 
 
-def claude(item: bytes) -> Spoken:
+def claude(item: bytes) -> ParsedItem:
     """Read a conversation; a message that is malformed is refused and the others are kept."""
-    chat = parse_json(item, Chat, limit=ITEM_BYTES_MAX)
-    notes = Notes()
+    chat = parse_json(item, ClaudeChat, limit=ITEM_BYTES_MAX)
+    notes = ParsingNotes()
     messages: list[Message] = []
     for place, raw in enumerate(chat.chat_messages):
         try:
             messages += _messages(raw, notes)
         except (InvalidInput, LimitExceeded) as refusal:
             notes.refuse(refusal, f"chat_messages[{place}]")
-    return Spoken(chat.uuid, since(time_of(chat.created_at, notes), messages), whole=True, notes=notes)
+    return ParsedItem(chat.uuid, since(time_of(chat.created_at, notes), messages), whole=True, notes=notes)
 
 
-def _messages(raw: msgspec.Raw, notes: Notes) -> list[Message]:
-    read = parse_json(bytes(raw), ChatMessage)
+def _messages(raw: msgspec.Raw, notes: ParsingNotes) -> list[Message]:
+    read = parse_json(bytes(raw), ClaudeMessage)
     role = ROLES.get(read.sender)
     if role is None:
         raise InvalidInput(at="sender", problem="unknown_word")
@@ -87,10 +96,10 @@ def _messages(raw: msgspec.Raw, notes: Notes) -> list[Message]:
     return [*aside(beside, observed_ms), message]
 
 
-def _attached(read: ChatMessage, role: Role, notes: Notes) -> Found:
-    found = Found([], [])
+def _attached(read: ClaudeMessage, role: Role, notes: ParsingNotes) -> ParsedParts:
+    found = ParsedParts([], [])
     for raw in read.attachments or []:
-        text: Attachment | None = read_or_none(raw, Attachment)
+        text: ClaudeAttachment | None = read_or_none(raw, ClaudeAttachment)
         if text is None:
             found.extend(kept_as_json(raw, role, notes, ATTACHMENT))
             continue

@@ -16,23 +16,23 @@ from collections.abc import Iterator
 
 from muniment.errors import InvalidInput
 from muniment.events.message import Message, ReasoningPart, Role
-from muniment.formats.reading.spoken import Spoken
+from muniment.formats.reading.spoken import ParsedItem
 
 WAITING_MAX = 1000
 WAITING_BYTES_MAX = 64 * 2**20
 
 
-class Waiting:
+class OpenConversation:
     """A conversation that may go on: its name, the item it began in, and what was said so far."""
 
-    def __init__(self, conversation: str, item: int, size: int, spoken: Spoken) -> None:
+    def __init__(self, conversation: str, item: int, size: int, spoken: ParsedItem) -> None:
         self.conversation = conversation
         self.item = item
         self.size = size
         self.messages = [*spoken.system, *spoken.messages]
         self._system = spoken.system
 
-    def goes_on(self, spoken: Spoken, size: int) -> bool:
+    def goes_on(self, spoken: ParsedItem, size: int) -> bool:
         """Take what a request adds, or tell that it is no continuation."""
         known, given = _spoken_of(self.messages), _spoken_of(spoken.messages)
         if given[: len(known)] != known:
@@ -45,7 +45,7 @@ class Waiting:
         self.size = max(self.size, size)
         return True
 
-    def answered(self, spoken: Spoken, size: int) -> None:
+    def answered(self, spoken: ParsedItem, size: int) -> None:
         """Take a response."""
         self.messages += spoken.messages
         self.size += size
@@ -55,10 +55,10 @@ class Continuing:
     """The conversations of a file that wait for what comes after."""
 
     def __init__(self) -> None:
-        self._waiting: OrderedDict[str | None, Waiting] = OrderedDict()
+        self._waiting: OrderedDict[str | None, OpenConversation] = OrderedDict()
         self._bytes = 0
 
-    def add(self, spoken: Spoken, unnamed: str, item: int, size: int) -> Iterator[Waiting]:
+    def add(self, spoken: ParsedItem, unnamed: str, item: int, size: int) -> Iterator[OpenConversation]:
         """Take a request or a response; yield the conversations that are complete because of it.
 
         `unnamed` is what a conversation is called that begins with this item and has no name.
@@ -74,18 +74,18 @@ class Continuing:
             if waiting is not None:
                 yield self._closed(key)
                 before = 0
-            waiting = self._waiting[key] = Waiting(key or unnamed, item, size, spoken)
+            waiting = self._waiting[key] = OpenConversation(key or unnamed, item, size, spoken)
         self._bytes += waiting.size - before
         self._waiting.move_to_end(key)
         while len(self._waiting) > WAITING_MAX or (self._bytes > WAITING_BYTES_MAX and len(self._waiting) > 1):
             yield self._closed(next(iter(self._waiting)))
 
-    def finish(self) -> Iterator[Waiting]:
+    def finish(self) -> Iterator[OpenConversation]:
         """Yield the conversations that the end of the file completes."""
         while self._waiting:
             yield self._closed(next(iter(self._waiting)))
 
-    def _closed(self, key: str | None) -> Waiting:
+    def _closed(self, key: str | None) -> OpenConversation:
         waiting = self._waiting.pop(key)
         self._bytes -= waiting.size
         return waiting

@@ -22,7 +22,7 @@ import msgspec
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.message import Message, Role
-from muniment.formats.reading.spoken import Named
+from muniment.formats.reading.spoken import NamedTurn
 from muniment.governance.limits import Limits
 from muniment.kernel.digest import sha256
 
@@ -33,7 +33,7 @@ KEY_BYTES = 16
 ESCAPED = 6  # a byte of text may take so many in a file, as \\u0061; nothing is refused here that a commit would take
 
 
-class Gathered(NamedTuple):
+class CompleteTurn(NamedTuple):
     """A complete turn: its conversation, its number there, where it began, and why it is too large to keep."""
 
     conversation: str
@@ -42,13 +42,13 @@ class Gathered(NamedTuple):
     messages: list[Message]
     bytes: int
     refusal: LimitExceeded | None
-    named: Named | None = None
+    named: NamedTurn | None = None
 
 
-class Gathering:
+class PendingTurn:
     """A turn that waits for its next message."""
 
-    def __init__(self, conversation: str, number: int, line: int, named: Named | None = None) -> None:
+    def __init__(self, conversation: str, number: int, line: int, named: NamedTurn | None = None) -> None:
         self.conversation = conversation
         self.named = named
         self.number = number
@@ -59,7 +59,7 @@ class Gathering:
         self._last: Role | None = None
         self._refusal: LimitExceeded | None = None
 
-    def ends_before(self, message: Message, named: Named | None = None) -> bool:
+    def ends_before(self, message: Message, named: NamedTurn | None = None) -> bool:
         """Tell whether a message starts the next turn."""
         if named is not None or self.named is not None:
             return named is None or self.named is None or named.turn != self.named.turn
@@ -82,9 +82,9 @@ class Gathering:
         self._refusal = LimitExceeded(at="messages", problem=problem, limit=limit)
         self._messages, self.bytes = [], 0
 
-    def gathered(self) -> Gathered:
+    def gathered(self) -> CompleteTurn:
         """Return the turn as it is."""
-        return Gathered(
+        return CompleteTurn(
             self.conversation, self.number, self.line, self._messages, self.bytes, self._refusal, self.named
         )
 
@@ -94,13 +94,13 @@ class Grouping:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._open: OrderedDict[str, Gathering] = OrderedDict()
+        self._open: OrderedDict[str, PendingTurn] = OrderedDict()
         self._bytes = 0
         self._turns: dict[bytes, int] = {}  # digest of a conversation's name -> turns so far
 
     def add(
-        self, conversation: str, message: Message, line: int, size: int, named: Named | None = None
-    ) -> Iterator[Gathered]:
+        self, conversation: str, message: Message, line: int, size: int, named: NamedTurn | None = None
+    ) -> Iterator[CompleteTurn]:
         """Take a message, which may name its turn; yield the turns that are complete because of it."""
         gathering = self._open.get(conversation)
         if gathering is None or gathering.ends_before(message, named):
@@ -116,12 +116,12 @@ class Grouping:
         while len(self._open) > OPEN_CONVERSATIONS_MAX or (self._bytes > OPEN_BYTES_MAX and len(self._open) > 1):
             yield self._closed(next(iter(self._open)))
 
-    def finish(self) -> Iterator[Gathered]:
+    def finish(self) -> Iterator[CompleteTurn]:
         """Yield the turns that the end of the file completes."""
         while self._open:
             yield self._closed(next(iter(self._open)))
 
-    def _started(self, conversation: str, line: int, named: Named | None, *, late: bool) -> Gathering:
+    def _started(self, conversation: str, line: int, named: NamedTurn | None, *, late: bool) -> PendingTurn:
         key = sha256(conversation.encode(errors="surrogatepass"))[:KEY_BYTES]
         turns = self._turns.get(key, 0)
         if late and turns:
@@ -129,15 +129,17 @@ class Grouping:
         if not turns and len(self._turns) >= CONVERSATIONS_MAX:
             raise LimitExceeded(at="conversation_id", problem="too_many", limit=CONVERSATIONS_MAX)
         self._turns[key] = turns + 1
-        return Gathering(conversation, turns + 1, line, named)
+        return PendingTurn(conversation, turns + 1, line, named)
 
-    def _closed(self, conversation: str) -> Gathered:
+    def _closed(self, conversation: str) -> CompleteTurn:
         gathering = self._open.pop(conversation)
         self._bytes -= gathering.bytes
         return gathering.gathered()
 
 
-def turns_of(conversation: str, messages: list[Message], line: int, size: int, limits: Limits) -> Iterator[Gathered]:
+def turns_of(
+    conversation: str, messages: list[Message], line: int, size: int, limits: Limits
+) -> Iterator[CompleteTurn]:
     """Yield the turns of a whole conversation of a size in bytes; each message has its share of it."""
     grouping = Grouping(limits)
     sizes = [size_of(message) for message in messages]

@@ -36,9 +36,9 @@ from muniment.formats.reading.lines import ITEM_BYTES_MAX
 from muniment.formats.reading.openai import OpenaiCall, OpenaiFunction, OpenaiPart, openai_call, openai_part
 from muniment.formats.reading.spoken import (
     ABSENT,
-    Found,
-    Notes,
-    Spoken,
+    ParsedItem,
+    ParsedParts,
+    ParsingNotes,
     address,
     arguments,
     aside,
@@ -68,7 +68,7 @@ ROLES: dict[str, Role] = {
 CHAT = "chat"
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class LangchainItem(Struct, frozen=True, kw_only=True):
     """A conversation, or a message with the name of its conversation."""
 
     conversation_id: str | None = None
@@ -79,7 +79,7 @@ class Item(Struct, frozen=True, kw_only=True):
     message: msgspec.Raw = ABSENT
 
 
-class Written(Struct, frozen=True, kw_only=True):
+class LangchainEnvelope(Struct, frozen=True, kw_only=True):
     """A message in any of the three forms."""
 
     type: str
@@ -88,7 +88,7 @@ class Written(Struct, frozen=True, kw_only=True):
     kwargs: msgspec.Raw = ABSENT
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class LangchainCall(Struct, frozen=True, kw_only=True):
     """A call that a model asked for; of one that could not be read, `args` is text."""
 
     name: str | None = None
@@ -105,14 +105,14 @@ class Additional(Struct, frozen=True, kw_only=True):
     reasoning_content: str | None = None
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class LangchainMessage(Struct, frozen=True, kw_only=True):
     """The members of a message."""
 
     content: str | list[msgspec.Raw] | None = None
     name: str | None = None
     role: str | None = None
-    tool_calls: list[Call] | None = None
-    invalid_tool_calls: list[Call] | None = None
+    tool_calls: list[LangchainCall] | None = None
+    invalid_tool_calls: list[LangchainCall] | None = None
     additional_kwargs: Additional | None = None
     tool_call_id: str | None = None
     status: str | None = None
@@ -146,7 +146,7 @@ class _Medium(Struct, frozen=True, kw_only=True):
     text: str | None = None
 
 
-class Image(_Medium, frozen=True, kw_only=True, tag="image"):
+class LangchainImage(_Medium, frozen=True, kw_only=True, tag="image"):
     """An image."""
 
 
@@ -168,21 +168,21 @@ class ImageAddress(Struct, frozen=True, kw_only=True, tag="image_url"):
     image_url: str
 
 
-Medium = Image | Audio | Video | File
+Medium = LangchainImage | Audio | Video | File
 Own = Reasoning | BlockCall | Medium | ImageAddress
 
 
-def langchain(item: bytes) -> Spoken:
+def langchain(item: bytes) -> ParsedItem:
     """Read a conversation, of which a malformed message is refused and the others are kept; or a message."""
-    read = parse_json(item, Item, limit=ITEM_BYTES_MAX)
+    read = parse_json(item, LangchainItem, limit=ITEM_BYTES_MAX)
     name = read.conversation_id or read.thread_id or read.session_id
-    notes = Notes()
+    notes = ParsingNotes()
     started_ms = time_of(read.created_at, notes)
     if read.messages is None:
         messages = _messages(bytes(read.message) if is_there(read.message) else item, notes)
         if name is None:
             raise InvalidInput(at="conversation_id", problem="missing_field")
-        return Spoken(name, since(started_ms, messages), notes=notes)
+        return ParsedItem(name, since(started_ms, messages), notes=notes)
     messages = []
     for place, raw in enumerate(read.messages):
         try:
@@ -191,10 +191,10 @@ def langchain(item: bytes) -> Spoken:
             notes.refuse(refusal, f"messages[{place}]")
     if not messages:
         raise InvalidInput(at="messages", problem="nothing_understood")
-    return Spoken(name, since(started_ms, messages), whole=True, notes=notes)
+    return ParsedItem(name, since(started_ms, messages), whole=True, notes=notes)
 
 
-def _messages(raw: bytes, notes: Notes) -> list[Message]:
+def _messages(raw: bytes, notes: ParsingNotes) -> list[Message]:
     """Return a message, and before it what of it is kept beside."""
     kind, said = _unwrapped(raw)
     role = ROLES.get(kind if kind != CHAT else (said.role or ""))
@@ -206,29 +206,29 @@ def _messages(raw: bytes, notes: Notes) -> list[Message]:
     return [*aside(found.beside, 0), message]
 
 
-def _unwrapped(raw: bytes) -> tuple[str, Said]:
+def _unwrapped(raw: bytes) -> tuple[str, LangchainMessage]:
     """Return the type of a message and its members, whoever wrote it."""
-    written = parse_json(raw, Written)
+    written = parse_json(raw, LangchainEnvelope)
     if is_there(written.kwargs):
         names = written.id if isinstance(written.id, list) else []
         kind, members = str(names[-1]) if names else "", bytes(written.kwargs)
     else:
         kind, members = written.type, bytes(written.data) if is_there(written.data) else raw
     kind = kind.removesuffix(CHUNK).removesuffix(MESSAGE).lower()
-    return kind, parse_json(members, Said)
+    return kind, parse_json(members, LangchainMessage)
 
 
-def _result(said: Said) -> Found:
+def _result(said: LangchainMessage) -> ParsedParts:
     content = (
         said.content if isinstance(said.content, str | None) else [parse_json(bytes(one), Any) for one in said.content]
     )
     response = {"content": content, "status": said.status} if said.status == "error" else content
-    return Found([ToolCallResponsePart(id=said.tool_call_id, response=response)], [])
+    return ParsedParts([ToolCallResponsePart(id=said.tool_call_id, response=response)], [])
 
 
-def _spoken(said: Said, role: Role, notes: Notes) -> Found:
+def _spoken(said: LangchainMessage, role: Role, notes: ParsingNotes) -> ParsedParts:
     beside = said.additional_kwargs or Additional()
-    found = Found([], [])
+    found = ParsedParts([], [])
     if beside.reasoning_content:
         found.parts.append(ReasoningPart(content=beside.reasoning_content))
     if isinstance(said.content, str):
@@ -241,10 +241,10 @@ def _spoken(said: Said, role: Role, notes: Notes) -> Found:
     calls = _calls(said, beside)
     named = {call.id for call in calls if isinstance(call, ToolCallPart) and call.id is not None}
     parts = [part for part in found.parts if not (isinstance(part, ToolCallPart) and part.id in named)]
-    return Found([*parts, *calls], found.beside)
+    return ParsedParts([*parts, *calls], found.beside)
 
 
-def _calls(said: Said, beside: Additional) -> list[Part]:
+def _calls(said: LangchainMessage, beside: Additional) -> list[Part]:
     """Return the calls beside the content; as the provider spelled them only where LangChain has not read them."""
     read: list[Part] = [
         ToolCallPart(id=call.id, name=call.name or "", arguments=call.args)
@@ -259,7 +259,7 @@ def _calls(said: Said, beside: Additional) -> list[Part]:
     return calls
 
 
-def _read_block(raw: msgspec.Raw, role: Role, notes: Notes, found: Found) -> None:
+def _read_block(raw: msgspec.Raw, role: Role, notes: ParsingNotes, found: ParsedParts) -> None:
     """Read a block: words, a block of Anthropic, of OpenAI or of LangChain; or keep it as JSON."""
     block: str | Block | None = read_or_none(raw, str | Block)
     provided: OpenaiPart | None = read_or_none(raw, OpenaiPart) if block is None else None

@@ -27,7 +27,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
 )
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
-from muniment.formats.reading.spoken import Spoken, address, arguments, from_base64, milliseconds
+from muniment.formats.reading.spoken import ParsedItem, address, arguments, from_base64, milliseconds
 
 
 class OpenaiText(Struct, frozen=True, kw_only=True, tag_field="type", tag="text"):
@@ -153,16 +153,16 @@ class OpenaiNames(Struct, frozen=True, kw_only=True):
     messages: list[OpenaiMessage] | None = None
 
 
-def openai(line: bytes) -> Spoken:
+def openai(line: bytes) -> ParsedItem:
     """Read a message or a whole chat."""
     names = parse_json(line, OpenaiNames, limit=ITEM_BYTES_MAX)
     conversation = names.conversation_id or names.thread_id or names.session_id
     if names.messages is not None:
-        return Spoken(conversation or names.id, [_message(one) for one in names.messages], whole=True)
+        return ParsedItem(conversation or names.id, [_message(one) for one in names.messages], whole=True)
     message = _message(parse_json(line, OpenaiMessage))
     if conversation is None:
         raise InvalidInput(at="conversation_id", problem="missing_field")
-    return Spoken(conversation, [message])
+    return ParsedItem(conversation, [message])
 
 
 def _message(read: OpenaiMessage) -> Message:

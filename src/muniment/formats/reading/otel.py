@@ -14,10 +14,10 @@ from msgspec import Struct
 from muniment.events.binding import parse_json
 from muniment.events.message import Authority, Message, Part, Role
 from muniment.events.turn import Delivery
-from muniment.formats.reading.spoken import Named, Notes, Spoken
+from muniment.formats.reading.spoken import NamedTurn, ParsedItem, ParsingNotes
 
 
-class OtelLine(Struct, frozen=True, kw_only=True):
+class OtelInputLine(Struct, frozen=True, kw_only=True):
     """One message with its parts."""
 
     conversation_id: str
@@ -32,9 +32,9 @@ class OtelLine(Struct, frozen=True, kw_only=True):
     withheld: list[Any] = []
 
 
-def otel(line: bytes) -> Spoken:
+def otel(line: bytes) -> ParsedItem:
     """Read a message."""
-    read = parse_json(line, OtelLine)
+    read = parse_json(line, OtelInputLine)
     message = Message(
         role=read.role,
         content=read.parts,
@@ -43,7 +43,7 @@ def otel(line: bytes) -> Spoken:
         speaker_kind=read.speaker_kind or read.role,
         observed_ms=read.ts or 0,
     )
-    notes = Notes()
+    notes = ParsingNotes()
     notes.left_out["withheld"] += len(read.withheld)
-    named = None if read.turn is None else Named(read.turn, read.delivery)
-    return Spoken(read.conversation_id, [message], named=named, notes=notes)
+    named = None if read.turn is None else NamedTurn(read.turn, read.delivery)
+    return ParsedItem(read.conversation_id, [message], named=named, notes=notes)

@@ -1,6 +1,6 @@
 """What an item of a foreign file says, and what every format needs to say it.
 
-`Spoken` is the answer of a parser; `Notes` beside it tell what the parser could not take as it stood:
+`ParsedItem` is the answer of a parser; `ParsingNotes` beside it tell what the parser could not take as it stood:
 
 - a message that is malformed is refused by its place, and the others of its conversation are kept;
 - content of a type that is not known is kept whole, as JSON. In the words of a user, or in what a tool returned, it
@@ -43,7 +43,7 @@ def _null() -> msgspec.Raw:
 ABSENT: msgspec.Raw = msgspec.field(default_factory=_null)  # the default of a member that may be absent
 
 
-class Notes:
+class ParsingNotes:
     """What could not be taken as it stood: messages refused, content kept as JSON, and what was left out, by kind."""
 
     def __init__(self) -> None:
@@ -57,14 +57,14 @@ class Notes:
         self.refused.append(type(error)(at=at, problem=error.problem, limit=error.limit, found=error.found))
 
 
-class Named(NamedTuple):
+class NamedTurn(NamedTuple):
     """A turn that the file names: lines of one name are one turn."""
 
     turn: str
     delivery: Delivery | None
 
 
-class Spoken(NamedTuple):
+class ParsedItem(NamedTuple):
     """What an item says: messages of a conversation.
 
     `whole`: they are the conversation from its beginning. `branches` are conversations that depart from it, and
@@ -75,24 +75,24 @@ class Spoken(NamedTuple):
     conversation: str | None
     messages: list[Message]
     whole: bool = False
-    named: Named | None = None
+    named: NamedTurn | None = None
     origin: tuple[HostReference, ...] = ()
-    branches: tuple[Spoken, ...] = ()
+    branches: tuple[ParsedItem, ...] = ()
     system: tuple[Message, ...] = ()
-    notes: Notes | None = None
+    notes: ParsingNotes | None = None
     answers: bool = False
 
 
 # --- content of unknown types -----------------------------------------------------------------------------------------
 
 
-class Found(NamedTuple):
+class ParsedParts(NamedTuple):
     """Parts that stand in their place, and content kept as JSON that stands beside."""
 
     parts: list[Part]
     beside: list[BlobPart]
 
-    def extend(self, other: Found) -> None:
+    def extend(self, other: ParsedParts) -> None:
         """Take what was found further on."""
         self.parts.extend(other.parts)
         self.beside.extend(other.beside)
@@ -113,23 +113,23 @@ def is_there(raw: msgspec.Raw) -> bool:
     return bytes(raw).strip() != b"null"
 
 
-def kept_as_json(raw: bytes | msgspec.Raw, role: Role, notes: Notes, kind: str) -> Found:
+def kept_as_json(raw: bytes | msgspec.Raw, role: Role, notes: ParsingNotes, kind: str) -> ParsedParts:
     """Keep content of an unknown type: the user's words (`parts` or `text`) as words, all else as JSON."""
     notes.kept_as_json[kind] += 1
     parse_json(bytes(raw), Any)  # a blob that claims to be JSON is JSON
     if role is not Role.USER:
         blob = _json_blob(bytes(raw))
-        return Found([blob], []) if role is Role.TOOL else Found([], [blob])
+        return ParsedParts([blob], []) if role is Role.TOOL else ParsedParts([], [blob])
     members: dict[str, msgspec.Raw] | None = read_or_none(raw, dict[str, msgspec.Raw])
     if members is None:
-        return Found([_json_blob(bytes(raw))], [])
+        return ParsedParts([_json_blob(bytes(raw))], [])
     words: list[str] = []
     for member, shape in (("parts", list[str]), ("text", str)):
         found = read_or_none(members[member], shape) if member in members and not words else None
         if found:
             words = [found] if isinstance(found, str) else found
             del members[member]
-    return Found([*(TextPart(content=one) for one in words), _json_blob(msgspec.json.encode(members))], [])
+    return ParsedParts([*(TextPart(content=one) for one in words), _json_blob(msgspec.json.encode(members))], [])
 
 
 def _json_blob(data: bytes) -> BlobPart:
@@ -198,7 +198,7 @@ def milliseconds(given: float | str | None) -> int:
     return int(given * 1000 if abs(given) < SECONDS_BEFORE else given)
 
 
-def time_of(given: Any, notes: Notes) -> int:
+def time_of(given: Any, notes: ParsingNotes) -> int:
     """Return UTC milliseconds of a time; 0 for none, and for one that cannot be read or kept, which is left out."""
     try:
         found = milliseconds(given) if isinstance(given, str | int | float | None) else -1

@@ -23,7 +23,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
 )
 from muniment.events.turn import HostReference
-from muniment.formats.writing.pages import Told, ToldTurn, as_json
+from muniment.formats.writing.pages import ExportedConversation, ExportedTurn, as_json
 from muniment.governance.slices import RedactionItem, SliceMessage
 
 FENCE = "`"
@@ -32,14 +32,14 @@ SPELLED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # categories of characters 
 KEPT = frozenset("\n\t\u200d")  # the joiner is part of many a visible sign
 
 
-def markdown(told: Told) -> Iterator[str]:
+def markdown(told: ExportedConversation) -> Iterator[str]:
     """Yield the pieces of the transcript."""
     yield f"# Transcript of {span(told.conversation)}\n\nChannel {span(told.channel)}, view `{told.view}`.\n"
     for each in told.turns:
         yield from _turn(each)
 
 
-def _turn(told: ToldTurn) -> Iterator[str]:
+def _turn(told: ExportedTurn) -> Iterator[str]:
     turn = told.turn
     yield f"\n## {turn.sequence}. {span(turn.turn)}\n"
     yield f"\n`{turn.phase}`, `{turn.delivery}`, committed {_moment(turn.committed_ms)}.\n"
@@ -52,7 +52,7 @@ def _turn(told: ToldTurn) -> Iterator[str]:
         yield "\n" + "".join(notes)
 
 
-def _about_fields(told: ToldTurn) -> list[RedactionItem]:
+def _about_fields(told: ExportedTurn) -> list[RedactionItem]:
     return [item for item in told.items if item.message is None]
 
 
@@ -65,7 +65,7 @@ def _why(item: RedactionItem) -> str:
     return f"`{item.reason}`" + (f" ({', '.join(item.causes)})" if item.causes else "")
 
 
-def _message(told: ToldTurn, message: SliceMessage) -> Iterator[str]:
+def _message(told: ExportedTurn, message: SliceMessage) -> Iterator[str]:
     yield f"\n### {message.role}, {span(message.speaker_id)}, {_moment(message.observed_ms)}\n"
     for piece in told.pieces(message):
         yield "\n" + (_withheld(piece) if isinstance(piece, RedactionItem) else _part(piece))

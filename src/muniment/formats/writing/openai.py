@@ -24,14 +24,14 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.formats.writing.pages import Told, as_json
+from muniment.formats.writing.pages import ExportedConversation, as_json
 from muniment.governance.slices import RedactionItem, SliceMessage
 
 IMAGE = "image"
 AUDIO = "audio/"
 
 
-def openai(told: Told) -> Iterator[str]:
+def openai(told: ExportedConversation) -> Iterator[str]:
     """Yield the pieces of the document."""
     names = {"conversation_id": told.conversation, "channel": told.channel, "view": told.view}
     yield as_json(names)[:-1] + ',"messages":['

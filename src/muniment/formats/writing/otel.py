@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 
 from muniment.events.message import Authority, Part, Role
 from muniment.events.turn import Delivery
-from muniment.formats.writing.pages import Told, ToldTurn, as_json
+from muniment.formats.writing.pages import ExportedConversation, ExportedTurn, as_json
 from muniment.governance.slices import RedactionItem
 from muniment.governance.views import Reason
 
@@ -31,7 +31,7 @@ class Withheld(Struct, frozen=True, kw_only=True, omit_defaults=True):
     path: str | None = None
 
 
-class OtelLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class OtelOutputLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message."""
 
     conversation_id: str
@@ -46,16 +46,16 @@ class OtelLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     withheld: list[Withheld] = []
 
 
-def otel(told: Told) -> Iterator[str]:
+def otel(told: ExportedConversation) -> Iterator[str]:
     """Yield the lines of a conversation."""
     for each in told.turns:
         for line in _lines(told.conversation, each):
             yield as_json(line) + "\n"
 
 
-def _lines(conversation: str, told: ToldTurn) -> Iterator[OtelLine]:
+def _lines(conversation: str, told: ExportedTurn) -> Iterator[OtelOutputLine]:
     for message in told.turn.messages:
-        yield OtelLine(
+        yield OtelOutputLine(
             conversation_id=conversation,
             turn=told.turn.turn,
             delivery=told.turn.delivery,

@@ -13,7 +13,7 @@ from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import View
 
 
-class ToldTurn(NamedTuple):
+class ExportedTurn(NamedTuple):
     """A turn of a page, and the items of that page that are about it."""
 
     turn: SliceTurn
@@ -42,13 +42,13 @@ class ToldTurn(NamedTuple):
         yield from whole.values()
 
 
-class Told(NamedTuple):
+class ExportedConversation(NamedTuple):
     """A conversation on its way into a document. The turns can be walked once."""
 
     channel: str
     conversation: str
     view: View
-    turns: Iterable[ToldTurn]
+    turns: Iterable[ExportedTurn]
 
 
 def as_json(value: Any) -> str:

@@ -5,18 +5,26 @@ overlaps. What was looked for, and by which detectors, is a value (`Coverage`): 
 detectors found nothing, never that a text is clean.
 """
 
-from muniment.governance.detection.scan import Coverage, Detected, DetectedType, Detector, Finding, Span, scan
-from muniment.governance.detection.table import ALL, Detection, coverage_of, detectors_for
+from muniment.governance.detection.detectors import ALL, DetectorSet, coverage_of, detectors_for
+from muniment.governance.detection.scan import (
+    Coverage,
+    DetectedSpan,
+    DetectedType,
+    Detector,
+    ScanResult,
+    TextSpan,
+    scan,
+)
 
 __all__ = [
     "ALL",
     "Coverage",
-    "Detected",
+    "DetectedSpan",
     "DetectedType",
-    "Detection",
     "Detector",
-    "Finding",
-    "Span",
+    "DetectorSet",
+    "ScanResult",
+    "TextSpan",
     "coverage_of",
     "detectors_for",
     "scan",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from muniment.governance.detection.letters import GAPS, SPACED, before, unspaced
-from muniment.governance.detection.scan import Span
+from muniment.governance.detection.scan import TextSpan
 
 # --- e-mail: found at its @, then read to both sides ------------------------------------------------------------------
 
@@ -20,7 +20,7 @@ _FILES = frozenset({"css", "gif", "html", "jpeg", "jpg", "js", "json", "pdf", "p
 _USER_OF_URL = re.compile(r"://(?:[^\s/@:]{0,64}:)?$")
 
 
-def emails(text: str) -> Iterator[Span | None]:
+def emails(text: str) -> Iterator[TextSpan | None]:
     """Find e-mail addresses, with letters of other scripts too; the user of a URL is none."""
     at = text.find("@")
     while at >= 0:
@@ -28,7 +28,7 @@ def emails(text: str) -> Iterator[Span | None]:
         at = text.find("@", at + 1)
 
 
-def _email_at(text: str, at: int) -> Span | None:
+def _email_at(text: str, at: int) -> TextSpan | None:
     backwards = text[max(0, at - LOCAL_CHARACTERS_MAX) : at][::-1]
     local, domain = _LOCAL_BACKWARDS.match(backwards), _DOMAIN.match(text, at + 1)
     if local is None or domain is None:
@@ -38,7 +38,7 @@ def _email_at(text: str, at: int) -> Span | None:
         start += 1
     if start == at or end is None:
         return None
-    return None if _USER_OF_URL.search(before(text, start)) else Span(start, end)
+    return None if _USER_OF_URL.search(before(text, start)) else TextSpan(start, end)
 
 
 def _end_of_domain(text: str, start: int, end: int) -> int | None:
@@ -95,12 +95,12 @@ _COUNTED = re.compile(
 )
 
 
-def phones(text: str) -> Iterator[Span | None]:
+def phones(text: str) -> Iterator[TextSpan | None]:
     """Find phone numbers: international ones, national writings that have structure, others where words say so."""
     for match in _INTERNATIONAL.finditer(text):
-        yield Span(*match.span()) if _is_international(match.group()) else None
+        yield TextSpan(*match.span()) if _is_international(match.group()) else None
     for match in _NATIONAL.finditer(text):
-        yield Span(*match.span()) if _is_national(text, match) else None
+        yield TextSpan(*match.span()) if _is_national(text, match) else None
 
 
 def _is_international(found: str) -> bool:

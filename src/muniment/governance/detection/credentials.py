@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from muniment.governance.detection.scan import Span
+from muniment.governance.detection.scan import TextSpan
 
 # --- JSON web tokens (RFC 7519): the header decodes to an object with an algorithm ------------------------------------
 
@@ -16,7 +16,7 @@ PARTS_SIGNED, PARTS_ENCRYPTED = 3, 5
 _JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{5,4096}(?:\.[A-Za-z0-9_-]{0,16384}){2,4}(?![A-Za-z0-9_-])")
 
 
-def web_tokens(text: str) -> Iterator[Span | None]:
+def web_tokens(text: str) -> Iterator[TextSpan | None]:
     """Find signed and encrypted JSON web tokens."""
     if "eyJ" in text:
         for match in _JWT.finditer(text):
@@ -25,7 +25,7 @@ def web_tokens(text: str) -> Iterator[Span | None]:
             if "alg" in header:
                 encrypted = len(parts) == PARTS_ENCRYPTED and "enc" in header
                 token = ".".join(parts if encrypted else parts[:PARTS_SIGNED])
-                yield Span(match.start(), match.start() + len(token))
+                yield TextSpan(match.start(), match.start() + len(token))
             else:
                 yield None
 
@@ -48,7 +48,7 @@ _KEY_WORDS = re.compile(r"[A-Za-z0-9+/=]{16}")
 _CUT_OFF = re.compile(r"(?:\\[nrt]|[A-Za-z0-9+/=:,.\s-])+")
 
 
-def private_keys(text: str) -> Iterator[Span | None]:
+def private_keys(text: str) -> Iterator[TextSpan | None]:
     """Find private keys from their first line to their last; of one that is cut off, all that follows."""
     start = text.find(_BEGIN)
     while start >= 0:
@@ -58,7 +58,7 @@ def private_keys(text: str) -> Iterator[Span | None]:
             start = text.find(_BEGIN, start + len(_BEGIN))
             continue
         end = _end_of_key(text, header.end())
-        yield Span(start, end) if _KEY_WORDS.search(text, header.end(), end) else None
+        yield TextSpan(start, end) if _KEY_WORDS.search(text, header.end(), end) else None
         start = text.find(_BEGIN, end)
 
 
@@ -155,7 +155,7 @@ _TERRAFORM, _TERRAFORM_KEY = (
 INSIDE = ((_TELEGRAM, _TELEGRAM_KEY), (_MAILCHIMP, _MAILCHIMP_KEY), (_TERRAFORM, _TERRAFORM_KEY))
 
 
-def api_keys(text: str) -> Iterator[Span | None]:
+def api_keys(text: str) -> Iterator[TextSpan | None]:
     """Find keys of the vendors in the table; the literal of each is looked for first."""
     for vendor in VENDORS:
         start = text.find(vendor.literal)
@@ -165,13 +165,13 @@ def api_keys(text: str) -> Iterator[Span | None]:
     for literal, pattern in INSIDE:
         if literal in text:
             for match in pattern.finditer(text):
-                yield Span(*match.span())
+                yield TextSpan(*match.span())
 
 
-def _key_at(text: str, start: int, vendor: Vendor) -> Span | None:
+def _key_at(text: str, start: int, vendor: Vendor) -> TextSpan | None:
     if start and _BORDER.match(text, start - 1):
         return None
     match = vendor.rest.match(text, start + len(vendor.literal))
     if match is None or _BORDER.match(text, match.end()):
         return None
-    return Span(start, match.end())
+    return TextSpan(start, match.end())

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from muniment.governance.detection.letters import before
-from muniment.governance.detection.scan import Span
+from muniment.governance.detection.scan import TextSpan
 
 # --- IBAN (ISO 13616): length by country, check digits by ISO 7064 mod 97-10 ------------------------------------------
 
@@ -34,13 +34,13 @@ IBAN_CHARACTERS = {
 _IBAN = re.compile(r"(?<![A-Za-z0-9])(?=([A-Za-z]{2}[0-9]{2}(?:[ \-\u00a0]?+[A-Za-z0-9]){11,30}))")
 
 
-def ibans(text: str) -> Iterator[Span | None]:
+def ibans(text: str) -> Iterator[TextSpan | None]:
     """Find IBANs, grouped or not, in either case."""
     for match in _IBAN.finditer(text):
         yield _iban_in(text, match)
 
 
-def _iban_in(text: str, match: re.Match[str]) -> Span | None:
+def _iban_in(text: str, match: re.Match[str]) -> TextSpan | None:
     start, wanted = match.start(), IBAN_CHARACTERS.get(match[1][:2].upper(), 0)
     seen = 0
     for place in range(start, match.end(1)):
@@ -49,7 +49,7 @@ def _iban_in(text: str, match: re.Match[str]) -> Span | None:
             end = place + 1
             follows = text[end : end + 1]
             number = "".join(char for char in text[start:end] if char.isalnum())
-            return Span(start, end) if is_iban(number) and not (follows.isascii() and follows.isalnum()) else None
+            return TextSpan(start, end) if is_iban(number) and not (follows.isascii() and follows.isalnum()) else None
     return None
 
 
@@ -96,14 +96,14 @@ _CARD = re.compile(
 _CARD_GROUPS = 19  # characters of four groups of four, with their gaps
 
 
-def cards(text: str) -> Iterator[Span | None]:
+def cards(text: str) -> Iterator[TextSpan | None]:
     """Find payment card numbers, in groups or not. A security code behind a number is not taken for a part of it."""
     for match in _CARD.finditer(text):
         start, end = match.span()
         if is_card(match.group()):
-            yield Span(start, end)
+            yield TextSpan(start, end)
         elif match[1] is not None and is_card(text[start : start + _CARD_GROUPS]):
-            yield Span(start, start + _CARD_GROUPS)
+            yield TextSpan(start, start + _CARD_GROUPS)
         else:
             yield None
 
@@ -139,10 +139,10 @@ _OUTLINE = re.compile(
 _ADDRESSED = re.compile(r"(?i)(?:\bip\w?|server|host|address|adresse|addr|dns|client|peer|from|://)\W{0,3}$")
 
 
-def ip4_addresses(text: str) -> Iterator[Span | None]:
+def ip4_addresses(text: str) -> Iterator[TextSpan | None]:
     """Find IPv4 addresses that can name somebody's machine: no version or section numbers, no loopback, no masks."""
     for match in _IP4.finditer(text):
-        yield Span(*match.span()) if _is_ip4(text, match) else None
+        yield TextSpan(*match.span()) if _is_ip4(text, match) else None
 
 
 def _is_ip4(text: str, match: re.Match[str]) -> bool:
@@ -158,11 +158,11 @@ def _is_ip4(text: str, match: re.Match[str]) -> bool:
     return _OUTLINE.search(near) is None
 
 
-def ip6_addresses(text: str) -> Iterator[Span | None]:
+def ip6_addresses(text: str) -> Iterator[TextSpan | None]:
     """Find IPv6 addresses that can name somebody's machine."""
     if text.count(":") > 1:
         for match in _IP6.finditer(text):
-            yield Span(*match.span()) if _is_ip6(match.group()) else None
+            yield TextSpan(*match.span()) if _is_ip6(match.group()) else None
 
 
 def _is_ip6(found: str) -> bool:

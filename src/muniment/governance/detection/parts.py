@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from muniment.events.message import Part, ReasoningPart, TextPart, ToolCallPart, ToolCallResponsePart, UriPart
 from muniment.governance.detection.scan import Detector, scan
-from muniment.governance.redaction import Stretch, TextRange, beside, replaced, stretches
+from muniment.governance.redaction import TextRange, WithheldRange, beside, replaced, stretches
 from muniment.governance.views import Reason
 
 NUMBER_DIGITS_MIN = 7  # shorter whole numbers are not looked at
@@ -24,20 +24,20 @@ class Marked(NamedTuple):
     """A part as it is shown, and the stretches that its markers stand for; without any it is the part that it was."""
 
     part: Part
-    stretches: tuple[Stretch, ...] = ()
+    stretches: tuple[WithheldRange, ...] = ()
 
 
-def found_in(text: str, detectors: Sequence[Detector]) -> tuple[Stretch, ...]:
+def found_in(text: str, detectors: Sequence[Detector]) -> tuple[WithheldRange, ...]:
     """Return what of a text is withheld because of what was found in it, or because detection failed on it."""
     if not text:
         return ()
     detected = scan(text, detectors)
     if detected.failed:
-        return (Stretch(0, len(text), Reason.DETECTION_FAILED, tuple(detected.failed)),)
+        return (WithheldRange(0, len(text), Reason.DETECTION_FAILED, tuple(detected.failed)),)
     return stretches(Reason.DETECTED, (TextRange(one.start, one.end, one.type.value) for one in detected.findings))
 
 
-def marked(part: Part, detectors: Sequence[Detector], covered: tuple[Stretch, ...] = ()) -> Marked:
+def marked(part: Part, detectors: Sequence[Detector], covered: tuple[WithheldRange, ...] = ()) -> Marked:
     """Return a part with markers for what is found in it, beside the stretches that are withheld from it already."""
     if not detectors and not covered:
         return Marked(part)
@@ -56,7 +56,7 @@ def marked(part: Part, detectors: Sequence[Detector], covered: tuple[Stretch, ..
     return Marked(part)
 
 
-def marked_json(value: Any, detectors: Sequence[Detector]) -> tuple[Any, tuple[Stretch, ...]]:
+def marked_json(value: Any, detectors: Sequence[Detector]) -> tuple[Any, tuple[WithheldRange, ...]]:
     """Return a JSON value with markers for what is found in it, and the stretches that they stand for."""
     if not detectors:
         return value, ()
@@ -70,7 +70,7 @@ class _Walk:
 
     def __init__(self, detectors: Sequence[Detector]) -> None:
         self._detectors = detectors
-        self.found: list[Stretch] = []
+        self.found: list[WithheldRange] = []
 
     def value(self, value: Any, path: str) -> Any:
         """Return a value with markers; `path` is its JSON pointer (RFC 6901) in what is shown."""

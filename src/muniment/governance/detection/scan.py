@@ -41,14 +41,14 @@ class DetectedType(StrEnum):
 RANK = {kind: rank for rank, kind in enumerate(DetectedType)}
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A range of code points: from `start` up to, and not including, `end`."""
 
     start: int
     end: int
 
 
-class Finding(NamedTuple):
+class DetectedSpan(NamedTuple):
     """A span, what it is, and which detector said so."""
 
     start: int
@@ -69,27 +69,27 @@ class Detector(Struct, frozen=True, kw_only=True):
 
     name: str
     type: DetectedType
-    find: Callable[[str], Iterable[Span | None]]
+    find: Callable[[str], Iterable[TextSpan | None]]
     characters_max: int = TEXT_CHARACTERS_MAX
     steps_max: int = DETECTOR_STEPS_MAX
 
 
-class Detected(Struct, frozen=True, kw_only=True):
+class ScanResult(Struct, frozen=True, kw_only=True):
     """What was found in a text, in order of place. When `failed` names detectors, nothing may be shown of the text."""
 
-    findings: list[Finding] = []
+    findings: list[DetectedSpan] = []
     failed: list[str] = []
 
 
-NOTHING = Detected()
+NOTHING = ScanResult()
 
 # What a checker can run into on text that it did not expect. Anything else is a bug, and stops the operation.
 FAILURES = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
 
 
-def scan(text: str, detectors: Sequence[Detector]) -> Detected:
+def scan(text: str, detectors: Sequence[Detector]) -> ScanResult:
     """Run detectors over a text; their order is irrelevant."""
-    found: list[Finding] = []
+    found: list[DetectedSpan] = []
     failed: list[str] = []
     for detector in detectors:
         spans = _run(detector, text)
@@ -98,15 +98,15 @@ def scan(text: str, detectors: Sequence[Detector]) -> Detected:
         else:
             found += spans
     if failed:
-        return Detected(failed=sorted(failed))
-    return Detected(findings=resolved(found)) if found else NOTHING
+        return ScanResult(failed=sorted(failed))
+    return ScanResult(findings=resolved(found)) if found else NOTHING
 
 
-def _run(detector: Detector, text: str) -> list[Finding] | None:
+def _run(detector: Detector, text: str) -> list[DetectedSpan] | None:
     """Return what a detector found, or None when it failed or overran."""
     if len(text) > detector.characters_max:
         return None
-    found: list[Finding] = []
+    found: list[DetectedSpan] = []
     steps = 0
     try:
         for span in detector.find(text):
@@ -117,15 +117,15 @@ def _run(detector: Detector, text: str) -> list[Finding] | None:
                 start, end = span
                 if not 0 <= start < end <= len(text):
                     return None
-                found.append(Finding(start, end, detector.type, detector.name))
+                found.append(DetectedSpan(start, end, detector.type, detector.name))
     except FAILURES:
         return None
     return found
 
 
-def resolved(findings: Iterable[Finding]) -> list[Finding]:
+def resolved(findings: Iterable[DetectedSpan]) -> list[DetectedSpan]:
     """Return findings without overlaps, in order of place, that cover exactly what the given ones cover."""
-    clusters: list[list[Finding]] = []
+    clusters: list[list[DetectedSpan]] = []
     end = -1
     for finding in sorted(findings, key=lambda one: one.start):
         if finding.start < end:
@@ -136,7 +136,7 @@ def resolved(findings: Iterable[Finding]) -> list[Finding]:
     return [_covering(cluster) for cluster in clusters]
 
 
-def _covering(cluster: list[Finding]) -> Finding:
+def _covering(cluster: list[DetectedSpan]) -> DetectedSpan:
     first = min(cluster, key=lambda one: (RANK[one.type], one.start, -one.end, one.detector))
     start, end = min(one.start for one in cluster), max(one.end for one in cluster)
-    return Finding(start, end, first.type, first.detector)
+    return DetectedSpan(start, end, first.type, first.detector)

@@ -13,8 +13,8 @@ from click.shell_completion import shell_complete
 
 from muniment.errors import FileUnavailable, MunimentError
 from muniment.transports.cli.app import tree
-from muniment.transports.cli.door import Door
 from muniment.transports.cli.failure import HINTS, INTERRUPTED, PIPE_CLOSED, misuse, tell_failure
+from muniment.transports.cli.store_options import StoreOptions
 
 NAME = "muniment"
 OUTPUT_LOST = frozenset(
@@ -23,10 +23,10 @@ OUTPUT_LOST = frozenset(
 COMPLETION = "_MUNIMENT_COMPLETE"  # `eval "$(_MUNIMENT_COMPLETE=bash_source muniment)"` teaches a shell the commands
 
 
-def main(arguments: Sequence[str] | None = None, door: Door | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, door: StoreOptions | None = None) -> int:
     """Run the command line and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    door = door or Door()
+    door = door or StoreOptions()
     _open_what_was_closed()
     try:
         code = _run(given, door)
@@ -51,7 +51,7 @@ def _open_what_was_closed() -> None:
             setattr(sys, name, stream)
 
 
-def _run(given: list[str], door: Door) -> int:
+def _run(given: list[str], door: StoreOptions) -> int:
     root = tree()
     instruction = os.environ.get(COMPLETION)
     if instruction:

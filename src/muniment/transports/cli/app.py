@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from muniment.runtime.operation import Operation
+    from muniment.declaration.operation import Operation
 
 from muniment.errors import Kind
-from muniment.transports.cli.door import door_options
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.failure import __doc__ as endings
+from muniment.transports.cli.store_options import door_options
 from muniment.version import __version__
 
 # name at the top -> group and verb
 ALIASES: dict[str, tuple[str, str]] = {"import": ("spaces", "import")}
 # name at the top -> the module and the function that makes the command
 BESIDE: dict[str, tuple[str, str]] = {
-    "demo": ("muniment.transports.cli.demo.command", "demo_command"),
+    "demo": ("muniment.transports.cli.demo.play", "demo_command"),
     "replay": ("muniment.transports.cli.replay", "replay_command"),
     "guide": ("muniment.transports.cli.guide", "guide_command"),
 }
@@ -97,7 +97,7 @@ def _groups() -> list[str]:
 
 def _operations(group: str) -> list[Operation]:
     catalogue = import_module("muniment.runtime.catalogue")
-    return list(import_module("muniment.runtime.operation").operations_of(catalogue.group_class(group)))
+    return list(import_module("muniment.declaration.operation").operations_of(catalogue.group_class(group)))
 
 
 def _verb(group: str, verb: str, name: str) -> click.Command | None:

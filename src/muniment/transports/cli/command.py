@@ -15,13 +15,13 @@ import click
 import msgspec
 from msgspec import Struct
 
+from muniment.declaration.operation import Document, Operation, perform
 from muniment.errors import FileUnavailable, NotConfirmed
 from muniment.governance.access import Effect
-from muniment.runtime.operation import Document, Operation, perform
-from muniment.transports.cli.door import SHARED, Door, door_options
 from muniment.transports.cli.fields import Field, fields_of, parameters_of, request_of
 from muniment.transports.cli.opening import opened
 from muniment.transports.cli.page import Page, PlainPage
+from muniment.transports.cli.store_options import SHARED, StoreOptions, door_options
 
 QUESTION = "This may destroy content for ever. Continue?"
 
@@ -53,13 +53,13 @@ class Verb(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Run the operation with what was typed."""
-        Running(ctx.ensure_object(Door), self.operation, self.fields).run(ctx.params)
+        Invocation(ctx.ensure_object(StoreOptions), self.operation, self.fields).run(ctx.params)
 
 
-class Running:
+class Invocation:
     """One run of an operation."""
 
-    def __init__(self, door: Door, operation: Operation, fields: list[Field]) -> None:
+    def __init__(self, door: StoreOptions, operation: Operation, fields: list[Field]) -> None:
         self._door = door
         self._operation = operation
         self._fields = fields
@@ -98,7 +98,7 @@ class Running:
             sys.stdout.buffer.write(document.text.encode())
             sys.stdout.buffer.flush()
         page = page_on(sys.stderr)
-        from muniment.transports.cli.words import said  # noqa: PLC0415 - loaded when there is something to say
+        from muniment.transports.cli.labels import said  # noqa: PLC0415 - loaded when there is something to say
 
         page.facts([(name, said(name, value)) for name, value in document.summary.items() if value is not None])
 
@@ -122,7 +122,7 @@ def page_on(file: IO[str]) -> Page:
 
 
 def _tell(report: Struct, page: Page) -> None:
-    from muniment.transports.cli.report import tell  # noqa: PLC0415 - a machine needs no words
+    from muniment.transports.cli.report_page import tell  # noqa: PLC0415 - a machine needs no words
 
     tell(report, page)
 

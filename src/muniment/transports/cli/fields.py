@@ -30,9 +30,9 @@ import msgspec
 from click.shell_completion import CompletionItem
 from msgspec import NODEFAULT, Struct
 
+from muniment.declaration.operation import Upload
 from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded
 from muniment.events.binding import REQUEST_BYTES_MAX, UPLOAD_BYTES_MAX, bind, parse_json
-from muniment.runtime.operation import Upload
 from muniment.transports.cli.failure import Misfit
 
 if typing.TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _is_scalar(kind: Any) -> bool:
 # --- to click ---------------------------------------------------------------------------------------------------------
 
 
-class Word(ParamType):
+class ChoiceParam(ParamType):
     """One of the words of an enumeration; another one is refused without being quoted."""
 
     name = "word"
@@ -202,7 +202,7 @@ class Word(ParamType):
         return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
 
 
-class Whole(ParamType):
+class IntegerParam(ParamType):
     """A whole number; anything else is refused without being quoted."""
 
     name = "number"
@@ -255,9 +255,9 @@ def _yes(field: Field) -> str:
 
 def _type_of(field: Field) -> ParamType:
     if issubclass(field.kind, Enum):
-        return Word([str(word.value) for word in field.kind])
+        return ChoiceParam([str(word.value) for word in field.kind])
     if issubclass(field.kind, int):
-        return Whole()
+        return IntegerParam()
     return click.STRING
 
 

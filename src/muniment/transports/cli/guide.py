@@ -14,9 +14,9 @@ import click
 from msgspec import Struct
 
 from muniment.transports.cli.command import page_on, write_json
-from muniment.transports.cli.door import Door, door_options
-from muniment.transports.cli.fields import Word
-from muniment.transports.cli.page import Mood, Said
+from muniment.transports.cli.fields import ChoiceParam
+from muniment.transports.cli.page import StyledText, TextStyle
+from muniment.transports.cli.store_options import StoreOptions, door_options
 
 TOPICS = (
     "start", "concepts", "finding", "search", "embedding", "context", "lifecycle", "views", "attributes", "erasure",
@@ -48,7 +48,7 @@ class Chapter(Struct, frozen=True, kw_only=True):
 
 def guide_command() -> click.Command:
     """Return the command `guide`."""
-    topic = click.Argument(["topic"], required=False, type=Word(list(TOPICS)), metavar="[TOPIC]")
+    topic = click.Argument(["topic"], required=False, type=ChoiceParam(list(TOPICS)), metavar="[TOPIC]")
     return click.Command(
         "guide",
         callback=_run,
@@ -72,7 +72,7 @@ def chapter(topic: str) -> Chapter:
 
 @click.pass_context
 def _run(ctx: click.Context, topic: str | None) -> None:
-    door = ctx.ensure_object(Door)
+    door = ctx.ensure_object(StoreOptions)
     if topic is not None:
         _tell_chapter(chapter(topic), door)
         return
@@ -81,12 +81,12 @@ def _run(ctx: click.Context, topic: str | None) -> None:
         write_json(Topics(topics=topics))
     else:
         page = page_on(sys.stdout)
-        page.facts([(each.topic, Said(each.title)) for each in topics])
+        page.facts([(each.topic, StyledText(each.title)) for each in topics])
         page.line()
-        page.line(Said("`muniment guide TOPIC` prints a page.", Mood.FAINT))
+        page.line(StyledText("`muniment guide TOPIC` prints a page.", TextStyle.FAINT))
 
 
-def _tell_chapter(told: Chapter, door: Door) -> None:
+def _tell_chapter(told: Chapter, door: StoreOptions) -> None:
     if door.as_json:
         write_json(told)
     elif sys.stdout.isatty():

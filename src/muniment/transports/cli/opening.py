@@ -7,20 +7,20 @@ from contextlib import contextmanager
 
 from msgspec import UNSET
 
+from muniment.declaration.operation import Operation
 from muniment.governance.access import Effect
 from muniment.governance.profiles import Profile
 from muniment.kernel.sources import system_sources
 from muniment.runtime.open import inspect, open, open_store  # noqa: A004 - muniment.open()
-from muniment.runtime.operation import Operation
-from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import word
-from muniment.transports.cli.door import Door
+from muniment.space.options import Options
 from muniment.transports.cli.progress import shown
+from muniment.transports.cli.store_options import StoreOptions
 
 
 @contextmanager
-def opened_to_read(door: Door) -> Iterator[Runtime]:
+def opened_to_read(door: StoreOptions) -> Iterator[Runtime]:
     """Open the store and the space of the door, which must be there, for a command that is no operation."""
     options = Options(create=False, sources=door.sources or system_sources())
     with open(
@@ -30,7 +30,7 @@ def opened_to_read(door: Door) -> Iterator[Runtime]:
 
 
 @contextmanager
-def opened(door: Door, operation: Operation) -> Iterator[Runtime]:
+def opened(door: StoreOptions, operation: Operation) -> Iterator[Runtime]:
     """Open a store for an operation. One is made for those that append, and for those that need no space."""
     with shown() as progress:
         profile = door.named.get("profile")

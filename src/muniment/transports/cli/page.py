@@ -22,7 +22,7 @@ NARROW_CHARS = 16
 GAP = "  "
 
 
-class Mood(StrEnum):
+class TextStyle(StrEnum):
     """How something is meant; a terminal may show it by a colour."""
 
     PLAIN = "plain"
@@ -32,11 +32,11 @@ class Mood(StrEnum):
     BAD = "bad"
 
 
-class Said(NamedTuple):
+class StyledText(NamedTuple):
     """Words and how they are meant."""
 
     text: str
-    mood: Mood = Mood.PLAIN
+    mood: TextStyle = TextStyle.PLAIN
 
 
 class Page(Protocol):
@@ -50,19 +50,19 @@ class Page(Protocol):
         """Say a paragraph."""
         ...
 
-    def line(self, *words: Said, indent: int = 0) -> None:
+    def line(self, *words: StyledText, indent: int = 0) -> None:
         """Say words on a line of their own; text with line breaks keeps its indent."""
         ...
 
-    def joined(self, *pieces: Said, indent: int = 0) -> None:
+    def joined(self, *pieces: StyledText, indent: int = 0) -> None:
         """Say pieces of one text on a line of their own, with nothing between them."""
         ...
 
-    def facts(self, pairs: Sequence[tuple[str, Said]]) -> None:
+    def facts(self, pairs: Sequence[tuple[str, StyledText]]) -> None:
         """Say names and values, aligned."""
         ...
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[Said]], title: str = "") -> None:
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[StyledText]], title: str = "") -> None:
         """Say rows of cells under the names of columns."""
         ...
 
@@ -102,16 +102,16 @@ class PlainPage:
         """Say a paragraph."""
         self._write(textwrap.fill(printable(text), PROSE_CHARS))
 
-    def line(self, *words: Said, indent: int = 0) -> None:
+    def line(self, *words: StyledText, indent: int = 0) -> None:
         """Say words on a line of their own; text with line breaks keeps its indent."""
         text = GAP.join(printable(said.text) for said in words if said.text)
         self._write(textwrap.indent(text, " " * indent))
 
-    def joined(self, *pieces: Said, indent: int = 0) -> None:
+    def joined(self, *pieces: StyledText, indent: int = 0) -> None:
         """Say pieces of one text on a line of their own, with nothing between them."""
         self._write(textwrap.indent("".join(printable(said.text) for said in pieces), " " * indent))
 
-    def facts(self, pairs: Sequence[tuple[str, Said]]) -> None:
+    def facts(self, pairs: Sequence[tuple[str, StyledText]]) -> None:
         """Say names and values, aligned."""
         width = max((len(name) for name, _ in pairs), default=0)
         for name, said in pairs:
@@ -120,7 +120,7 @@ class PlainPage:
             for line in rest:
                 self._write(f"{'':<{width}}{GAP}{line}".rstrip())
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[Said]], title: str = "") -> None:
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[StyledText]], title: str = "") -> None:
         """Say rows of cells under the names of columns; what is too wide is folded, or told as facts."""
         if title:
             self._write(f"{title}:")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from muniment.runtime.options import Progress, no_progress
+from muniment.space.options import Progress, no_progress
 
 
 @contextmanager

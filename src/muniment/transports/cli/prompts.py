@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from muniment.runtime.context.prompt import Context
+from muniment.operations.context.prompt import Context
 
 Block = dict[str, Any]
 

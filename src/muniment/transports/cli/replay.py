@@ -18,20 +18,20 @@ from msgspec import Struct
 from muniment.errors import FileUnavailable, InvalidInput, Kind, LimitExceeded
 from muniment.events.binding import parse_json
 from muniment.kernel.sources import system_sources
+from muniment.operations.outfile import OutFile, reading
 from muniment.replay.comparing import Difference, first_difference
 from muniment.replay.digests import read_digests
-from muniment.replay.fixture import FIXTURE_BYTES_MAX, Fixture, Mode, parse_fixture
-from muniment.replay.recording import Recorded, record
-from muniment.replay.report import REPORT_FORMAT, Report, Run, Verdict, report_of
+from muniment.replay.fixture import FIXTURE_BYTES_MAX, DerivationMode, Fixture, parse_fixture
+from muniment.replay.recording import RecordingReport, record
+from muniment.replay.replay_report import REPORT_FORMAT, CheckOutcome, FixtureRun, ReplayReport, report_of
 from muniment.replay.running import run_fixture
 from muniment.runtime.open import StoreKind
-from muniment.runtime.outfile import OutFile, reading
 from muniment.transports.cli.command import page_on, write_json
-from muniment.transports.cli.door import Door, door_options
 from muniment.transports.cli.failure import EXIT_CODES
-from muniment.transports.cli.fields import Word
+from muniment.transports.cli.fields import ChoiceParam
 from muniment.transports.cli.opening import opened_to_read
-from muniment.transports.cli.page import Mood, Page, Said
+from muniment.transports.cli.page import Page, StyledText, TextStyle
+from muniment.transports.cli.store_options import StoreOptions, door_options
 
 FAILED = 1
 SHOWN_DIGITS = 12
@@ -41,18 +41,18 @@ A history is a fixture: JSON Lines that name every source of chance and say what
 tells more."""
 
 
-class Compared(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ComparisonReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What two histories, or two reports, differ in first."""
 
     same: bool
     difference: Difference | None = None
 
 
-class Written(Struct, frozen=True, kw_only=True):
+class RecordedFixture(Struct, frozen=True, kw_only=True):
     """A history that was recorded, and where it is."""
 
     file: str
-    recorded: Recorded
+    recorded: RecordingReport
 
 
 def replay_command() -> click.Command:
@@ -64,7 +64,7 @@ def replay_command() -> click.Command:
         params=[
             click.Argument(["fixtures"], nargs=-1, required=True, metavar="FIXTURE..."),
             _words("store", "On which kind of store; may be repeated. Default: all that the fixture names.", StoreKind),
-            _words("mode", "How what is derived comes about; may be repeated. Default: incremental.", Mode),
+            _words("mode", "How what is derived comes about; may be repeated. Default: incremental.", DerivationMode),
             *as_json,
         ],
         help="Run histories on throw-away stores and hold what comes back to what they expect.",
@@ -97,10 +97,10 @@ def replay_command() -> click.Command:
     )
 
 
-def _words(name: str, told: str, vocabulary: type[StoreKind | Mode]) -> click.Option:
+def _words(name: str, told: str, vocabulary: type[StoreKind | DerivationMode]) -> click.Option:
     words = [str(word.value) for word in vocabulary]
     metavar = f"[{'|'.join(words)}]"
-    return click.Option([f"--{name}", f"{name}s"], multiple=True, type=Word(words), metavar=metavar, help=told)
+    return click.Option([f"--{name}", f"{name}s"], multiple=True, type=ChoiceParam(words), metavar=metavar, help=told)
 
 
 @click.pass_context
@@ -115,9 +115,9 @@ def _alone(ctx: click.Context) -> None:
 
 @click.pass_context
 def _run(ctx: click.Context, fixtures: Sequence[str], stores: Sequence[str], modes: Sequence[str]) -> int:
-    door = ctx.ensure_object(Door)
+    door = ctx.ensure_object(StoreOptions)
     wanted = [StoreKind(word) for word in stores] or list(StoreKind)
-    runs: list[Run] = []
+    runs: list[FixtureRun] = []
     left: list[str] = []
     for path in map(Path, fixtures):
         fixture = _fixture(path)
@@ -126,7 +126,7 @@ def _run(ctx: click.Context, fixtures: Sequence[str], stores: Sequence[str], mod
             if store not in fixture.header.stores:
                 left.append(f"{fixture.header.id} is not for {store}")
                 continue
-            for mode in [Mode(word) for word in modes] or [Mode.INCREMENTAL]:
+            for mode in [DerivationMode(word) for word in modes] or [DerivationMode.INCREMENTAL]:
                 if mode in fixture.header.modes:
                     runs.append(run_fixture(fixture, store, mode, digests))
                 else:
@@ -148,12 +148,12 @@ def _fixture(path: Path) -> Fixture:
         raise type(refused)(at=at, problem=refused.problem, limit=refused.limit, found=refused.found) from None
 
 
-def _unchecked(runs: Sequence[Run]) -> list[str]:
+def _unchecked(runs: Sequence[FixtureRun]) -> list[str]:
     """Return what was run and not checked, once for each fixture; lines in a row are told together."""
     lines: dict[tuple[str, str], set[int]] = {}
     for run in runs:
         for check in run.checks:
-            if check.verdict is Verdict.UNCHECKED:
+            if check.verdict is CheckOutcome.UNCHECKED:
                 lines.setdefault((run.fixture, check.what), set()).add(check.line)
     return [f"{fixture}, {rows}: {what}" for (fixture, what), found in lines.items() for rows in _rows(sorted(found))]
 
@@ -165,13 +165,13 @@ def _rows(lines: Sequence[int]) -> Iterator[str]:
         yield f"line {row[0]}" if len(row) == 1 else f"lines {row[0]} to {row[-1]}"
 
 
-def _tell(report: Report, page: Page) -> None:
+def _tell(report: ReplayReport, page: Page) -> None:
     columns = ("fixture", "sha-256", "store", "mode", "held", "failed", "unchecked", "")
     rows = [
         [
-            *map(Said, (run.fixture, run.fixture_digest[:SHOWN_DIGITS], run.store, run.mode)),
-            *(Said(str(count)) for count in (run.held, run.failed, run.unchecked)),
-            Said("passed", Mood.GOOD) if run.passed else Said("FAILED", Mood.BAD),
+            *map(StyledText, (run.fixture, run.fixture_digest[:SHOWN_DIGITS], run.store, run.mode)),
+            *(StyledText(str(count)) for count in (run.held, run.failed, run.unchecked)),
+            StyledText("passed", TextStyle.GOOD) if run.passed else StyledText("FAILED", TextStyle.BAD),
         ]
         for run in report.runs
     ]
@@ -179,20 +179,22 @@ def _tell(report: Report, page: Page) -> None:
     for run in report.runs:
         if not run.passed and not run.failed:
             where = f"{run.fixture} on {run.store}, {run.mode}"
-            page.line(Said("FAILED", Mood.BAD), Said(f"{where}: nothing is expected of it that could hold"))
+            page.line(
+                StyledText("FAILED", TextStyle.BAD), StyledText(f"{where}: nothing is expected of it that could hold")
+            )
         for check in run.checks:
-            if check.verdict is Verdict.FAILED:
+            if check.verdict is CheckOutcome.FAILED:
                 where = f"{run.fixture} on {run.store}, {run.mode}, line {check.line}, {check.command}"
-                page.line(Said("FAILED", Mood.BAD), Said(f"{where}: {check.what}: {check.difference}"))
+                page.line(StyledText("FAILED", TextStyle.BAD), StyledText(f"{where}: {check.what}: {check.difference}"))
     if report.not_verified:
         page.line()
-        page.line(Said(f"Not verified: {len(report.not_verified)}", Mood.STRONG))
+        page.line(StyledText(f"Not verified: {len(report.not_verified)}", TextStyle.STRONG))
         for each in report.not_verified:
-            page.line(Said(each), indent=2)
+            page.line(StyledText(each), indent=2)
     page.line()
     passed = sum(run.passed for run in report.runs)
-    mood = Mood.GOOD if report.passed else Mood.BAD
-    page.line(Said(f"{passed} of {len(report.runs)} runs passed, by muniment {report.version}.", mood))
+    mood = TextStyle.GOOD if report.passed else TextStyle.BAD
+    page.line(StyledText(f"{passed} of {len(report.runs)} runs passed, by muniment {report.version}.", mood))
 
 
 # --- record and diff --------------------------------------------------------------------------------------------------
@@ -200,47 +202,53 @@ def _tell(report: Report, page: Page) -> None:
 
 @click.pass_context
 def _record(ctx: click.Context, file: str, seed: str | None) -> None:
-    door = ctx.ensure_object(Door)
+    door = ctx.ensure_object(StoreOptions)
     out = OutFile(Path(file), at="file")
     with opened_to_read(door) as runtime:
         drawn = seed or (door.sources or system_sources()).ids.new_id()
-        desk = runtime._desk  # noqa: SLF001 - recording reads the log itself, as no operation does
-        fixture, told = record(desk, Path(file).stem, drawn)
+        session = runtime._session  # noqa: SLF001 - recording reads the log itself, as no operation does
+        fixture, told = record(session, Path(file).stem, drawn)
     with out.writing() as writing:
         writing.write(fixture)
     out.keep()
     if door.as_json:
-        write_json(Written(file=file, recorded=told))
+        write_json(RecordedFixture(file=file, recorded=told))
         return
     page = page_on(sys.stdout)
-    page.facts([("file", Said(file)), ("commands", Said(str(told.commands))), ("events read", Said(str(told.events)))])
+    page.facts(
+        [
+            ("file", StyledText(file)),
+            ("commands", StyledText(str(told.commands))),
+            ("events read", StyledText(str(told.events))),
+        ]
+    )
     for title, counted in (("events left out", told.left_out), ("commands that end in an error", told.errors)):
         if counted:
-            page.facts([(title, Said(", ".join(f"{count} {name}" for name, count in counted.items())))])
+            page.facts([(title, StyledText(", ".join(f"{count} {name}" for name, count in counted.items())))])
 
 
 @click.pass_context
 def _diff(ctx: click.Context, one: str, other: str) -> int:
-    door = ctx.ensure_object(Door)
+    door = ctx.ensure_object(StoreOptions)
     mine, theirs = _runs_of(Path(one)), _runs_of(Path(other))
     pairs = zip(mine, theirs, strict=False)
     found = next((each for pair in pairs if (each := first_difference(*pair)) is not None), None)
-    compared = Compared(same=found is None and len(mine) == len(theirs), difference=found)
+    compared = ComparisonReport(same=found is None and len(mine) == len(theirs), difference=found)
     if door.as_json:
         write_json(compared)
     elif compared.same:
-        page_on(sys.stdout).line(Said("Nothing differs.", Mood.GOOD))
+        page_on(sys.stdout).line(StyledText("Nothing differs.", TextStyle.GOOD))
     else:
         told = "one has more runs than the other" if found is None else found.told()
-        page_on(sys.stdout).line(Said("They differ", Mood.BAD), Said(told))
+        page_on(sys.stdout).line(StyledText("They differ", TextStyle.BAD), StyledText(told))
     return 0 if compared.same else FAILED
 
 
-def _runs_of(path: Path) -> list[Run]:
+def _runs_of(path: Path) -> list[FixtureRun]:
     """Return the runs of a report, or run a fixture in memory."""
     data = _bytes_of(path)
     if _is_report(data):
-        return parse_json(data, Report, limit=FIXTURE_BYTES_MAX).runs
+        return parse_json(data, ReplayReport, limit=FIXTURE_BYTES_MAX).runs
     fixture = _fixture(path)
     return [run_fixture(fixture, fixture.header.stores[0])]
 

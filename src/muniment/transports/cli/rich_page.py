@@ -14,16 +14,16 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from muniment.transports.cli.page import FOLDED_COLUMNS_MAX, Mood, Said, printable
+from muniment.transports.cli.page import FOLDED_COLUMNS_MAX, StyledText, TextStyle, printable
 
 BORDER_CHARS = 3  # of a column: its border, and a space on either side
 
-STYLES: dict[Mood, str] = {
-    Mood.PLAIN: "",
-    Mood.STRONG: "bold",
-    Mood.FAINT: "dim italic",
-    Mood.GOOD: "green",
-    Mood.BAD: "bold red",
+STYLES: dict[TextStyle, str] = {
+    TextStyle.PLAIN: "",
+    TextStyle.STRONG: "bold",
+    TextStyle.FAINT: "dim italic",
+    TextStyle.GOOD: "green",
+    TextStyle.BAD: "bold red",
 }
 
 
@@ -42,15 +42,15 @@ class RichPage:
         """Say a paragraph."""
         self._console.print(Text(printable(text)))
 
-    def line(self, *words: Said, indent: int = 0) -> None:
+    def line(self, *words: StyledText, indent: int = 0) -> None:
         """Say words on a line of their own; text with line breaks keeps its indent."""
         self._console.print(Padding(Text("  ").join(map(_text, words)), (0, 0, 0, indent)))
 
-    def joined(self, *pieces: Said, indent: int = 0) -> None:
+    def joined(self, *pieces: StyledText, indent: int = 0) -> None:
         """Say pieces of one text on a line of their own, with nothing between them."""
         self._console.print(Padding(Text().join(map(_text, pieces)), (0, 0, 0, indent)))
 
-    def facts(self, pairs: Sequence[tuple[str, Said]]) -> None:
+    def facts(self, pairs: Sequence[tuple[str, StyledText]]) -> None:
         """Say names and values, aligned."""
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="cyan", no_wrap=True)
@@ -59,7 +59,7 @@ class RichPage:
             grid.add_row(Text(name), _text(said))
         self._console.print(grid)
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[Said]], title: str = "") -> None:
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[StyledText]], title: str = "") -> None:
         """Say rows of cells under the names of columns; many columns that do not fit are told as facts."""
         if len(columns) > FOLDED_COLUMNS_MAX and self._too_wide(columns, rows):
             if title:
@@ -81,7 +81,7 @@ class RichPage:
         )
         self._console.print(table)
 
-    def _too_wide(self, columns: Sequence[str], rows: Sequence[Sequence[Said]]) -> bool:
+    def _too_wide(self, columns: Sequence[str], rows: Sequence[Sequence[StyledText]]) -> bool:
         """Tell whether a table would have to fold its cells."""
         widths = [
             max(cell_len(line) for text in (name, *(row[place].text for row in rows)) for line in text.split("\n"))
@@ -107,5 +107,5 @@ class Leaf(Markdown):
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "table_open": Folding}
 
 
-def _text(said: Said) -> Text:
+def _text(said: StyledText) -> Text:
     return Text(printable(said.text), style=STYLES[said.mood])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from muniment.governance.views import View
-from muniment.runtime.hits import Found
+from muniment.operations.transcripts.hits import SearchPage
 from muniment.runtime.runtime import Runtime
-from muniment.transports.cli.demo.looking import found_on_disk
-from muniment.transports.cli.demo.stage import Act, Check, Exhibit, Stage
+from muniment.transports.cli.demo.show_detection import found_on_disk
+from muniment.transports.cli.demo.stage import DemoCheck, DemoStage, DemoStep, DemoTable
 
 SEARCHED = [View.RAW_OWNER, View.HOST_UI, View.OPERATOR_AUDIT]
 QUESTION = "Which number has the refund?"
@@ -16,14 +16,14 @@ NAMED = '"order LF-20418"'
 GONE = ["hospital", '"nadia.ferreira@mail.example"']  # of the turns that are masked and erased
 
 
-def search(stage: Stage) -> Act:
+def search(stage: DemoStage) -> DemoStep:
     """Search the conversation under three views."""
     with stage.opened() as runtime:
         best = runtime.transcripts.search(QUESTION)
         counts = {query: counted(runtime, query) for query in (STEP, NAMED, *GONE)}
         [hit] = runtime.transcripts.search(f"{GONE[0]} from:nadia role:user").hits
     start, end = hit.excerpt.highlights[0]
-    return Act(
+    return DemoStep(
         name="search",
         title="The conversation is searched",
         story=(
@@ -33,31 +33,31 @@ def search(stage: Stage) -> Act:
         ),
         exhibits=[answers(best), by_view(counts)],
         checks=[
-            Check(
+            DemoCheck(
                 expected="the first hit is the promise", held=bool(best.hits) and PROMISE in best.hits[0].excerpt.text
             ),
-            Check(
+            DemoCheck(
                 expected="the owner finds a tool step by its name, the host finds none",
                 held=counts[STEP][View.RAW_OWNER] > 0 and not counts[STEP][View.HOST_UI],
             ),
-            Check(
+            DemoCheck(
                 expected="owner and host find every word of the customer",
                 held=all(counts[query][view] for query in (NAMED, *GONE) for view in SEARCHED[:2]),
             ),
-            Check(
+            DemoCheck(
                 expected="the operator finds none",
                 held=not any(count[View.OPERATOR_AUDIT] for count in counts.values()),
             ),
-            Check(expected="the word is marked in the excerpt", held=hit.excerpt.text[start:end] == GONE[0]),
+            DemoCheck(expected="the word is marked in the excerpt", held=hit.excerpt.text[start:end] == GONE[0]),
         ],
     )
 
 
-def search_again(stage: Stage) -> Act:
+def search_again(stage: DemoStage) -> DemoStep:
     """Search for what was redacted, masked and erased meanwhile."""
     with stage.opened() as runtime:
         counts = {query: counted(runtime, query) for query in (NAMED, *GONE)}
-    return Act(
+    return DemoStep(
         name="search_again",
         title="What is hidden or erased is found no more",
         story=(
@@ -66,15 +66,15 @@ def search_again(stage: Stage) -> Act:
         ),
         exhibits=[by_view(counts)],
         checks=[
-            Check(
+            DemoCheck(
                 expected="the redacted number is found by the owner alone",
                 held=[bool(counts[NAMED][view]) for view in SEARCHED] == [True, False, False],
             ),
-            Check(
+            DemoCheck(
                 expected="what was masked or erased is found in no view",
                 held=not any(counts[query][view] for query in GONE for view in SEARCHED),
             ),
-            Check(
+            DemoCheck(
                 expected="no file of the store holds anything that was said",
                 held=not found_on_disk(stage.store, stage.words()),
             ),
@@ -87,16 +87,16 @@ def counted(runtime: Runtime, query: str) -> dict[View, int]:
     return {view: runtime.transcripts.search(query, view).total for view in SEARCHED}
 
 
-def answers(found: Found) -> Exhibit:
+def answers(found: SearchPage) -> DemoTable:
     """Return the hits of a search."""
-    return Exhibit(
+    return DemoTable(
         title=QUESTION,
         columns=["turn", "who", "excerpt", "score"],
         rows=[[hit.place.turn, hit.speaker, hit.excerpt.text, f"{hit.score:.2f}"] for hit in found.hits[:3]],
     )
 
 
-def by_view(counts: dict[str, dict[View, int]]) -> Exhibit:
+def by_view(counts: dict[str, dict[View, int]]) -> DemoTable:
     """Return how many messages each view finds for each query."""
     rows = [[query, *(str(count[view]) for view in SEARCHED)] for query, count in counts.items()]
-    return Exhibit(title="messages found", columns=["query", *SEARCHED], rows=rows)
+    return DemoTable(title="messages found", columns=["query", *SEARCHED], rows=rows)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.references import Plane
 from muniment.governance.views import View
-from muniment.runtime.lifecycle import Scope
-from muniment.runtime.links import MemoryKey
-from muniment.runtime.provenance import Derivation
-from muniment.runtime.redacting import Passage
-from muniment.transports.cli.demo.looking import of_turn, text_of
-from muniment.transports.cli.demo.stage import Act, Check, Exhibit, Stage
+from muniment.operations.lifecycle import Scope
+from muniment.operations.provenance.links import MemoryKey
+from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.transcripts.redact import Passage
+from muniment.transports.cli.demo.show_detection import of_turn, text_of
+from muniment.transports.cli.demo.stage import DemoCheck, DemoStage, DemoStep, DemoTable
 
 NAMED, HELD, SHARED = 0, 3, [View.HOST_UI, View.EXPORT]
 ORDER = "LF-20418"
@@ -18,7 +18,7 @@ DESK = "privacy-desk"
 REFUND_RULE = MemoryKey(plane=Plane.LONG_TERM, key="refund-lf-20418")
 
 
-def redact(stage: Stage) -> Act:
+def redact(stage: DemoStage) -> DemoStep:
     """Redact the number of the order for those who are not of the house."""
     turn = stage.turns[NAMED]
     said = str(turn.messages[1].content)
@@ -31,7 +31,7 @@ def redact(stage: Stage) -> Act:
         )
         host, owner = (runtime.transcripts.replay(stage.key, view) for view in (View.HOST_UI, View.RAW_OWNER))
     words = " ".join(str(message.parts) for message in host.turns[NAMED].messages)
-    return Act(
+    return DemoStep(
         name="redact",
         title="Some words are redacted for some views",
         story=(
@@ -41,26 +41,24 @@ def redact(stage: Stage) -> Act:
         ),
         exhibits=[of_turn(host, NAMED, "the first turn, for the host")],
         checks=[
-            Check(expected="the redaction was recorded once", held=first.changed and not second.changed),
-            Check(expected="a marker stands in the text", held="[redacted: personal_data]" in words),
-            Check(expected="the host reads no number in it", held=ORDER not in words),
-            Check(expected="the owner reads it", held=ORDER in text_of(owner)),
+            DemoCheck(expected="the redaction was recorded once", held=first.changed and not second.changed),
+            DemoCheck(expected="a marker stands in the text", held="[redacted: personal_data]" in words),
+            DemoCheck(expected="the host reads no number in it", held=ORDER not in words),
+            DemoCheck(expected="the owner reads it", held=ORDER in text_of(owner)),
         ],
     )
 
 
-def hold(stage: Stage) -> Act:
+def hold(stage: DemoStage) -> DemoStep:
     """Hold a turn, and see that it is not erased."""
     turn = stage.turns[HELD]
     scope = Scope(conversation=stage.key.conversation, channel=stage.key.channel, turn=turn.turn)
     with stage.opened() as runtime:
         held = runtime.lifecycle.hold(scope, "complaint LF-20418 is before a court", "legal")
-        refused = runtime.lifecycle.request(
-            stage.key, Transition.DELETE_RAW, "the customer asked for it", DESK, turn.turn
-        )
+        refused = runtime.lifecycle.request(stage.key, Transition.ERASE, "the customer asked for it", DESK, turn.turn)
         owner = text_of(runtime.transcripts.replay(stage.key, View.RAW_OWNER))
         released = runtime.lifecycle.release(held.position or 0, "the case is closed", "legal")
-    return Act(
+    return DemoStep(
         name="hold",
         title="What is held is not erased",
         story=(
@@ -69,22 +67,24 @@ def hold(stage: Stage) -> Act:
             "the case is closed."
         ),
         exhibits=[
-            Exhibit(
+            DemoTable(
                 title="kept",
                 columns=["turn", "rule", "position", "reason", "requester"],
                 rows=[[str(one.turn), one.rule, str(one.position), one.reason, one.requester] for one in refused.kept],
             )
         ],
         checks=[
-            Check(expected="the request changed nothing", held=not refused.changed and refused.receipt is None),
-            Check(expected="the report names the hold", held=[one.position for one in refused.kept] == [held.position]),
-            Check(expected="the words are still there", held="nadia.ferreira" in owner),
-            Check(expected="the hold is released", held=released.changed),
+            DemoCheck(expected="the request changed nothing", held=not refused.changed and refused.receipt is None),
+            DemoCheck(
+                expected="the report names the hold", held=[one.position for one in refused.kept] == [held.position]
+            ),
+            DemoCheck(expected="the words are still there", held="nadia.ferreira" in owner),
+            DemoCheck(expected="the hold is released", held=released.changed),
         ],
     )
 
 
-def remember(stage: Stage) -> Act:
+def remember(stage: DemoStage) -> DemoStep:
     """Record what was remembered of an erased turn and another, and prove where it came from."""
     with stage.opened() as runtime:
         runtime.provenance.record([
@@ -99,7 +99,7 @@ def remember(stage: Stage) -> Act:
         ])  # fmt: skip
         links = runtime.evidence.links(memory=REFUND_RULE).links
         of_erased = runtime.evidence.links(conversation=stage.key, turn=stage.turns[HELD].turn).links
-    return Act(
+    return DemoStep(
         name="remember",
         title="A memory keeps its source, also an erased one",
         story=(
@@ -108,7 +108,7 @@ def remember(stage: Stage) -> Act:
             "erased it finds the memory that cites it."
         ),
         exhibits=[
-            Exhibit(
+            DemoTable(
                 title="links",
                 columns=["memory", "from", "to", "proved"],
                 rows=[
@@ -118,22 +118,22 @@ def remember(stage: Stage) -> Act:
             )
         ],
         checks=[
-            Check(expected="the memory has one source", held=len(links) == 1),
-            Check(expected="the source is proved", held=all(one.verified for one in links)),
-            Check(
+            DemoCheck(expected="the memory has one source", held=len(links) == 1),
+            DemoCheck(expected="the source is proved", held=all(one.verified for one in links)),
+            DemoCheck(
                 expected="the erased turn leads to the memory", held=[one.key for one in of_erased] == [REFUND_RULE.key]
             ),
         ],
     )
 
 
-def look_back(stage: Stage) -> Act:
+def look_back(stage: DemoStage) -> DemoStep:
     """Reveal masked words on record, list who saw what, and see that everything is in order."""
     with stage.opened() as runtime:
         revealed = runtime.disclosure.reveal(stage.key, stage.turns[2].turn, "a question of the customer", "supervisor")
         shown = runtime.evidence.disclosures().disclosures
-        found = runtime.evidence.repair()
-    return Act(
+        found = runtime.evidence.inspect()
+    return DemoStep(
         name="look_back",
         title="Who saw what, and is everything in order",
         story=(
@@ -142,7 +142,7 @@ def look_back(stage: Stage) -> Act:
             "nothing wrong."
         ),
         exhibits=[
-            Exhibit(
+            DemoTable(
                 title="disclosures",
                 columns=["position", "what", "who", "why"],
                 rows=[
@@ -152,11 +152,13 @@ def look_back(stage: Stage) -> Act:
             )
         ],
         checks=[
-            Check(expected="the masked words were shown", held="hospital" in str(revealed.turn)),
-            Check(
+            DemoCheck(expected="the masked words were shown", held="hospital" in str(revealed.turn)),
+            DemoCheck(
                 expected="the export and the reveal are on record",
                 held=[one.kind for one in shown] == ["export.issued", "content.revealed"],
             ),
-            Check(expected="the inspection finds no issue", held=not found.fail_closed and found.issues_total == 0),
+            DemoCheck(
+                expected="the inspection finds nothing", held=not found.fail_closed and found.findings_total == 0
+            ),
         ],
     )

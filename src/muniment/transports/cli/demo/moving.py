@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import msgspec
 
-from muniment.events.archives import ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archiving import ArchiveScope, ImportMode, Private, ScopeKind
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
-from muniment.transports.cli.demo.looking import found_on_disk, text_of
-from muniment.transports.cli.demo.stage import Act, Check, Exhibit, Stage
+from muniment.transports.cli.demo.show_detection import found_on_disk, text_of
+from muniment.transports.cli.demo.stage import DemoCheck, DemoStage, DemoStep, DemoTable
 
 ADDRESS = "nadia.ferreira"
 BACKUP, ARCHIVE = "backup", "conversation.archive"
 
 
-def back_up(stage: Stage) -> Act:
+def back_up(stage: DemoStage) -> DemoStep:
     """Write a backup."""
     target = stage.directory / BACKUP
     with stage.opened() as runtime:
         made = runtime.spaces.backup(str(target))
     files = sorted(path for path in target.iterdir())
     modes = [path.stat().st_mode & 0o777 for path in files]
-    return Act(
+    return DemoStep(
         name="back_up",
         title="A backup is made",
         story=(
@@ -29,21 +29,21 @@ def back_up(stage: Stage) -> Act:
             "back and held to every rule before they get their names."
         ),
         exhibits=[
-            Exhibit(
+            DemoTable(
                 title="the backup",
                 columns=["file", "bytes"],
                 rows=[[path.name, f"{path.stat().st_size:,}"] for path in files],
             )
         ],
         checks=[
-            Check(expected="it holds every event", held=made.events == 7),
-            Check(expected="there are two files, for their owner alone", held=modes == [0o600] * 2),
-            Check(expected="no word can be read in them", held=not found_on_disk(target, stage.words())),
+            DemoCheck(expected="it holds every event", held=made.events == 7),
+            DemoCheck(expected="there are two files, for their owner alone", held=modes == [0o600] * 2),
+            DemoCheck(expected="no word can be read in them", held=not found_on_disk(target, stage.words())),
         ],
     )
 
 
-def move(stage: Stage) -> Act:
+def move(stage: DemoStage) -> DemoStep:
     """Export the conversation as an archive, and import it into another store."""
     file, elsewhere = stage.directory / ARCHIVE, stage.directory / "another-store"
     scope = ArchiveScope(kind=ScopeKind.CONVERSATION, channel=stage.key.channel, conversation=stage.key.conversation)
@@ -56,7 +56,7 @@ def move(stage: Stage) -> Act:
         after = _answers(stage, runtime)
         again = runtime.archives.export(f"{file}.again", scope, Private.INCLUDE)
     sealed = file.read_bytes()
-    return Act(
+    return DemoStep(
         name="move",
         title="The conversation moves to another store",
         story=(
@@ -65,22 +65,22 @@ def move(stage: Stage) -> Act:
             "does here."
         ),
         exhibits=[
-            Exhibit(
+            DemoTable(
                 title="the archive",
                 columns=["", "root digest"],
                 rows=[["exported here", sent.root.digest], ["exported there again", again.root.digest]],
             )
         ],
         checks=[
-            Check(expected="all five turns came in", held=came.turns_inserted == len(stage.turns)),
-            Check(expected="every view answers the same", held=before == after),
-            Check(expected="exported again it has the same root", held=sent.root.digest == again.root.digest),
-            Check(expected="no word can be read in the file", held=not any(word in sealed for word in words)),
+            DemoCheck(expected="all five turns came in", held=came.turns_inserted == len(stage.turns)),
+            DemoCheck(expected="every view answers the same", held=before == after),
+            DemoCheck(expected="exported again it has the same root", held=sent.root.digest == again.root.digest),
+            DemoCheck(expected="no word can be read in the file", held=not any(word in sealed for word in words)),
         ],
     )
 
 
-def restore(stage: Stage) -> Act:
+def restore(stage: DemoStage) -> DemoStep:
     """Restore the older backup over the store."""
     with stage.opened() as runtime:
         done = runtime.spaces.restore(str(stage.directory / BACKUP), replace=True)
@@ -88,7 +88,7 @@ def restore(stage: Stage) -> Act:
         shown = [runtime.transcripts.replay(stage.key, view) for view in View]
         health = runtime.system.health()
     phases = [turn.phase for turn in shown[0].turns]
-    return Act(
+    return DemoStep(
         name="restore",
         title="Erased stays erased, also after an older backup is restored",
         story=(
@@ -97,7 +97,7 @@ def restore(stage: Stage) -> Act:
             "the present log are done again, so that no backup brings back what was erased."
         ),
         exhibits=[
-            Exhibit(
+            DemoTable(
                 title="the restore",
                 columns=["", "value"],
                 rows=[
@@ -109,14 +109,14 @@ def restore(stage: Stage) -> Act:
             )
         ],
         checks=[
-            Check(expected="one turn was erased again", held=done.erased_again == 1),
-            Check(expected="the address is in no view", held=ADDRESS not in "".join(map(text_of, shown))),
-            Check(expected="the store is sound", held=health.sound),
+            DemoCheck(expected="one turn was erased again", held=done.erased_again == 1),
+            DemoCheck(expected="the address is in no view", held=ADDRESS not in "".join(map(text_of, shown))),
+            DemoCheck(expected="the store is sound", held=health.sound),
         ],
     )
 
 
-def _answers(stage: Stage, runtime: Runtime) -> list[object]:
+def _answers(stage: DemoStage, runtime: Runtime) -> list[object]:
     """Return what every view shows; the place of a turn in a log is the log's own."""
     found: list[object] = []
     for view in View:

@@ -19,13 +19,13 @@ from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
 from muniment.kernel.sources import Sources
 from muniment.runtime.open import open  # noqa: A004 - muniment.open()
-from muniment.runtime.options import Options
 from muniment.runtime.runtime import Runtime
+from muniment.space.options import Options
 
 SPACE = "demo"
 
 
-class Exhibit(Struct, frozen=True, kw_only=True):
+class DemoTable(Struct, frozen=True, kw_only=True):
     """Something to look at: rows under the names of columns."""
 
     title: str
@@ -33,21 +33,21 @@ class Exhibit(Struct, frozen=True, kw_only=True):
     rows: list[list[str]]
 
 
-class Check(Struct, frozen=True, kw_only=True):
+class DemoCheck(Struct, frozen=True, kw_only=True):
     """An expectation and whether it held."""
 
     expected: str
     held: bool
 
 
-class Act(Struct, frozen=True, kw_only=True):
+class DemoStep(Struct, frozen=True, kw_only=True):
     """One step of the demo: what was done, what was seen, what was expected."""
 
     name: str
     title: str
     story: str
-    exhibits: list[Exhibit]
-    checks: list[Check]
+    exhibits: list[DemoTable]
+    checks: list[DemoCheck]
 
     @property
     def held(self) -> bool:
@@ -55,7 +55,7 @@ class Act(Struct, frozen=True, kw_only=True):
         return bool(self.checks) and all(check.held for check in self.checks)
 
 
-class Stage:
+class DemoStage:
     """The places of the demo, and what one act hands to the next."""
 
     def __init__(self, directory: Path, sources: Sources) -> None:

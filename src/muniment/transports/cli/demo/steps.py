@@ -9,7 +9,7 @@ from muniment.errors import MunimentError
 from muniment.events.changes import Transition
 from muniment.governance.views import View
 from muniment.transports.cli.demo import intruder
-from muniment.transports.cli.demo.looking import (
+from muniment.transports.cli.demo.show_detection import (
     found_on_disk,
     noticed,
     numbered,
@@ -19,7 +19,7 @@ from muniment.transports.cli.demo.looking import (
     text_of,
     verifier,
 )
-from muniment.transports.cli.demo.stage import Act, Check, Exhibit, Stage
+from muniment.transports.cli.demo.stage import DemoCheck, DemoStage, DemoStep, DemoTable
 
 VIEWS = [View.RAW_OWNER, View.HOST_UI, View.OPERATOR_AUDIT]
 MASKED, ERASED = 2, 3  # places of the turns that are masked and erased
@@ -28,14 +28,14 @@ PROMISE, FORGED = "84.50 euros", "48.50 euros"
 YESTERDAY = "yesterday"
 
 
-def commit(stage: Stage) -> Act:
+def commit(stage: DemoStage) -> DemoStep:
     """Commit the conversation."""
     with stage.opened() as runtime:
         done = [runtime.transcripts.commit(turn) for turn in stage.turns]
         again = runtime.transcripts.commit(stage.turns[0])
         stage.vkey = runtime.evidence.checkpoint().vkey
     stage.copied(YESTERDAY)
-    return Act(
+    return DemoStep(
         name="commit",
         title="A conversation is committed",
         story=(
@@ -44,7 +44,7 @@ def commit(stage: Stage) -> Act:
             "the first turn again returns its first receipt."
         ),
         exhibits=[
-            Exhibit(
+            DemoTable(
                 title="receipts",
                 columns=["turn", "sequence", "position", "messages", "leaf"],
                 rows=[
@@ -54,12 +54,14 @@ def commit(stage: Stage) -> Act:
             )
         ],
         checks=[
-            Check(expected="every turn was committed, numbered from 1", held=numbered([one.sequence for one in done])),
-            Check(
+            DemoCheck(
+                expected="every turn was committed, numbered from 1", held=numbered([one.sequence for one in done])
+            ),
+            DemoCheck(
                 expected="a repeat adds nothing and gives the first position",
                 held=not again.committed and again.position == done[0].position,
             ),
-            Check(
+            DemoCheck(
                 expected="no file of the store holds anything that was said, in UTF-8 or UTF-16",
                 held=not found_on_disk(stage.store, stage.words()),
             ),
@@ -67,13 +69,13 @@ def commit(stage: Stage) -> Act:
     )
 
 
-def replay(stage: Stage) -> Act:
+def replay(stage: DemoStage) -> DemoStep:
     """Replay the first two turns side by side under three views."""
     with stage.opened() as runtime:
         shown = [runtime.transcripts.replay(stage.key, view) for view in VIEWS]
     raw, host, operator = (text_of(one) for one in shown)
     words = stage.words()
-    return Act(
+    return DemoStep(
         name="replay",
         title="The same turns, as three audiences see them",
         story=(
@@ -82,19 +84,19 @@ def replay(stage: Stage) -> Act:
             "of it. What a view withholds is absent and named with its reason."
         ),
         exhibits=[
-            Exhibit(
+            DemoTable(
                 title="the first two turns",
                 columns=["turn", "who", *VIEWS],
                 rows=[row for place in range(2) for row in side_by_side(shown, place)],
             )
         ],
         checks=[
-            Check(expected="raw_owner shows every word", held=all(word in raw for word in words)),
-            Check(
+            DemoCheck(expected="raw_owner shows every word", held=all(word in raw for word in words)),
+            DemoCheck(
                 expected="host_ui shows the promise, and neither tool steps nor reasoning",
                 held=PROMISE in host and not any(step in host for step in ("tool_call", "reasoning", "service desk")),
             ),
-            Check(
+            DemoCheck(
                 expected="operator_audit shows not one sentence of the conversation",
                 held=not any(word in operator for word in words),
             ),
@@ -102,7 +104,7 @@ def replay(stage: Stage) -> Act:
     )
 
 
-def mask(stage: Stage) -> Act:
+def mask(stage: DemoStage) -> DemoStep:
     """Mask a turn."""
     turn = stage.turns[MASKED]
     with stage.opened() as runtime:
@@ -112,7 +114,7 @@ def mask(stage: Stage) -> Act:
         )
         shown = runtime.transcripts.replay(stage.key, View.RAW_OWNER)
     hidden = [item for item in shown.items if item.turn == turn.turn]
-    return Act(
+    return DemoStep(
         name="mask",
         title="A turn is masked",
         story=(
@@ -121,10 +123,10 @@ def mask(stage: Stage) -> Act:
         ),
         exhibits=[of_turn(shown, MASKED, "the third turn, for the owner")],
         checks=[
-            Check(expected="the request changed one turn", held=first.changed and first.affected_turns == 1),
-            Check(expected="asking again changes nothing", held=not second.changed),
-            Check(expected="no word of it is shown to the owner", held="hospital" not in text_of(shown)),
-            Check(
+            DemoCheck(expected="the request changed one turn", held=first.changed and first.affected_turns == 1),
+            DemoCheck(expected="asking again changes nothing", held=not second.changed),
+            DemoCheck(expected="no word of it is shown to the owner", held="hospital" not in text_of(shown)),
+            DemoCheck(
                 expected="every message of it is withheld as lifecycle_masked",
                 held=len(hidden) == len(turn.messages) and {item.reason for item in hidden} == {"lifecycle_masked"},
             ),
@@ -132,13 +134,13 @@ def mask(stage: Stage) -> Act:
     )
 
 
-def erase(stage: Stage) -> Act:
+def erase(stage: DemoStage) -> DemoStep:
     """Erase a turn, with a receipt."""
     turn = stage.turns[ERASED]
     with stage.opened() as runtime:
         before = text_of(runtime.transcripts.replay(stage.key, View.RAW_OWNER))
         report = runtime.lifecycle.request(
-            stage.key, Transition.DELETE_RAW, "the customer asked for it", "privacy-desk", turn.turn
+            stage.key, Transition.ERASE, "the customer asked for it", "privacy-desk", turn.turn
         )
         shown = runtime.transcripts.replay(stage.key, View.RAW_OWNER)
         entries = runtime.lifecycle.receipts(stage.key).entries
@@ -147,7 +149,7 @@ def erase(stage: Stage) -> Act:
     proof = stage.directory / "erasure.tlog-proof"
     proof.write_text(receipt.proof, encoding="utf-8")
     proved = verifier(stage, "verify-receipt", proof)
-    return Act(
+    return DemoStep(
         name="erase",
         title="A turn is erased, with a receipt",
         story=(
@@ -156,37 +158,37 @@ def erase(stage: Stage) -> Act:
             "the receipt says what was done where, what no store can reach, and proves that the log recorded it."
         ),
         exhibits=[
-            Exhibit(
+            DemoTable(
                 title="the receipt",
                 columns=["place", "what was done"],
                 rows=[[place.place, place.done] for place in receipt.places],
             ),
-            Exhibit(title="outside the store", columns=["not reached"], rows=[[one] for one in receipt.outside]),
+            DemoTable(title="outside the store", columns=["not reached"], rows=[[one] for one in receipt.outside]),
             of_turn(shown, ERASED, "the fourth turn, for the owner"),
         ],
         checks=[
-            Check(expected="the address could be read before", held=ADDRESS in before),
-            Check(expected="one turn was erased", held=receipt.turns_erased == 1),
-            Check(expected="the address is gone from every view", held=ADDRESS not in text_of(shown)),
-            Check(
+            DemoCheck(expected="the address could be read before", held=ADDRESS in before),
+            DemoCheck(expected="one turn was erased", held=receipt.turns_erased == 1),
+            DemoCheck(expected="the address is gone from every view", held=ADDRESS not in text_of(shown)),
+            DemoCheck(
                 expected="no content is left behind an erasure",
                 held=[entry.content_left for entry in entries] == [0] * len(entries) and len(entries) == 4,
             ),
-            Check(
+            DemoCheck(
                 expected="a separate process verifies the proof of the erasure",
-                held=proved["verified"] is True and proved["header"]["reason"] == "delete_raw",
+                held=proved["verified"] is True and proved["header"]["reason"] == "erase",
             ),
         ],
     )
 
 
-def export(stage: Stage) -> Act:
+def export(stage: DemoStage) -> DemoStep:
     """Export the conversation, certified."""
     with stage.opened() as runtime:
         document = runtime.evidence.export(stage.key, View.EXPORT, recipient="auditor", purpose="complaint LF-20418")
     stage.bundle.write_text(document.text, encoding="utf-8")
     summary = document.summary
-    return Act(
+    return DemoStep(
         name="export",
         title="The conversation is exported for a stranger",
         story=(
@@ -195,16 +197,16 @@ def export(stage: Stage) -> Act:
             "log itself recorded how long the conversation was, so that nobody can cut off its end."
         ),
         exhibits=[
-            Exhibit(
+            DemoTable(
                 title="the bundle",
                 columns=["", "value"],
                 rows=[[name, str(value)] for name, value in summary.items()] + [["bytes", str(len(document.text))]],
             )
         ],
         checks=[
-            Check(expected="the export is on record in the log", held=isinstance(summary["certificate"], int)),
-            Check(expected="the promise is in it", held=intruder.discloses(document.text, PROMISE)),
-            Check(
+            DemoCheck(expected="the export is on record in the log", held=isinstance(summary["certificate"], int)),
+            DemoCheck(expected="the promise is in it", held=intruder.discloses(document.text, PROMISE)),
+            DemoCheck(
                 expected="the masked and the erased words are not",
                 held=not intruder.discloses(document.text, "hospital")
                 and not intruder.discloses(document.text, ADDRESS),
@@ -213,28 +215,28 @@ def export(stage: Stage) -> Act:
     )
 
 
-def verify(stage: Stage) -> Act:
+def verify(stage: DemoStage) -> DemoStep:
     """Verify the bundle offline, in a process of its own."""
     proved = verifier(stage, "verify", stage.bundle)
     command = f"python -m muniment.evidence verify {stage.bundle.name} --key {stage.vkey}"
     facts = [[name, str(proved.get(name))] for name in ("origin", "size", "root", "events", "disclosed", "withheld")]
-    return Act(
+    return DemoStep(
         name="verify",
         title="The stranger verifies it",
         story=(
             "The verifier is one file that knows nothing of the store and has no secret: it needs the bundle and the "
             f"public key. Here it runs as a process of its own: {command}"
         ),
-        exhibits=[Exhibit(title="what was proved", columns=["", "value"], rows=facts)],
+        exhibits=[DemoTable(title="what was proved", columns=["", "value"], rows=facts)],
         checks=[
-            Check(expected="the verifier accepts the bundle", held=proved["verified"] is True),
-            Check(expected="it finds all five turns", held=[one["turns"] for one in streams(proved)] == [5]),
-            Check(expected="it proves that nothing is absent", held=proved.get("complete") is True),
+            DemoCheck(expected="the verifier accepts the bundle", held=proved["verified"] is True),
+            DemoCheck(expected="it finds all five turns", held=[one["turns"] for one in streams(proved)] == [5]),
+            DemoCheck(expected="it proves that nothing is absent", held=proved.get("complete") is True),
         ],
     )
 
 
-def forge(stage: Stage) -> Act:
+def forge(stage: DemoStage) -> DemoStep:
     """Forge the bundle and see it refused."""
     bundle = stage.bundle.read_text(encoding="utf-8")
     forgeries = {
@@ -249,20 +251,20 @@ def forge(stage: Stage) -> Act:
         rows.append(
             [what, "accepted" if proved["verified"] else "refused", str(proved.get("code")), str(proved.get("at"))]
         )
-        checks.append(Check(expected=f"refused: {what}", held=forged != bundle and proved["verified"] is False))
-    return Act(
+        checks.append(DemoCheck(expected=f"refused: {what}", held=forged != bundle and proved["verified"] is False))
+    return DemoStep(
         name="forge",
         title="Forged copies are refused",
         story=(
             "Somebody changes one word of the bundle: the refund shrinks by 36 euros. Somebody else leaves out the "
             "last turn. The same verifier looks at both."
         ),
-        exhibits=[Exhibit(title="forgeries", columns=["what was done", "verdict", "reason", "where"], rows=rows)],
+        exhibits=[DemoTable(title="forgeries", columns=["what was done", "verdict", "reason", "where"], rows=rows)],
         checks=checks,
     )
 
 
-def tamper(stage: Stage) -> Act:
+def tamper(stage: DemoStage) -> DemoStep:
     """Edit copies of the store on the disk and see them refused."""
     edits: dict[str, Callable[[Path], None]] = {
         "one bit of a sealed text changed": intruder.flip_a_bit,
@@ -275,35 +277,35 @@ def tamper(stage: Stage) -> Act:
         edit(copy)
         when, code = noticed(stage, copy)
         rows.append([what, when, code])
-        checks.append(Check(expected=f"refused: {what}", held=code == "store.corrupt"))
+        checks.append(DemoCheck(expected=f"refused: {what}", held=code == "store.corrupt"))
     try:
         with stage.opened(root=stage.another_root()):
             code = ""
     except MunimentError as refused:
         code = refused.code
     rows.append(["opened with another root key", "on opening", code])
-    checks.append(Check(expected="refused: another root key", held=code == "key.wrong"))
+    checks.append(DemoCheck(expected="refused: another root key", held=code == "key.wrong"))
     when, code = noticed(stage, stage.copied("untouched"))
     rows.append(["nothing", when, code])
-    checks.append(Check(expected="an untouched copy reads well", held=not code))
-    return Act(
+    checks.append(DemoCheck(expected="an untouched copy reads well", held=not code))
+    return DemoStep(
         name="tamper",
         title="A store that was edited on the disk is refused",
         story=(
             "Somebody with access to the disk edits copies of the store with a plain database tool. Every row is bound "
             "to its hash and its keys, and every conversation has a sealed count of what belongs to it."
         ),
-        exhibits=[Exhibit(title="edits", columns=["what was done", "noticed", "error"], rows=rows)],
+        exhibits=[DemoTable(title="edits", columns=["what was done", "noticed", "error"], rows=rows)],
         checks=checks,
     )
 
 
-def roll_back(stage: Stage) -> Act:
+def roll_back(stage: DemoStage) -> DemoStep:
     """Put an old copy of the store in its place and see it refused."""
     when, code = noticed(stage, stage.directory / YESTERDAY)
     with stage.opened(stage.directory / YESTERDAY) as runtime:
         health = runtime.system.health()
-    return Act(
+    return DemoStep(
         name="roll_back",
         title="An older copy of the store is refused",
         story=(
@@ -312,7 +314,7 @@ def roll_back(stage: Stage) -> Act:
             "The copy opens for inspection only."
         ),
         exhibits=[
-            Exhibit(
+            DemoTable(
                 title="the older copy",
                 columns=["", "value"],
                 rows=[
@@ -324,7 +326,7 @@ def roll_back(stage: Stage) -> Act:
             )
         ],
         checks=[
-            Check(expected="the older copy is refused as rolled back", held=code == "store.rolled_back"),
-            Check(expected="it is not called sound", held=not health.sound),
+            DemoCheck(expected="the older copy is refused as rolled back", held=code == "store.rolled_back"),
+            DemoCheck(expected="it is not called sound", held=not health.sound),
         ],
     )

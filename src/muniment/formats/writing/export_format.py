@@ -1,0 +1,34 @@
+"""The formats of documents: one table from the name of a format to what makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from muniment.formats.writing.markdown import markdown
+from muniment.formats.writing.openai import openai
+from muniment.formats.writing.otel import otel
+from muniment.formats.writing.pages import ExportedConversation
+
+
+class ExportFormat(StrEnum):
+    """How a conversation is written down."""
+
+    MARKDOWN = "markdown"
+    OPENAI = "openai"
+    OTEL = "otel"
+
+
+class DocumentWriter(NamedTuple):
+    """What the document is, and what makes it piece by piece."""
+
+    media_type: str
+    write: Callable[[ExportedConversation], Iterator[str]]
+
+
+WRITINGS: dict[ExportFormat, DocumentWriter] = {
+    ExportFormat.MARKDOWN: DocumentWriter("text/markdown", markdown),
+    ExportFormat.OPENAI: DocumentWriter("application/json", openai),
+    ExportFormat.OTEL: DocumentWriter("application/jsonl", otel),
+}

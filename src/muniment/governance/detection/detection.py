@@ -1,0 +1,164 @@
+"""Where a store looks: in the slices of some views, and in what is about to be committed.
+
+What is found for a view is withheld from that view alone; the log has the words. What is found before a commit is
+replaced before anything is written: nobody can ever see it, and no proof can show it. Names are those that the store
+was given, and those that the turn itself names: its subjects, speakers and agent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from muniment.errors import LimitExceeded
+from muniment.events.records import TurnMeta
+from muniment.governance.admission import AdmittedTurn
+from muniment.governance.detection.detectors import DetectorSet, coverage_of, detectors_for
+from muniment.governance.detection.known_names import NAMES_MAX, finder
+from muniment.governance.detection.parts import found_in, marked
+from muniment.governance.detection.scan import Coverage, DetectedType, Detector
+from muniment.governance.redaction import WithheldRange, replaced
+from muniment.governance.views import Reason, View
+
+TURN_NAMES_DETECTOR = "names_of_turn"
+FINDERS_CACHED_MAX = 256
+
+
+class Detect(Struct, frozen=True, kw_only=True):
+    """What to look for: by view, before a commit, and the names that are known beyond those of the turn itself.
+
+    What is looked for in `raw_owner` is looked for in every view: none shows more than the raw owner sees.
+    """
+
+    views: Mapping[View, frozenset[DetectedType]] = {}
+    before_commit: frozenset[DetectedType] = frozenset()
+    names: frozenset[str] = frozenset()
+
+
+class ViewDetection(Struct, frozen=True, kw_only=True):
+    """What is looked for in one place, made ready; `names` are those that were given, where names are looked for."""
+
+    detection: DetectorSet = DetectorSet()
+    turn_names: bool = False
+    names: frozenset[str] = frozenset()
+
+    @property
+    def coverage(self) -> list[Coverage]:
+        """What is looked for and by which detectors; empty when nothing is."""
+        return [
+            replace(one, detectors=sorted([*one.detectors, TURN_NAMES_DETECTOR]))
+            if one.type is DetectedType.KNOWN_NAME
+            else one
+            for one in coverage_of(self.detection)
+        ]
+
+    @property
+    def told(self) -> str:
+        """The types that are looked for, as a summary tells them; empty when none is."""
+        return ", ".join(one.type for one in self.coverage)
+
+    def detectors(self, meta: TurnMeta) -> tuple[Detector, ...]:
+        """Return the detectors for one turn; none when nothing is looked for."""
+        if not self.turn_names:
+            return self.detection.detectors
+        return (*self.detection.detectors, _finder(names_of(meta)))
+
+
+NOWHERE = ViewDetection()
+
+
+class Detection(Struct, frozen=True, kw_only=True):
+    """All that a store looks for, made ready once."""
+
+    views: Mapping[View, ViewDetection] = {}
+    before_commit: ViewDetection = NOWHERE
+
+    def view(self, view: View) -> ViewDetection:
+        """Return what is looked for in the slices of a view."""
+        return self.views.get(view, NOWHERE)
+
+
+def detection_for(detect: Detect) -> Detection:
+    """Make ready what a store is asked to look for."""
+    if len(detect.names) > NAMES_MAX:
+        raise LimitExceeded(at="detect.names", problem="too_many", limit=NAMES_MAX, found=len(detect.names))
+    everywhere = detect.views.get(View.RAW_OWNER, frozenset())
+    asked = {view: everywhere | detect.views.get(view, frozenset()) for view in View}
+    return Detection(
+        views={view: _detection(types, detect.names) for view, types in asked.items() if types},
+        before_commit=_detection(detect.before_commit, detect.names),
+    )
+
+
+def _detection(types: frozenset[DetectedType], names: frozenset[str]) -> ViewDetection:
+    if DetectedType.KNOWN_NAME not in types:
+        return ViewDetection(detection=detectors_for(types))
+    return ViewDetection(detection=detectors_for(types, names), turn_names=True, names=names)
+
+
+@lru_cache(maxsize=FINDERS_CACHED_MAX)
+def _finder(names: frozenset[str]) -> Detector:
+    return Detector(name=TURN_NAMES_DETECTOR, type=DetectedType.KNOWN_NAME, find=finder(names))
+
+
+def names_of(meta: TurnMeta) -> frozenset[str]:
+    """Return the names that a turn has for those behind it."""
+    actor = meta.actor
+    behind = {actor.speaker_id, actor.subject, actor.acting_subject, actor.mounted_subject, actor.agent_id}
+    return frozenset(name for name in behind | {head.speaker_id for head in meta.messages} if name)
+
+
+# --- before a commit --------------------------------------------------------------------------------------------------
+
+
+class Replacements(Struct, frozen=True, kw_only=True):
+    """What was replaced before a commit: how much of each type, how many texts as a whole because detection failed.
+
+    `coverage` is what was looked for, never more than that.
+    """
+
+    detected: dict[DetectedType, int]
+    failed: int
+    coverage: list[Coverage]
+
+
+def without_detected(kept: AdmittedTurn, detection: ViewDetection) -> tuple[AdmittedTurn, Replacements | None]:
+    """Return what is kept of a turn with markers in the place of what is found in it; None where nobody looks."""
+    detectors = detection.detectors(kept.meta)
+    if not detectors:
+        return kept, None
+    found: list[WithheldRange] = []
+
+    def text(words: str) -> str:
+        here = found_in(words, detectors)
+        found.extend(here)
+        return replaced(words, here)
+
+    parts = [[marked(part, detectors) for part in message] for message in kept.parts]
+    found += [stretch for message in parts for one in message for stretch in one.stretches]
+    summaries = [text(summary) for summary in kept.summaries]
+    labels = [label if label is None else text(label) for label in kept.labels]
+    kinds = Counter(cause for stretch in found if stretch.reason is Reason.DETECTED for cause in stretch.causes)
+    told = Replacements(
+        detected={kind: kinds[kind] for kind in DetectedType if kinds[kind]},
+        failed=sum(stretch.reason is Reason.DETECTION_FAILED for stretch in found),
+        coverage=detection.coverage,
+    )
+    if found:
+        shown = [[one.part for one in message] for message in parts]
+        kept = replace(kept, parts=shown, summaries=summaries, labels=labels)
+    return kept, told
+
+
+def together(one: Replacements | None, other: Replacements) -> Replacements:
+    """Return what was replaced in several turns; what was looked for is the same in all of them."""
+    if one is None:
+        return other
+    kinds = Counter(one.detected) + Counter(other.detected)
+    return replace(
+        other, detected={kind: kinds[kind] for kind in DetectedType if kinds[kind]}, failed=one.failed + other.failed
+    )

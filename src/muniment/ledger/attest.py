@@ -1,0 +1,204 @@
+"""Is this the log that was left here? The check at opening, and the checkpoints that make the next one cheap.
+
+Opening a log believes nothing that it has not accounted for:
+
+1. as many event rows as the tree has leaves, and as the stream heads (each with its MAC) have events: no row is
+missing; and as many lookups as there are conversations, aliases and turns, so that none of them is there and cannot
+be found (where a lookup leads is proved when it is followed, by the names in the event);
+2. the last checkpoint in the store carries the signature of the log, and the tree still has its root at that size;
+3. every event behind that checkpoint has a bundle that only a holder of the space key can have made, and the tree over
+   these events is the head;
+4. the head is a descendant of the checkpoint that is pinned outside the store.
+
+Checkpoints are signed on demand, at closing, and whenever the log passes a multiple of `CHECKPOINT_EVENTS`, so that
+step 3 never reads more than that many events.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
+from muniment.errors import Corrupt, RolledBack
+from muniment.events.records import CHANGES, EventKind
+from muniment.evidence import pin as pins
+from muniment.evidence.audit import Audit, AuditReport
+from muniment.evidence.header import Header
+from muniment.evidence.notes import Signer, origin_of
+from muniment.evidence.pin import Pin
+from muniment.evidence.tree import Frontier, Node, extend, frontier_at
+from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint
+from muniment.ledger.headers import unpack
+from muniment.ledger.ledger import SPACE_STREAM, Ledger, Writer
+from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader
+
+AUDIT_PROGRESS_EVENTS = 1000
+
+
+class SignedCheckpoint(NamedTuple):
+    """A checkpoint with the note that carries it."""
+
+    checkpoint: Checkpoint
+    note: str
+
+
+class Notary:
+    """Signs the checkpoints of one log and keeps the last one at the pin."""
+
+    def __init__(self, keys: SpaceKeys | UnwrappedKeys, pin: Pin | None) -> None:
+        self._pin = pin
+        self._signer = Signer(origin_of(keys.log_id), keys.signing_seed)
+
+    @property
+    def key(self) -> VerifierKey:
+        """The public key of the log."""
+        return self._signer.key
+
+    @property
+    def origin(self) -> str:
+        """The origin of the log."""
+        return self._signer.key.name
+
+    def sign(self, frontier: Frontier) -> str:
+        """Return a signed checkpoint of a head."""
+        return self._signer.sign_checkpoint(self.origin, frontier.size, frontier.root())
+
+    def remember(self, note: str) -> None:
+        """Pin a checkpoint that is durable in the store; one that an even newer one has overtaken needs no pin."""
+        if self._pin is not None:
+            with contextlib.suppress(RolledBack):
+                self._pin.write(self.origin, note)
+
+    def checkpoint(self, ledger: Ledger) -> SignedCheckpoint:
+        """Return a signed checkpoint of the head, kept in the store and pinned; made only if the head has none yet."""
+        signed = ledger.transact(self._of_head)
+        self.remember(signed.note)
+        return signed
+
+    def pinned(self) -> Checkpoint | None:
+        """Return the checkpoint at the pin, proved to be of this log, or None."""
+        note = self.pinned_note()
+        return None if note is None else self._open(note, "pin")
+
+    def pinned_note(self) -> str | None:
+        """Return the note at the pin as it stands there, or None."""
+        return self._pin.read(self.origin) if self._pin is not None else None
+
+    def repin(self, ledger: Ledger, former: str) -> None:
+        """Sign the head and pin it in place of a note that the log itself calls abandoned."""
+        assert self._pin is not None, "the former note was read from it"
+        self._pin.replace(self.origin, former, ledger.transact(self._of_head).note)
+
+    def attest(self, ledger: Ledger, reader: Reader, pinned: Checkpoint | None) -> Frontier:
+        """Account for every row; return the head, or raise `Corrupt` or `RolledBack`.
+
+        `pinned` was read before the reader's snapshot was taken: another process may append and pin at any time.
+        """
+        head = reader.frontier()
+        rows, totals = reader.count(), reader.stream_totals()
+        if not rows == totals.events == head.size:
+            raise Corrupt(at="events", problem="rows_missing", limit=head.size, found=min(rows, totals.events))
+        named = totals.events - totals.changes - _unnamed_of_the_space(ledger, reader)
+        if reader.lookup_count() != named:
+            raise Corrupt(at="lookups", problem="lookup_missing", limit=named, found=reader.lookup_count())
+        kept = reader.latest_checkpoint()
+        base = Frontier()
+        if kept is not None:
+            checkpoint = self._open(kept.note, "checkpoint")
+            if not checkpoint.size == kept.size <= head.size:
+                raise Corrupt(at="checkpoint", problem="size", limit=head.size, found=kept.size)
+            base = frontier_at(reader, checkpoint.size)
+            if base.root() != checkpoint.root:
+                raise Corrupt(at="checkpoint", problem="root", found=checkpoint.size)
+        if _replayed(ledger, reader, base, head) != head:
+            raise Corrupt(at="frontier", problem="root", limit=head.size)
+        if pinned is not None:
+            pins.compare(pinned, reader, head)
+        return head
+
+    def _of_head(self, writer: Writer) -> SignedCheckpoint:
+        head = writer.tx.frontier()
+        kept = writer.tx.latest_checkpoint()
+        if kept is not None and kept.size == head.size:
+            return SignedCheckpoint(self._open(kept.note, "checkpoint"), kept.note)
+        note = self.sign(head)
+        writer.tx.put_checkpoint(head.size, note)
+        return SignedCheckpoint(Checkpoint(origin=self.origin, size=head.size, root=head.root()), note)
+
+    def _open(self, note: str, at: str) -> Checkpoint:
+        try:
+            return open_checkpoint(note, self.key)
+        except Refused as refused:
+            raise Corrupt(at=at, problem=refused.code) from None
+
+
+def _unnamed_of_the_space(ledger: Ledger, reader: Reader) -> int:
+    """Return how many events of the space's own stream change nothing; of all others, those that do not have a name."""
+    own = ledger.head(reader, SPACE_STREAM)
+    return 0 if own is None else own.seq - own.changes
+
+
+def _replayed(ledger: Ledger, reader: Reader, base: Frontier, head: Frontier) -> Frontier:
+    leaves = []
+    for position, row in enumerate(reader.sealed_events(base.size, head.size - 1), start=base.size):
+        if row.position != position:
+            raise Corrupt(at=f"position {position}", problem="rows_missing")
+        ledger.keys_of(row)
+        ledger.header(row)
+        leaves.append(row.leaf)
+    return extend(base, leaves)[0]
+
+
+def audit(
+    reader: Reader, log: str, key: VerifierKey, progress: Callable[[int, int], None] | None = None
+) -> AuditReport:
+    """Audit a whole log by its headers alone; no secret key is needed.
+
+    Reads every event once: headers canonical and equal to their columns, leaves, streams and chains, every stored
+    node of the tree, every checkpoint with its signature, and the head. Raises `Corrupt` at the first thing that does
+    not hold.
+    """
+    run = Audit(log)
+    head = reader.frontier()
+    checkpoints = {row.size: row.note for row in reader.checkpoints()}
+    for row in reader.events(0, head.size - 1):
+        header, exact = unpack(row, log)
+        if not says(header, row):
+            raise Corrupt(at=f"position {row.position}", problem="columns")
+        _check_nodes(reader, run.take(exact, row.leaf))
+        note = checkpoints.pop(run.frontier.size, None)
+        if note is not None:
+            run.checkpoint(_signed(note, key, run.frontier.size))
+        if progress is not None and row.position % AUDIT_PROGRESS_EVENTS == 0:
+            progress(row.position, head.size)
+    if checkpoints:
+        raise Corrupt(at="checkpoint", problem="size", limit=head.size, found=max(checkpoints))
+    return run.finish(head)
+
+
+def says(header: Header, row: EventRow) -> bool:
+    """Tell whether a header says of its event what the two columns say that are not part of it."""
+    turn = header.refs.get("turn")
+    if row.turn_seq is not None or row.kind == EventKind.TURN_COMMITTED:
+        return turn is not None and row.turn_seq == turn and row.target_seq is None
+    if row.kind in CHANGES:
+        return row.target_seq == (WHOLE_CONVERSATION if turn is None else turn)
+    return row.target_seq is None
+
+
+def _signed(note: str, key: VerifierKey, size: int) -> Checkpoint:
+    try:
+        checkpoint = open_checkpoint(note, key)
+    except Refused as refused:
+        raise Corrupt(at="checkpoint", problem=refused.code) from None
+    if checkpoint.size != size:
+        raise Corrupt(at="checkpoint", problem="size", limit=size, found=checkpoint.size)
+    return checkpoint
+
+
+def _check_nodes(reader: Reader, nodes: list[Node]) -> None:
+    for node in nodes:
+        if reader.hashes(node.level, node.index, 1) != [node.hash]:
+            raise Corrupt(at=f"node {node.level}/{node.index}", problem="hash")

@@ -1,0 +1,450 @@
+"""The ledger of a space: where events become sealed rows, and sealed rows events again.
+
+A store keeps rows and knows nothing; governance decides and stores nothing. The ledger stands between them, and it is
+the only place that brings header, commitments, tree, cells and keys together.
+
+Appending: a `Draft` is everything about an event that does not depend on its place (commitments, packed cells, fresh
+keys); it is made before the write transaction. A *plan* runs inside the transaction (decision 0005). It is given a
+`Writer`, looks at the state it would append to, decides, and appends; the writer gives each draft its place, makes
+the header, seals the cells under the leaf and keeps the stream heads. A plan that raises leaves no trace.
+
+Reading: every row that is opened is held against its header's hash, and its key bundle is unwrapped with all columns
+of the row as associated data; an edited row does not open. What no single row can show is an *omission*. For that
+each stream has a head, a row with a MAC under a key of the space, and `ledger.attest` checks at opening that the heads
+and the tree account for every row.
+"""
+
+from __future__ import annotations
+
+import hmac
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from muniment.crypto.cell import (
+    BUNDLE_BODY_AT,
+    KEY_CHANCE_BYTES,
+    NONCE_BYTES,
+    CellKey,
+    SpaceKey,
+    Squeezed,
+    keys_from,
+    open_cell,
+    seal_squeezed,
+    squeeze,
+    unwrap_bundle,
+    wrap_bundle,
+)
+from muniment.crypto.keyring import SpaceKeys
+from muniment.errors import Corrupt, KeyMissing, SpaceErased
+from muniment.events.cells import SEED_BYTES, unpack_content, unpack_meta
+from muniment.events.cells import pack as pack_cell
+from muniment.events.labels import content_fields, meta_fields
+from muniment.events.records import ContentBody, EventKind, MetaBody, TurnContent
+from muniment.evidence.header import Header, commit_fields, encode, salts_of
+from muniment.evidence.tree import Frontier, extend, inclusion_proof
+from muniment.evidence.verifier import Refused, leaf_hash, verify_inclusion
+from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
+from muniment.kernel.sources import Entropy
+from muniment.ledger.headers import pack, unpack
+from muniment.log.port import EventRow, Reader, SealedRow, Store, StreamHead, Transaction
+
+META, CONTENT = 0, 1
+SPACE_STREAM = 0
+HEAD_TAG_BYTES = 16
+NAME_DIGEST_BYTES = 16
+EPOCH = "incarnation"  # the named value that says which life of the log this is
+ERASED = "erased"  # the named value of a log that takes no more events: its space was erased
+CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
+
+ABSENT = 2**64 - 1  # what a column without a value packs to
+
+_PLACE = struct.Struct(">QQQQQQ")
+_HEAD = struct.Struct(">QQQQQ")
+
+Outcome = TypeVar("Outcome")
+
+
+class Draft(NamedTuple):
+    """An event without a place: what can be made of it before the write transaction."""
+
+    kind: EventKind
+    time_ms: int
+    reason: str | None
+    fields: dict[str, str]
+    cells: list[Squeezed]  # packed, by class
+    keys: dict[int, CellKey]  # fresh, by class
+    nonces: list[bytes]  # one for each cell and one for the bundle
+
+
+class Placed(NamedTuple):
+    """Where an event came to stand."""
+
+    position: int
+    stream: int
+    seq: int
+    turn_seq: int | None
+    leaf: bytes
+
+
+class OpenedEvent(Struct, frozen=True, kw_only=True, gc=False):
+    """A row that was opened: its columns, proved, the keys of its cells and its meta body."""
+
+    row: SealedRow
+    keys: dict[int, CellKey]
+    meta_seed: bytes
+    meta: MetaBody
+
+
+def draft(
+    entropy: Entropy,
+    kind: EventKind,
+    time_ms: int,
+    meta: MetaBody,
+    *,
+    reason: str | None = None,
+    content: tuple[ContentBody, Sequence[tuple[str, bytes]]] | None = None,
+) -> Draft:
+    """Return an event without a place. `content` comes with its fields, which the caller has already encoded."""
+    classes = 1 if content is None else 2
+    keys_at, nonces_at = classes * SEED_BYTES, classes * (SEED_BYTES + KEY_CHANCE_BYTES)
+    chance = entropy.take(nonces_at + (classes + 1) * NONCE_BYTES)  # one draw: seeds, keys, nonces
+    seeds = [chance[at : at + SEED_BYTES] for at in range(0, keys_at, SEED_BYTES)]
+    nonces = [chance[at : at + NONCE_BYTES] for at in range(nonces_at, len(chance), NONCE_BYTES)]
+    fields = commit_fields(seeds[META], meta_fields(meta))
+    cells = [squeeze(pack_cell(seeds[META], meta))]
+    if content is not None:
+        body, encoded = content
+        fields.update(commit_fields(seeds[CONTENT], encoded))
+        cells.append(squeeze(pack_cell(seeds[CONTENT], body)))
+    return Draft(kind, time_ms, reason, fields, cells, keys_from(chance[keys_at:nonces_at], range(classes)), nonces)
+
+
+def place_of(row: EventRow) -> bytes:
+    """Return the columns of a row as the associated data of its bundle."""
+    turn = ABSENT if row.turn_seq is None else row.turn_seq
+    target = ABSENT if row.target_seq is None else row.target_seq
+    try:
+        numbers = _PLACE.pack(row.position, row.stream, row.seq, turn, target, row.time)
+    except struct.error:  # below zero, as no ledger writes it
+        raise Corrupt(at=f"position {row.position}", problem="columns") from None
+    return numbers + row.kind.encode()
+
+
+def head_tag(keyed: KeyedDigest, head: StreamHead) -> bytes:
+    """Return the MAC of a head under the index key of its space."""
+    try:
+        numbers = _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes)
+    except struct.error:  # below zero, as no ledger writes it
+        raise Corrupt(at=f"stream {head.stream}", problem="head") from None
+    return keyed.of(b"muniment/head" + numbers + head.leaf)[:HEAD_TAG_BYTES]
+
+
+class CheckpointSigner(Protocol):
+    """Signs the head of a log now and then, and remembers what it signed outside the store."""
+
+    def sign(self, frontier: Frontier) -> str:
+        """Return a signed checkpoint of a head."""
+        ...
+
+    def remember(self, note: str) -> None:
+        """Keep a checkpoint that has become durable."""
+        ...
+
+
+class Writer:
+    """Appends within one plan. `tx` is the state it appends to; what was appended shows there once it is flushed."""
+
+    def __init__(self, tx: Transaction, ledger: Ledger) -> None:
+        if tx.meta(ERASED) is not None:
+            raise SpaceErased
+        self.tx = tx
+        self._ledger = ledger
+        self._frontier = tx.frontier()
+        self._rows: list[SealedRow] = []
+        self._heads: dict[int, StreamHead] = {}
+        ledger.keys.refresh()  # inside the transaction: no bundle is wrapped by a key that is being retired
+        self.space_key = ledger.keys.current
+        self.note: str | None = None  # the checkpoint that was signed on the way
+
+    def head(self, stream: int) -> StreamHead | None:
+        """Return the head of a stream, proved, or None for one that is not open."""
+        head = self._heads.get(stream)
+        return head if head is not None else self._ledger.head(self.tx, stream)
+
+    def append(
+        self,
+        event: Draft,
+        *,
+        stream: int | None,
+        messages: int | None = None,
+        target: int | None = None,
+        refs: dict[str, int] | None = None,
+    ) -> Placed:
+        """Give an event its place: in a stream, or (None) as the first of a new one.
+
+        `messages` makes it a turn of so many messages, with the next turn sequence of the stream; `target` is the turn
+        that it changes (0: all so far).
+        """
+        position = self._frontier.size + len(self._rows)
+        head = self.head(stream) if stream is not None else None
+        if stream is None or head is None:
+            assert stream is None, "a stream is opened before it is appended to"
+            stream, head = position, StreamHead(stream=position)
+        seq = head.seq + 1
+        turns = head.turns + (messages is not None)
+        turn_seq = turns if messages is not None else None
+        header = Header(
+            fields=event.fields,
+            kind=event.kind,
+            log=self._ledger.log,
+            pos=position,
+            prev=b64url(head.leaf) if head.leaf else None,
+            reason=event.reason,
+            refs={"turn": turns} if turn_seq is not None else refs or {},
+            seq=seq,
+            stream=stream,
+            t=event.time_ms,
+        )
+        leaf = leaf_hash(encode(header))
+        bare = EventRow(
+            position=position,
+            stream=stream,
+            seq=seq,
+            kind=event.kind,
+            turn_seq=turn_seq,
+            target_seq=target,
+            time=event.time_ms,
+            leaf=leaf,
+            header=pack(header),
+        )
+        cells = [
+            seal_squeezed(event.keys[cls], event.nonces[cls], cell, leaf, cls) for cls, cell in enumerate(event.cells)
+        ]
+        bundle = wrap_bundle(self.space_key, event.nonces[-1], event.keys, leaf, place_of(bare))
+        content = cells[CONTENT] if len(cells) > 1 else None
+        self._rows.append(SealedRow(**asdict(bare), bundle=bundle, meta=cells[META], content=content))
+        self._heads[stream] = self._ledger.sealed_head(
+            StreamHead(
+                stream=stream,
+                seq=seq,
+                turns=turns,
+                messages=head.messages + (messages or 0),
+                changes=head.changes + (target is not None),
+                leaf=leaf,
+            )
+        )
+        return Placed(position, stream, seq, turn_seq, leaf)
+
+    def destroy_content(self, row: SealedRow) -> bool:
+        """Destroy the key and the ciphertext of an event's content; return whether there was any."""
+        keys = self._ledger.keys_of(row)
+        gone = keys.pop(CONTENT, None) is not None
+        if gone or row.content is not None:
+            nonce = self._ledger.entropy.take(NONCE_BYTES)
+            self.tx.put_bundle(row.position, wrap_bundle(self.space_key, nonce, keys, row.leaf, place_of(row)))
+            self.tx.destroy_cell(row.position, CONTENT)
+        return gone or row.content is not None
+
+    def destroy_sealed(self, position: int) -> None:
+        """Destroy everything that is sealed of an event, and the keys of it, whether they can be read or not."""
+        for cls in (META, CONTENT):
+            self.tx.destroy_cell(position, cls)
+        self.tx.destroy_bundle(position)
+
+    def destroy_unreadable(self, row: SealedRow) -> bool:
+        """Destroy the content of a turn whose bundle does not open; return whether there was any.
+
+        No key can be taken out of such a bundle, so it goes as a whole, and the meta cell stays without a key. That the
+        row is the turn that it says it is has to be proved without keys: by its header, and by the tree (`Corrupt`).
+        """
+        self._ledger.prove_place(self.tx, row)
+        gone = self.tx.destroy_bundle(row.position)
+        return self.tx.destroy_cell(row.position, CONTENT) or gone
+
+    def end(self) -> None:
+        """Let the log take no more events after this plan; its head is signed, and pinned once that is durable."""
+        self.flush()
+        self.note = self._ledger.witness.sign(self._frontier)
+        self.tx.put_checkpoint(self._frontier.size, self.note)
+        self.tx.put_meta(ERASED, b"1")
+
+    def reseal_content(self, opened: OpenedEvent, salts: Salts, body: ContentBody) -> None:
+        """Seal what is left of an event's content under a new key, with the salt of each field; the old key is gone."""
+        row = opened.row
+        left = pack_cell(salts_of(salts, (label for label, _ in content_fields(body))), body)
+        chance = self._ledger.entropy.take(KEY_CHANCE_BYTES + 2 * NONCE_BYTES)
+        fresh = keys_from(chance[:KEY_CHANCE_BYTES], [CONTENT])
+        cell_nonce = chance[KEY_CHANCE_BYTES : KEY_CHANCE_BYTES + NONCE_BYTES]
+        cell = seal_squeezed(fresh[CONTENT], cell_nonce, squeeze(left), row.leaf, CONTENT)
+        keys = opened.keys | fresh
+        bundle = wrap_bundle(self.space_key, chance[-NONCE_BYTES:], keys, row.leaf, place_of(row))
+        self.tx.put_bundle(row.position, bundle)
+        self.tx.put_cell(row.position, CONTENT, cell)
+
+    def clear(self) -> None:
+        """Remove the whole log; what is put back or appended from now on is all that there is."""
+        assert not self._rows, "what was appended is flushed first"
+        self.tx.clear()
+        self._frontier = self.tx.frontier()
+
+    def put_back(self, rows: Sequence[SealedRow]) -> None:
+        """Hand over events as they once were; who does this puts the heads of their streams too."""
+        assert not self._rows, "what was appended is flushed first"
+        frontier, nodes = extend(self._frontier, [row.leaf for row in rows])
+        self.tx.append(rows, nodes, frontier)
+        self._frontier = frontier
+
+    def flush(self) -> None:
+        """Hand everything appended so far to the transaction."""
+        if not self._rows:
+            return
+        frontier, nodes = extend(self._frontier, [row.leaf for row in self._rows])
+        self.tx.append(self._rows, nodes, frontier)
+        for head in self._heads.values():
+            self.tx.put_stream_head(head)
+        if frontier.size // CHECKPOINT_EVENTS > self._frontier.size // CHECKPOINT_EVENTS:
+            self.note = self._ledger.witness.sign(frontier)
+            self.tx.put_checkpoint(frontier.size, self.note)
+        self._frontier, self._rows, self._heads = frontier, [], {}
+
+
+class Ledger:
+    """The events of one space: appended through plans, read as opened rows. Thread-safe as its store is."""
+
+    def __init__(self, store: Store, keys: SpaceKeys, entropy: Entropy, witness: CheckpointSigner) -> None:
+        self.store = store
+        self.keys = keys
+        self.entropy = entropy
+        self.witness = witness
+        self.log = keys.log_id
+        self._keyed = KeyedDigest(keys.index_key)
+
+    # --- appending ----------------------------------------------------------------------------------------------------
+
+    def transact(self, plan: Callable[[Writer], Outcome]) -> Outcome:
+        """Run a plan inside one write transaction; return what it returns once that is durable."""
+
+        def run(tx: Transaction) -> tuple[Outcome, str | None]:
+            writer = Writer(tx, self)
+            outcome = plan(writer)
+            writer.flush()
+            return outcome, writer.note
+
+        outcome, note = self.store.transact(run)
+        if note is not None:
+            self.witness.remember(note)
+        return outcome
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reader(self) -> Iterator[Reader]:
+        """Give one consistent state of the log to several reads."""
+        with self.store.reader() as reader:
+            yield reader
+
+    def keys_of(self, row: SealedRow) -> dict[int, CellKey]:
+        """Return the keys of a row's cells, having proved its leaf and every column, or raise `Corrupt`."""
+        if row.bundle is None:
+            self.keys.refresh()  # raises when the whole space was erased meanwhile
+            raise KeyMissing(at=f"position {row.position}")
+        try:
+            return unwrap_bundle(self.keys, row.bundle, row.leaf, place_of(row))
+        except Corrupt as corrupt:
+            raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+
+    def header(self, row: EventRow) -> tuple[Header, bytes]:
+        """Return the header of a row and its exact bytes, held against the leaf."""
+        return unpack(row, self.log)
+
+    def prove_place(self, reader: Reader, row: SealedRow) -> Header:
+        """Prove without a key where an event stands: by its header, and by the tree over what was signed."""
+        header, _ = self.header(row)
+        head = reader.frontier()
+        proof = inclusion_proof(reader, row.position, head.size)
+        try:
+            verify_inclusion(row.position, head.size, row.leaf, proof, head.root())
+        except Refused:
+            raise Corrupt(at=f"position {row.position}", problem="leaf") from None
+        if row.turn_seq != header.refs.get("turn") or row.kind != EventKind.TURN_COMMITTED:
+            raise Corrupt(at=f"position {row.position}", problem="columns")
+        return header
+
+    def open(self, row: SealedRow) -> OpenedEvent:
+        """Return a row with its meta body."""
+        keys = self.keys_of(row)
+        key = keys.get(META)
+        if key is None or row.meta is None:
+            raise KeyMissing(at=f"position {row.position}")
+        try:
+            seed, meta = unpack_meta(row.kind, open_cell(key, row.meta, row.leaf, META))
+        except Corrupt as corrupt:
+            raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+        return OpenedEvent(row=row, keys=keys, meta_seed=seed, meta=meta)
+
+    def content(self, opened: OpenedEvent) -> tuple[Salts, ContentBody]:
+        """Return salts and content of an event whose content the log does not call erased."""
+        row, key = opened.row, opened.keys.get(CONTENT)
+        if key is None or row.content is None:
+            raise KeyMissing(at=f"position {row.position}")
+        try:
+            return unpack_content(row.kind, open_cell(key, row.content, row.leaf, CONTENT))
+        except Corrupt as corrupt:
+            raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+
+    def words(self, opened: OpenedEvent) -> tuple[Salts, TurnContent]:
+        """Return salts and content of a turn; as `content`."""
+        salts, content = self.content(opened)
+        assert isinstance(content, TurnContent), "a turn's content is its words"
+        return salts, content
+
+    def disclosable(
+        self, opened: OpenedEvent, content: tuple[Salts, ContentBody] | None
+    ) -> Iterable[tuple[Salts, str, bytes]]:
+        """Yield (source of its salt, label, canonical JSON) of every field of an event that can still be read."""
+        for label, value in meta_fields(opened.meta):
+            yield opened.meta_seed, label, value
+        if content is not None:
+            salts, body = content
+            for label, value in content_fields(body):
+                yield salts, label, value
+
+    def life(self, reader: Reader) -> str:
+        """Return which life of the log this is (decision 0021); one that was never restored has no name."""
+        return (reader.meta(EPOCH) or b"").decode()
+
+    # --- stream heads -------------------------------------------------------------------------------------------------
+
+    def head(self, reader: Reader, stream: int) -> StreamHead | None:
+        """Return the head of a stream, or raise `Corrupt` when nobody with the key wrote it."""
+        head = reader.stream_head(stream)
+        if head is not None and not hmac.compare_digest(head.tag, self._tag(head)):
+            raise Corrupt(at=f"stream {stream}", problem="head")
+        return head
+
+    def sealed_head(self, head: StreamHead) -> StreamHead:
+        """Return the head with its MAC."""
+        return replace(head, tag=self._tag(head))
+
+    def _tag(self, head: StreamHead) -> bytes:
+        return head_tag(self._keyed, head)
+
+    # --- names --------------------------------------------------------------------------------------------------------
+
+    def name_digest(self, purpose: str, *parts: str) -> bytes:
+        """Return the keyed digest under which something is found again by its names."""
+        return self._keyed.of(framed(purpose, *parts))[:NAME_DIGEST_BYTES]
+
+    def words_digest(self, words: bytes) -> bytes:
+        """Return the keyed digest of a turn as it was handed over; it never equals one of names (BEHAVIOUR TR-20)."""
+        return self._keyed.of(framed("turn-words", words))
+
+
+def is_rewrapped(bundle: bytes, key: SpaceKey) -> bool:
+    """Tell whether a bundle is already wrapped by this version of the space key."""
+    return len(bundle) > BUNDLE_BODY_AT and bundle.startswith(key.head)

@@ -1,0 +1,322 @@
+"""A whole log as a sequence of frames: how it leaves a store for a backup, and how it is believed when it comes back.
+
+Frames come in this order: `BeginFrame`, `CheckpointsFrame`, `EventsFrame` (all of them, in log order), `HeadsFrame`,
+`LookupsFrame`, `EndFrame`. A frame is 4 bytes of length (big endian) and msgpack. Nodes of the tree and named values
+are left out: they follow from the rest.
+
+Giving reads the log in parts, each a snapshot of its own, so that an erasure never waits for a backup. The log only
+grows, except for keys and cells that are destroyed; the caller makes sure that no rotation came in between. The last
+part is read in the snapshot that heads and lookups come from.
+
+Taking holds every frame to the rules before it is handed on: each header against its leaf and its columns, streams and
+chains (`evidence.audit`), each bundle against the keys, each checkpoint against the root at its size, the heads against
+the rows and their MAC, as many lookups as there are names, and the signed head at the end. A cell that does not open is
+no reason to lose the others: it is counted.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from muniment.crypto.cell import open_cell, unwrap_bundle
+from muniment.crypto.keyring import UnwrappedKeys
+from muniment.crypto.stream import SealedReader
+from muniment.errors import Corrupt, KeyMissing, StoreNewer
+from muniment.evidence.audit import Audit
+from muniment.evidence.verifier import EMPTY_ROOT, Checkpoint, Refused, VerifierKey, open_checkpoint
+from muniment.kernel.digest import KeyedDigest
+from muniment.ledger.attest import says
+from muniment.ledger.headers import unpack
+from muniment.ledger.ledger import SPACE_STREAM, Ledger, head_tag, place_of
+from muniment.log.port import BATCH_SEALED_MAX, CONTENT, META, CheckpointRow, LookupRow, Reader, SealedRow, StreamHead
+from muniment.log.tail import agrees, longer
+
+Row = TypeVar("Row")
+
+FORMAT = 1
+PART_EVENTS = 2000  # read in one snapshot
+FRAME_ROWS = 500  # heads or lookups in one frame
+FRAME_BYTES = 2**20  # of cells, in one frame of events
+FRAME_BYTES_MAX = 256 * 2**20
+LENGTH_BYTES = 4
+
+
+class BeginFrame(Struct, frozen=True, array_like=True, tag="beginning"):
+    """Which log this is."""
+
+    format: int
+    log: str
+
+
+class CheckpointsFrame(Struct, frozen=True, array_like=True, tag="checkpoints"):
+    """The checkpoints of the log."""
+
+    rows: list[CheckpointRow]
+
+
+class EventsFrame(Struct, frozen=True, array_like=True, tag="events"):
+    """The next events."""
+
+    rows: list[SealedRow]
+
+
+class HeadsFrame(Struct, frozen=True, array_like=True, tag="heads"):
+    """Heads of streams."""
+
+    rows: list[StreamHead]
+
+
+class LookupsFrame(Struct, frozen=True, array_like=True, tag="lookups"):
+    """Lookups, in the order of their digests."""
+
+    rows: list[LookupRow]
+
+
+class EndFrame(Struct, frozen=True, array_like=True, tag="ending"):
+    """The signed checkpoint of exactly this log."""
+
+    note: str
+
+
+Frame = BeginFrame | CheckpointsFrame | EventsFrame | HeadsFrame | LookupsFrame | EndFrame
+ORDER: tuple[type[Frame], ...] = (BeginFrame, CheckpointsFrame, EventsFrame, HeadsFrame, LookupsFrame, EndFrame)
+REPEATED = (CheckpointsFrame, EventsFrame, HeadsFrame, LookupsFrame)
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Frame)
+
+
+class Sink(Protocol):
+    """What becomes of the frames of a log that is taken; each was held to the rules."""
+
+    def take(self, frame: Frame) -> None:
+        """Take the next frame."""
+        ...
+
+
+class Discard:
+    """A sink for those who only want to know that a log is sound."""
+
+    def take(self, frame: Frame) -> None:
+        """Keep nothing."""
+
+
+class ReceivedLog(Struct, frozen=True, kw_only=True):
+    """What a log was that came in: its head, its roots at the sizes that were asked for, the cells that do not open."""
+
+    checkpoint: Checkpoint
+    note: str
+    turns: int
+    roots: Mapping[int, bytes]
+    cells_damaged: int
+
+
+# --- giving -----------------------------------------------------------------------------------------------------------
+
+
+def given(ledger: Ledger, progress: Callable[[int, int], None]) -> Iterator[bytes]:
+    """Yield a whole log as frames."""
+    yield _framed(BeginFrame(FORMAT, ledger.log))
+    with ledger.reader() as reader:
+        checkpoints, done = reader.checkpoints(), 0
+    yield from _pages(CheckpointsFrame, checkpoints)
+    streams: list[int] = []
+    while True:
+        with ledger.reader() as reader:
+            frontier = reader.frontier()
+            last = min(frontier.size, done + PART_EVENTS) - 1
+            for rows in _batches(reader, done, last):
+                streams += [row.stream for row in rows if row.seq == 1]
+                yield _framed(EventsFrame(rows))
+            done = last + 1
+            if done == frontier.size:
+                heads = (reader.stream_head(stream) for stream in streams)
+                yield from _pages(HeadsFrame, [head for head in heads if head is not None])
+                yield from _lookups(reader)
+                yield _framed(EndFrame(ledger.witness.sign(frontier)))
+        progress(done, frontier.size)
+        if done == frontier.size:
+            return
+
+
+def _batches(reader: Reader, first: int, last: int) -> Iterator[list[SealedRow]]:
+    batch: list[SealedRow] = []
+    size = 0
+    for row in reader.sealed_events(first, last):
+        batch.append(row)
+        size += len(row.meta or b"") + len(row.content or b"")
+        if len(batch) == BATCH_SEALED_MAX or size >= FRAME_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _pages(frame: Callable[[list[Row]], Frame], rows: list[Row]) -> Iterator[bytes]:
+    for start in range(0, len(rows), FRAME_ROWS):
+        yield _framed(frame(rows[start : start + FRAME_ROWS]))
+
+
+def _lookups(reader: Reader) -> Iterator[bytes]:
+    after = b""
+    while rows := reader.lookups(after, FRAME_ROWS):
+        after = rows[-1].digest
+        yield _framed(LookupsFrame(rows))
+
+
+def _framed(frame: Frame) -> bytes:
+    body = _encoder.encode(frame)
+    return len(body).to_bytes(LENGTH_BYTES) + body
+
+
+# --- taking -----------------------------------------------------------------------------------------------------------
+
+
+def frames(stream: SealedReader) -> Iterator[Frame]:
+    """Yield the frames of a stream, or raise `Corrupt` where it is none."""
+    while length := stream.read(LENGTH_BYTES):
+        size = int.from_bytes(length)
+        body = stream.read(size) if len(length) == LENGTH_BYTES and size <= FRAME_BYTES_MAX else b""
+        try:
+            yield _decoder.decode(body)
+        except (msgspec.MsgspecError, UnicodeError):
+            raise Corrupt(at="backup", problem="frame") from None
+
+
+class LogReceiver:
+    """A log on its way in: `run` hands what is sound to a sink and returns what the log was."""
+
+    def __init__(self, ring: UnwrappedKeys, key: VerifierKey, marks: Collection[int] = ()) -> None:
+        self._marks = frozenset(marks)
+        self._roots = {0: EMPTY_ROOT}
+        self._ring = ring
+        self._key = key
+        self._audit = Audit(ring.log_id)
+        self._notes: dict[int, str] = {}
+        self._tails: dict[int, StreamHead] = {}
+        self._heads: dict[int, StreamHead] = {}
+        self._keyed = KeyedDigest(ring.index_key)
+        self._last_digest = b""
+        self._lookups = 0
+        self._damaged = 0
+
+    def run(self, incoming: Iterator[Frame], sink: Sink) -> ReceivedLog:
+        """Take all frames; raises `Corrupt` at the first that does not hold."""
+        stage, taken = -1, None
+        for frame in incoming:
+            now = ORDER.index(type(frame))
+            fits = now > stage or (now == stage and type(frame) in REPEATED)
+            if not fits or (stage < 0 and now > 0):
+                raise Corrupt(at="backup", problem="order")
+            stage = now
+            taken = self._check(frame)
+            sink.take(frame)
+        if taken is None:
+            raise Corrupt(at="backup", problem="cut_short")
+        return taken
+
+    def _check(self, frame: Frame) -> ReceivedLog | None:
+        if isinstance(frame, BeginFrame):
+            self._begin(frame)
+        elif isinstance(frame, CheckpointsFrame):
+            self._notes.update((row.size, row.note) for row in frame.rows)
+        elif isinstance(frame, EventsFrame):
+            for row in frame.rows:
+                self._event(row)
+        elif isinstance(frame, HeadsFrame):
+            for head in frame.rows:
+                self._head(head)
+        elif isinstance(frame, LookupsFrame):
+            for found in frame.rows:
+                self._lookup(found)
+        else:
+            return self._end(frame)
+        return None
+
+    def _begin(self, frame: BeginFrame) -> None:
+        if frame.format != FORMAT:
+            raise StoreNewer(at="backup", found=frame.format, limit=FORMAT)
+        if frame.log != self._ring.log_id:
+            raise Corrupt(at="backup", problem="foreign_log")
+
+    def _event(self, row: SealedRow) -> None:
+        header, exact = unpack(row, self._ring.log_id)
+        self._audit.take(exact, row.leaf)
+        if not says(header, row):
+            raise Corrupt(at=f"position {row.position}", problem="columns")
+        self._cells(row)
+        self._tails[row.stream] = longer(self._tails.get(row.stream), row)
+        size = self._audit.frontier.size
+        if size in self._marks:
+            self._roots[size] = self._audit.frontier.root()
+        note = self._notes.pop(size, None)
+        if note is not None:
+            checkpoint = self._signed(note)
+            if checkpoint.size != size:
+                raise Corrupt(at="checkpoint", problem="size", limit=size, found=checkpoint.size)
+            self._audit.checkpoint(checkpoint)
+
+    def _cells(self, row: SealedRow) -> None:
+        if row.bundle is None:  # so is left what was erased when its keys did not open any more
+            if row.content is not None:
+                raise KeyMissing(at=f"position {row.position}")
+            self._damaged += 1
+            return
+        try:
+            keys = unwrap_bundle(self._ring, row.bundle, row.leaf, place_of(row))
+        except Corrupt as corrupt:
+            raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+        for cls, cell in ((META, row.meta), (CONTENT, row.content)):
+            key = keys.get(cls)
+            try:
+                if key is not None:
+                    open_cell(key, cell or b"", row.leaf, cls)
+                elif cell is not None or cls == META:
+                    self._damaged += 1
+            except Corrupt:
+                self._damaged += 1
+
+    def _head(self, head: StreamHead) -> None:
+        whole = agrees(head, self._tails.pop(head.stream, None))
+        if not whole or not hmac.compare_digest(head.tag, head_tag(self._keyed, head)):
+            raise Corrupt(at=f"stream {head.stream}", problem="head")
+        self._heads[head.stream] = replace(head, leaf=b"", tag=b"")
+
+    def _lookup(self, row: LookupRow) -> None:
+        if row.digest <= self._last_digest or row.stream not in self._heads:
+            raise Corrupt(at="lookups", problem="lookup")
+        self._last_digest = row.digest
+        self._lookups += 1
+
+    def _end(self, frame: EndFrame) -> ReceivedLog:
+        size = self._audit.frontier.size
+        heads = self._heads.values()
+        named = sum(head.seq - head.changes for head in heads if head.stream != SPACE_STREAM)
+        if self._tails:
+            raise Corrupt(at=f"stream {min(self._tails)}", problem="head_missing")
+        if named != self._lookups:
+            raise Corrupt(at="lookups", problem="lookup_missing", limit=named, found=self._lookups)
+        if self._notes:
+            raise Corrupt(at="checkpoint", problem="size", limit=size, found=max(self._notes))
+        checkpoint = self._signed(frame.note)
+        if (checkpoint.size, checkpoint.root) != (size, self._audit.frontier.root()):
+            raise Corrupt(at="checkpoint", problem="root", limit=size, found=checkpoint.size)
+        return ReceivedLog(
+            checkpoint=checkpoint,
+            note=frame.note,
+            turns=sum(head.turns for head in heads),
+            roots=self._roots,
+            cells_damaged=self._damaged,
+        )
+
+    def _signed(self, note: str) -> Checkpoint:
+        try:
+            return open_checkpoint(note, self._key)
+        except Refused as refused:
+            raise Corrupt(at="checkpoint", problem=refused.code) from None

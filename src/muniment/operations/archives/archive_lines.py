@@ -1,0 +1,122 @@
+"""A conversation as the lines of a document: its events as they stand in the log, without what depends on it.
+
+Two things are never told: words that the policy leaves out, and messages of soul governance (BEHAVIOUR EX-10). Events
+of the archive's own say so behind the others, an erasure of all turns or of each message, so that every fold comes out
+whole where it is read. Their time is that of the last event, so that telling twice gives the same lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import replace
+
+from muniment.events.archiving import Private
+from muniment.events.changes import OMITTED, LifecycleRequest, Transition, TurnLifecycle, TurnSpan, span_refs
+from muniment.events.message import Authority
+from muniment.events.records import CHANGES, CONTENT_BODIES, FROM_ARCHIVE, EventKind, MetaBody, TurnContent, TurnMeta
+from muniment.events.references import RefDerived
+from muniment.governance.phases import Phase, phase_of
+from muniment.ledger.ledger import CONTENT, OpenedEvent
+from muniment.log.port import WHOLE_CONVERSATION, Reader
+from muniment.operations.archives.document import ARCHIVED, POSITIONS, PRIVATE_KINDS, EventLine, encode
+from muniment.projections.change_fold import NOTHING, Changes
+from muniment.space.space import Space
+
+LEFT_OUT = "left out of an archive"
+REQUESTER = "archive"
+
+
+class Telling:
+    """One conversation on its way into a document, as one snapshot has it."""
+
+    def __init__(self, space: Space, reader: Reader, stream: int, private: Private) -> None:
+        self._space = space
+        self._reader = reader
+        self._private = private
+        self._head = space.transcript.head(reader, stream)
+        self._changes: Changes = space.transcript.changes(reader, self._head)
+        self._numbers: dict[int, int] = {}
+        self._left: dict[tuple[int, int], None] = {}
+        self._withheld = False
+
+    def lines(self) -> Iterator[EventLine]:
+        """Yield the events behind the one that opened the conversation."""
+        number, last_ms = 1, 0
+        for row in self._reader.in_stream(self._head.stream, 2, self._head.seq):
+            last_ms = row.time
+            if row.kind not in ARCHIVED or (self._private is Private.EXCLUDE and row.kind in PRIVATE_KINDS):
+                continue
+            number += 1
+            if row.kind in CHANGES:
+                self._numbers[row.position] = number
+            yield self._line(self._space.ledger.open(row))
+        if self._withheld:
+            yield _erasure(span_refs(TurnSpan(1, self._head.turns)), last_ms)
+        for turn, message in self._left:
+            yield _erasure({"turn": turn, "message": message, OMITTED: 1}, last_ms)
+
+    def _line(self, opened: OpenedEvent) -> EventLine:
+        row = opened.row
+        header, _ = self._space.ledger.header(row)
+        refs = {} if row.turn_seq is not None else dict(header.refs)
+        for name in POSITIONS & refs.keys():
+            refs[name] = self._numbers[refs[name]]
+        return EventLine(
+            kind=row.kind,
+            t=row.time,
+            meta=Raw(encode(self._meta(opened.meta))),
+            reason=header.reason,
+            refs=refs,
+            turn=row.turn_seq,
+            target=row.target_seq,
+            content=self._content(opened, refs),
+        )
+
+    def _meta(self, meta: MetaBody) -> MetaBody:
+        """Return what is told of a meta body: of a derived reference neither the space nor the leaves of this log."""
+        return replace(meta, source=replace(meta.source, space=""), digest="") if isinstance(meta, RefDerived) else meta
+
+    def _content(self, opened: OpenedEvent, refs: Mapping[str, int]) -> Raw | UnsetType:
+        row = opened.row
+        if EventKind(row.kind) not in CONTENT_BODIES:
+            return UNSET
+        if row.turn_seq is None:
+            if (refs.get("turn", 0), refs.get("message", -1)) in self._left:  # it is about a message of soul governance
+                return UNSET
+            return Raw(encode(self._space.ledger.content(opened)[1])) if CONTENT in opened.keys else UNSET
+        if phase_of(row.turn_seq, self._changes.steps) is Phase.ERASED:
+            return UNSET
+        if self._private is Private.EXCLUDE:
+            self._withheld = True
+            return UNSET
+        _, content = self._space.ledger.words(opened)
+        return Raw(encode(self._without_soul(opened, row.turn_seq, content)))
+
+    def _without_soul(self, opened: OpenedEvent, turn: int, content: TurnContent) -> TurnContent:
+        assert isinstance(opened.meta, TurnMeta), "only turns have a turn sequence"
+        gone = self._changes.erased.get(turn, NOTHING)
+        soul = [
+            place
+            for place, head in enumerate(opened.meta.messages)
+            if head.authority is Authority.SOUL_GOVERNANCE and place not in gone
+        ]
+        self._left.update(dict.fromkeys((turn, place) for place in soul))
+        return replace(
+            content,
+            parts=[[] if place in soul else parts for place, parts in enumerate(content.parts)],
+            digest=b"" if gone or soul else FROM_ARCHIVE,
+        )
+
+
+def _erasure(refs: dict[str, int], time_ms: int) -> EventLine:
+    request = LifecycleRequest(reason=LEFT_OUT, requester=REQUESTER, requested_ms=time_ms)
+    return EventLine(
+        kind=EventKind.TURN_LIFECYCLE,
+        t=time_ms,
+        meta=Raw(encode(TurnLifecycle(request=request))),
+        reason=Transition.ERASE,
+        refs=refs,
+        target=refs.get("turn", WHOLE_CONVERSATION),
+    )

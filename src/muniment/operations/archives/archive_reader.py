@@ -1,0 +1,304 @@
+"""Reading an archive: every line held to the format and to the others before anything of it is acted upon.
+
+What a document must be: canonical line by line, the root equal to what is behind it, names canonical and none twice,
+turns dense, changes about turns and events that are there, words exactly where nothing calls them erased, and every
+conversation within the scope that the root names (BEHAVIOUR EX-06, EX-08).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import UNSET, Struct
+
+from muniment.crypto.envelope import LINE_BYTES_MAX as ENVELOPE_BYTES_MAX
+from muniment.crypto.envelope import Envelope, parse_envelope
+from muniment.crypto.stream import SealedReader
+from muniment.errors import ArchiveRefused, Corrupt, InvalidInput
+from muniment.events.archiving import ArchiveScope, Private, ScopeKind
+from muniment.events.attributes import AttributeContent, AttributeRecorded
+from muniment.events.changes import REPLACED, Custody, RedactionReason, Transition, TurnSpan, span_of
+from muniment.events.identity import TurnId, check_name, message_id
+from muniment.events.records import (
+    CHANGES,
+    CONTENT_BODIES,
+    FROM_ARCHIVE,
+    META_BODIES,
+    AliasRecorded,
+    ContentBody,
+    EventKind,
+    MetaBody,
+    TurnContent,
+    TurnMeta,
+)
+from muniment.events.references import RefDerived
+from muniment.governance.admission import OBSERVED_MS_MAX
+from muniment.governance.annotation import flaw
+from muniment.log.port import WHOLE_CONVERSATION
+from muniment.operations.archives.document import (
+    ARCHIVED,
+    POSITIONS,
+    PRIVATE_KINDS,
+    ArchiveRoot,
+    DocumentLine,
+    EventLine,
+    Tally,
+    body_of,
+    lines,
+    opens_document,
+    parse_document,
+    parse_event,
+    parse_root,
+)
+from muniment.operations.archives.scopes import mounted, within
+from muniment.operations.outfile import reading
+
+CONTEXT = b"muniment/archive"
+REASONS: dict[str, frozenset[str]] = {
+    EventKind.TURN_LIFECYCLE: frozenset({*Transition, *Custody}),
+    EventKind.TURN_REDACTED: frozenset(RedactionReason),
+}
+
+
+class ArchivedEvent(Struct, frozen=True, kw_only=True):
+    """An event as it was told, its bodies read. `number` is its number in its conversation."""
+
+    number: int
+    line: EventLine
+    meta: MetaBody
+    content: ContentBody | None
+
+
+@contextmanager
+def opened_document(path: Path, key_of: Callable[[Envelope], bytes]) -> Iterator[Iterator[bytes]]:
+    """Give the lines of a sealed document."""
+    with reading(path, "file") as file:
+        with sound():
+            envelope = parse_envelope(file.readline(ENVELOPE_BYTES_MAX))
+            sealed = SealedReader(file, key_of(envelope), CONTEXT)
+        yield opened_lines(sealed)
+
+
+def opened_lines(sealed: SealedReader) -> Iterator[bytes]:
+    """Yield the lines of a document."""
+    with sound():
+        yield from lines(sealed)
+
+
+@contextmanager
+def sound() -> Iterator[None]:
+    """Say of a file that does not hold that it is the archive; the store is another matter."""
+    try:
+        yield
+    except Corrupt as fault:
+        raise ArchiveRefused(at=fault.at, problem=fault.problem) from None
+
+
+class Checking:
+    """A document that is read: `root`, then `events` one after the other; what they add up to is checked at the end."""
+
+    def __init__(self, source: Iterator[bytes]) -> None:
+        self.root: ArchiveRoot = parse_root(next(source, b""))
+        self.turns = 0
+        self._source = source
+        self._tally = Tally()
+        self._last: tuple[str, str] = ("", "")
+
+    def events(self) -> Iterator[DocumentLine | ArchivedEvent]:
+        """Yield every conversation with its events behind it; raises `ArchiveRefused` at what does not hold."""
+        current: _CheckedConversation | None = None
+        for number, line in enumerate(self._source, start=2):
+            self._tally.take(line)
+            if opens_document(line):
+                if current is not None:
+                    current.end()
+                document = self._next(parse_document(line, number), number)
+                current = _CheckedConversation(self.root, document, number)
+                yield document
+            elif current is None:
+                raise ArchiveRefused(at=f"line {number}", problem="no_conversation")
+            else:
+                told = current.take(parse_event(line, number), number)
+                self.turns += told.line.turn is not None
+                yield told
+        if current is not None:
+            current.end()
+        if self._tally.root(self.root.scope, self.root.private) != self.root:
+            raise ArchiveRefused(at="line 1", problem="root")
+
+    def _next(self, document: DocumentLine, number: int) -> DocumentLine:
+        at, names = f"line {number}", (document.channel, document.conversation)
+        _check_names(at, *names)
+        if names <= self._last:
+            raise ArchiveRefused(at=at, problem="order")
+        self._last = names
+        scope = self.root.scope
+        if scope.kind is ScopeKind.CONVERSATION and names != (scope.channel, scope.conversation):
+            raise ArchiveRefused(at=at, problem="foreign_scope")
+        return document
+
+
+class _CheckedConversation:
+    """One conversation of a document, as far as it was read."""
+
+    def __init__(self, root: ArchiveRoot, document: DocumentLine, number: int) -> None:
+        self._root = root
+        self._document = document
+        self._at = f"line {number}"
+        self._number = 1
+        self._turns: dict[str, int] = {}
+        self._messages: list[int] = []
+        self._subjects: dict[str, None] = {}
+        self._worded: set[int] = set()
+        self._erased: list[TurnSpan] = []
+        self._cut: set[int] = set()
+        self._cut_said: set[tuple[int, int]] = set()
+        self._attributes: dict[str, tuple[int, int | None]] = {}
+        self._valued: list[tuple[int, int | None, bool]] = []
+        self._holds: set[int] = set()
+
+    def take(self, line: EventLine, number: int) -> ArchivedEvent:
+        """Read the next event."""
+        at = f"line {number}"
+        self._number += 1
+        if line.kind not in ARCHIVED or (self._root.private is Private.EXCLUDE and line.kind in PRIVATE_KINDS):
+            raise ArchiveRefused(at=at, problem="foreign_kind")
+        kind = EventKind(line.kind)
+        meta, content = body_of(line.meta, META_BODIES[kind], number), None
+        if line.content is not UNSET:
+            if kind not in CONTENT_BODIES or self._root.private is Private.EXCLUDE:
+                raise ArchiveRefused(at=at, problem="content")
+            content = body_of(line.content, CONTENT_BODIES[kind], number)
+        if line.t > OBSERVED_MS_MAX:
+            raise ArchiveRefused(at=at, problem="time")
+        if isinstance(meta, TurnMeta):
+            self._turn(line, meta, content, at)
+        elif isinstance(meta, AliasRecorded):
+            _check_names(at, meta.channel, meta.chat)
+            if line.refs or line.target is not None:
+                raise ArchiveRefused(at=at, problem="references")
+        else:
+            self._change(line, at)
+            if not self._names_what_is_there(line, meta, content):
+                raise ArchiveRefused(at=at, problem="references")
+        if (line.turn is not None) != isinstance(meta, TurnMeta) or (kind not in REASONS and line.reason is not None):
+            raise ArchiveRefused(at=at, problem="references")
+        return ArchivedEvent(number=self._number, line=line, meta=meta, content=content)
+
+    def _turn(self, line: EventLine, meta: TurnMeta, content: ContentBody | None, at: str) -> None:
+        _check_names(at, meta.delivery.turn)
+        if meta.delivery.turn in self._turns:
+            raise ArchiveRefused(at=at, problem="turn_twice")
+        self._turns[meta.delivery.turn] = len(self._turns) + 1
+        self._messages.append(len(meta.messages))
+        self._subjects[mounted(meta)] = None
+        if line.turn != len(self._messages) or line.refs or line.target is not None:
+            raise ArchiveRefused(at=at, problem="references")
+        if content is not None:
+            self._worded.add(line.turn)
+            if not _fits(content, meta):
+                raise ArchiveRefused(at=at, problem="content")
+            if isinstance(content, TurnContent) and not content.digest:
+                self._cut.add(line.turn)
+
+    def _change(self, line: EventLine, at: str) -> None:
+        """Hold a change to the turns and events that are there."""
+        span, turns, refs = span_of(line.refs), len(self._messages), line.refs
+        one = refs.get("turn")
+        sound = (
+            line.kind in CHANGES
+            and line.reason in REASONS.get(line.kind, {line.reason})
+            and line.target == (WHOLE_CONVERSATION if one is None else one)
+            and span.first >= 1
+            and (span.last is None or span.first <= span.last <= turns)
+            and REPLACED not in refs
+            and all(refs[name] in self._holds for name in POSITIONS & refs.keys())
+            and ("message" not in refs or (one is not None and refs["message"] < self._messages[one - 1]))
+        )
+        if line.reason == Custody.HOLD:
+            self._holds.add(self._number)
+        elif line.reason == Custody.RELEASE:
+            sound = sound and "hold" in refs
+        elif line.kind == EventKind.TURN_LIFECYCLE:
+            sound = sound and span.last is not None
+            if line.reason == Transition.ERASE and "message" in refs:
+                self._cut_said.add((one or 0, refs["message"]))
+            elif line.reason == Transition.ERASE:
+                self._erased.append(span)
+        elif line.kind == EventKind.TURN_REDACTED:
+            sound = sound and one is not None
+        if not sound:
+            raise ArchiveRefused(at=at, problem="references")
+
+    def _names_what_is_there(self, line: EventLine, meta: MetaBody, content: ContentBody | None) -> bool:
+        """Tell whether an attribute or a derived reference is one, and of the turns that its references name."""
+        span, message = span_of(line.refs), line.refs.get("message")
+        if isinstance(meta, RefDerived):
+            return self._is_source(meta, span, message)
+        if not isinstance(meta, AttributeRecorded):
+            return True
+        aim, head = (span.first, message), meta.attribute
+        self._valued.append((*aim, content is not None))
+        sound = content is None or (isinstance(content, AttributeContent) and flaw(meta, content) is None)
+        return (
+            sound
+            and span.first == span.last
+            and (head.message, self._attributes.setdefault(head.id, aim))
+            == (
+                message,
+                aim,
+            )
+        )
+
+    def _is_source(self, meta: RefDerived, span: TurnSpan, message: int | None) -> bool:
+        """Tell whether a derived reference names its turns, as it would here, and nothing of another log."""
+        source = meta.source
+        last = source.turn if source.through is None else source.through
+        named = None if message is None else message_id(TurnId(source.turn), message)
+        return (
+            bool(meta.key.strip() and meta.subject)
+            and (source.space, meta.digest) == ("", "")
+            and (source.channel, source.conversation) == (self._document.channel, self._document.conversation)
+            and (self._turns.get(source.turn), self._turns.get(last)) == (span.first, span.last)
+            and (source.through is None) == (span.first == span.last)
+            and source.message == named
+            and source.subject in {None, meta.subject}
+        )
+
+    def end(self) -> None:
+        """Hold what was read of a conversation together."""
+        turns = set(range(1, len(self._messages) + 1))
+        gone = {turn for turn in turns if any(span.holds(turn) for span in self._erased)}
+        cut = {turn for turn, _ in self._cut_said}
+        if self._worded | gone != turns or self._worded & gone or self._cut != cut - gone:
+            raise ArchiveRefused(at=self._at, problem="erased")
+        if any((turn in gone or (turn, message) in self._cut_said) == valued for turn, message, valued in self._valued):
+            raise ArchiveRefused(at=self._at, problem="erased")
+        if self._root.scope.kind is not ScopeKind.CONVERSATION and not within(self._root.scope, self._subjects):
+            raise ArchiveRefused(at=self._at, problem="foreign_scope")
+
+
+def _fits(content: ContentBody, meta: TurnMeta) -> bool:
+    """Tell whether content is that of a turn with this head."""
+    if not isinstance(content, TurnContent) or content.digest not in {b"", FROM_ARCHIVE}:
+        return False
+    sizes = (len(content.parts), len(content.summaries))
+    return sizes == (len(meta.messages), len(meta.tools)) and len(content.labels) in {0, len(meta.host_refs)}
+
+
+def check_root(root: ArchiveRoot, scope: ArchiveScope, private: Private) -> None:
+    """Refuse an archive that is not of the scope and policy that were asked for (BEHAVIOUR EX-06)."""
+    if root.scope != scope:
+        raise ArchiveRefused(at="line 1", problem="other_scope")
+    if root.private is not private:
+        raise ArchiveRefused(at="line 1", problem="other_policy")
+
+
+def _check_names(at: str, *names: str) -> None:
+    for name in names:
+        try:
+            check_name(name, at=at)
+        except InvalidInput as invalid:
+            raise ArchiveRefused(at=at, problem=invalid.problem) from None

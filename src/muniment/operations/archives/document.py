@@ -1,0 +1,198 @@
+"""The document of an archive: JSON lines, the root first, then each conversation and its events.
+
+    {"schema":"muniment/archive/1","scope":{...},"private":"include","documents":1,"events":3,"bytes":812,"digest":"..."}
+    {"channel":"default","conversation":"talk","t":1700000000000}
+    {"kind":"turn.committed","t":1700000001000,"turn":1,"meta":{...},"content":{...}}
+    {"kind":"turn.lifecycle","t":1700000002000,"reason":"mask","refs":{"turn":1},"target":1,"meta":{...}}
+
+A document is a conversation; conversations come in the order of channel and id. Its line stands for the event that
+opened it, which is its event 1. `bytes` and `digest` (SHA-256, 64 hexadecimal digits)
+are those of everything behind the root line, line ends included. Bodies are as in `schemas/events`; bytes are base64.
+Nothing that depends on keys or places is in it: no positions, leaves, salts or keyed digests. A reference to a position
+in the same stream is the number of that event in the conversation; a derived reference has neither the name of the
+space nor a digest of leaves. So the same part of a space gives the same document
+in every store (BEHAVIOUR EX-05, EX-09).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Annotated, Any, Protocol
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from muniment.crypto.stream import SealedReader
+from muniment.errors import ArchiveRefused, LimitExceeded
+from muniment.events.archiving import ArchiveScope, Private
+from muniment.events.records import EventKind
+
+SCHEMA = "muniment/archive/1"
+ROOT_LINE_BYTES_MAX = 8192
+LINE_BYTES_MAX = 64 * 2**20
+PIECE_BYTES = 64 * 1024
+
+# kinds that stand in the stream of a conversation, behind the event that opened it
+ARCHIVED = frozenset({
+    EventKind.ALIAS_RECORDED,
+    EventKind.TURN_COMMITTED,
+    EventKind.TURN_REDACTED,
+    EventKind.TURN_LIFECYCLE,
+    EventKind.ATTR_RECORDED,
+    EventKind.REF_DERIVED,
+})  # fmt: skip
+# kinds that are private material as a whole (BEHAVIOUR EX-02)
+PRIVATE_KINDS = frozenset({EventKind.ALIAS_RECORDED, EventKind.ATTR_RECORDED, EventKind.REF_DERIVED})
+# references that are positions of events of the same stream
+POSITIONS = frozenset({"hold"})
+
+Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+Number = Annotated[int, Meta(ge=1, le=2**53 - 1)]
+
+
+class ArchiveRoot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an archive says of itself in its first line."""
+
+    schema: str
+    scope: ArchiveScope
+    private: Private
+    documents: Count
+    events: Count
+    bytes: Count
+    digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class DocumentLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A conversation: its names, and when it was opened."""
+
+    channel: str
+    conversation: str
+    t: Count
+
+
+class EventLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An event of a conversation. `turn` is the sequence of a turn, `target` that of the turn that it speaks of."""
+
+    kind: str
+    t: Count
+    meta: Raw
+    reason: str | None = None
+    refs: dict[str, Count] = {}
+    turn: Number | None = None
+    target: Count | None = None
+    content: Raw | UnsetType = UNSET
+
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+_root, _document, _event = (msgspec.json.Decoder(kind) for kind in (ArchiveRoot, DocumentLine, EventLine))
+
+
+class Hash(Protocol):
+    """What a digest is taken with."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take some more."""
+        ...
+
+    def hexdigest(self) -> str:
+        """Return the digest of all that was taken."""
+        ...
+
+
+def encode(value: object) -> bytes:
+    """Return the one spelling of a body in a document."""
+    return _encoder.encode(value)
+
+
+class Tally:
+    """What the root says of everything behind it, counted along the way."""
+
+    def __init__(self) -> None:
+        self._hash: Hash = hashlib.sha256()
+        self.documents = 0
+        self.events = 0
+        self.bytes = 0
+
+    def take(self, line: bytes) -> None:
+        """Count a line; each stands for an event, one that opens a conversation for a document too."""
+        self._hash.update(line)
+        self.bytes += len(line)
+        self.documents += opens_document(line)
+        self.events += 1
+
+    def root(self, scope: ArchiveScope, private: Private) -> ArchiveRoot:
+        """Return the root over what was counted."""
+        return ArchiveRoot(
+            schema=SCHEMA,
+            scope=scope,
+            private=private,
+            documents=self.documents,
+            events=self.events,
+            bytes=self.bytes,
+            digest=self._hash.hexdigest(),
+        )
+
+
+def opens_document(line: bytes) -> bool:
+    """Tell whether a line is that of a conversation; any other is that of an event."""
+    return line.startswith(b'{"channel":')
+
+
+def line_of(value: ArchiveRoot | DocumentLine | EventLine) -> bytes:
+    """Return a line with its end."""
+    return _encoder.encode(value) + b"\n"
+
+
+def lines(stream: SealedReader) -> Iterator[bytes]:
+    """Yield the lines of a document, each with its end, in bounded memory; the last one may have none."""
+    rest = b""
+    while piece := stream.read(PIECE_BYTES):
+        *whole, rest = (rest + piece).split(b"\n") if b"\n" in piece else (rest + piece,)
+        for line in whole:
+            yield line + b"\n"
+        if len(rest) > LINE_BYTES_MAX:
+            raise LimitExceeded(at="archive", problem="line_too_long", limit=LINE_BYTES_MAX)
+    if rest:
+        yield rest
+
+
+def parse_root(line: bytes) -> ArchiveRoot:
+    """Return the root that a line is the one spelling of."""
+    root: ArchiveRoot = _parsed(_root, line, 1)
+    if root.schema != SCHEMA:
+        raise ArchiveRefused(at="line 1", problem="unknown_schema")
+    return root
+
+
+def parse_document(line: bytes, number: int) -> DocumentLine:
+    """Return the conversation that a line opens."""
+    document: DocumentLine = _parsed(_document, line, number)
+    return document
+
+
+def parse_event(line: bytes, number: int) -> EventLine:
+    """Return the event that a line holds; its bodies are not read yet."""
+    event: EventLine = _parsed(_event, line, number)
+    return event
+
+
+def body_of(raw: Raw, kind: type[Struct], number: int) -> Any:
+    """Return a body of this type that is written as it would be written here."""
+    try:
+        body = msgspec.json.decode(raw, type=kind)
+        if _encoder.encode(body) == bytes(raw):
+            return body
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        pass
+    raise ArchiveRefused(at=f"line {number}", problem="malformed")
+
+
+def _parsed(decoder: msgspec.json.Decoder[Any], line: bytes, number: int) -> Any:
+    try:
+        value = decoder.decode(line)
+        if line_of(value) == line:
+            return value
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        pass
+    raise ArchiveRefused(at=f"line {number}", problem="malformed")

@@ -1,0 +1,122 @@
+"""Making room for an archive: conversations that are here give up their names, and their words are erased.
+
+A log takes nothing back. What an archive replaces stays in the log as an erased conversation, with every proof, in a
+stream that its names do not lead to any more; the names lead to the stream that the archive opens (decision 0092).
+What anybody had asked to be erased in it fences this archive and every later one; what a replacement erases does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from muniment.errors import ArchiveConflict
+from muniment.events.changes import OMITTED, REPLACED, LifecycleRequest, Transition, TurnLifecycle, TurnSpan, span_of
+from muniment.events.identity import ConversationKey
+from muniment.events.records import AliasRecorded, EventKind, TurnMeta
+from muniment.governance.custody import Rule
+from muniment.ledger.ledger import Writer, draft
+from muniment.log.port import WHOLE_CONVERSATION, Reader, StreamHead
+from muniment.operations.archives.archive_lines import REQUESTER
+from muniment.operations.lifecycle.guard import Guard
+from muniment.operations.lifecycle.scope import Turns
+from muniment.space.space import Space
+
+REASON = "replaced by an archive"
+
+
+class Fenced(Struct, frozen=True, kw_only=True):
+    """Why a turn, or a message of it, may not come back with its words: who asked for its erasure."""
+
+    request: LifecycleRequest
+    message: int | None
+
+
+class Replacing:
+    """What stands where an archive goes, within the transaction that appends it."""
+
+    def __init__(self, space: Space, writer: Writer, now_ms: int) -> None:
+        self._space = space
+        self._writer = writer
+        self._now_ms = now_ms
+
+    # --- fences -------------------------------------------------------------------------------------------------------
+
+    def fences(self, key: ConversationKey) -> dict[str, list[Fenced]]:
+        """Return what was erased here of the turns of a conversation, by turn id, in all streams that it ever had."""
+        tx, transcript = self._writer.tx, self._space.transcript
+        now = transcript.stream_of(tx, key)
+        streams = transcript.former_streams(tx, key) + ([] if now is None else [now])
+        found: dict[str, list[Fenced]] = {}
+        for stream in streams:
+            for turn, fence in self._fences_in(tx, stream):
+                found.setdefault(turn, []).append(fence)
+        return found
+
+    def _fences_in(self, reader: Reader, stream: int) -> Iterator[tuple[str, Fenced]]:
+        ledger = self._space.ledger
+        for row in reader.changes(stream, 0):
+            header, _ = ledger.header(row)
+            if header.reason != Transition.ERASE or header.refs.keys() & {REPLACED, OMITTED}:
+                continue
+            event, span = ledger.open(row).meta, span_of(header.refs)
+            if isinstance(event, TurnLifecycle) and span.last is not None:
+                for turn in reader.turns(stream, span.first, span.last):
+                    meta = ledger.open(turn).meta
+                    if isinstance(meta, TurnMeta):
+                        yield meta.delivery.turn, Fenced(request=event.request, message=header.refs.get("message"))
+
+    # --- giving up names ----------------------------------------------------------------------------------------------
+
+    def retire(self, key: ConversationKey, stream: int) -> int:
+        """Erase a conversation and take its names from it; return how many turns it had.
+
+        Raises `ArchiveConflict` while a hold or a legal minimum keeps anything of it.
+        """
+        writer, transcript = self._writer, self._space.transcript
+        head = check_holds(self._space, writer.tx, key, stream)
+        request = LifecycleRequest(reason=REASON, requester=REQUESTER, requested_ms=self._now_ms)
+        event = draft(
+            self._space.sources.entropy,
+            EventKind.TURN_LIFECYCLE,
+            self._now_ms,
+            TurnLifecycle(request=request),
+            reason=Transition.ERASE,
+        )
+        refs = {REPLACED: 1, "through": head.turns}
+        writer.append(event, stream=stream, target=WHOLE_CONVERSATION, refs=refs)
+        writer.flush()
+        number = len(transcript.former_streams(writer.tx, key)) + 1
+        digest = transcript.conversation_digest(key.channel, key.conversation)
+        writer.tx.rename(digest, transcript.former_digest(digest, number))
+        for row in writer.tx.in_stream(stream, 2, head.seq):
+            if row.content is not None:
+                writer.destroy_content(row)
+            named = self._name_of(key, self._space.ledger.open(row).meta)
+            if named is not None:
+                writer.tx.rename(named, transcript.former_digest(named, stream))
+        return head.turns
+
+    def _name_of(self, key: ConversationKey, meta: object) -> bytes | None:
+        if isinstance(meta, TurnMeta):
+            return self._space.transcript.turn_digest(key, meta.delivery.turn)
+        if isinstance(meta, AliasRecorded):
+            return self._space.transcript.alias_digest(meta.subject, meta.channel, meta.chat)
+        return None
+
+
+def check_holds(space: Space, reader: Reader, key: ConversationKey, stream: int) -> StreamHead:
+    """Return the head of a conversation that nothing keeps from being replaced; what does is an `ArchiveConflict`.
+
+    A hold in its own stream would be left behind with it, so that it keeps even what has no words any more.
+    """
+    head = space.transcript.head(reader, stream)
+    held = space.transcript.changes(reader, head).holds
+    if held:
+        raise ArchiveConflict(at=f"position {min(held)}", problem="held")
+    guard = Guard(space, reader, space.sources.clock.now_ms())
+    for kept in guard.judge(Turns(key, head, (TurnSpan(1, head.turns),)), requested=True).kept:
+        problem = "held" if kept.verdict.rule is Rule.HOLD else kept.verdict.rule.value
+        raise ArchiveConflict(at=f"position {min(kept.verdict.by)}", problem=problem)
+    return head

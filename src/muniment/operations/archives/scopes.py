@@ -1,0 +1,101 @@
+"""Scopes: which conversations an archive is about, and who may ask for it.
+
+Each conversation is in exactly one of the scopes that cut a space into parts: that of a subject, when all of its turns
+have this mounted subject, or the shared one (BEHAVIOUR EX-04). A conversation by its names is a scope of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from muniment.errors import AccessDenied, InvalidInput
+from muniment.events.archiving import ArchiveScope, ScopeKind
+from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, check_name
+from muniment.events.records import TurnMeta
+from muniment.governance.access import Access
+from muniment.governance.phases import Phase
+from muniment.log.port import Reader
+from muniment.space.space import Space
+
+PAGE_TURNS = 500
+
+
+class ScopedConversation(NamedTuple):
+    """A conversation as it is found now."""
+
+    key: ConversationKey
+    stream: int
+    t: int
+
+
+def checked(scope: ArchiveScope, access: Access) -> ArchiveScope:
+    """Return a scope with its defaults filled in, or refuse one that is malformed or not the caller's."""
+    wanted = {
+        ScopeKind.SUBJECT: {"subject"},
+        ScopeKind.SHARED: set[str](),
+        ScopeKind.CONVERSATION: {"conversation", "channel"},
+    }[scope.kind]
+    if scope.kind is ScopeKind.CONVERSATION and scope.channel is None:
+        scope = ArchiveScope(kind=scope.kind, channel=DEFAULT_CHANNEL, conversation=scope.conversation)
+    for name in ("subject", "channel", "conversation"):
+        given: str | None = getattr(scope, name)
+        if (given is not None) != (name in wanted):
+            raise InvalidInput(at=name, problem="not_of_this_scope" if given is not None else "missing")
+        if given is not None:
+            check_name(given, at=name)
+    if access.subject is not None and scope.subject != access.subject:
+        raise AccessDenied(at="scope")
+    return scope
+
+
+def check_into(scope: ArchiveScope, into: ConversationId | None) -> None:
+    """Refuse another id for what is not one conversation."""
+    if into is not None:
+        check_name(into, at="into")
+        if scope.kind is not ScopeKind.CONVERSATION:
+            raise InvalidInput(at="into", problem="not_of_this_scope")
+
+
+def mounted(meta: TurnMeta) -> str:
+    """Return the mounted subject of a turn."""
+    return meta.actor.mounted_subject or meta.actor.subject or ""
+
+
+def within(scope: ArchiveScope, subjects: Iterable[str]) -> bool:
+    """Tell whether a conversation whose turns have these mounted subjects is in a scope that cuts a space."""
+    first: str | None = None
+    for subject in subjects:
+        if first is not None and subject != first:
+            return scope.kind is ScopeKind.SHARED
+        first = subject
+        if scope.kind is ScopeKind.SUBJECT and subject != scope.subject:
+            return False
+    return (scope.kind is ScopeKind.SUBJECT) == (first is not None)
+
+
+def conversations(space: Space, reader: Reader, scope: ArchiveScope) -> list[ScopedConversation]:
+    """Return the conversations of a scope as they are found now, in the order of channel and id."""
+    found = []
+    for row in space.transcript.conversations(reader, -1, None):
+        names = space.transcript.names(row)
+        key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
+        if scope.kind is ScopeKind.CONVERSATION:
+            wanted = (names.channel, names.conversation) == (scope.channel, scope.conversation)
+        else:
+            wanted = within(scope, _subjects(space, reader, row.stream))
+        if wanted and space.transcript.is_current(reader, row):
+            found.append(ScopedConversation(key, row.stream, row.time))
+    return sorted(found, key=lambda one: (one.key.channel, one.key.conversation))
+
+
+def _subjects(space: Space, reader: Reader, stream: int) -> Iterable[str]:
+    head = space.transcript.head(reader, stream)
+    for first in range(1, head.turns + 1, PAGE_TURNS):
+        last = min(head.turns, first + PAGE_TURNS - 1)
+        for read in space.transcript.page(reader, head, first, last, _no_words):
+            yield mounted(read.record.meta)
+
+
+def _no_words(_phase: Phase, _meta: TurnMeta) -> bool:
+    return False

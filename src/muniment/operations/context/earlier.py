@@ -1,0 +1,155 @@
+"""Which earlier messages are quoted: the best hits of a search in the same view that are in no turn of the context.
+
+What only stands beside a hit is not quoted.
+
+Hits are taken in their order until one does not fit into the room, so that a lower one never overtakes a higher one
+(BEHAVIOUR IJ-01). What is quoted is read anew, as the view shows it then: the whole message where it is short, its
+excerpt where it is long or has no room, nothing where it is gone.
+
+A query is what somebody says next: its line ends are blanks, what would be grammar to a search is words, and of a long
+one the end is taken, where the question usually stands.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from muniment.declaration.session import Session
+from muniment.errors import InvalidInput, LimitExceeded
+from muniment.events.identity import ConversationKey
+from muniment.events.message import Role, TextPart
+from muniment.governance.listing import LISTED
+from muniment.governance.slices import cut
+from muniment.governance.views import View
+from muniment.operations.context.counting import Meter, RemainingBudget
+from muniment.operations.context.prompt import Composition, MissingReason, QuoteScope
+from muniment.operations.context.prompt_lines import Line
+from muniment.operations.context.quoting import Quote, block
+from muniment.operations.transcripts.hits import Hit, SearchPage, SearchRanking, SearchScope, SemanticCoverage
+
+HITS_MAX = 50
+QUOTES_MAX = 20
+WHOLE_CHARS_MAX = 1200  # a longer message is quoted as an excerpt
+QUERY_CHARS_MAX = 1024  # of BEHAVIOUR CT-13
+
+_BLANK = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_GRAMMAR = re.compile(r"[\":]|(?<!\S)-+")
+
+
+class EarlierHits(NamedTuple):
+    """What a search found, the best first."""
+
+    hits: Sequence[Hit] = ()
+    semantic: SemanticCoverage | None = None
+    miss: MissingReason | None = None
+
+
+class QuoteQuery(NamedTuple):
+    """What to look for, and for which context."""
+
+    query: str
+    key: ConversationKey
+    view: View
+    composition: Composition
+
+
+def found_earlier(session: Session, asked: QuoteQuery) -> EarlierHits:
+    """Return the messages that a query finds; a query that cannot be searched for finds nothing and says so."""
+    try:
+        found = _found(session, asked)
+    except (InvalidInput, LimitExceeded):
+        return EarlierHits(miss=MissingReason.QUERY_REFUSED)
+    hits = [hit for hit in found.hits if not hit.beside and _is_within(hit.place.conversation, asked)]
+    return EarlierHits(hits, found.semantic, None if hits else MissingReason.NOT_FOUND)
+
+
+def quotes_of(session: Session, asked: QuoteQuery, hits: Iterable[Hit]) -> Iterator[Quote]:
+    """Yield what a view shows of hits now; each is read when it is wanted."""
+    return (quote for hit in hits if (quote := _quote(session, asked, hit)) is not None)
+
+
+def _found(session: Session, asked: QuoteQuery) -> SearchPage:
+    from muniment.operations.transcripts.search import Searching  # noqa: PLC0415  # numpy is imported by who searches
+
+    key, reach, lifecycle = asked.key, asked.composition.reach, asked.composition.lifecycle
+    within = SearchScope(
+        channel=None if reach is QuoteScope.SPACE else key.channel,
+        conversation=key.conversation if reach is QuoteScope.CONVERSATION else None,
+        lifecycle=lifecycle,
+    )
+    limit = min(HITS_MAX, session.space.limits.page_turns_max)
+    return Searching(session, words_of(asked.query), asked.view, within, SearchRanking()).run(limit, None)
+
+
+def words_of(query: str) -> str:
+    """Return the words of a query, without grammar, as many as may be searched for."""
+    plain = "".join(" " if unicodedata.category(char) in _BLANK else char for char in query)
+    end = " ".join(plain.split())[-QUERY_CHARS_MAX:]
+    return " ".join(_GRAMMAR.sub(" ", end).split())
+
+
+def _quote(session: Session, asked: QuoteQuery, hit: Hit) -> Quote | None:
+    """Return what a view shows of a hit now."""
+    place, space = hit.place, session.space
+    with space.ledger.reader() as reader:
+        stream = space.transcript.stream_of(reader, place.conversation)
+        head = None if stream is None else space.transcript.head(reader, stream)
+        if head is None or place.sequence > head.turns:
+            return None  # an archive took its place since
+        wanted = LISTED[asked.composition.lifecycle]
+        [read] = space.transcript.page(
+            reader, head, place.sequence, place.sequence, lambda phase, _meta: phase in wanted
+        )
+    if read.record.phase not in wanted or read.record.position != place.position:
+        return None
+    turn, _ = cut(read.record, asked.view, 0, 0, detection=space.detection.view(asked.view))
+    shown = next((each for each in turn.messages if each.id == place.message), None)
+    if shown is None or shown.parts is UNSET:
+        return None
+    excerpt = Quote(
+        place=place,
+        role=shown.role,
+        speaker=shown.speaker_id,
+        text=hit.excerpt.text,
+        cut_before=hit.excerpt.cut_before,
+        cut_after=hit.excerpt.cut_after,
+        elsewhere=not _is_here(place.conversation, asked.key),
+    )
+    text = "\n".join(part.content for part in shown.parts if isinstance(part, TextPart))
+    is_short = len(text) <= WHOLE_CHARS_MAX and bool(text.strip())
+    return replace(excerpt, text=text, cut_before=False, cut_after=False, excerpt=excerpt) if is_short else excerpt
+
+
+def _is_within(found: ConversationKey, asked: QuoteQuery) -> bool:
+    reach, key = asked.composition.reach, asked.key
+    if reach is QuoteScope.SPACE:
+        return True
+    return found.channel == key.channel if reach is QuoteScope.CHANNEL else _is_here(found, key)
+
+
+def _is_here(found: ConversationKey, key: ConversationKey) -> bool:
+    return (found.channel, found.conversation) == (key.channel, key.conversation)
+
+
+def filled(quotes: Iterable[Quote], room: RemainingBudget, meter: Meter) -> list[Quote]:
+    """Return the first quotes that a room holds as one block."""
+    fitting: list[Quote] = []
+    for quote in islice(quotes, QUOTES_MAX):
+        forms = (quote, quote.excerpt or quote)
+        form = next((each for each in forms if room.holds(meter.cost([block_line([*fitting, each])]))), None)
+        if form is None:
+            break
+        fitting.append(form)
+    return fitting
+
+
+def block_line(quotes: Sequence[Quote]) -> Line:
+    """Return the line that quotes them."""
+    return Line(Role.USER, (TextPart(content=block(quotes)),))

@@ -1,0 +1,1 @@
+"""The noun group `evidence`: checkpoints, proofs, verification, audit, inspection, disclosures."""

@@ -1,0 +1,108 @@
+"""What the log has of the life of a conversation: every transition, hold and release, each with its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from muniment.declaration.session import Session
+from muniment.events.changes import Action, LifecycleRequest, TurnLifecycle, TurnSpan, span_of
+from muniment.events.identity import ConversationKey
+from muniment.evidence.bundle import event_line
+from muniment.evidence.receipt import receipt as tlog_proof
+from muniment.evidence.tree import inclusion_proof
+from muniment.ledger.attest import SignedCheckpoint
+from muniment.log.port import Reader, SealedRow
+from muniment.operations.lifecycle.scope import BATCH
+from muniment.space.healing import Healing
+from muniment.space.space import Space
+
+
+class LifecycleEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A transition, hold or release that the log has: of the turns `first` to `last`.
+
+    Without `last` also of the turns that were still to come. `message`: of this message of the turn alone, counted from
+    0. `hold` is the position of the hold that a release ended. `subject` is there when it was asked of all turns of a
+    subject.
+    """
+
+    position: int
+    leaf: str
+    transition: Action
+    first: int
+    last: int | None = None
+    message: int | None = None
+    hold: int | None = None
+    subject: str | None = None
+    reason: str
+    requester: str
+    requested_ms: int
+    content_left: int
+    proof: str
+
+
+class Receipts(Struct, frozen=True, kw_only=True):
+    """Everything that was asked of the turns of a conversation, in log order, each with its proof."""
+
+    entries: list[LifecycleEntry]
+
+
+class Recalling:
+    """Reads the records of one conversation."""
+
+    def __init__(self, session: Session, conversation: ConversationKey) -> None:
+        self._space: Space = session.space
+        self._conversation = conversation
+
+    def run(self) -> Receipts:
+        """Return all of them."""
+        space = self._space
+        signed = space.checkpoint()
+        with space.ledger.reader() as reader:
+            stream = space.transcript.stream_of(reader, self._conversation)
+            if stream is None:
+                return Receipts(entries=[])
+            space.transcript.changes(reader, space.transcript.head(reader, stream))  # proves that none is missing
+            return Receipts(entries=list(self._entries(reader, stream, signed)))
+
+    def _entries(self, reader: Reader, stream: int, signed: SignedCheckpoint) -> Iterator[LifecycleEntry]:
+        for row in reader.changes(stream, 0):
+            if row.position >= signed.checkpoint.size:
+                break  # came meanwhile
+            meta = self._space.ledger.open(row).meta
+            if isinstance(meta, TurnLifecycle):
+                yield self._entry(reader, row, meta.request, signed)
+
+    def _entry(
+        self, reader: Reader, row: SealedRow, request: LifecycleRequest, signed: SignedCheckpoint
+    ) -> LifecycleEntry:
+        header, exact = self._space.ledger.header(row)
+        action, span, message = Action(header.reason or ""), span_of(header.refs), header.refs.get("message")
+        proof = inclusion_proof(reader, row.position, signed.checkpoint.size)
+        return LifecycleEntry(
+            position=row.position,
+            leaf=row.leaf.hex(),
+            transition=action,
+            first=span.first,
+            last=span.last,
+            message=message,
+            hold=header.refs.get("hold"),
+            subject=request.subject,
+            reason=request.reason,
+            requester=request.requester,
+            requested_ms=request.requested_ms,
+            content_left=self._left(reader, row.stream, span, message) if action is Action.ERASE else 0,
+            proof=tlog_proof(event_line(exact, {}), row.position, proof, signed.note),
+        )
+
+    def _left(self, reader: Reader, stream: int, span: TurnSpan, message: int | None) -> int:
+        """Count the turns of an erasure that have what it destroyed all the same."""
+        assert span.last is not None, "what is erased was there"
+        healing, left = Healing(self._space.ledger, self._space.transcript), 0
+        for start in range(span.first, span.last + 1, BATCH):
+            turns = reader.turns(stream, start, min(span.last, start + BATCH - 1))
+            left += sum(
+                found.content is not None if message is None else healing.holds(found, message) for found in turns
+            )
+        return left

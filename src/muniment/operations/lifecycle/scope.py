@@ -1,0 +1,299 @@
+"""What a request is about: a message, a turn, a conversation, the turns of a subject, or the whole space.
+
+An *aim* finds it in the log, as lots: of each conversation the turns in question. It is asked twice, once to report and
+once inside the write transaction, where it finds what has come meanwhile too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+from msgspec import Struct
+
+from muniment.errors import Corrupt, ForeignSpace, InvalidInput, KeyMissing
+from muniment.events.changes import TurnSpan
+from muniment.events.identity import (
+    DEFAULT_CHANNEL,
+    Channel,
+    ConversationId,
+    ConversationKey,
+    SpaceName,
+    SubjectId,
+    TurnId,
+    check_name,
+    message_id,
+)
+from muniment.events.records import TurnMeta
+from muniment.governance.custody import subjects_of
+from muniment.log.port import Reader, SealedRow, StreamHead
+from muniment.space.options import Progress
+from muniment.space.space import Space
+
+BATCH = 500  # rows with cells in memory at a time
+SCAN_PART_TURNS = 2000  # read in one snapshot, so that nobody who empties the write-ahead log waits for a scan
+
+
+class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a request is about: exactly one of `conversation`, `subject` and `whole_space`.
+
+    Of a conversation (`channel`: the default one) all turns, one `turn`, or one `message` by its id. `subject`: every
+    turn whose subject, acting subject or mounted subject it is. `whole_space` is the name of the open space, said once
+    more.
+    """
+
+    conversation: ConversationId | None = None
+    channel: Channel | None = None
+    turn: TurnId | None = None
+    message: str | None = None
+    subject: SubjectId | None = None
+    whole_space: SpaceName | None = None
+
+    @property
+    def key(self) -> ConversationKey | None:
+        """The conversation, if it is about one."""
+        if self.conversation is None:
+            return None
+        return ConversationKey(conversation=self.conversation, channel=self.channel or DEFAULT_CHANNEL)
+
+    def check(self, space: str) -> None:
+        """Refuse a scope that says too little or too much, and another space than the one that is open."""
+        names = ("conversation", "subject", "whole_space")
+        given = [name for name in names if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise InvalidInput(at="scope", problem="not_one_of_these" if given else "missing_field")
+        for name in ("channel", "turn", "message"):
+            if getattr(self, name) is not None and self.conversation is None:
+                raise InvalidInput(at=f"scope.{name}", problem="not_taken")
+        for name in ("conversation", "channel", "turn", "subject"):
+            if getattr(self, name) is not None:
+                check_name(getattr(self, name), at=f"scope.{name}")
+        if self.message is not None and self.turn not in (None, self.message.rpartition("#")[0]):
+            raise InvalidInput(at="scope.message", problem="differs")
+        if self.whole_space is not None and self.whole_space != space:
+            raise ForeignSpace(at="scope.whole_space")
+
+    def within_a_conversation(self) -> ConversationKey:
+        """Return the conversation, or refuse what is about no conversation, or about one message."""
+        if self.key is None or self.message is not None:
+            raise InvalidInput(at="scope" if self.key is None else "scope.message", problem="not_taken")
+        return self.key
+
+
+class Turns(NamedTuple):
+    """Turns of a conversation that are in question, or (with a place) one message of one turn.
+
+    `unreadable` are turns of which nobody can tell any more whether they belong here.
+    """
+
+    key: ConversationKey
+    head: StreamHead
+    spans: tuple[TurnSpan, ...]
+    message: int | None = None
+    unreadable: tuple[int, ...] = ()
+
+
+class Target(Protocol):
+    """Finds what a request is about."""
+
+    def prepare(self) -> None:
+        """Do what takes long, in snapshots of its own."""
+        ...
+
+    def lots(self, reader: Reader) -> list[Turns]:
+        """Return what it is about, conversation by conversation; nothing when there is nothing of the kind."""
+        ...
+
+
+def aim_of(space: Space, scope: Scope, progress: Progress) -> Target:
+    """Return the aim of a scope that was checked."""
+    if scope.key is not None:
+        return ConversationTarget(space, scope.key, scope.turn, scope.message)
+    return SubjectTarget(space, scope.subject, progress) if scope.subject is not None else SpaceTarget(space)
+
+
+class ConversationTarget:
+    """All turns of a conversation, one of them, or a message of it."""
+
+    def __init__(self, space: Space, key: ConversationKey, turn: TurnId | None, message: str | None = None) -> None:
+        self._space = space
+        self._key = key
+        self._turn = turn if message is None else TurnId(message.rpartition("#")[0])
+        self._message = message
+
+    def prepare(self) -> None:
+        """Find nothing beforehand."""
+
+    def lots(self, reader: Reader) -> list[Turns]:
+        """Return the one lot, if the conversation has such turns."""
+        transcript = self._space.transcript
+        stream = transcript.stream_of(reader, self._key)
+        if stream is None:
+            return []
+        head = transcript.head(reader, stream)
+        if self._turn is None:
+            return [Turns(self._key, head, (TurnSpan(1, head.turns),))] if head.turns else []
+        try:
+            opened = transcript.turn(reader, head, self._key, self._turn)
+        except (Corrupt, KeyMissing) as fault:
+            if self._message is not None:
+                raise
+            return [Turns(self._key, head, (self._left_over(reader, head, self._turn, fault),))]
+        if opened is None or opened.row.turn_seq is None:
+            return []
+        span = TurnSpan(opened.row.turn_seq, opened.row.turn_seq)
+        if self._message is None:
+            return [Turns(self._key, head, (span,))]
+        assert isinstance(opened.meta, TurnMeta), "only turns have a turn sequence"
+        names = [message_id(self._turn, place) for place in range(len(opened.meta.messages))]
+        return [Turns(self._key, head, (span,), names.index(self._message))] if self._message in names else []
+
+    def _left_over(self, reader: Reader, head: StreamHead, turn: TurnId, fault: Corrupt | KeyMissing) -> TurnSpan:
+        """Return the turn that an id must mean when its own row does not open: no other turn has this id.
+
+        Where its lookup leads is not believed alone, but all turns that can be read are somebody else, and the lookup
+        leads to one that cannot.
+        """
+        found = reader.lookup(self._space.transcript.turn_digest(self._key, turn))
+        row = None if found is None else reader.sealed(found.position)
+        if row is None or row.stream != head.stream or row.turn_seq is None or self._named(row) is not None:
+            raise fault
+        for start in range(1, head.turns + 1, BATCH):
+            for other in reader.turns(head.stream, start, min(head.turns, start + BATCH - 1)):
+                if self._named(other) == turn:
+                    raise fault
+        return TurnSpan(row.turn_seq, row.turn_seq)
+
+    def _named(self, row: SealedRow) -> str | None:
+        meta = readable(self._space, row)
+        return None if meta is None else meta.delivery.turn
+
+
+class SubjectTarget:
+    """Every turn of a subject, in whatever conversation; what was looked at once is not looked at again."""
+
+    def __init__(self, space: Space, subject: str, progress: Progress) -> None:
+        self._space = space
+        self._subject = subject
+        self._progress = progress
+        self._looked: dict[int, int] = {}
+        self._found: dict[int, list[int]] = {}
+        self._unreadable: dict[int, list[int]] = {}
+
+    def prepare(self) -> None:
+        """Look at all turns of the space, a part at a time."""
+        with self._space.ledger.reader() as reader:
+            heads = [head for _, head in conversations(self._space, reader)]
+        done, total = 0, sum(head.turns for head in heads)
+        for head in heads:
+            for first in range(1, head.turns + 1, SCAN_PART_TURNS):
+                last = min(head.turns, first + SCAN_PART_TURNS - 1)
+                with self._space.ledger.reader() as reader:
+                    self._look(reader, head.stream, last)
+                done += last - first + 1
+                self._progress("turns of the subject", done, total)
+
+    def lots(self, reader: Reader) -> list[Turns]:
+        """Return the turns of the subject, conversation by conversation."""
+        found: list[Turns] = []
+        for key, head in conversations(self._space, reader):
+            self._look(reader, head.stream, head.turns)
+            spans = tuple(spans_of(self._found.get(head.stream, ())))
+            unreadable = tuple(self._unreadable.get(head.stream, ()))
+            if spans or unreadable:
+                found.append(Turns(key, head, spans, None, unreadable))
+        return found
+
+    def _look(self, reader: Reader, stream: int, upto: int) -> None:
+        for first in range(self._looked.get(stream, 0) + 1, upto + 1, BATCH):
+            for row in turns_of(reader, stream, TurnSpan(first, min(upto, first + BATCH - 1))):
+                meta, sequence = readable(self._space, row), row.turn_seq or 0
+                if meta is None:
+                    self._unreadable.setdefault(stream, []).append(sequence)
+                elif self._subject in subjects_of(meta.actor):
+                    self._found.setdefault(stream, []).append(sequence)
+                self._looked[stream] = sequence
+
+
+class SpaceTarget:
+    """Every turn of the space."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    def prepare(self) -> None:
+        """Find nothing beforehand."""
+
+    def lots(self, reader: Reader) -> list[Turns]:
+        """Return all turns, conversation by conversation."""
+        return [
+            Turns(key, head, (TurnSpan(1, head.turns),))
+            for key, head in conversations(self._space, reader)
+            if head.turns
+        ]
+
+
+class TurnsTarget:
+    """Turns that were chosen before."""
+
+    def __init__(self, space: Space, chosen: dict[ConversationKey, tuple[int, list[TurnSpan]]]) -> None:
+        self._space = space
+        self._chosen = chosen
+
+    def prepare(self) -> None:
+        """Find nothing beforehand."""
+
+    def lots(self, reader: Reader) -> list[Turns]:
+        """Return the chosen turns as they are now."""
+        return [
+            Turns(key, self._space.transcript.head(reader, stream), tuple(spans))
+            for key, (stream, spans) in self._chosen.items()
+        ]
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def conversations(space: Space, reader: Reader) -> list[tuple[ConversationKey, StreamHead]]:
+    """Return every conversation with its proved head, in log order."""
+    found = []
+    for row in space.transcript.conversations(reader, -1, None):
+        names = space.transcript.names(row)
+        key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
+        found.append((key, space.transcript.head(reader, row.stream)))
+    return found
+
+
+def turns_of(reader: Reader, stream: int, span: TurnSpan) -> Iterator[SealedRow]:
+    """Yield the rows of turns, all of them and in their order, or raise `Corrupt`."""
+    assert span.last is not None, "only turns that are there have rows"
+    for start in range(span.first, span.last + 1, BATCH):
+        last = min(span.last, start + BATCH - 1)
+        rows = reader.turns(stream, start, last)
+        if [row.turn_seq for row in rows] != list(range(start, last + 1)):
+            raise Corrupt(at=f"stream {stream}", problem="turns_missing", limit=last - start + 1, found=len(rows))
+        yield from rows
+
+
+def readable(space: Space, row: SealedRow) -> TurnMeta | None:
+    """Return what a turn says of itself, or None for one that does not open any more."""
+    try:
+        meta = space.ledger.open(row).meta
+    except (Corrupt, KeyMissing):
+        return None
+    assert isinstance(meta, TurnMeta), "only turns have a turn sequence"
+    return meta
+
+
+def spans_of(sequences: Iterable[int]) -> Iterator[TurnSpan]:
+    """Yield ascending sequences as spans."""
+    first = last = None
+    for sequence in sequences:
+        if last is not None and sequence == last + 1:
+            last = sequence
+            continue
+        if first is not None:
+            yield TurnSpan(first, last)
+        first = last = sequence
+    if first is not None:
+        yield TurnSpan(first, last)

@@ -1,0 +1,1 @@
+"""The noun group `provenance`: which items of memory came from which turns."""

@@ -1,0 +1,1 @@
+"""The noun group `spaces`: list, import, export, back up, restore, rotate keys."""

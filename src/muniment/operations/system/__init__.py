@@ -1,0 +1,1 @@
+"""The noun group `system`: capabilities, health, recovery, models, closing."""

@@ -1,0 +1,1 @@
+"""The noun group `transcripts`: commit, replay, timeline, search, redact, annotate."""

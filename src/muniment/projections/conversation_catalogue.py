@@ -1,0 +1,138 @@
+"""The catalogue of a space: which conversations there are, how large and how recent they are, and when they were busy.
+
+A fold of the log in memory, made when it is first asked for and caught up before each answer: what a process answers is
+the log as it was when it was asked, turns of other processes included, and a query costs the events that are new.
+Nothing of it is kept at rest. `drop` forgets all of it; the next answer is then made from the log alone, and is the
+same (`digest` tells).
+
+1. Events are taken in the order of their positions, none may be missing, and each is opened, so that its columns are
+   proved.
+2. When the log is read to its end, the heads of the conversations that were touched are proved and held against what
+   was taken. Where steps were taken, the phases are folded anew (`Transcript.changes`: one fold for all readers).
+3. What was touched is put into its places (`projections.conversation_list`).
+
+Derived references are folded on the way (`projections.evidence_links`).
+
+A long log is read in parts, each a snapshot of its own, so that an erasure never waits for a reader.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from muniment.errors import Corrupt
+from muniment.events.changes import Custody
+from muniment.events.records import EventKind
+from muniment.events.references import RefDerived
+from muniment.governance.phases import runs
+from muniment.kernel.canonical import encode_plain
+from muniment.ledger.ledger import Ledger
+from muniment.log.port import Reader, SealedRow
+from muniment.projections.conversation_list import ConversationList
+from muniment.projections.evidence_links import Links
+from muniment.projections.transcript import Transcript
+
+CUSTODY = frozenset(Custody)
+PART_EVENTS = 2000  # read in one snapshot
+PROGRESS_STAGE = "catalogue"
+
+
+class CaughtUpCatalogue(NamedTuple):
+    """The listing and the links of exactly one state of the log, and a reader of that state."""
+
+    listing: ConversationList
+    links: Links
+    reader: Reader
+
+
+class FoldDigests(NamedTuple):
+    """Keyed digests of the folds over a log of some size, by name."""
+
+    size: int
+    of: dict[str, bytes]
+
+
+class Catalogue:
+    """The conversations of one space, folded from its ledger. Thread-safe."""
+
+    def __init__(self, ledger: Ledger, transcript: Transcript) -> None:
+        self._ledger = ledger
+        self._transcript = transcript
+        self._lock = threading.Lock()
+        self._listing = ConversationList()
+        self._life = ""
+        self._links = Links()
+
+    def drop(self) -> None:
+        """Forget everything; the next answer is made from the log alone."""
+        with self._lock:
+            self._listing, self._links = ConversationList(), Links()
+
+    def digest(self) -> bytes:
+        """Return a keyed digest of all that the catalogue knows of the present log, row by row."""
+        return self.digests().of["catalogue"]
+
+    def digests(self, progress: Callable[[str, int, int], None] | None = None) -> FoldDigests:
+        """Return keyed digests of everything that is folded from the log: listing, links and the changes of streams."""
+        with self.caught_up(progress) as caught:
+            changes = b""
+            for stream in caught.listing.streams():
+                known = self._transcript.changes(caught.reader, self._transcript.head(caught.reader, stream))
+                changes = self._of("changes", [changes.hex(), stream, known.rows()])
+            found = {
+                "catalogue": self._of("catalogue", caught.listing.rows()),
+                "changes": changes,
+                "links": self._of("links", caught.links.rows()),
+            }
+            return FoldDigests(caught.listing.size, found)
+
+    def _of(self, name: str, rows: list[object]) -> bytes:
+        return self._ledger.name_digest(name, encode_plain(rows).decode())
+
+    @contextmanager
+    def caught_up(self, progress: Callable[[str, int, int], None] | None = None) -> Iterator[CaughtUpCatalogue]:
+        """Give the present listing and a reader of the same state; who else asks waits meanwhile."""
+        with self._lock:
+            while True:
+                with self._ledger.reader() as reader:
+                    size, life = reader.frontier().size, self._ledger.life(reader)
+                    if life != self._life:  # it was restored
+                        self._listing, self._links, self._life = ConversationList(), Links(), life
+                    self._read(reader, min(size, self._listing.size + PART_EVENTS))
+                    if self._listing.size == size:
+                        self._settle(reader)
+                        yield CaughtUpCatalogue(self._listing, self._links, reader)
+                        return
+                if progress is not None:
+                    progress(PROGRESS_STAGE, self._listing.size, size)
+
+    def _read(self, reader: Reader, size: int) -> None:
+        """Take the events up to a size."""
+        listing = self._listing
+        for row in reader.sealed_events(listing.size, size - 1):
+            if row.position != listing.size:
+                break
+            meta = self._ledger.open(row).meta
+            if isinstance(meta, RefDerived):
+                self._links.take(row, self._ledger.header(row)[0].refs, meta)
+            listing.take(row, meta, ranks=self._ranks(row))
+        if listing.size != size:
+            raise Corrupt(at="events", problem="rows_missing", limit=size, found=listing.size)
+
+    def _ranks(self, row: SealedRow) -> bool:
+        """Tell whether an event can change phases, for all that its kind says."""
+        return row.kind != EventKind.TURN_LIFECYCLE or self._ledger.header(row)[0].reason not in CUSTODY
+
+    def _settle(self, reader: Reader) -> None:
+        """Bring everything that was touched into its place."""
+        listing = self._listing
+        for stream in sorted(listing.touched):
+            conversation, head = listing.conversation(stream), self._transcript.head(reader, stream)
+            turns = len(conversation.observed)
+            if (head.seq, head.turns, head.leaf) != (conversation.revision, turns, conversation.leaf):
+                raise Corrupt(at=f"stream {stream}", problem="turns_missing", limit=head.turns, found=turns)
+            stepped = stream in listing.stepped
+            listing.settle(stream, runs(turns, self._transcript.changes(reader, head).steps) if stepped else None)

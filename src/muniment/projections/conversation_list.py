@@ -1,0 +1,257 @@
+"""What the catalogue knows: every conversation by its turns, times and phases, and the orders in which they are listed.
+
+A fold over events, without a clock, a store or a key: `projections.conversation_catalogue` reads the log and hands over
+what it reads. It holds names, times and numbers, never a word of a turn. Conversations stand in the order of BEHAVIOUR
+CT-02: last observed time, conversation, and for equal names channel, all descending. A conversation of which no turn is
+listed stands in no order (CT-03).
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnMeta
+from muniment.governance.listing import LISTABLE, LISTED, LifecycleFilter, moves, observed_ms
+from muniment.governance.phases import Phase, PhaseRun
+from muniment.log.port import EventRow
+from muniment.projections.timed import WIDE, Timed
+
+ANEW_SHARE = 8  # when more than one turn in so many changes sides, the sides are made anew
+SHORT = "H"  # 16 bits
+
+RANKED = frozenset({EventKind.TURN_COMMITTED.value, EventKind.TURN_LIFECYCLE.value})
+
+Rank = tuple[int, str, str, int]  # last observed time, conversation, channel, stream
+Order = tuple[LifecycleFilter, str | None]  # one order for each filter, over one channel or (None) all
+
+
+class ListEntry(NamedTuple):
+    """A conversation as it is listed under a filter."""
+
+    stream: int
+    channel: str
+    conversation: str
+    turns: int
+    messages: int
+    first_ms: int
+    last_ms: int
+    archived: bool
+    revision: int
+    leaf: bytes
+
+
+class Generation(NamedTuple):
+    """The newest event that could change an order: its position, and its leaf."""
+
+    position: int
+    leaf: bytes
+
+
+class ActivityCount(NamedTuple):
+    """What was observed in a range: how many turns, and (time, stream, sequence) of the first and the last of them."""
+
+    turns: int
+    first: tuple[int, int, int]
+    last: tuple[int, int, int]
+
+
+class ListedConversation:
+    """A conversation so far: its turns by sequence, and the listable ones by phase and time."""
+
+    __slots__ = ("leaf", "messages", "names", "observed", "phases", "ranked", "revision", "sides", "stream")
+
+    def __init__(self, stream: int, names: ConversationOpened) -> None:
+        self.stream = stream
+        self.names = names
+        self.revision = 0
+        self.leaf = b""
+        self.observed = array(WIDE)
+        self.messages = array(SHORT)
+        self.phases: list[PhaseRun] = []
+        self.sides: dict[Phase, Timed] = {phase: Timed() for phase in LISTABLE}
+        self.ranked: dict[Order, Rank] = {}
+
+    def add(self, meta: TurnMeta, committed_ms: int) -> None:
+        """Take the next turn, which is active until something else is said of it."""
+        observed, messages = observed_ms(meta, committed_ms), len(meta.messages)
+        self.observed.append(observed)
+        self.messages.append(messages)
+        self.sides[Phase.ACTIVE].add(len(self.observed), observed, messages)
+
+    def refold(self, phases: list[PhaseRun]) -> None:
+        """Take the phases of all turns, and let those that changed them change sides."""
+        turns, known = len(self.observed), self.phases[-1].last if self.phases else 0
+        was = (
+            [*self.phases, PhaseRun(first=known + 1, last=turns, phase=Phase.ACTIVE)] if known < turns else self.phases
+        )
+        moved = [move for move in moves(was, phases) if move.was in LISTABLE or move.now in LISTABLE]
+        self.phases = phases
+        if sum(move.last - move.first + 1 for move in moved) * ANEW_SHARE > turns:
+            self.sides = {phase: Timed() for phase in LISTABLE}
+            for run in phases:
+                self._each(self.sides.get(run.phase), Timed.add, range(run.first, run.last + 1))
+            return
+        for move in moved:
+            span = range(move.first, move.last + 1)
+            self._each(self.sides.get(move.was), Timed.discard, span)
+            self._each(self.sides.get(move.now), Timed.add, span)
+
+    def _each(self, side: Timed | None, change: Callable[[Timed, int, int, int], None], sequences: range) -> None:
+        if side is not None:
+            for sequence in sequences:
+                change(side, sequence, self.observed[sequence - 1], self.messages[sequence - 1])
+
+    def shown(self, lifecycle: LifecycleFilter) -> list[Timed]:
+        """Return the sides that a filter lists, without empty ones."""
+        return [self.sides[phase] for phase in LISTED[lifecycle] if self.sides[phase]]
+
+    def entry(self, lifecycle: LifecycleFilter) -> ListEntry | None:
+        """Return the conversation as it is listed, or None when no turn of it is."""
+        shown = self.shown(lifecycle)
+        if not shown:
+            return None
+        return ListEntry(
+            stream=self.stream,
+            channel=self.names.channel,
+            conversation=self.names.conversation,
+            turns=sum(map(len, shown)),
+            messages=sum(side.messages for side in shown),
+            first_ms=min(side.times[0] for side in shown),
+            last_ms=max(side.times[-1] for side in shown),
+            archived=not self.sides[Phase.ACTIVE],
+            revision=self.revision,
+            leaf=self.leaf,
+        )
+
+    def first_between(self, lifecycle: LifecycleFilter, from_ms: int, until_ms: int) -> int | None:
+        """Return the sequence of the first listed turn that was observed in a half-open range."""
+        found = [side.between(from_ms, until_ms) for side in self.shown(lifecycle)]
+        return min((within.first for within in found if within.turns), default=(0, None))[1]
+
+    def row(self) -> list[object]:
+        """Return all that is known as plain data."""
+        sides = [[side.times.tolist(), side.sequences.tolist(), side.messages] for side in self.sides.values()]
+        return [self.stream, self.names.channel, self.names.conversation, self.revision, self.leaf.hex(), sides]
+
+
+class ConversationList:
+    """All conversations of a space, as of the first `size` events of its log."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.touched: set[int] = set()
+        self.stepped: set[int] = set()
+        self._conversations: dict[int, ListedConversation] = {}
+        self._orders: dict[Order, list[Rank]] = {}
+        self._generations: dict[str | None, Generation] = {}
+
+    # --- growing ------------------------------------------------------------------------------------------------------
+
+    def take(self, row: EventRow, meta: MetaBody, *, ranks: bool = True) -> None:
+        """Take the next event. `touched` and `stepped` then say which conversations are to be settled.
+
+        `ranks` is False for an event of a kind in `RANKED` that changes no phase: a hold, or its release.
+        """
+        self.size += 1
+        if isinstance(meta, ConversationOpened):
+            self._conversations[row.stream] = ListedConversation(row.stream, meta)
+        conversation = self._conversations.get(row.stream)
+        if conversation is None:
+            return  # of the space itself
+        if isinstance(meta, TurnMeta):
+            conversation.add(meta, row.time)
+        conversation.revision, conversation.leaf = row.seq, row.leaf
+        self.touched.add(row.stream)
+        if row.target_seq is not None:
+            self.stepped.add(row.stream)
+        if ranks and row.kind in RANKED:
+            self._generations[None] = self._generations[conversation.names.channel] = Generation(row.position, row.leaf)
+
+    def settle(self, stream: int, phases: list[PhaseRun] | None) -> None:
+        """Bring a conversation into its places; with phases when steps were taken on it."""
+        conversation = self._conversations[stream]
+        if phases is not None:
+            conversation.refold(phases)
+        self._rank(conversation)
+        self.stepped.discard(stream)
+        self.touched.discard(stream)
+
+    def _rank(self, conversation: ListedConversation) -> None:
+        names = conversation.names
+        for lifecycle in LifecycleFilter:
+            entry = conversation.entry(lifecycle)
+            for channel in (None, names.channel):
+                order = self._orders.setdefault((lifecycle, channel), [])
+                was = conversation.ranked.pop((lifecycle, channel), None)
+                if was is not None:
+                    del order[bisect_left(order, was)]
+                if entry is not None:
+                    rank = (entry.last_ms, names.conversation, names.channel, conversation.stream)
+                    insort(order, rank)
+                    conversation.ranked[lifecycle, channel] = rank
+
+    # --- answering ----------------------------------------------------------------------------------------------------
+
+    def conversation(self, stream: int) -> ListedConversation:
+        """Return a conversation by its stream."""
+        return self._conversations[stream]
+
+    def streams(self) -> list[int]:
+        """Return the streams of all conversations, in log order."""
+        return sorted(self._conversations)
+
+    def streams_of(self, channel: str) -> list[int]:
+        """Return the streams of the conversations of a channel, in log order."""
+        return sorted(stream for stream, one in self._conversations.items() if one.names.channel == channel)
+
+    def generation(self, channel: str | None) -> Generation:
+        """Return the newest event that could change the order of a channel, or (None) of all of them."""
+        return self._generations.get(channel, Generation(-1, b""))
+
+    def entries(
+        self, lifecycle: LifecycleFilter, channel: str | None, after: int | None, count: int
+    ) -> list[ListEntry]:
+        """Return conversations in their order, from the first or from behind a stream that is listed."""
+        order = (lifecycle, channel)
+        ranks = self._orders.get(order, [])
+        end = len(ranks) if after is None else bisect_left(ranks, self._conversations[after].ranked[order])
+        entries = [self._conversations[rank[-1]].entry(lifecycle) for rank in ranks[max(0, end - count) : end]]
+        return [entry for entry in reversed(entries) if entry is not None]
+
+    def busy(
+        self,
+        ranges: Sequence[tuple[int, int]],
+        lifecycle: LifecycleFilter,
+        wanted: Callable[[ListedConversation], bool],
+    ) -> list[ActivityCount | None]:
+        """Return, for each of ascending half-open ranges, what was observed in it; None where nothing was."""
+        found: list[ActivityCount | None] = [None] * len(ranges)
+        ends = [until for _, until in ranges]
+        for conversation in filter(wanted, self._conversations.values()):
+            stream = conversation.stream
+            for side in conversation.shown(lifecycle):
+                at = bisect_right(ends, side.times[0])
+                while at < len(ranges) and ranges[at][0] <= side.times[-1]:
+                    turns, (first_ms, first), (last_ms, last) = side.between(*ranges[at])
+                    if turns:
+                        found[at] = _merged(
+                            found[at], ActivityCount(turns, (first_ms, stream, first), (last_ms, stream, last))
+                        )
+                    at += 1
+        return found
+
+    def rows(self) -> list[object]:
+        """Return all that is known as plain data, in the order of its keys."""
+        conversations = [one.row() for _, one in sorted(self._conversations.items())]
+        orders = sorted([lifecycle, channel or "", order] for (lifecycle, channel), order in self._orders.items())
+        generations = sorted([channel or "", position] for channel, (position, _) in self._generations.items())
+        return [self.size, conversations, orders, generations]
+
+
+def _merged(one: ActivityCount | None, other: ActivityCount) -> ActivityCount:
+    if one is None:
+        return other
+    return ActivityCount(one.turns + other.turns, min(one.first, other.first), max(one.last, other.last))

@@ -1,0 +1,187 @@
+"""One event at rest, held to its proofs: header, columns, keys, cells, and the commitment of every field.
+
+1. The header is the one that the leaf was made of, and the columns say what it says.
+2. The key bundle unwraps with every column of the row; the meta cell opens and can be decoded.
+3. Words are there unless an event erased them, and then neither they nor their key are.
+4. Every field that can be read is the one that the header commits to, and none that the header commits to is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from muniment.crypto.cell import CellKey
+from muniment.errors import Corrupt, KeyMissing, StoreNewer
+from muniment.events.labels import content_fields, meta_fields, part_label
+from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent, TurnMeta
+from muniment.evidence.header import Header, commit, disclose
+from muniment.governance.phases import Phase, phase_of
+from muniment.kernel.digest import Salts
+from muniment.ledger.attest import says
+from muniment.ledger.ledger import CONTENT, META, Ledger, OpenedEvent
+from muniment.log.port import Reader, SealedRow
+from muniment.projections.change_fold import NOTHING, Changes
+from muniment.projections.inspection.findings import FindingKind, Findings
+from muniment.projections.transcript import Transcript
+
+# why the changes of a stream cannot be folded -> the issue, where it is the head's
+HEAD_ISSUES: dict[str, FindingKind] = {
+    "head_missing": FindingKind.HEAD_MISSING,
+    "head": FindingKind.HEAD_MISMATCH,
+    "changes_missing": FindingKind.HEAD_MISMATCH,
+}
+
+
+class ReadEvent(NamedTuple):
+    """What could be read of an event."""
+
+    row: SealedRow
+    header: Header | None
+    opened: OpenedEvent | None
+
+
+class ExpectedContent(NamedTuple):
+    """What should be left of the words of an event: nothing, or all but the messages that were erased alone."""
+
+    erased: bool
+    messages: frozenset[int] = NOTHING
+
+
+class EventChecks:
+    """Looks at events one by one."""
+
+    def __init__(self, ledger: Ledger, transcript: Transcript, findings: Findings) -> None:
+        self._ledger = ledger
+        self._transcript = transcript
+        self._findings = findings
+        self._unfolded: set[int] = set()
+
+    def look(self, reader: Reader, row: SealedRow) -> ReadEvent:
+        """Look at an event; whatever is wrong with it is an issue."""
+        self._findings.events += 1
+        header = self._header(row)
+        try:
+            keys = self._ledger.keys_of(row)
+        except Corrupt as corrupt:
+            self._findings.of(row, FindingKind.KEYS_DAMAGED, corrupt.problem)
+            return ReadEvent(row, header, None)
+        except KeyMissing:
+            return self._look_again(row, header)
+        return self._sealed(reader, row, header, keys)
+
+    def changes(self, reader: Reader, stream: int) -> Changes | None:
+        """Return the changes of a stream, or None where they cannot be folded; what keeps them from it is an issue."""
+        if stream in self._unfolded:
+            return None
+        try:
+            return self._transcript.changes(reader, self._transcript.head(reader, stream))
+        except (Corrupt, KeyMissing) as fault:
+            self._unfolded.add(stream)
+            kind = HEAD_ISSUES.get(fault.problem or "")  # anything else is the fault of an event, and is told there
+            if kind is not None:
+                self._findings.of_stream(stream, kind, fault.problem)
+            return None
+
+    def finish(self) -> None:
+        """Say of streams whose changes cannot be folded that it is so, when nothing else says why."""
+        for stream in self._unfolded if not self._findings.total else ():
+            self._findings.of_stream(stream, FindingKind.UNATTESTED, "changes")
+
+    def _header(self, row: SealedRow) -> Header | None:
+        try:
+            header, _ = self._ledger.header(row)
+        except Corrupt as corrupt:
+            self._findings.of(row, FindingKind.HEADER_MISMATCH, corrupt.problem)
+            return None
+        if not says(header, row):
+            self._findings.of(row, FindingKind.COLUMN_MISMATCH)
+        return header
+
+    def _look_again(self, row: SealedRow, header: Header | None) -> ReadEvent:
+        """Look at the present log: a rotation may have retired the key that an older snapshot was wrapped by."""
+        with self._ledger.reader() as present:
+            again = present.sealed(row.position)
+            if again is not None:
+                try:
+                    return self._sealed(present, again, header, self._ledger.keys_of(again))
+                except (Corrupt, KeyMissing):
+                    pass
+        self._findings.of(row, FindingKind.KEYS_MISSING)
+        return ReadEvent(row, header, None)
+
+    def _sealed(self, reader: Reader, row: SealedRow, header: Header | None, keys: dict[int, CellKey]) -> ReadEvent:
+        if row.meta is None or META not in keys:
+            self._findings.of(row, FindingKind.RECORD_MISSING)
+            return ReadEvent(row, header, None)
+        try:
+            opened = self._ledger.open(row)
+        except StoreNewer as newer:
+            self._findings.of(row, FindingKind.RECORD_UNKNOWN, newer.problem)
+            return ReadEvent(row, header, None)
+        except Corrupt as corrupt:
+            self._findings.of(row, FindingKind.RECORD_DAMAGED, corrupt.problem)
+            return ReadEvent(row, header, None)
+        told = dict(meta_fields(opened.meta))
+        if header is not None:
+            self._compare(row, header, opened.meta_seed, told.items())
+        if EventKind(row.kind) in CONTENT_BODIES:
+            self._content(reader, opened, header, told.keys())
+        elif row.content is not None or CONTENT in keys:
+            self._findings.of(row, FindingKind.CONTENT_LEFT, "no_content_in_this_kind")
+        return ReadEvent(row, header, opened)
+
+    # --- words --------------------------------------------------------------------------------------------------------
+
+    def _content(self, reader: Reader, opened: OpenedEvent, header: Header | None, told: Iterable[str]) -> None:
+        row = opened.row
+        expected = self._expected(reader, row, header)
+        is_whole = row.content is not None and CONTENT in opened.keys
+        if expected is None:
+            return  # that it is not known is an issue already
+        if expected.erased:
+            if row.content is not None or CONTENT in opened.keys:
+                self._findings.of(row, FindingKind.CONTENT_LEFT)
+            return
+        if not is_whole:
+            self._findings.of(row, FindingKind.CONTENT_MISSING)
+            return
+        try:
+            salts, content = self._ledger.content(opened)
+            fields = dict(content_fields(content))
+            if header is not None:
+                self._compare(row, header, salts, fields.items())
+        except Corrupt as corrupt:
+            self._findings.of(row, FindingKind.CONTENT_DAMAGED, corrupt.problem)
+            return
+        if isinstance(opened.meta, TurnMeta) and isinstance(content, TurnContent):
+            self._complete(opened.meta, content, expected, row)
+        if header is not None:
+            gone = tuple(f"{part_label(place, 0).rpartition('/')[0]}/" for place in expected.messages)
+            for label in sorted(header.fields.keys() - fields.keys() - set(told)):
+                if not label.startswith(gone):
+                    self._findings.of(row, FindingKind.COMMITMENT_MISMATCH, "field_missing", label)
+
+    def _expected(self, reader: Reader, row: SealedRow, header: Header | None) -> ExpectedContent | None:
+        """Return what should be left of the words of an event, or None when that cannot be told."""
+        turn = row.turn_seq if row.turn_seq is not None else header.refs.get("turn") if header is not None else None
+        changes = self.changes(reader, row.stream)
+        if changes is None or turn is None:
+            return None
+        messages = changes.erased.get(turn, NOTHING)
+        about = header.refs.get("message") if header is not None else None  # of one message, beside its turn
+        if phase_of(turn, changes.steps) is Phase.ERASED or about in messages:
+            return ExpectedContent(erased=True)
+        return ExpectedContent(erased=False, messages=messages)
+
+    def _complete(self, meta: TurnMeta, content: TurnContent, expected: ExpectedContent, row: SealedRow) -> None:
+        if len(content.parts) != len(meta.messages):
+            self._findings.of(row, FindingKind.CORRUPT_RECORD, "messages")
+        for place in expected.messages:
+            if place < len(content.parts) and content.parts[place]:
+                self._findings.of(row, FindingKind.CONTENT_LEFT, "message", f"message/{place}")
+
+    def _compare(self, row: SealedRow, header: Header, salts: Salts, fields: Iterable[tuple[str, bytes]]) -> None:
+        for label, value in fields:
+            if header.fields.get(label) != commit(disclose(salts, label, value)):
+                self._findings.of(row, FindingKind.COMMITMENT_MISMATCH, label=label)

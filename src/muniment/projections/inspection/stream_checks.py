@@ -1,0 +1,151 @@
+"""Streams: events in their order, heads that account for them, and names that lead to them.
+
+What is remembered of a stream while its events go by is a few numbers, so that memory grows with the number of
+conversations and not with their length.
+"""
+
+from __future__ import annotations
+
+from muniment.errors import Corrupt, KeyMissing, StoreNewer
+from muniment.events.identity import Channel, ConversationId, ConversationKey
+from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnMeta
+from muniment.kernel.digest import b64url
+from muniment.ledger.ledger import SPACE_STREAM, Ledger
+from muniment.log.port import Lookup, Reader, SealedRow, StreamHead
+from muniment.projections.inspection.event_checks import ReadEvent
+from muniment.projections.inspection.findings import FindingKind, Findings
+from muniment.projections.transcript import Transcript
+
+
+class StreamTail:
+    """A stream so far: what its events amount to, and what later ones may name."""
+
+    __slots__ = ("changes", "holds", "key", "leaf", "messages", "seq", "stream", "turns", "unread")
+
+    def __init__(self, stream: int) -> None:
+        self.stream = stream
+        self.seq = self.turns = self.messages = self.changes = 0
+        self.leaf = b""
+        self.key: ConversationKey | None = None
+        self.holds: set[int] = set()
+        self.unread = False  # a turn could not be read, so that its messages are not counted
+
+    def agrees(self, head: StreamHead) -> bool:
+        """Tell whether a head accounts for what went by."""
+        said, seen = (head.seq, head.turns, head.changes, head.leaf), (self.seq, self.turns, self.changes, self.leaf)
+        return said == seen and (self.unread or head.messages == self.messages)
+
+
+class StreamChecks:
+    """Looks at events as members of their streams."""
+
+    def __init__(self, ledger: Ledger, transcript: Transcript, findings: Findings) -> None:
+        self._ledger = ledger
+        self._transcript = transcript
+        self._findings = findings
+        self.tails: dict[int, StreamTail] = {}
+
+    def take(self, reader: Reader, seen: ReadEvent) -> StreamTail:
+        """Look at the next event of a stream; return the stream with it."""
+        row = seen.row
+        tail = self.tails.get(row.stream)
+        if tail is None:
+            tail = self.tails[row.stream] = StreamTail(row.stream)
+        self._order(tail, seen)
+        if seen.opened is not None:
+            meta = seen.opened.meta
+            if isinstance(meta, TurnMeta):
+                self._turn(reader, tail, row, meta)
+            elif isinstance(meta, ConversationOpened):
+                tail.key = ConversationKey(
+                    conversation=ConversationId(meta.conversation), channel=Channel(meta.channel)
+                )
+                digest = self._transcript.conversation_digest(meta.channel, meta.conversation)
+                self._named(reader, row, digest)
+            elif isinstance(meta, AliasRecorded):
+                self._named(reader, row, self._transcript.alias_digest(meta.subject, meta.channel, meta.chat))
+        elif row.stream != SPACE_STREAM and row.target_seq is None:
+            self._findings.unread += 1
+            tail.unread = tail.unread or row.turn_seq is not None
+        tail.seq, tail.leaf = row.seq, row.leaf
+        tail.changes += row.target_seq is not None
+        return tail
+
+    def finish(self, reader: Reader) -> None:
+        """Hold every head to what went by; in the snapshot in which the last event was read."""
+        for tail in self.tails.values():
+            try:
+                head = self._ledger.head(reader, tail.stream)
+            except Corrupt as corrupt:
+                self._findings.of_stream(tail.stream, FindingKind.HEAD_MISMATCH, corrupt.problem)
+                continue
+            if head is None:
+                self._findings.of_stream(tail.stream, FindingKind.HEAD_MISSING)
+            elif not tail.agrees(head):
+                self._findings.of_stream(tail.stream, FindingKind.HEAD_MISMATCH)
+
+    def _order(self, tail: StreamTail, seen: ReadEvent) -> None:
+        row, header = seen.row, seen.header
+        if row.seq != tail.seq + 1:
+            kind = FindingKind.DUPLICATE_SEQUENCE if row.seq <= tail.seq else FindingKind.CHAIN_BROKEN
+            self._findings.of(row, kind, "seq")
+        elif header is not None and header.prev != (b64url(tail.leaf) if tail.leaf else None):
+            self._findings.of(row, FindingKind.CHAIN_BROKEN, "prev")
+        if row.turn_seq is not None:
+            if row.turn_seq != tail.turns + 1:
+                kind = FindingKind.DUPLICATE_SEQUENCE if row.turn_seq <= tail.turns else FindingKind.CHAIN_BROKEN
+                self._findings.of(row, kind, "turn_seq")
+            tail.turns = row.turn_seq
+        opens = row.kind == EventKind.CONVERSATION_OPENED or row.stream == SPACE_STREAM
+        if row.seq == 1 and not opens:
+            self._findings.of(row, FindingKind.CORRUPT_RECORD, "not_opened")
+
+    def _turn(self, reader: Reader, tail: StreamTail, row: SealedRow, meta: TurnMeta) -> None:
+        self._findings.turns += 1
+        tail.messages += len(meta.messages)
+        if not meta.delivery.turn:
+            self._findings.of(row, FindingKind.CORRUPT_RECORD, "turn_unnamed", "delivery")
+        if not meta.actor.subject:
+            self._findings.of(row, FindingKind.CORRUPT_RECORD, "owner_missing", "actor")
+        if tail.key is not None:
+            self._named(reader, row, self._transcript.turn_digest(tail.key, meta.delivery.turn), meta.delivery.turn)
+
+    def _named(self, reader: Reader, row: SealedRow, digest: bytes, turn: str | None = None) -> None:
+        """Look for an event by its name, and see whether that leads to it; of what was replaced, by its former name."""
+        found, place = reader.lookup(digest), Lookup(stream=row.stream, position=row.position)
+        opens = row.kind == EventKind.CONVERSATION_OPENED
+        if (found != place or opens) and self._is_replaced(reader, row.stream):
+            found = self._former(reader, digest, place, numbered=opens)
+        if found is None:
+            self._findings.of(row, FindingKind.LOOKUP_MISSING)
+            return
+        self._findings.lookups += 1
+        if found != place:
+            is_double = turn is not None and self._has_turn(reader, found, row.stream, turn)
+            self._findings.of(row, FindingKind.DUPLICATE_TURN if is_double else FindingKind.LOOKUP_MISMATCH)
+
+    def _is_replaced(self, reader: Reader, stream: int) -> bool:
+        """Tell whether an archive took the place of a conversation; of one that cannot be folded nobody can say."""
+        try:
+            return self._transcript.changes(reader, self._transcript.head(reader, stream)).replaced
+        except (Corrupt, KeyMissing):
+            return False
+
+    def _former(self, reader: Reader, digest: bytes, place: Lookup, *, numbered: bool) -> Lookup | None:
+        """Return where the former name of something leads; of the several of a conversation, that which leads here."""
+        if not numbered:
+            return reader.lookup(self._transcript.former_digest(digest, place.stream))
+        number, found = 1, reader.lookup(self._transcript.former_digest(digest, 1))
+        while found is not None and found != place:
+            number += 1
+            found = reader.lookup(self._transcript.former_digest(digest, number))
+        return found
+
+    def _has_turn(self, reader: Reader, found: Lookup, stream: int, turn: str) -> bool:
+        """Tell whether a name leads to another turn of the stream that has it, too; otherwise it leads astray."""
+        try:
+            other = reader.sealed(found.position)
+            told = None if other is None or other.stream != stream else self._ledger.open(other).meta
+        except (Corrupt, KeyMissing, StoreNewer):
+            return False
+        return isinstance(told, TurnMeta) and told.delivery.turn == turn

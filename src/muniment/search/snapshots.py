@@ -1,0 +1,199 @@
+"""Snapshots: what an index knew, at rest, sealed. One file for each view, in the directory of the space.
+
+Layout: a line of canonical JSON (`SnapshotLabel`), then a sealed stream (`crypto.stream`) under a key of its own, fresh
+for each file. The line holds that key, wrapped by the version of the space key that was in force, as the bundle of an
+event is (`crypto.cell`); the root stands in the place of the leaf and `PURPOSE ‖ binding` in that of the row. The
+binding is the line without the key, and the context of the stream too. So a snapshot opens for nothing but what it is
+bound to, and for nobody once the space key was turned over (decision 0104).
+
+A snapshot is never needed. Whatever does not open, does not match or is cut off is removed, and the index is made from
+the log. So no method here raises for what it finds in a file, or for what the disk refuses.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from msgspec import Struct, convert
+from msgspec.json import Decoder
+from msgspec.structs import asdict
+
+from muniment.crypto import files
+from muniment.crypto.cell import (
+    KEY_CHANCE_BYTES,
+    NONCE_BYTES,
+    SpaceKey,
+    SpaceKeyring,
+    keys_from,
+    unwrap_bundle,
+    wrap_bundle,
+)
+from muniment.crypto.file_format import check_format, parse_canonical
+from muniment.crypto.stream import SALT_BYTES, SealedReader, SealedWriter
+from muniment.errors import Corrupt, MunimentError
+from muniment.governance.views import View
+from muniment.kernel.canonical import encode_plain
+from muniment.kernel.digest import b64url, unb64url
+from muniment.kernel.sources import Entropy
+
+FORMAT = 2
+PREFIX, SUFFIX, WAITING = "index-", ".sealed", ".new"
+LINE_BYTES_MAX = 4096
+KEY_CLASS = 0  # the one key in the bundle
+PURPOSE = b"muniment/index"
+LENGTH_BYTES = 4
+
+
+class SnapshotBinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a snapshot is of: the first `size` events of a life of a log, with that root, as a view shows them.
+
+    `release` is that of the code that decided what is shown, `looking` a keyed digest of what was looked for.
+    """
+
+    format: int = FORMAT
+    log: str
+    life: str
+    view: View
+    size: int
+    root: str
+    release: str
+    detection: str
+
+
+class SnapshotLabel(SnapshotBinding, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The first line of a snapshot."""
+
+    key: str
+
+    @property
+    def binding(self) -> SnapshotBinding:
+        """The line without its key."""
+        return convert(self, SnapshotBinding, from_attributes=True)
+
+
+class SnapshotKey(NamedTuple):
+    """What opens a snapshot: its label as it was read, and the key of its stream."""
+
+    label: SnapshotLabel
+    key: bytes
+
+
+_label = Decoder(SnapshotLabel)
+_table = Decoder(list[tuple[str, int]])
+
+
+class Snapshots:
+    """The snapshots of one space."""
+
+    def __init__(self, directory: Path, keyring: SpaceKeyring, entropy: Entropy) -> None:
+        self._directory = directory
+        self._keyring = keyring
+        self._entropy = entropy
+
+    def views(self) -> list[View]:
+        """Return the views of which there is a file."""
+        return [view for view in View if self._path(view).exists()]
+
+    def unlock(self, view: View) -> SnapshotKey | None:
+        """Return what opens a snapshot while the key of the space is in force; None when nothing does any more."""
+        try:
+            with files.faults(SUFFIX), self._path(view).open("rb") as file:
+                return self._unlocked(file)
+        except MunimentError:
+            return None
+
+    def read(self, view: View, lock: SnapshotKey) -> dict[str, bytes] | None:
+        """Return the sections of a snapshot, or None when it is not what the lock was made for, or is damaged."""
+        try:
+            with files.faults(SUFFIX), self._path(view).open("rb") as file:
+                if _line(file) != encode_plain(lock.label):
+                    return None
+                return _sections(SealedReader(file, lock.key, encode_plain(lock.label.binding)))
+        except MunimentError:
+            return None
+
+    def write(self, binding: SnapshotBinding, space_key: SpaceKey, sections: Iterable[tuple[str, bytes]]) -> bool:
+        """Put a snapshot in the place of the former one of its view; return whether the disk took it."""
+        chance = self._entropy.take(KEY_CHANCE_BYTES + NONCE_BYTES + SALT_BYTES)
+        keys = keys_from(chance[:KEY_CHANCE_BYTES], [KEY_CLASS])
+        nonce = chance[KEY_CHANCE_BYTES : KEY_CHANCE_BYTES + NONCE_BYTES]
+        place = PURPOSE + encode_plain(binding)
+        wrapped = wrap_bundle(space_key, nonce, keys, bytes.fromhex(binding.root), place)
+        waiting = self._directory / f"{PREFIX}{binding.view}.{self._entropy.take(4).hex()}{WAITING}"
+        try:
+            with files.faults(SUFFIX), _private(waiting) as file:
+                file.write(encode_plain(SnapshotLabel(**asdict(binding), key=b64url(wrapped))) + b"\n")
+                writer = SealedWriter(file, keys[KEY_CLASS].secret, chance[-SALT_BYTES:], encode_plain(binding))
+                held = list(sections)
+                table = encode_plain([(name, len(data)) for name, data in held])
+                writer.write(len(table).to_bytes(LENGTH_BYTES) + table)
+                for _, data in held:
+                    writer.write(data)
+                writer.finish()
+                file.flush()
+                os.fsync(file.fileno())
+            with files.faults(SUFFIX):
+                waiting.replace(self._path(binding.view))
+                files.sync_directory(self._directory)
+        except MunimentError:
+            _unlink(waiting)
+            return False
+        return True
+
+    def remove(self, view: View) -> None:
+        """Remove the snapshot of a view."""
+        _unlink(self._path(view))
+
+    def clear(self) -> None:
+        """Remove all snapshots, those on their way too."""
+        for suffix in (SUFFIX, WAITING):
+            for path in self._directory.glob(f"{PREFIX}*{suffix}"):
+                _unlink(path)
+
+    def tidy(self) -> None:
+        """Remove what interrupted writers left."""
+        for path in self._directory.glob(f"{PREFIX}*{WAITING}"):
+            _unlink(path)
+
+    def _unlocked(self, file: BinaryIO) -> SnapshotKey:
+        line = _line(file)
+        check_format(line, SUFFIX, FORMAT)
+        label = parse_canonical(line, _label, SUFFIX)
+        place = PURPOSE + encode_plain(label.binding)
+        try:
+            wrapped, root = unb64url(label.key), bytes.fromhex(label.root)
+        except ValueError:
+            raise Corrupt(at=SUFFIX, problem="malformed") from None
+        return SnapshotKey(label, unwrap_bundle(self._keyring, wrapped, root, place)[KEY_CLASS].secret)
+
+    def _path(self, view: View) -> Path:
+        return self._directory / f"{PREFIX}{view}{SUFFIX}"
+
+
+def _line(file: BinaryIO) -> bytes:
+    line = file.readline(LINE_BYTES_MAX)
+    if not line.endswith(b"\n"):
+        raise Corrupt(at=SUFFIX, problem="malformed")
+    return line[:-1]
+
+
+def _sections(reader: SealedReader) -> dict[str, bytes]:
+    table = _table.decode(reader.read(int.from_bytes(reader.read(LENGTH_BYTES))))
+    found = {name: reader.read(size) for name, size in table}
+    reader.read(1)  # the end, or it was cut off
+    return found
+
+
+def _private(path: Path) -> BinaryIO:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, files.FILE_MODE)
+    return os.fdopen(descriptor, "wb")
+
+
+def _unlink(path: Path) -> None:
+    """Remove a file, as far as that is allowed."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)

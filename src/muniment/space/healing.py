@@ -1,0 +1,130 @@
+"""What the log calls erased and is there all the same: found at every opening, and destroyed again (DESIGN §4).
+
+Somebody who puts rows of an older state back into a log brings words back that an event of this log calls erased. Each
+erasure is read again, and what it names is looked at:
+
+- the content of each turn, and of what was recorded beside turns that are all erased, must not be there;
+- of a message that was erased alone, the content of its turn must hold no part, and no digest of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from muniment.errors import Corrupt, KeyMissing
+from muniment.events.changes import Transition, TurnSpan, span_of
+from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent
+from muniment.ledger.ledger import CONTENT, Ledger, Writer
+from muniment.log.port import Reader, SealedRow
+from muniment.projections.change_fold import beside
+from muniment.projections.transcript import Transcript
+
+BATCH = 500
+
+
+class ReturnedContent(NamedTuple):
+    """Content that came back: all of an event's (no `messages`), or these messages of a turn."""
+
+    position: int
+    messages: frozenset[int] = frozenset()
+
+
+class Healing:
+    """Finds and destroys what came back in one log."""
+
+    def __init__(self, ledger: Ledger, transcript: Transcript) -> None:
+        self._ledger = ledger
+        self._transcript = transcript
+
+    def returned(self, reader: Reader) -> list[ReturnedContent]:
+        """Return what came back, in log order."""
+        whole: set[int] = set()
+        alone: dict[int, frozenset[int]] = {}
+        streams: set[int] = set()
+        for row, refs in self._erasures(reader):
+            streams.add(row.stream)
+            span, message = span_of(refs), refs.get("message")
+            if message is None:
+                whole.update(self._there(reader, row.stream, span))
+            else:
+                for turn in reader.turns(row.stream, span.first, span.first):
+                    if self.holds(turn, message):
+                        alone[turn.position] = alone.get(turn.position, frozenset()) | {message}
+        if any(reader.of_kind(kind, -1, 1) for kind in CONTENT_BODIES):
+            for stream in streams:
+                whole.update(self._beside(reader, stream))
+        found = [ReturnedContent(position) for position in whole]
+        found += [ReturnedContent(position, messages) for position, messages in alone.items() if position not in whole]
+        return sorted(found)
+
+    def destroy(self, writer: Writer, returned: list[ReturnedContent]) -> None:
+        """Destroy again what was found."""
+        for position, messages in returned:
+            row = writer.tx.sealed(position)
+            if row is None:
+                continue
+            if messages:
+                erase_messages(self._ledger, writer, row, messages)
+            else:
+                erase_content(writer, row)
+
+    def holds(self, row: SealedRow, message: int) -> bool:
+        """Tell whether the content of a turn still has words of a message, or a digest that would confirm a guess.
+
+        Content that does not open, whatever was done to it, holds nothing that could be read.
+        """
+        if row.content is None:
+            return False
+        try:
+            _, words = self._ledger.words(self._ledger.open(row))
+        except (Corrupt, KeyMissing):
+            return False
+        return bool(words.parts[message] or words.digest)
+
+    def _erasures(self, reader: Reader) -> Iterator[tuple[SealedRow, dict[str, int]]]:
+        after = -1
+        while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, BATCH):
+            after = rows[-1].position
+            for row in rows:
+                header, _ = self._ledger.header(row)
+                if header.reason == Transition.ERASE:
+                    yield row, header.refs
+
+    def _there(self, reader: Reader, stream: int, span: TurnSpan) -> Iterator[int]:
+        assert span.last is not None, "what is erased was there"
+        for start in range(span.first, span.last + 1, BATCH):
+            turns = reader.turns(stream, start, min(span.last, start + BATCH - 1))
+            yield from (found.position for found in turns if found.content is not None)
+
+    def _beside(self, reader: Reader, stream: int) -> Iterator[int]:
+        head = self._transcript.head(reader, stream)
+        for position in beside(self._transcript.changes(reader, head), head.turns):
+            row = reader.sealed(position)
+            if row is not None and row.content is not None:
+                yield position
+
+
+def erase_content(writer: Writer, row: SealedRow) -> tuple[bool, bool]:
+    """Destroy the content of an event; return whether there was any, and whether its keys could not be read."""
+    try:
+        return writer.destroy_content(row), False
+    except (Corrupt, KeyMissing):
+        return writer.destroy_unreadable(row), True
+
+
+def erase_messages(ledger: Ledger, writer: Writer, row: SealedRow, messages: frozenset[int]) -> None:
+    """Seal the content of a turn anew without these messages, and without the digest that knows their words."""
+    opened = ledger.open(row)
+    if CONTENT not in opened.keys:
+        return
+    salts, words = ledger.words(opened)
+    writer.reseal_content(opened, salts, without(words, messages))
+
+
+def without(words: TurnContent, messages: frozenset[int]) -> TurnContent:
+    """Return what is left of a turn without some of its messages (decision 0007: no digest of the whole)."""
+    left = [[] if place in messages else parts for place, parts in enumerate(words.parts)]
+    return replace(words, parts=left, digest=b"")

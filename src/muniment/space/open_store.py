@@ -1,0 +1,226 @@
+"""A store at home: its directory, its keys, and the spaces that are open in it.
+
+    <store>/store.json                 which root keys open the store
+    <store>/spaces/<digest>/keys.json  the wrapped keys of a space
+    <store>/spaces/<digest>/log.db     its log
+    <store>/spaces/<digest>/ballast    room that an erasure takes when the disk is full
+    <store>/spaces/<digest>/index-*    snapshots of its indexes, sealed
+    <store>/restoring/<digest>/        a space that is being put back from a backup
+    <store>/models/                    the imported model (`space.embedders`)
+
+Which stores there are for a log (`sqlite`, `memory`) is decided in `runtime.open`, which hands over how to make one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from muniment.crypto import files
+from muniment.crypto.keyring import FILE as KEYS
+from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
+from muniment.crypto.root import RootKey
+from muniment.crypto.root_sources import OpenerContext, RootDescriptor, describe, open_root
+from muniment.crypto.store import SPACES, StoreKeys
+from muniment.errors import KeyUnavailable, StoreMissing, StoreReadOnly
+from muniment.evidence.pin import Pin
+from muniment.ledger.attest import Notary
+from muniment.log.port import Store
+from muniment.search.index_memory import IndexMemory
+from muniment.space.embedders import Embedders
+from muniment.space.options import Options
+from muniment.space.space import Space
+
+LOG = "log.db"
+RESTORING = "restoring"  # where a space is made that is being restored
+
+T = TypeVar("T")
+
+MakeStore = Callable[[Path, bool], Store]  # where, and whether to make one that is not there
+
+
+_log = logging.getLogger("muniment")
+
+
+@contextlib.contextmanager
+def telling_of_new_key(keys: str | RootKey) -> Iterator[None]:
+    """Say that a key file was made, when what runs inside makes it; nobody else can keep it safe."""
+    path = Path(keys.removeprefix("file:")) if isinstance(keys, str) and keys.startswith("file:") else None
+    is_new = path is not None and not path.exists()
+    yield
+    if is_new:
+        _log.warning("a root key was made: %s. Back it up: without it the store cannot be read.", keys)
+
+
+class OpenStore:
+    """An open store. `keys` is None when it was opened for inspection without the root key."""
+
+    def __init__(
+        self,
+        directory: Path,
+        keys: StoreKeys | None,
+        make_store: MakeStore,
+        options: Options,
+        *,
+        farewell: Callable[[], object] = bool,
+        at_rest: bool = True,
+    ) -> None:
+        self.directory = directory
+        self.keys = keys
+        self.sources = options.sources
+        self.embedders = Embedders(options.embedder, directory)
+        self.closed = False
+        self._options = options
+        self._make_store = make_store
+        self._at_rest = at_rest
+        self._farewell = farewell  # what is left to do when everything is closed
+        self._spaces: dict[str, Space] = {}
+        self._memory = IndexMemory(options.index_bytes_max)
+        self._lock = threading.Lock()
+
+    def space(self, name: str, *, create: bool) -> Space:
+        """Return a space of the store, opened once; raises `StoreMissing` for one that does not exist."""
+        with self._lock:
+            known = self._spaces.get(name)
+            if known is not None:
+                return known
+            assert self.keys is not None, "spaces are opened with keys"
+            make, chance = self.keys.create_space, self.sources
+            keys = make(name, chance) if create else self.keys.space(name, chance.entropy)
+            space = self._open(name, keys)
+            self._spaces[name] = space
+            return space
+
+    def _open(self, name: str, keys: SpaceKeys) -> Space:
+        assert self.keys is not None, "spaces are opened with keys"
+        store = self._log_of(keys, self.keys.space_directory(name) / LOG)
+        at_rest = self.keys.space_directory(name) if self._at_rest else None
+        space = Space(store, keys, self._options, memory=self._memory, at_rest=at_rest, embedders=self.embedders)
+        try:
+            space.begin()
+        except BaseException:
+            store.close()
+            raise
+        return space
+
+    def embed_anew(self) -> None:
+        """Let every open space take the embedder that the store has now."""
+        with self._lock:
+            for space in self._spaces.values():
+                space.embed_anew()
+
+    def _log_of(self, keys: SpaceKeys, path: Path) -> Store:
+        """Return the log of a space, made when there is none, or an empty file that was to become one.
+
+        Keys without a log are a space whose making was cut short, unless a pin remembers that there was a log.
+        """
+        try:
+            return self._make_store(path, False)
+        except StoreMissing:
+            if Notary(keys, self._options.pin).pinned() is not None:
+                raise
+        return self._make_store(path, True)
+
+    @property
+    def pin(self) -> Pin | None:
+        """Where the checkpoints of the spaces are pinned."""
+        return self._options.pin
+
+    def holds(self, name: str) -> bool:
+        """Tell whether the store has a space of this name."""
+        assert self.keys is not None, "names are sealed"
+        return (self.keys.space_directory(name) / KEYS).exists()
+
+    def bare(self, space: Space) -> Space:
+        """Return a space on the same log whose checkpoints are pinned nowhere: for whoever puts another log into it."""
+        return Space(space.store, space.keys, replace(self._options, pin=None))
+
+    def put_back(self, ring: UnwrappedKeys, fill: Callable[[Space], T]) -> T:
+        """Make a space of keys that were made elsewhere and of the log that `fill` writes.
+
+        It is made beside the others and moved to its place when it is complete, so that it is there whole or not at
+        all; what an interrupted attempt left is removed first.
+        """
+        assert self.keys is not None, "spaces are made with keys"
+        if not self._at_rest:
+            raise StoreReadOnly(problem="in_memory")
+        final = self.keys.space_directory(ring.name)
+        staging = self.directory / RESTORING / final.name
+        with self._lock, self.keys.changing():
+            if staging.exists():
+                shutil.rmtree(staging)
+            keys = SpaceKeys.put_back(staging, ring, self.keys.root, self.sources.entropy)
+            store = self._make_store(staging / LOG, True)
+            try:
+                outcome = fill(Space(store, keys, replace(self._options, pin=None)))
+            finally:
+                store.close()
+            with files.faults(SPACES):
+                files.make_directory(final.parent)
+                staging.rename(final)
+                files.sync_directory(final.parent)
+                files.sync_directory(staging.parent)
+        return outcome
+
+    def seal(self, uri: str | None, descriptor: RootDescriptor | None = None) -> tuple[RootKey, RootDescriptor]:
+        """Return a key that seals what leaves the store: the one that a URI names, or the root key of the store.
+
+        With a descriptor it is the key that sealed something before; without one, a new passphrase is asked for twice
+        and a key file is made when there is none.
+        """
+        if self.keys is None:
+            raise KeyUnavailable(problem="opened_without_key")
+        if uri is None:
+            return self.keys.root, self.keys.descriptor
+        entropy, create = self.sources.entropy, descriptor is None
+        found = descriptor or describe(uri, entropy)
+        with telling_of_new_key(uri):
+            return open_root(uri, OpenerContext(entropy=entropy, descriptor=found, create=create)), found
+
+    def rotate_root(self, uri: str) -> int:
+        """Turn the root key of the store over to the one that a URI names; return how many spaces were wrapped anew."""
+        assert self.keys is not None, "keys are turned over with keys"
+        descriptor = describe(uri, self.sources.entropy)
+        with telling_of_new_key(uri):
+            new = open_root(uri, OpenerContext(entropy=self.sources.entropy, descriptor=descriptor, create=True))
+        with self._lock:
+            changed = self.keys.rotate_root(new, descriptor, self.sources.entropy)
+            for space in self._spaces.values():
+                space.keys.rewrap(new)
+        return changed
+
+    def names(self) -> list[str]:
+        """Return the names of all spaces, sorted."""
+        assert self.keys is not None, "names are sealed"
+        return sorted(keys.name for keys in self.keys.spaces(self.sources.entropy))
+
+    def logs(self) -> Iterator[Store]:
+        """Yield the log of every space, for an inspection that needs no key; each is closed behind the caller."""
+        paths = sorted((self.directory / SPACES).glob(f"*/{LOG}"))
+        if not paths:
+            raise StoreMissing(at=SPACES)
+        for path in paths:
+            store = self._make_store(path, False)
+            try:
+                yield store
+            finally:
+                store.close()
+
+    def close(self) -> None:
+        """Close every space, whatever becomes of the others; a second call does nothing."""
+        with self._lock:
+            if self.closed:
+                return
+            self.closed = True
+            spaces, self._spaces = list(self._spaces.values()), {}
+        with contextlib.ExitStack() as rest:
+            rest.callback(self._farewell)
+            for space in spaces:
+                rest.callback(space.close)

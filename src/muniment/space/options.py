@@ -1,0 +1,60 @@
+"""How a store is opened, beyond where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import UNSET, Struct, UnsetType
+
+from muniment.embedding.choice import EmbedderChoice
+from muniment.embedding.protocol import Embedder
+from muniment.evidence.pin import Pin
+from muniment.governance.detection.detection import Detect
+from muniment.governance.limits import Limits
+from muniment.governance.policy import Policy
+from muniment.governance.profiles import Pressure, Profile
+from muniment.kernel.sources import Sources, system_sources
+from muniment.space.token_counter import TokenCounter
+
+INDEX_BYTES_MAX = 512 * 1024 * 1024
+
+Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of how much
+
+
+def no_progress(_stage: str, _done: int, _total: int) -> None:
+    """Report progress to nobody."""
+
+
+def unmeasured() -> Pressure | None:
+    """Say nothing about the machine: the figures of a profile stand as they are."""
+    return None
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """How a store is opened. `pin` None takes the file pin of the settings; a store in memory then has none.
+
+    A profile and policies that are not given are those of the settings; None is no profile, whatever the settings say.
+    `embedder` makes search find by meaning: one of yours, or a choice of those that there are; not given, it is that of
+    the settings, and None is none, whatever the settings say.
+    `pressure` is asked whenever a budget is needed.
+    The indexes of an open store take about `index_bytes_max` of memory; the one that nobody asked for leaves first.
+    `token_counter` counts the tokens of a text for a context; one that is not given is that of the settings, None is
+    the estimate, whatever the settings say.
+    `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
+    """
+
+    create: bool = True
+    pin: Pin | None = None
+    limits: Limits = Limits()
+    detect: Detect = Detect()
+    sources: Sources = system_sources()
+    progress: Progress = no_progress
+    profile: Profile | UnsetType | None = UNSET
+    policies: frozenset[Policy] | UnsetType = UNSET
+    embedder: Embedder | EmbedderChoice | UnsetType | None = UNSET
+    pressure: Callable[[], Pressure | None] = unmeasured
+    index_bytes_max: int = INDEX_BYTES_MAX
+    token_counter: TokenCounter | UnsetType | None = UNSET
+
+
+DEFAULTS = Options()

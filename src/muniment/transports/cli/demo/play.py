@@ -1,0 +1,84 @@
+"""`muniment demo`: run the acts, say each when it is done, end with 0 only when every expectation held."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from muniment.kernel.sources import system_sources
+from muniment.transports.cli.command import page_on, write_json
+from muniment.transports.cli.demo.program import ACTS
+from muniment.transports.cli.demo.stage import DemoStage, DemoStep
+from muniment.transports.cli.page import Page, StyledText, TextStyle
+from muniment.transports.cli.store_options import StoreOptions, door_options
+
+FAILED = 1
+INTRODUCTION = (
+    "This is muniment at work, in a store that is thrown away at the end. Every step does the real thing and checks "
+    "what it promises; a check that does not hold is said so, and the demo ends with an error."
+)
+
+
+class DemoReport(Struct, frozen=True, kw_only=True):
+    """The whole demo: its acts, and whether every expectation held."""
+
+    held: bool
+    acts: list[DemoStep]
+
+
+def demo_command() -> click.Command:
+    """Return the command `demo`."""
+    return click.Command(
+        "demo",
+        callback=_run,
+        params=[option for option in door_options() if option.name == "json"],
+        help="Show everything on a small conversation: commit, views, mask, erasure, export, verification, forgeries.",
+        short_help="Show everything on a small conversation in a throw-away store.",
+    )
+
+
+@click.pass_context
+def _run(ctx: click.Context) -> int:
+    door = ctx.ensure_object(StoreOptions)
+    page = None if door.as_json else page_on(sys.stdout)
+    if page is not None:
+        page.prose(INTRODUCTION)
+    acts = []
+    with tempfile.TemporaryDirectory(prefix="muniment-demo-") as directory:
+        stage = DemoStage(Path(directory), door.sources or system_sources())
+        for number, play in enumerate(ACTS, start=1):
+            act = play(stage)
+            acts.append(act)
+            if page is not None:
+                _tell(number, act, page)
+    held = all(act.held for act in acts)
+    if page is None:
+        write_json(DemoReport(held=held, acts=acts))
+    else:
+        checks = [check for act in acts for check in act.checks]
+        page.heading("The end")
+        count = sum(check.held for check in checks)
+        page.line(StyledText(f"{count} of {len(checks)} expectations held.", TextStyle.GOOD if held else TextStyle.BAD))
+    return 0 if held else FAILED
+
+
+def _tell(number: int, act: DemoStep, page: Page) -> None:
+    page.heading(f"{number}. {act.title}")
+    page.prose(act.story)
+    for exhibit in act.exhibits:
+        page.line()
+        rows = [[StyledText(cell, _mood(cell)) for cell in row] for row in exhibit.rows]
+        page.table(exhibit.columns, rows, exhibit.title)
+    page.line()
+    for check in act.checks:
+        verdict = StyledText("ok", TextStyle.GOOD) if check.held else StyledText("FAILED", TextStyle.BAD)
+        page.line(verdict, StyledText(check.expected))
+
+
+def _mood(cell: str) -> TextStyle:
+    """Show what is withheld as such."""
+    return TextStyle.FAINT if cell.startswith("[") and " withheld: " in cell and "\n" not in cell else TextStyle.PLAIN

@@ -1,0 +1,82 @@
+"""What a search found, in words: a line that says where it stands, and below it the excerpt.
+
+At a terminal the highlights are bold; in a pipe an excerpt is the text alone. `beside` is said of a message in which
+nothing was looked for, and which stands beside one that was found. Where scores are explained, a table says
+what each hit's was made of.
+"""
+
+from __future__ import annotations
+
+from muniment.operations.transcripts.hits import Cap, Excerpt, Hit, QueryReading, SearchPage
+from muniment.transports.cli.labels import label, moment, said, tell_budget, tell_cursors
+from muniment.transports.cli.page import Page, StyledText, TextStyle, on_one_line
+
+CUT = StyledText("…", TextStyle.FAINT)
+
+
+def tell_found(found: SearchPage, page: Page) -> None:
+    """Say a page of hits."""
+    for hit in found.hits:
+        _tell_hit(hit, page)
+    if any(hit.signals is not None for hit in found.hits):
+        _tell_signals(found.hits, page)
+    if found.understood is not None:
+        _tell_understood(found.understood, page)
+    page.line(
+        StyledText(f"found {found.total:,}"),
+        StyledText(f"semantic {found.semantic}"),
+        *[StyledText(_cap(each), TextStyle.FAINT) for each in found.capped],
+    )
+    tell_budget(found.budget_applied, page)
+    tell_cursors([("next cursor", found.next_cursor)], page)
+
+
+def _tell_hit(hit: Hit, page: Page) -> None:
+    place, speaker = hit.place, on_one_line(hit.speaker)
+    page.line(
+        StyledText(on_one_line(f"{place.conversation.channel}/{place.conversation.conversation}"), TextStyle.STRONG),
+        StyledText(f"{place.sequence}"),
+        StyledText(on_one_line(place.message or place.turn)),
+        StyledText(f"{hit.role} {speaker}".strip()),
+        StyledText(moment(place.observed_ms)),
+        StyledText(f"{hit.score:.3f}", TextStyle.FAINT),
+        StyledText("beside" if hit.beside else "", TextStyle.FAINT),
+    )
+    page.joined(*excerpt_words(hit.excerpt), indent=2)
+
+
+def excerpt_words(excerpt: Excerpt) -> list[StyledText]:
+    """Return an excerpt on one line, its highlights strong, with an ellipsis where it is cut."""
+    pieces, shown = [CUT] if excerpt.cut_before else list[StyledText](), 0
+    for start, end in excerpt.highlights:
+        pieces += [StyledText(excerpt.text[shown:start]), StyledText(excerpt.text[start:end], TextStyle.STRONG)]
+        shown = end
+    pieces.append(StyledText(excerpt.text[shown:]))
+    pieces += [CUT] if excerpt.cut_after else []
+    return [StyledText(" ".join(each.text.splitlines()) + " " * each.text.endswith("\n"), each.mood) for each in pieces]
+
+
+def _tell_understood(told: QueryReading, page: Page) -> None:
+    """Say how the query was understood, as far as there is something to say."""
+    dates = [f"{moment(begins)} to {moment(ends)}" for begins, ends in told.dates]
+    members = {name: getattr(told, name) for name in told.__struct_fields__} | {"dates": dates}
+    listed = {name: value if isinstance(value, list) else [value] for name, value in members.items() if value}
+    page.facts([(label(name), StyledText(on_one_line(", ".join(map(str, each))))) for name, each in listed.items()])
+
+
+def _tell_signals(hits: list[Hit], page: Page) -> None:
+    """Say what each score was made of; a signal that added nothing to any is not told."""
+    names = list(dict.fromkeys(name for hit in hits for name, value in (hit.signals or {}).items() if value))
+    rows = [
+        [
+            StyledText(on_one_line(hit.place.message or hit.place.turn)),
+            *[StyledText(f"{(hit.signals or {}).get(name, 0.0):.3f}") for name in names],
+            StyledText(f"{hit.score:.3f}"),
+        ]
+        for hit in hits
+    ]
+    page.table(["hit", *map(label, names), "total"], rows, "scores")
+
+
+def _cap(cap: Cap) -> str:
+    return f"{label(cap.what)} {said('', cap.limit).text} of {said('', cap.found).text}"

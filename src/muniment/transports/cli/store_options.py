@@ -1,0 +1,62 @@
+"""The door: which store and space a call means.
+
+The options of the door stand wherever a person looks for them: before the group, before the verb, or behind it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from muniment.kernel.sources import Sources
+
+# option of the door -> what it says in the help
+OPTIONS: dict[str, str] = {
+    "store": "Directory of the store. Default: MUNIMENT_STORE, or the user's data directory.",
+    "space": "Space in the store. Default: MUNIMENT_SPACE, or 'default'.",
+    "keys": "Where the root key is: file:PATH, env:NAME, passphrase:, keyring:SERVICE/NAME. Never the key itself.",
+    "profile": "Kind of deployment: embedded, desktop, server or developer. Default: MUNIMENT_PROFILE, or none.",
+}
+SHARED = frozenset(OPTIONS)
+
+
+class StoreOptions:
+    """What the options of the door say so far. `sources` are those of the system, except for fixtures."""
+
+    def __init__(self, sources: Sources | None = None) -> None:
+        self.sources = sources
+        self.as_json = False
+        self.named: dict[str, str] = {}
+
+    def may_ask(self) -> bool:
+        """Tell whether there is somebody to ask."""
+        return sys.stdin is not None and sys.stdin.isatty()
+
+
+def door_options() -> list[click.Parameter]:
+    """Return the options of the door, each keeping what it is given for the operation that will run."""
+    options: list[click.Parameter] = [
+        click.Option([f"--{name}"], metavar="TEXT", help=told, expose_value=False, callback=_keep(name))
+        for name, told in OPTIONS.items()
+    ]
+    as_json = click.Option(
+        ["--json"], is_flag=True, help="One JSON document on standard output.", expose_value=False, callback=_keep_json
+    )
+    return [*options, as_json]
+
+
+def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def keep(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            ctx.ensure_object(StoreOptions).named[name] = value
+
+    return keep
+
+
+def _keep_json(ctx: click.Context, _param: click.Parameter, value: Any) -> None:
+    door = ctx.ensure_object(StoreOptions)
+    door.as_json = door.as_json or bool(value)
