@@ -278,26 +278,26 @@ LIMITS: dict[str, str] = {
 FIXED: dict[tuple[str, str], str] = {
     ("events.binding", "REQUEST_BYTES_MAX"): "one request, and a file that stands for one on the command line",
     ("events.identity", "NAME_BYTES_MAX"): "a name: space, channel, conversation, chat, turn, subject, requester",
-    ("runtime.lifecycle", "REASON_BYTES_MAX"): "the reason given for a transition",
+    ("operations.lifecycle", "REASON_BYTES_MAX"): "the reason given for a transition",
     ("governance.annotation", "ATTRIBUTE_REASON_BYTES_MAX"): "the reason given for an attribute",
     ("governance.annotation", "ATTRIBUTE_LINKS_MAX"): "links of an attribute",
     ("kernel.canonical", "DEPTH_MAX"): "levels in a JSON value: arguments and results of tools, values of attributes",
     ("kernel.canonical", "NODES_MAX"): "members and elements in such a value",
     ("kernel.cursor", "CURSOR_CHARS_MAX"): "a cursor",
-    ("runtime.evidence", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
+    ("operations.evidence.evidence", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
     ("evidence.verifier", "LINE_BYTES_MAX"): "one line of a bundle, for the verifier",
     ("formats.reading.lines", "LINE_BYTES_MAX"): "one line of a file that is imported",
     ("formats.reading.grouping", "CONVERSATIONS_MAX"): "conversations in one file that is imported",
     ("formats.reading.grouping", "OPEN_CONVERSATIONS_MAX"): "conversations that may be interleaved there",
     ("formats.reading.grouping", "OPEN_BYTES_MAX"): "messages of theirs that wait for the next line",
-    ("runtime.importing", "REPORTED_MAX"): "refused lines and refused turns that an import lists",
-    ("crypto.sources", "PASSPHRASE_BYTES_MAX"): "a passphrase",
+    ("operations.spaces.import_file", "REPORTED_MAX"): "refused lines and refused turns that an import lists",
+    ("crypto.root_sources", "PASSPHRASE_BYTES_MAX"): "a passphrase",
     (
         "crypto.keyring",
         "VERSIONS_MAX",
     ): "versions of a space key alive at once, when rotations were begun and not ended",
     ("log.connection", "PATIENCE_S"): "how long a writer waits for writers of other processes before `store.busy`",
-    ("log.ledger", "CHECKPOINT_EVENTS"): "events after which a log is signed at the latest",
+    ("ledger.ledger", "CHECKPOINT_EVENTS"): "events after which a log is signed at the latest",
 }
 
 

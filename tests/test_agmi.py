@@ -155,7 +155,7 @@ class StoreUnderAttack(MemoryAdapter):  # type: ignore[misc]  # the suite is not
                 (fields["leaf"], fields["stream"]),
             )
 
-    def erase(self, seq: int) -> None:
+    def delete_raw(self, seq: int) -> None:
         position = self._read(VICTIM)[seq].fields["position"]
         with self._raw() as raw:
             raw.execute("DELETE FROM events WHERE position = ?", (position,))

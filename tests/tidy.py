@@ -33,7 +33,10 @@ REASON_WORDS_MIN = 1
 # (rule, "file::place") -> why this one may. Places are qualified names of classes and functions, or "" for a file.
 EXEMPT: dict[tuple[str, str], str] = {
     ("file size", "src/muniment/evidence/verifier.py::"): "a stranger copies and reads one file",
-    ("broad except", "src/muniment/embedding/guarded.py::Errand._run"): "a stranger's code, and a search must answer",
+    (
+        "broad except",
+        "src/muniment/embedding/guarded.py::GuardedCall._run",
+    ): "a stranger's code, and a search must answer",
     ("kwargs", "src/muniment/aio.py::open"): "stands in for muniment.open",
     ("kwargs", "src/muniment/aio.py::AsyncGroup.__getattr__.run"): "stands in for any operation",
     (
@@ -49,7 +52,7 @@ EXEMPT: dict[tuple[str, str], str] = {
     ("kwargs", "src/muniment/replay/recording.py::_command"): "names fields of a request, as the call shows",
     ("values", "src/muniment/evidence/tree.py::Node"): "made for every append, in the order level, index, hash",
     ("values", "src/muniment/governance/phases.py::Step"): "read in the order it is spoken: transition, first, last",
-    ("values", "src/muniment/governance/phases.py::Run"): "read in the order it is spoken: first, last, phase",
+    ("values", "src/muniment/governance/phases.py::PhaseRun"): "read in the order it is spoken: first, last, phase",
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -31,7 +31,7 @@ from muniment.operations.transcripts import embed as embedding
 from muniment.operations.transcripts.embed import NEWEST_PASSAGES_MAX, Embedding
 from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.ranking.columns import Scores
-from muniment.runtime.open import inspect
+from muniment.runtime.open import open_without_key
 from muniment.runtime.runtime import Runtime
 from muniment.search.documents import SearchDocument
 from muniment.search.index import Index
@@ -355,7 +355,7 @@ def test_a_model_is_not_imported_without_keys_and_not_from_just_anywhere(tmp_pat
         world.runtime.system.import_model("x" * (models.PATH_CHARS_MAX + 1))
     OPEN.remove(world)
     world.close()
-    with inspect(tmp_path / "store") as stranger, pytest.raises(KeyUnavailable):
+    with open_without_key(tmp_path / "store") as stranger, pytest.raises(KeyUnavailable):
         stranger.system.import_model(str(small_folder(tmp_path / "one")))
     assert not (tmp_path / "store/models").exists()
 

@@ -424,7 +424,7 @@ def test_whoever_cuts_a_slice_says_what_to_look_for() -> None:
         if "from muniment.governance.slices import" in (code := path.read_text())
         for node in ast.walk(ast.parse(code))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        if node.func.id in {"cut", "disclosed_labels"} and "look" not in ast.unparse(node).lower()
+        if node.func.id in {"cut", "disclosed_labels"} and "detection" not in ast.unparse(node).lower()
     ]
     assert forgotten == []
 

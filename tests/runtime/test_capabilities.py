@@ -20,7 +20,7 @@ from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.operations.system.system import Hidden
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.open import inspect
+from muniment.runtime.open import open_without_key
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import set_policies, set_profile
 from muniment.space.options import Options
@@ -181,7 +181,7 @@ def test_profile_and_policies_come_from_the_environment_unless_they_are_given(
 
 def test_without_the_key_profile_and_policies_are_listed_too(lasting: FileWorld, monkeypatch: Any) -> None:
     monkeypatch.setenv("MUNIMENT_PROFILE", "desktop")
-    with inspect(lasting.store) as stranger:
+    with open_without_key(lasting.store) as stranger:
         told = stranger.system.capabilities()
         assert told.budget is not None
         assert (told.budget.page_turns, told.policies) == (32, ["no_debug_replay"])

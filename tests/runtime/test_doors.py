@@ -41,7 +41,7 @@ from muniment.operations.transcripts.activity import TimeRange
 from muniment.operations.transcripts.redact import Passage
 from muniment.projections import transcript
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.open import inspect
+from muniment.runtime.open import open_without_key
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import settings
 from muniment.space.options import Options
@@ -126,7 +126,7 @@ def test_the_wrong_root_key_is_refused_before_anything_is_touched(lasting: FileW
 
 def test_without_the_root_key_a_store_can_be_audited_and_nothing_else(lasting: FileWorld) -> None:
     lasting.with_turns(2).close()
-    with inspect(lasting.store) as stranger:
+    with open_without_key(lasting.store) as stranger:
         assert stranger.evidence.audit().spaces[0].turns == 2
         told = stranger.system.capabilities().operations
         assert all(each.visible for each in told)
@@ -134,7 +134,7 @@ def test_without_the_root_key_a_store_can_be_audited_and_nothing_else(lasting: F
         for call in everything(stranger).values():
             with pytest.raises(KeyUnavailable):
                 call()
-    with inspect(lasting.home / "nowhere") as nothing, pytest.raises(StoreMissing):
+    with open_without_key(lasting.home / "nowhere") as nothing, pytest.raises(StoreMissing):
         nothing.evidence.audit()
     lasting.reopened()
 

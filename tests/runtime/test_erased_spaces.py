@@ -19,7 +19,7 @@ from muniment.evidence.pin import FilePin
 from muniment.evidence.verifier import verify_receipt
 from muniment.kernel.sources import seeded_sources
 from muniment.operations.lifecycle import Scope
-from muniment.runtime.open import inspect
+from muniment.runtime.open import open_without_key
 from muniment.runtime.runtime import Runtime
 from muniment.space.options import Options
 from tests.log.worlds import Disk
@@ -70,7 +70,7 @@ def test_after_a_space_was_erased_nothing_of_it_can_be_read_or_written(lasting: 
                 lasting.store, keys=root_key(), options=Options(create=create, pin=FilePin(lasting.home / PINS))
             )
         assert "default" not in str(refused.value)
-    with inspect(lasting.store) as stranger:
+    with open_without_key(lasting.store) as stranger:
         (audited,) = stranger.evidence.audit(vkey).spaces
         assert (audited.events, audited.turns) == (events + 1, 8)
         assert stranger.evidence.verify(Upload(bundle.text), vkey).complete
@@ -156,7 +156,7 @@ def test_another_process_that_has_the_space_open_fails_typed_and_writes_nothing(
     ours.send("now")
     assert ours.recv() == ["space.erased"] * 7
     other.join()
-    with inspect(lasting.store) as stranger:
+    with open_without_key(lasting.store) as stranger:
         assert stranger.evidence.audit().spaces[0].events == report.position + 1
     lasting.close()
     lasting.runtime = open_store(lasting.home, "another", space="another")

@@ -15,7 +15,7 @@ from muniment.evidence import verifier
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
-from muniment.runtime.open import inspect
+from muniment.runtime.open import open_without_key
 from tests.turns import RICH, answer, question, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world
 
@@ -166,7 +166,7 @@ def test_an_audit_needs_no_key_and_can_be_held_to_one(lasting: FileWorld) -> Non
     """Header-only: everything is read once; with a key given only the log of that key counts."""
     lasting.with_turns(20).erased(3)
     vkey = lasting.runtime.evidence.checkpoint().vkey
-    with inspect(lasting.store) as stranger:
+    with open_without_key(lasting.store) as stranger:
         free = stranger.evidence.audit()
         held = stranger.evidence.audit(vkey)
         with pytest.raises(EvidenceMissing):
@@ -195,7 +195,7 @@ def test_an_audit_refuses_an_edited_log(lasting: FileWorld, statement: str) -> N
     lasting.with_turns(20).masked(1)
     with lasting.broken_into() as raw:
         assert raw.execute(statement).rowcount
-    with inspect(lasting.store) as stranger, pytest.raises(MunimentError) as refused:
+    with open_without_key(lasting.store) as stranger, pytest.raises(MunimentError) as refused:
         stranger.evidence.audit()
     assert refused.value.code == "store.corrupt"
 

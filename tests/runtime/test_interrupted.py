@@ -208,7 +208,7 @@ def test_an_erasure_on_a_full_disk_wraps_the_keys_in_parts(
         disk.broken.clear()
         return release(store)
 
-    monkeypatch.setattr(SqliteStore, "release_room", released)
+    monkeypatch.setattr(SqliteStore, "release_reserve", released)
     done = runtime.lifecycle.erase(Scope(conversation=key_of().conversation, turn=plain_turn(2).turn), "why", "who")
     assert done.changed
     assert done.receipt is not None

@@ -31,7 +31,7 @@ from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.ledger.ledger import draft
-from muniment.runtime.open import inspect
+from muniment.runtime.open import open_without_key
 from muniment.runtime.runtime import Runtime
 from muniment.space.options import Options
 from muniment.space.space import Space
@@ -300,7 +300,7 @@ def test_backup_and_restore_take_their_rights(world: FileWorld) -> None:
 
 def test_a_store_without_its_key_restores_nothing(world: FileWorld) -> None:
     backup = backed_up(world)
-    with inspect(world.store) as keyless, pytest.raises(KeyUnavailable):
+    with open_without_key(world.store) as keyless, pytest.raises(KeyUnavailable):
         keyless.spaces.restore(str(backup))
 
 

@@ -57,7 +57,7 @@ META, CONTENT = 0, 1
 SPACE_STREAM = 0
 HEAD_TAG_BYTES = 16
 NAME_DIGEST_BYTES = 16
-EPOCH = "incarnation"  # the named value that says which life of the log this is
+EPOCH = "epoch"  # the named value that counts restores: an id, new with each
 ERASED = "erased"  # the named value of a log that takes no more events: its space was erased
 CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
 

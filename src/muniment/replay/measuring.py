@@ -97,8 +97,8 @@ class Projection(NamedTuple):
 
 
 PROJECTIONS: dict[str, Projection] = {
-    "catalogue": Projection(1, _catalogue),
-    "changes": Projection(1, _changes),
+    "catalogue": Projection(2, _catalogue),
+    "changes": Projection(2, _changes),
     "links": Projection(1, _links),
     "search": Projection(1, _search),
 }

@@ -73,7 +73,7 @@ def open_store(
     return Runtime(_session(opened_store, None, options))
 
 
-def inspect(store: str | Path | None = None, *, options: Options = DEFAULTS) -> Runtime:
+def open_without_key(store: str | Path | None = None, *, options: Options = DEFAULTS) -> Runtime:
     """Open a store without its key: audit and verification work, everything else raises `key.unavailable`.
 
     Nothing of the store is touched before an operation needs it; verification needs none at all.

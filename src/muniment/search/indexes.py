@@ -374,7 +374,7 @@ class ViewIndex:
             size=0,
             root="",
             release=__version__,
-            detection=self._ledger.name_digest("looking", told_of(self._following.detection)).hex(),
+            detection=self._ledger.name_digest("detection", told_of(self._following.detection)).hex(),
         )
 
     def _of_this_life(self, index: Index, reader: Reader) -> Index:

@@ -289,7 +289,7 @@ def _own(block: Own) -> Part | None:
         return ToolCallPart(id=block.id, name=block.name, arguments=block.args)
     if isinstance(block, ImageAddress):
         return address(block.image_url, "image")
-    return _medium(block, type(block).__name__.lower())
+    return _medium(block, str(type(block).__struct_config__.tag))
 
 
 def _medium(medium: Medium, modality: str) -> Part | None:

@@ -11,7 +11,7 @@ from muniment.declaration.operation import Operation
 from muniment.governance.access import Effect
 from muniment.governance.profiles import Profile
 from muniment.kernel.sources import system_sources
-from muniment.runtime.open import inspect, open, open_store  # noqa: A004 - muniment.open()
+from muniment.runtime.open import open, open_store, open_without_key  # noqa: A004 - muniment.open()
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import word
 from muniment.space.options import Options
@@ -42,7 +42,7 @@ def opened(door: StoreOptions, operation: Operation) -> Iterator[Runtime]:
         )
         store = door.named.get("store")
         if operation.keyless:
-            runtime = inspect(store, options=options)
+            runtime = open_without_key(store, options=options)
         elif operation.spaceless:
             runtime = open_store(store, keys=door.named.get("keys"), options=options)
         else:
