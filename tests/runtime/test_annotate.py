@@ -79,15 +79,11 @@ def test_each_attribute_is_taken_or_refused_alone(world: World) -> None:
         attribute("of message", 7, of_turn(2, 1)),
         attribute("no message", target=of_turn(2, 2)),
     )
+    refused = AttributeRefusal
     assert told(report) == [
-        None,
-        AttributeRefusal.KEY_MALFORMED,
-        AttributeRefusal.ID_REPEATED,
-        AttributeRefusal.UNKNOWN_TURN,
-        AttributeRefusal.ID_REPEATED,
-        None,
-        AttributeRefusal.UNKNOWN_MESSAGE,
-    ]
+        None, refused.KEY_MALFORMED, refused.ID_REPEATED, refused.UNKNOWN_TURN, refused.ID_REPEATED, None,
+        refused.UNKNOWN_MESSAGE,
+    ]  # fmt: skip
     assert (report.accepted, report.refused, report.dry_run) == (2, 5, False)
     assert [one.position for one in report.attributes if one.accepted] == [4, 5]
     assert report.audit_position == 4

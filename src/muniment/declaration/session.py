@@ -75,7 +75,7 @@ class Session(Struct, frozen=True, kw_only=True):
             self.opened.denials.note(DeniedAttempt(operation, denied.at or "", policy or ""), self.access.subject)
 
     def check_key(self, key: ConversationKey) -> None:
-        """Refuse a malformed conversation key, and one that names another space (BEHAVIOUR SC-11, SC-12)."""
+        """Refuse a malformed conversation key, and one that names another space."""
         check_key(key)
         if key.space is not None and key.space != self.space.name:
             raise ForeignSpace(at="space")

@@ -8,11 +8,11 @@ from msgspec import Struct
 
 
 class ScopeKind(StrEnum):
-    """What part of a space: each conversation is in exactly one subject's part or in the shared one (EX-04)."""
+    """What part of a space: each conversation is in exactly one subject's part or in the shared one."""
 
     SUBJECT = "subject"  # the conversations all of whose turns are of one mounted subject
     SHARED = "shared"  # all other conversations
-    CONVERSATION = "conversation"  # one conversation, whoever's it is (EX-03)
+    CONVERSATION = "conversation"  # one conversation, whoever's it is
 
 
 class Private(StrEnum):

@@ -1,4 +1,4 @@
-"""Attributes: structured evidence beside the words of a turn or of one of its messages (BEHAVIOUR AT-01 to AT-08).
+"""Attributes: structured evidence beside the words of a turn or of one of its messages.
 
 What a host hands over is an `Attribute`; the conversation is that of the request. What the log keeps of it stands in
 two cells, as decision 0003 wants it: `AttributeRecorded` has closed words, names, numbers and times, and outlives an
@@ -28,7 +28,7 @@ class AttributeScope(StrEnum):
 
 
 class ValueKind(StrEnum):
-    """What a value is (BEHAVIOUR AT-03); null is none of these."""
+    """What a value is; null is none of these."""
 
     OBJECT = "object"
     ARRAY = "array"
@@ -38,7 +38,7 @@ class ValueKind(StrEnum):
 
 
 class SourceKind(StrEnum):
-    """Where a value comes from (BEHAVIOUR AT-05)."""
+    """Where a value comes from."""
 
     HOST_REPORTED = "host_reported"
     PROVIDER_REPORTED = "provider_reported"
@@ -49,7 +49,7 @@ class SourceKind(StrEnum):
 
 
 class AttributePolicy(StrEnum):
-    """What becomes of an attribute when its turn is masked or erased (BEHAVIOUR AT-16 to AT-18)."""
+    """What becomes of an attribute when its turn is masked or erased."""
 
     FOLLOW_TRANSCRIPT = "follow_transcript"
     METADATA_SURVIVES_MASK = "metadata_survives_mask"
@@ -90,7 +90,7 @@ class AttributeLink(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Attribute(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What a host says of a turn or message (BEHAVIOUR AT-01). `value` is any JSON value but null.
+    """What a host says of a turn or message. `value` is any JSON value but null.
 
     `key` is dotted (`host.billing.tokens`), `schema` an optional name of the value's schema. A creation time of 0 means
     "now", an update time of 0 the same, or the creation time where that is later.

@@ -29,7 +29,7 @@ OMITTED = "omitted"
 
 
 class Transition(StrEnum):
-    """What may be asked of a turn or conversation (BEHAVIOUR LC-02); the header of its event names it in `reason`."""
+    """What may be asked of a turn or conversation; the header of its event names it in `reason`."""
 
     ARCHIVE = "archive"
     RESTORE = "restore"

@@ -1,8 +1,8 @@
 """Names that hosts give: spaces, channels, conversations, chats, turns, subjects.
 
 A name is canonical text: not empty, no blanks at its ends, no control characters, at most 512 bytes. Anything else is
-refused, never trimmed (BEHAVIOUR SC-03). A name becomes a storage key only through a keyed digest of its
-length-prefixed parts (`kernel.digest`), so that `a__b / c` and `a / b__c` stay two things (SC-04).
+refused, never trimmed. A name becomes a storage key only through a keyed digest of its
+length-prefixed parts (`kernel.digest`), so that `a__b / c` and `a / b__c` stay two things.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ DEFAULT_CHANNEL = Channel("default")
 
 
 class ConversationKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Names one conversation: space, channel and conversation id (BEHAVIOUR SC-02).
+    """Names one conversation: space, channel and conversation id.
 
-    `space` may be left out and then means the space that is open; naming another one is refused (SC-11).
+    `space` may be left out and then means the space that is open; naming another one is refused.
     """
 
     conversation: ConversationId
@@ -63,5 +63,5 @@ def check_key(key: ConversationKey) -> None:
 
 
 def message_id(turn: TurnId, index: int) -> str:
-    """Return the id of a message: its turn's id and its place in it, the same on every repeat (BEHAVIOUR TR-21)."""
+    """Return the id of a message: its turn's id and its place in it, the same on every repeat."""
     return f"{turn}#{index}"

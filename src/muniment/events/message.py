@@ -1,7 +1,7 @@
 """Messages and their parts: the OpenTelemetry GenAI vocabulary, with roles and authorities.
 
 Part types follow the OpenTelemetry semantic conventions for generative AI (`text`, `reasoning`, `tool_call`,
-`tool_call_response`, `blob`, `file`, `uri`). Authorities follow BEHAVIOUR TR-05; the default of each role TR-06.
+`tool_call_response`, `blob`, `file`, `uri`). Each role has a default authority.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Role(StrEnum):
 
 
 class Authority(StrEnum):
-    """How much a statement may be relied on, and who it is meant for (BEHAVIOUR TR-05)."""
+    """How much a statement may be relied on, and who it is meant for."""
 
     USER_ASSERTED = "user_asserted"
     ASSISTANT_UTTERANCE = "assistant_utterance"
@@ -116,10 +116,10 @@ WORDS = (TextPart, ReasoningPart)
 
 
 class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """One message of a turn, as a host hands it over (BEHAVIOUR TR-04).
+    """One message of a turn, as a host hands it over.
 
     `content` is text or a list of parts. `authority` defaults by role, the speaker to the turn's, `observed_ms` (UTC
-    milliseconds) 0 means "now" (TR-22).
+    milliseconds) 0 means "now".
     """
 
     role: Role

@@ -67,7 +67,7 @@ class ConversationOpened(Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class AliasRecorded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """For this subject the chat id stands for the conversation in whose stream this is (BEHAVIOUR SC-06)."""
+    """For this subject the chat id stands for the conversation in whose stream this is."""
 
     subject: str
     channel: str

@@ -1,4 +1,4 @@
-"""Derived references: that an item of memory came from turns (BEHAVIOUR DR-01 to DR-06).
+"""Derived references: that an item of memory came from turns.
 
 A reference is an event in the stream of the conversation that it leads to. Its header says which turns (and which
 message, by place); its sealed meta says what was derived and names the source once more, as the host knows it. Nothing
@@ -15,7 +15,7 @@ from muniment.events.message import Authority
 
 
 class Plane(StrEnum):
-    """Where in a host's memory an item lives (BEHAVIOUR DR-01)."""
+    """Where in a host's memory an item lives."""
 
     LONG_TERM = "long_term"
     SHARED_FACT = "shared_fact"
@@ -27,7 +27,7 @@ class Plane(StrEnum):
 
 
 class SourceEvidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What something was derived from (BEHAVIOUR DR-02): a turn, the turns from `turn` to `through`, or a message.
+    """What something was derived from: a turn, the turns from `turn` to `through`, or a message.
 
     `message` is the id of a message of the turn, `subject` whose turn it is, `authority` that of the message.
     """

@@ -1,4 +1,4 @@
-"""A turn: what one exchange delivered, as a host hands it over (BEHAVIOUR TR-01 to TR-08, AC-01 to AC-03, HR-01).
+"""A turn: what one exchange delivered, as a host hands it over.
 
 A turn is a list of messages in order; the last assistant message is the answer, what stands between the user's words
 and the answer (calls, results, system text) are steps. What of it is kept is decided in `governance.admission`, not
@@ -18,7 +18,7 @@ from muniment.events.message import Message, Role
 
 
 class Delivery(StrEnum):
-    """What became of the exchange (BEHAVIOUR TR-02)."""
+    """What became of the exchange."""
 
     DELIVERED = "delivered"
     USER_ONLY = "user_only"
@@ -36,7 +36,7 @@ class Ingress(StrEnum):
 
 
 class Protocol(StrEnum):
-    """The protocol that a turn came through (BEHAVIOUR TR-03)."""
+    """The protocol that a turn came through."""
 
     OPENAI_CHAT = "openai_chat"
     OPENAI_RESPONSES = "openai_responses"
@@ -46,7 +46,7 @@ class Protocol(StrEnum):
 
 
 class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Where a turn came from (BEHAVIOUR TR-03). The conversation hint is what the client called its conversation."""
+    """Where a turn came from. The conversation hint is what the client called its conversation."""
 
     ingress: Ingress = Ingress.USER
     channel: str | None = None
@@ -60,7 +60,7 @@ class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 
 
 class Attribution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Who is behind a turn: seven values that are never merged (BEHAVIOUR AC-01).
+    """Who is behind a turn: seven values that are never merged.
 
     Each may be absent; `attributed` fills the absent ones. `subject` is that of the turn and need not be said twice.
     """
@@ -75,7 +75,7 @@ class Attribution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
 
 class ToolObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What the host noted about the use of a tool: a summary, never a raw result (BEHAVIOUR TR-07)."""
+    """What the host noted about the use of a tool: a summary, never a raw result."""
 
     id: str
     tool: str
@@ -84,7 +84,7 @@ class ToolObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Relation(StrEnum):
-    """How a business object relates to the turn (BEHAVIOUR HR-01)."""
+    """How a business object relates to the turn."""
 
     ORIGIN = "origin"
     EVIDENCE_FOR = "evidence_for"
@@ -93,7 +93,7 @@ class Relation(StrEnum):
 
 
 class Visibility(StrEnum):
-    """For whom a host reference was recorded (BEHAVIOUR HR-01)."""
+    """For whom a host reference was recorded."""
 
     INTERNAL = "internal"
     HOST_UI = "host_ui"
@@ -103,7 +103,7 @@ class Visibility(StrEnum):
 
 
 class HostReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """An opaque pointer into the host's own data; the store never parses it (BEHAVIOUR HR-01)."""
+    """An opaque pointer into the host's own data; the store never parses it."""
 
     host: str
     type: str
@@ -114,10 +114,10 @@ class HostReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What a host commits (BEHAVIOUR TR-01).
+    """What a host commits.
 
-    A turn names its conversation by `conversation`, or by `chat` alone, which then serves as conversation id (SC-05).
-    With both, `chat` becomes an alias of the conversation for this turn's mounted subject (SC-06).
+    A turn names its conversation by `conversation`, or by `chat` alone, which then serves as conversation id.
+    With both, `chat` becomes an alias of the conversation for this turn's mounted subject.
     """
 
     turn: TurnId
@@ -142,7 +142,7 @@ SUBJECT_SPEAKS = "subject"  # the kind of speaker when nobody else is named
 
 @lru_cache(maxsize=ATTRIBUTIONS_CACHED_MAX)
 def attributed(actor: Attribution) -> Attribution:
-    """Fill the absent values of an attribution: identities with the subject, the kind with "subject" (AC-02)."""
+    """Fill the absent values of an attribution: identities with the subject, the kind with "subject"."""
     subject = actor.subject
     return Attribution(
         speaker_id=actor.speaker_id or subject,
@@ -158,7 +158,7 @@ def attributed(actor: Attribution) -> Attribution:
 def input_of_history(history: Sequence[Message]) -> list[Message]:
     """Return this turn's input from a full protocol history: the user messages after the last assistant entry.
 
-    An empty assistant entry and one that only calls tools are boundaries too. Keeps no state (BEHAVIOUR TR-08).
+    An empty assistant entry and one that only calls tools are boundaries too. Keeps no state.
     """
     boundaries = [place for place, message in enumerate(history) if message.role is Role.ASSISTANT]
     after = boundaries[-1] + 1 if boundaries else 0

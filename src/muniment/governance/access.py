@@ -2,7 +2,7 @@
 
 Policies (`governance.policy`) are laid over the rights and hide what they name from everybody who holds this access.
 Access is a value. A runtime holds one and `restricted` makes a runtime that holds less; operations take no access
-parameter (DESIGN §7). Rights only ever shrink: `narrowed` intersects rights and adds policies up.
+parameter. Rights only ever shrink: `narrowed` intersects rights and adds policies up.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Access(Struct, frozen=True, kw_only=True):
             raise CapabilityHidden(at=view, problem=policy)
 
     def require_subjects(self, *subjects: str | None) -> None:
-        """Refuse a turn that claims another subject than the one this access speaks for (BEHAVIOUR AC-05)."""
+        """Refuse a turn that claims another subject than the one this access speaks for."""
         if self.subject is not None and any(claimed not in (None, self.subject) for claimed in subjects):
             raise AccessDenied(at="subject")
 

@@ -1,4 +1,4 @@
-"""What a commit keeps of a turn (BEHAVIOUR TR-09 to TR-14, TR-22, AC-02, AC-03; DESIGN §6).
+"""What a commit keeps of a turn.
 
 | delivery status | kept |
 |---|---|
@@ -28,7 +28,7 @@ OBSERVED_MS_MAX = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
 
 
 class SkipReason(StrEnum):
-    """Why nothing of a turn was kept (BEHAVIOUR TR-13)."""
+    """Why nothing of a turn was kept."""
 
     EMPTY_DELIVERED_TURN = "empty_delivered_turn"
     EMPTY_USER_TURN = "empty_user_turn"

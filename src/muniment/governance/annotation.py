@@ -1,7 +1,7 @@
-"""What an annotation takes: each attribute alone, with a reason for what is refused (BEHAVIOUR AT-02 to AT-09).
+"""What an annotation takes: each attribute alone, with a reason for what is refused.
 
 `admit_attribute` makes of what a host handed over what the log would keep of it, or says why nothing is kept. `flaw`
-judges what is kept, so that the same rules are asked again when an attribute is read (AT-19). What only the state of
+judges what is kept, so that the same rules are asked again when an attribute is read. What only the state of
 the conversation can tell (is the turn there, is the id free) is decided by `refused_by_target`.
 """
 
@@ -198,7 +198,7 @@ def _is_out_of_range(meta: AttributeRecorded) -> bool:
     return low < 0 or high > OBSERVED_MS_MAX
 
 
-# What an attribute is refused for by itself, in this order (AT-02, AT-03, AT-05 to AT-08).
+# What an attribute is refused for by itself, in this order.
 RULES: list[tuple[AttributeRefusal, Callable[[MeasuredAttribute], bool]]] = [
     (AttributeRefusal.ID_MALFORMED, lambda it: _is_no_name(it.meta.attribute.id)),
     (AttributeRefusal.KEY_MALFORMED, lambda it: _is_no_key(it.meta.attribute.key)),
@@ -223,7 +223,7 @@ RULES: list[tuple[AttributeRefusal, Callable[[MeasuredAttribute], bool]]] = [
 
 
 def refused_by_target(aim: ResolvedTarget, taken: KnownAttribute, limits: Limits) -> AttributeRefusal | None:
-    """Return why an attribute cannot be recorded where it aims at, or None (AT-11, decision 0060)."""
+    """Return why an attribute cannot be recorded where it aims at, or None (decision 0060)."""
     if aim.message is not None and aim.message >= aim.messages:
         return AttributeRefusal.UNKNOWN_MESSAGE
     if aim.erased:

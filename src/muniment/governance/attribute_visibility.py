@@ -1,4 +1,4 @@
-"""Who sees an attribute: by view, and by what became of its turn (BEHAVIOUR AT-14 to AT-20).
+"""Who sees an attribute: by view, and by what became of its turn.
 
 The first rule that fits decides:
 
@@ -51,7 +51,7 @@ class ShownValue(StrEnum):
     NOTHING = "nothing"
 
 
-# view -> the visibilities of attributes it shows (AT-14); an export also asks whether the attribute may leave
+# view -> the visibilities of attributes it shows; an export also asks whether the attribute may leave
 SHOWS_ATTRIBUTES: dict[View, frozenset[Visibility]] = {
     View.RAW_OWNER: frozenset(Visibility),
     View.MODEL_CONTEXT: frozenset({Visibility.MODEL_CONTEXT}),
@@ -67,7 +67,7 @@ AUDIT: dict[View, ShownValue] = NONE | {
     View.OPERATOR_AUDIT: ShownValue.REPLACEMENT,
 }
 
-# policy -> phase of the turn -> what each view shows that the visibility lets see it (AT-16 to AT-18)
+# policy -> phase of the turn -> what each view shows that the visibility lets see it
 AFTER: dict[AttributePolicy, dict[Phase, dict[View, ShownValue]]] = {
     AttributePolicy.FOLLOW_TRANSCRIPT: {
         Phase.ACTIVE: ALL,
@@ -146,7 +146,7 @@ def judge_attribute(view: View, standing: AttributeState, meta: AttributeRecorde
 
 
 def judge(view: View, standing: AttributeState, record: AttributeRecord) -> tuple[ShownValue, Reason | None]:
-    """Decide what a view shows of an attribute whose value is at hand where it is shown (AT-19)."""
+    """Decide what a view shows of an attribute whose value is at hand where it is shown."""
     shown, reason = judge_attribute(view, standing, record.meta)
     if shown is ShownValue.VALUE and (record.content is None or flaw(record.meta, record.content) is not None):
         return ShownValue.NOTHING, Reason.ATTR_VISIBILITY
@@ -154,7 +154,7 @@ def judge(view: View, standing: AttributeState, record: AttributeRecord) -> tupl
 
 
 def order_of(record: AttributeRecord) -> tuple[int, int, str]:
-    """Return what attributes of a turn are ordered by: those of the turn, then message, creation time, id (AT-20)."""
+    """Return what attributes of a turn are ordered by: those of the turn, then message, creation time, id."""
     head = record.meta.attribute
     return (-1 if head.message is None else head.message, head.created_ms, head.id)
 

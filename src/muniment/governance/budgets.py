@@ -1,4 +1,4 @@
-"""What a budget did to an answer: which ceiling cut what, from how much (BEHAVIOUR BG-01 to BG-03, LC-12).
+"""What a budget did to an answer: which ceiling cut what, from how much.
 
 A budget only ever leaves something out: turns at the end of a page; host references, attributes and report items beyond
 a number.

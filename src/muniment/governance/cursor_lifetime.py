@@ -1,8 +1,8 @@
-"""How long a cursor leads on, and over what (BEHAVIOUR PG-06, PG-07).
+"""How long a cursor leads on, and over what.
 
 | cursor | ends when |
 |---|---|
-| of a replay | never: each page applies the policy of its day (DESIGN §6) |
+| of a replay | never: each page applies the policy of its day |
 | of disclosures | never: what was disclosed stays disclosed |
 | of a timeline | a lifecycle change in its conversation; appends stay outside its snapshot |
 | of the catalogue | anything that it ranks changes |

@@ -98,7 +98,7 @@ def terms_of(policies: Iterable[PolicyInForce], channel: str, conversation: str)
 
 
 def subjects_of(actor: Attribution) -> frozenset[str]:
-    """Return whose turn this is: its subject, the acting and the mounted one; speakers own nothing (AC-06)."""
+    """Return whose turn this is: its subject, the acting and the mounted one; speakers own nothing."""
     filled = attributed(actor)
     named = (filled.subject, filled.acting_subject, filled.mounted_subject)
     return frozenset(name for name in named if name is not None)

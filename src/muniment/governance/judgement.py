@@ -52,8 +52,8 @@ from muniment.governance.views import (
 class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
     """A turn as the log has it: the fold of its commit and of what came later. `content` is None when not read.
 
-    `erased` are the places of messages that were erased alone; `redactions` come in log order, `attributes` in that of
-    AT-20 where they were read.
+    `erased` are the places of messages that were erased alone; `redactions` come in log order, `attributes` sorted
+    (`attribute_visibility.order`) where they were read.
     """
 
     position: int
@@ -211,7 +211,7 @@ def _detected(judged: Judgement, record: TurnRecord, detectors: Sequence[Detecto
 
 
 def authority_of(head: MessageHead) -> Authority:
-    """Return the authority of a message; one that says none has that of its role (BEHAVIOUR TR-06)."""
+    """Return the authority of a message; one that says none has that of its role."""
     return head.authority or DEFAULT_AUTHORITY[head.role]
 
 
@@ -228,7 +228,7 @@ def _answer(meta: TurnMeta, words: list[list[Part]], erased: frozenset[int]) -> 
 
 
 def within(judged: Judgement, host_refs_max: int | None) -> Judgement:
-    """Return a decision that shows no more than so many host references: the first that it showed (BG-03)."""
+    """Return a decision that shows no more than so many host references: the first that it showed."""
     if host_refs_max is None or judged.references.count(None) <= host_refs_max:
         return judged
     shown = accumulate(reason is None for reason in judged.references)

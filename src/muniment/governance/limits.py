@@ -1,4 +1,4 @@
-"""Sizes that are refused, never cut (DESIGN §6). Each has a name and a unit; a store may be opened with others."""
+"""Sizes that are refused, never cut. Each has a name and a unit; a store may be opened with others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which turns are listed, and where they stand in time (BEHAVIOUR CT-01, CT-03, CT-05, CT-06).
+"""Which turns are listed, and where they stand in time.
 
 | lifecycle filter | turns that are listed |
 |---|---|

@@ -1,4 +1,4 @@
-"""Policies: which operations and views a deployment keeps hidden, as tables (BEHAVIOUR CP-01, CP-02, RP-14).
+"""Policies: which operations and views a deployment keeps hidden, as tables.
 
 An operation belongs to one family, a policy hides families and views, and policies only add up (decision 0081). An
 operation that no family lists is hidden by every policy, so that nothing new slips past one; without a policy nothing

@@ -1,4 +1,4 @@
-"""Profiles: how much an answer holds in a kind of deployment, as tables (BEHAVIOUR BG-01 to BG-07; decision 0080).
+"""Profiles: how much an answer holds in a kind of deployment, as tables.
 
 A profile is a row of figures. Its budget follows from them, ceiling by ceiling (`FORMULAS`), and is scaled by what the
 host says about the machine (`SHARES`). Without a profile there is no budget. The profile is of the process that opens a
@@ -55,7 +55,7 @@ FIGURES: dict[Profile, Figures] = {
     ),
 }  # fmt: skip
 
-# profile -> the policies that it brings along (RP-14: who has a desktop replays for its interface, not for debugging)
+# profile -> the policies that it brings along (who has a desktop replays for its interface, not for debugging)
 BRINGS: dict[Profile, frozenset[Policy]] = {
     Profile.EMBEDDED: frozenset({Policy.NO_DEBUG_REPLAY}),
     Profile.DESKTOP: frozenset({Policy.NO_DEBUG_REPLAY}),
@@ -77,7 +77,7 @@ class Ceiling(StrEnum):
 
 
 class Formula(NamedTuple):
-    """A ceiling is a figure divided, and not below a floor before it is scaled (BG-05)."""
+    """A ceiling is a figure divided, and not below a floor before it is scaled."""
 
     figure: str
     divisor: int
@@ -131,7 +131,7 @@ class BudgetCause(StrEnum):
     PROVIDER = "provider"
 
 
-# cause -> the percentage of the figures that it leaves (BG-07). The provider's limit is an amount of its own.
+# cause -> the percentage of the figures that it leaves. The provider's limit is an amount of its own.
 SHARES: dict[BudgetCause, int] = {
     BudgetCause.PRESSURE_CAUTIOUS: 60,
     BudgetCause.PRESSURE_CRITICAL: 35,
@@ -190,7 +190,7 @@ class Budget(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return found
 
     def page(self, limit: int) -> int:
-        """Return how much a page holds for which `limit` was asked (BEHAVIOUR PG-10)."""
+        """Return how much a page holds for which `limit` was asked."""
         return limit if self.page_turns is None else min(limit, self.page_turns)
 
 

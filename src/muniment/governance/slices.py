@@ -3,10 +3,10 @@
 `judge` decides, once, for every message, part, reference and label of a turn; `cut` renders its decision as a
 `SliceTurn` and `disclosed_labels` as the set of fields that an export may disclose. Both read the same judgement, so
 that what a proof shows is what a page shows. Content that is withheld is absent, never an empty string or a
-placeholder (RP-04); only where a range of a text is withheld, the text has a marker in its place
+placeholder; only where a range of a text is withheld, the text has a marker in its place
 (`governance.redaction`). A commitment covers a whole part, so a part with such a range is shown and not disclosed.
 What is looked for in a view (`governance.detection`) is looked for in what all other rules leave. A budget may leave
-host references out of a slice (BG-03); it bounds pages and reports, never a proof (decision 0080).
+host references out of a slice; it bounds pages and reports, never a proof (decision 0080).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
 
 
 class SliceTurn(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A turn as a view shows it. `source`, `tools` and `external` are there in the views that show origin (RP-11)."""
+    """A turn as a view shows it. `source`, `tools` and `external` are there in the views that show origin."""
 
     turn: str
     sequence: int
@@ -76,7 +76,7 @@ class SliceTurn(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
 
 
 class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One thing withheld: where, why, and from which view (BEHAVIOUR RP-06). Places count from 0 within the turn.
+    """One thing withheld: where, why, and from which view. Places count from 0 within the turn.
 
     An attribute is named by its id and its key alone: an item with a message is about the words of that message.
     `start` and `end` are there when of the text of a part only a range is withheld: code points of the text as it was
@@ -104,7 +104,7 @@ class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
 
 class SliceAudit(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was read and withheld, in numbers (BEHAVIOUR RP-07).
+    """What was read and withheld, in numbers.
 
     `coverage` is there when the view looks for something: what was looked for, never more than that.
     """
@@ -231,7 +231,7 @@ def _attributes(
 ) -> list[SliceAttribute]:
     turn = TurnId(record.meta.delivery.turn)
     found: list[SliceAttribute] = []
-    shown: Counter[int | None] = Counter()  # of the turn, and of each message (BG-01)
+    shown: Counter[int | None] = Counter()  # of the turn, and of each message
     for each in record.attributes:
         message = each.meta.attribute.message
         as_what, reason = attributes.judge(view, standing(record, view, message), each)
@@ -289,7 +289,7 @@ def audit(
 ) -> SliceAudit:
     """Count what a page read, returned and withheld; say what was looked for.
 
-    Attributes are left out for the profile's sake alone (BG-04).
+    Attributes are left out for the profile's sake alone.
     """
     reasons = {item.reason for item in items}
     if Reason.ATTR_VALUE_BUDGET in reasons:

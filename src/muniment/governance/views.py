@@ -1,6 +1,6 @@
-"""Who sees what: five views, as tables (BEHAVIOUR RP-01 to RP-12, HR-02 to HR-04; DESIGN §6).
+"""Who sees what: five views, as tables.
 
-The rule for a message, first match wins (RP-03):
+The rule for a message, first match wins:
 
 1. content erased → `erased`; masked → `lifecycle_masked`; both also for the raw owner;
 2. the raw owner sees everything else but what 5. names;
@@ -34,7 +34,7 @@ class View(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why something is withheld (BEHAVIOUR RP-05)."""
+    """Why something is withheld."""
 
     ERASED = "erased"
     LIFECYCLE_MASKED = "lifecycle_masked"
@@ -77,7 +77,7 @@ TELLS_ANSWERS = frozenset(
     view for view, shown in SHOWS.items() if (PartRole.ANSWER in shown) is not (PartRole.ASSISTANT_STEP in shown)
 )
 
-# view -> the visibilities of host references it shows (HR-02)
+# view -> the visibilities of host references it shows
 SHOWS_REFERENCES: dict[View, frozenset[Visibility]] = {
     View.RAW_OWNER: frozenset(Visibility),
     View.MODEL_CONTEXT: frozenset({Visibility.MODEL_CONTEXT}),
@@ -86,7 +86,7 @@ SHOWS_REFERENCES: dict[View, frozenset[Visibility]] = {
     View.EXPORT: frozenset({Visibility.EXPORT}),
 }
 
-# view -> the visibilities of host references whose label it shows (HR-04)
+# view -> the visibilities of host references whose label it shows
 SHOWS_LABELS: dict[View, frozenset[Visibility]] = {
     View.RAW_OWNER: frozenset(Visibility),
     View.MODEL_CONTEXT: frozenset(),
@@ -95,7 +95,7 @@ SHOWS_LABELS: dict[View, frozenset[Visibility]] = {
     View.EXPORT: frozenset(),
 }
 
-# views that show where a turn came from, and what tools were observed (RP-11)
+# views that show where a turn came from, and what tools were observed
 SHOWS_ORIGIN = frozenset({View.RAW_OWNER, View.OPERATOR_AUDIT})
 
 # authorities that only the raw owner sees (SP-02)

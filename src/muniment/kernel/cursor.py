@@ -4,7 +4,7 @@ Layout: `mc1.` and the unpadded base64url of what the cipher makes of the mark: 
 to a multiple of 32, so that its length tells little either. The cipher authenticates as well as it hides, and it works
 under a key of the space. What a page depends on (conversation, view, access, limit) is the binding: it is not in the
 cursor, the caller brings it again, and a cursor that was made for anything else does not open. Nothing of a cursor is
-believed, or even parsed, before it has opened (BEHAVIOUR PG-03, PG-04, PG-09; decision 0020).
+believed, or even parsed, before it has opened.
 
 The cipher is handed over by the layer that owns ciphers.
 """

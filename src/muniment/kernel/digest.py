@@ -2,7 +2,7 @@
 
 There is no unsalted hash of content anywhere in a store. What must be found again (a conversation by its id, a turn by
 its id) is found through a keyed digest: HMAC-SHA-256 under a key of the space, over the purpose and the parts. Purpose
-and parts are length-prefixed, so that no two different requests ever share a digest (BEHAVIOUR SC-04, TR-20).
+and parts are length-prefixed, so that no two different requests ever share a digest.
 """
 
 from __future__ import annotations

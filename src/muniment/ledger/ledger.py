@@ -441,7 +441,7 @@ class Ledger:
         return self._keyed.of(framed(purpose, *parts))[:NAME_DIGEST_BYTES]
 
     def words_digest(self, words: bytes) -> bytes:
-        """Return the keyed digest of a turn as it was handed over; it never equals one of names (BEHAVIOUR TR-20)."""
+        """Return the keyed digest of a turn as it was handed over; it never equals one of names."""
         return self._keyed.of(framed("turn-words", words))
 
 

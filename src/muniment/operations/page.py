@@ -11,12 +11,12 @@ LEAF_BYTES = 16  # of a leaf are enough to tell two histories apart
 
 
 def limit_of_replay(limit: int, most: int) -> int:
-    """Return how many turns a page of a replay has at most: 0 counts as 1 (BEHAVIOUR PG-02)."""
+    """Return how many turns a page of a replay has at most: 0 counts as 1."""
     return limit_of_query(max(limit, 1) if limit >= 0 else limit, most)
 
 
 def limit_of_query(limit: int, most: int) -> int:
-    """Return how much a page of a query holds at most; a page of nothing is refused (BEHAVIOUR PG-02)."""
+    """Return how much a page of a query holds at most; a page of nothing is refused."""
     if limit <= 0:
         raise InvalidInput(at="limit", problem="not_positive" if limit == 0 else "negative", found=limit)
     if limit > most:

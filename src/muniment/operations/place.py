@@ -1,4 +1,4 @@
-"""Places: where in the transcripts of a space something stands (BEHAVIOUR CT-08)."""
+"""Places: where in the transcripts of a space something stands."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """What the catalogue knows: every conversation by its turns, times and phases, and the orders in which they are listed.
 
 A fold over events, without a clock, a store or a key: `projections.conversation_catalogue` reads the log and hands over
-what it reads. It holds names, times and numbers, never a word of a turn. Conversations stand in the order of BEHAVIOUR
-CT-02: last observed time, conversation, and for equal names channel, all descending. A conversation of which no turn is
-listed stands in no order (CT-03).
+what it reads. It holds names, times and numbers, never a word of a turn. Conversations are ordered by last observed
+time, conversation, and for equal names channel, all descending. A conversation of which no turn is listed stands in no
+order.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A fold without a clock, a store or a key, like `projections.conversation_list`, and made in the same pass over the log
 (`projections.conversation_catalogue`), which opens every event and misses none. References stand in the order of their
-creation (BEHAVIOUR DR-04); for equal times, in that of the log.
+creation; for equal times, in that of the log.
 
 `faults_of` holds a reference to what it names. A source is proved by the leaves of its turns, which no erasure changes
 (decision 0070), so a reference stays provable for as long as the log does.
@@ -26,7 +26,7 @@ from muniment.projections.transcript import TURNS_BATCH, ReadTurn, Transcript
 
 
 class LinkFault(StrEnum):
-    """What of a derived reference does not hold (BEHAVIOUR RE-02)."""
+    """What of a derived reference does not hold."""
 
     ORPHAN = "orphan"
     SOURCE_KEY = "source_key"

@@ -21,7 +21,7 @@ NEAR_SHARE = 0.4  # of the best: what is less near is no hit by its meaning alon
 SESSION_BEST = 2
 DATE_MARGIN_DAYS = 2  # people tell what happened some days before
 DATE_MARGIN_SHARE = 0.5  # of a long range, so much
-RECENCY_HALF_DAYS = 30  # BEHAVIOUR HY-02
+RECENCY_HALF_DAYS = 30
 
 assert NO_ROW == -1, "spread out, what is lent by no row is read from the end"
 

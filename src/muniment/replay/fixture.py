@@ -1,4 +1,4 @@
-"""The format of fixtures: JSON Lines, a header first, then one command a line (DESIGN §8; BEHAVIOUR RH-01).
+"""The format of fixtures: JSON Lines, a header first, then one command a line.
 
 The header names every source of chance, so that the bytes of a log follow from the fixture alone. A command is an
 operation of the catalogue (`{"do": "transcripts.commit", "with": {...}}`, bound by the request of that operation) or

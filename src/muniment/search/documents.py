@@ -1,6 +1,6 @@
 """From a turn to documents: one for each message whose words a view shows.
 
-Only what users and assistants said is a document (BEHAVIOUR CT-11), and of that exactly what a slice of the view shows,
+Only what users and assistants said is a document, and of that exactly what a slice of the view shows,
 with markers where ranges are withheld: what is not shown is in no index, so that nothing about it can be learnt from
 what is found, how often, or how well. Of a message with private, soul or operator authority there is none in any view.
 """

@@ -64,7 +64,7 @@ def _taken(ranked: Ranked, places: Rows) -> Ranked:
 
 
 def _by_time(index: Index, rows: Rows) -> Rows:
-    """Return the places of rows in the order of CT-14: time, sequence, message, conversation, all descending."""
+    """Return the places of rows in this order: time, sequence, message, conversation, all descending."""
     columns = index.columns
     keys = (columns.stream[rows], columns.message[rows], columns.turn[rows], columns.time_ms[rows])
     return np.lexsort(keys)[::-1]

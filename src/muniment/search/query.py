@@ -9,7 +9,7 @@
 A word may be there, a phrase must be, what has `-` before it must not. Filters are those of `FilterName`; a filter
 whose value cannot be read, and any other `x:y`, is a word. So is everything that means something elsewhere: `AND`,
 `NEAR`, `*`, `^`, the name of a column. Reading a query never fails; what is no query at all is refused before: too
-long, with control characters (BEHAVIOUR CT-13). Whether it has a term is for those to say who make terms.
+long, with control characters. Whether it has a term is for those to say who make terms.
 
 Dates are ISO 8601: a year, a month, a day, or a day with a time, of UTC where it names no offset. Each is a span of
 time, so that `before`, `on` and `after` a date leave nothing between them.

@@ -3,7 +3,7 @@
 SQLite's own tokenizers do it (`porter` over `unicode61`): case, diacritics and English endings do not matter, whatever
 is no letter, digit or mark separates (theirs is an old table of characters: what came later is told here). A run of
 Chinese, Japanese or Korean has no separators; its terms are its pieces of two characters in their order, and beside
-them its pieces of three (BEHAVIOUR CT-12); a character alone is a term. What stands between such runs is a word, so
+them its pieces of three; a character alone is a term. What stands between such runs is a word, so
 endings are taken off after such a text is cut, never before.
 """
 

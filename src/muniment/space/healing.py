@@ -1,4 +1,4 @@
-"""What the log calls erased and is there all the same: found at every opening, and destroyed again (DESIGN §4).
+"""What the log calls erased and is there all the same: found at every opening, and destroyed again.
 
 Somebody who puts rows of an older state back into a log brings words back that an event of this log calls erased. Each
 erasure is read again, and what it names is looked at:

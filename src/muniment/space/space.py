@@ -227,7 +227,7 @@ class Space:
                     yield meta.restore.former
 
     def epoch(self, reader: Reader) -> str:
-        """Return which life of the log this is; cursors are bound to it (BEHAVIOUR PG-08, decision 0021)."""
+        """Return which life of the log this is; cursors are bound to it."""
         return self.ledger.life(reader)
 
     def begin_epoch(self, writer: Writer) -> None:

@@ -1,6 +1,6 @@
 """A conversation as the lines of a document: its events as they stand in the log, without what depends on it.
 
-Two things are never told: words that the policy leaves out, and messages of soul governance (BEHAVIOUR EX-10). Events
+Two things are never told: words that the policy leaves out, and messages of soul governance. Events
 of the archive's own say so behind the others, an erasure of all turns or of each message, so that every fold comes out
 whole where it is read. Their time is that of the last event, so that telling twice gives the same lines.
 """

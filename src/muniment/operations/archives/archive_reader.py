@@ -2,7 +2,7 @@
 
 What a document must be: canonical line by line, the root equal to what is behind it, names canonical and none twice,
 turns dense, changes about turns and events that are there, words exactly where nothing calls them erased, and every
-conversation within the scope that the root names (BEHAVIOUR EX-06, EX-08).
+conversation within the scope that the root names.
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ def _fits(content: ContentBody, meta: TurnMeta) -> bool:
 
 
 def check_root(root: ArchiveRoot, scope: ArchiveScope, private: Private) -> None:
-    """Refuse an archive that is not of the scope and policy that were asked for (BEHAVIOUR EX-06)."""
+    """Refuse an archive that is not of the scope and policy that were asked for."""
     if root.scope != scope:
         raise ArchiveRefused(at="line 1", problem="other_scope")
     if root.private is not private:

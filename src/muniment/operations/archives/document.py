@@ -11,7 +11,7 @@ are those of everything behind the root line, line ends included. Bodies are as 
 Nothing that depends on keys or places is in it: no positions, leaves, salts or keyed digests. A reference to a position
 in the same stream is the number of that event in the conversation; a derived reference has neither the name of the
 space nor a digest of leaves. So the same part of a space gives the same document
-in every store (BEHAVIOUR EX-05, EX-09).
+in every store.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ARCHIVED = frozenset({
     EventKind.ATTR_RECORDED,
     EventKind.REF_DERIVED,
 })  # fmt: skip
-# kinds that are private material as a whole (BEHAVIOUR EX-02)
+# kinds that are private material as a whole
 PRIVATE_KINDS = frozenset({EventKind.ALIAS_RECORDED, EventKind.ATTR_RECORDED, EventKind.REF_DERIVED})
 # references that are positions of events of the same stream
 POSITIONS = frozenset({"hold"})

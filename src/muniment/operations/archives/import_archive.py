@@ -6,7 +6,7 @@
    read again, to the same root, and every event is appended with its own time, under fresh salts and keys. Turns that
    were erased here come without their words. An event names the archive and the positions that came from it.
 
-Either all of it is there or nothing. Conversations of other scopes are not touched (BEHAVIOUR EX-07).
+Either all of it is there or nothing. Conversations of other scopes are not touched.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Scopes: which conversations an archive is about, and who may ask for it.
 
 Each conversation is in exactly one of the scopes that cut a space into parts: that of a subject, when all of its turns
-have this mounted subject, or the shared one (BEHAVIOUR EX-04). A conversation by its names is a scope of its own.
+have this mounted subject, or the shared one. A conversation by its names is a scope of its own.
 """
 
 from __future__ import annotations

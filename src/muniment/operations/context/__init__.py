@@ -1,4 +1,4 @@
-"""Context for prompts: what of a conversation, and of what was said before it, a model is given (BEHAVIOUR PJ, IJ).
+"""Context for prompts: what of a conversation, and of what was said before it, a model is given.
 
 | file | holds |
 |---|---|

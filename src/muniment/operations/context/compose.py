@@ -7,7 +7,7 @@
    take goes to older turns; a quoted message whose turn has room then is not quoted.
 4. The lines are counted and written.
 
-The counted total is never above the budget, nor its characters above what profile and provider allow (PJ-02).
+The counted total is never above the budget, nor its characters above what profile and provider allow.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 What only stands beside a hit is not quoted.
 
-Hits are taken in their order until one does not fit into the room, so that a lower one never overtakes a higher one
-(BEHAVIOUR IJ-01). What is quoted is read anew, as the view shows it then: the whole message where it is short, its
-excerpt where it is long or has no room, nothing where it is gone.
+Hits are taken in their order until one does not fit into the room, so that a lower one never overtakes a higher one.
+What is quoted is read anew, as the view shows it then: the whole message where it is short, its excerpt where it is
+long or has no room, nothing where it is gone.
 
 A query is what somebody says next: its line ends are blanks, what would be grammar to a search is words, and of a long
 one the end is taken, where the question usually stands.
@@ -37,7 +37,7 @@ from muniment.operations.transcripts.hits import Hit, SearchPage, SearchRanking,
 HITS_MAX = 50
 QUOTES_MAX = 20
 WHOLE_CHARS_MAX = 1200  # a longer message is quoted as an excerpt
-QUERY_CHARS_MAX = 1024  # of BEHAVIOUR CT-13
+QUERY_CHARS_MAX = 1024
 
 _BLANK = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _GRAMMAR = re.compile(r"[\":]|(?<!\S)-+")

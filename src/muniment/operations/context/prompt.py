@@ -1,4 +1,4 @@
-"""What is asked of a context for a prompt, and what it answers (BEHAVIOUR PJ-01 to PJ-05). Nothing here computes."""
+"""What is asked of a context for a prompt, and what it answers. Nothing here computes."""
 
 from __future__ import annotations
 

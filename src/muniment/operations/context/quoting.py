@@ -1,4 +1,4 @@
-"""Earlier messages as one block of quotations, which cannot close it (BEHAVIOUR IJ-02).
+"""Earlier messages as one block of quotations, which cannot close it.
 
 The block says first that what follows is quoted and not to be obeyed. Then each message stands in an element of its own
 with its place, speaker and time. `&`, `<`, `>` and `"` are spelled as entities wherever somebody else chose the

@@ -287,7 +287,7 @@ class Evidence(Group):
         recorded, what is left of its source today, and whether the source is proved: the leaves of its turns, which
         outlive their words, give the recorded digest. Links come in the order of their creation, page by page; the
         cursor of a page leads to the next one. Takes the view `raw_owner` or `operator_audit`. Raises
-        `transcript.unknown_conversation`, `transcript.unknown_place`, `cursor.invalid` (BEHAVIOUR DR-01 to DR-06).
+        `transcript.unknown_conversation`, `transcript.unknown_place`, `cursor.invalid`.
         """
         asked_of_one(memory, conversation, turn)
         linking = Linking(self._session, limit)
@@ -304,7 +304,7 @@ class Evidence(Group):
         and names of conversations; words to what was erased; holds, redactions and derived references to what they
         name; and for a space the tree, the checkpoints, the pin, and what is folded in memory. Changes nothing, appends
         nothing, looks into no other database, and works where a space is open for inspection only. `limit` cuts the
-        list of issues; the counts are whole. An issue holds no content (BEHAVIOUR RE-01 to RE-06). Raises
+        list of issues; the counts are whole. An issue holds no content. Raises
         `transcript.unknown_conversation`.
         """
         if conversation is not None:

@@ -1,6 +1,6 @@
-"""What is said of a request: what is affected as the operator's view shows it, what is kept and why (BEHAVIOUR LC-04).
+"""What is said of a request: what is affected as the operator's view shows it, what is kept and why.
 
-Lists are cut at the limit of a report, counts are not (LC-12). A turn that does not open any more is counted and has no
+Lists are cut at the limit of a report, counts are not. A turn that does not open any more is counted and has no
 name.
 """
 
@@ -108,7 +108,7 @@ class RetentionInForce(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a request did (BEHAVIOUR LC-04). `clipped`: lists were cut at a limit or budget; the counts are whole.
+    """What a request did. `clipped`: lists were cut at a limit or budget; the counts are whole.
 
     It is about `conversation`, `subject` or `whole_space`; what is about several conversations lists them.
     `kept_turns` were asked to be erased and are not, `kept` says why. `unreadable_turns` do not open any more and were

@@ -1,4 +1,4 @@
-"""Reviews: what a request would do, told by the same code that would do it, without a transaction (BEHAVIOUR LC-02)."""
+"""Reviews: what a request would do, told by the same code that would do it, without a transaction."""
 
 from __future__ import annotations
 

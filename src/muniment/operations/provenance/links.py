@@ -1,6 +1,6 @@
 """Evidence links, both ways: where an item of memory came from, and what was derived from a turn.
 
-A link (BEHAVIOUR DR-01 to DR-06, LC-08) tells what was recorded, what is left of its source today, and whether the
+A link tells what was recorded, what is left of its source today, and whether the
 source is proved: whether the turns that it names are there and their leaves give the digest that was recorded. It shows
 ids and no words.
 """
@@ -178,7 +178,7 @@ def asked_of_one(memory: MemoryKey | None, conversation: ConversationKey | None,
 
 
 def citation(source: SourceEvidence) -> str:
-    """Return a source as people cite it; for showing, never to be read again (BEHAVIOUR DR-02)."""
+    """Return a source as people cite it; for showing, never to be read again."""
     place = "/".join(quote(part, safe="") for part in (source.space, source.channel, source.conversation))
     named = {"turn": source.turn, "through": source.through, "message": source.message}
     marks = "".join(f"#{name}={quote(text, safe='')}" for name, text in named.items() if text is not None)

@@ -80,7 +80,7 @@ class Provenance(Group):
         `changed` false. Each carries a digest over the leaves of its turns, by which it can be proved later, also when
         their words are erased (`evidence.links`). The subject is one that a turn of the source names. A private item
         names no message. Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `request.invalid`,
-        `request.limit_exceeded`, `access.denied`; then nothing was appended (BEHAVIOUR DR-01 to DR-06).
+        `request.limit_exceeded`, `access.denied`; then nothing was appended.
         """
         return RecordingDerivations(self._session).run(derivations)
 
@@ -208,7 +208,7 @@ class RecordingDerivations:
         return None
 
     def _is_same(self, row: SealedRow, meta: RefDerived) -> bool:
-        """Tell whether an event is the same reference, whenever it was created (BEHAVIOUR DR-04)."""
+        """Tell whether an event is the same reference, whenever it was created."""
         found = self._space.ledger.open(row).meta
         return isinstance(found, RefDerived) and replace(found, created_ms=meta.created_ms) == meta
 

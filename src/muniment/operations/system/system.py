@@ -115,7 +115,7 @@ class System(Group):
 
         Hidden by `access` is refused with `access.denied`, by `policy` with `capability.hidden`, by the `state` of a
         space that is open for inspection only with its fault. What needs the root key raises `key.unavailable` where a
-        store was opened without it, visible or not (BEHAVIOUR CP-01, CP-02).
+        store was opened without it, visible or not.
         """
         access = self._session.access
         return Capabilities(

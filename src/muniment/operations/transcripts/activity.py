@@ -1,4 +1,4 @@
-"""When a space was busy: turns counted by ranges of time (BEHAVIOUR CT-15)."""
+"""When a space was busy: turns counted by ranges of time."""
 
 from __future__ import annotations
 

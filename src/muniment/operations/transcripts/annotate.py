@@ -1,4 +1,4 @@
-"""Annotating: attributes on their way into the log, each taken or refused alone (BEHAVIOUR AT-09 to AT-13).
+"""Annotating: attributes on their way into the log, each taken or refused alone.
 
 What an attribute is by itself is judged before the transaction, what the conversation allows inside it; a dry run asks
 the same of a snapshot and appends nothing. All that is taken of one request is appended in one transaction.
@@ -49,7 +49,7 @@ class Annotation(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AnnotationReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a request, attribute by attribute in its order (BEHAVIOUR AT-12).
+    """What became of a request, attribute by attribute in its order.
 
     `withheld` says what each view does not show of the values that were accepted. `audit_position` is the place in the
     log where the request was decided: that of its first event, or in a dry run the one that it would have.

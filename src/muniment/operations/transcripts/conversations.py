@@ -1,4 +1,4 @@
-"""The conversations of a space, page by page (BEHAVIOUR CT-01 to CT-03)."""
+"""The conversations of a space, page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a search, and what it answers (BEHAVIOUR CT-09 to CT-16). Nothing here computes."""
+"""What is asked of a search, and what it answers. Nothing here computes."""
 
 from __future__ import annotations
 

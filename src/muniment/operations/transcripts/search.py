@@ -1,6 +1,6 @@
 """Search: the messages of a space that answer a question, best first. Imported when it is first asked for (numpy).
 
-1. The query is read (`search.query`), and refused when it is none, or has no term (BEHAVIOUR CT-13).
+1. The query is read (`search.query`), and refused when it is none, or has no term.
 2. Filters, required phrases and exclusions leave candidates (`search.filters`).
 3. Ranking orders those that answer (`ranking`), for a time that a run of pages keeps.
 4. What a page shows of a hit is read again from the log, under the view, by the reader of the index.
@@ -60,7 +60,7 @@ from muniment.search.terms import Tokenizer
 WORDS_MAX = 64  # of a query; more are left out
 PLACES_MAX = 50_000_000  # looked at for a query
 HITS_MAX = LOOKED_MAX  # of a run; when there are more, the best ones are told, or the latest
-TERM_CHARS_MIN = 2  # a term of one character finds nothing alone (CT-12, CT-13)
+TERM_CHARS_MIN = 2  # a term of one character finds nothing alone
 
 
 class SearchMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
@@ -147,7 +147,7 @@ class Searching:
         return binding(self._session, reader, self._asked.spelled())
 
     def _require_words(self, tokenizer: Tokenizer) -> None:
-        """Refuse a query without a term (BEHAVIOUR CT-13); sorted by time, filters alone are enough."""
+        """Refuse a query without a term; sorted by time, filters alone are enough."""
         query = self._query
         longest = max((_longest(text, tokenizer) for text in (*query.words, *query.phrases)), default=0)
         by_time = self._asked.ranking.sort is Sort.TIME

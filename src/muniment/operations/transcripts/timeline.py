@@ -1,4 +1,4 @@
-"""A conversation around a place in it, page by page in both directions (BEHAVIOUR CT-04 to CT-08).
+"""A conversation around a place in it, page by page in both directions.
 
 | anchor | the page |
 |---|---|

@@ -43,7 +43,7 @@ AS_USUAL = Composition()
 
 
 class CommitReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a commit (BEHAVIOUR TR-25). A turn that was not committed has a reason and is not an error.
+    """What became of a commit. A turn that was not committed has a reason and is not an error.
 
     `detection` is there where the store looks for something before commits: what it replaced by markers.
     """
@@ -61,7 +61,7 @@ class CommitReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Slice(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A page of turns as a view shows them (BEHAVIOUR RP-02). `next_cursor` is absent on the last page.
+    """A page of turns as a view shows them. `next_cursor` is absent on the last page.
 
     What the budget of a profile left out stands in `budget_applied`; the counts of the audit are whole.
     """
@@ -169,7 +169,7 @@ class Transcripts(Group):
         `lifecycle` asks for them. `limit` counts turns and is above 0. To go on, repeat the request with the cursor of
         either direction: the run shows each turn of its first moment once, appends stay outside, a lifecycle change
         raises `cursor.stale`. Raises `transcript.unknown_conversation`, `transcript.unknown_place`, and
-        `cursor.invalid` when anything in the request was changed (BEHAVIOUR CT-04 to CT-08, PG-05 to PG-07).
+        `cursor.invalid` when anything in the request was changed.
         """
         request = TimelineRequest(conversation=conversation, anchor=anchor, view=view, limit=limit, lifecycle=lifecycle)
         return Walking(self._session, request).run(cursor)
@@ -187,7 +187,7 @@ class Transcripts(Group):
         `ranges` are half-open, in UTC milliseconds, sorted, and do not overlap; days and time zones are the host's
         task. Without `channel` all of the space is counted; with `conversation` that one alone, of `channel` or the
         default one. The observed time of a turn is that of its latest message. Masked and erased turns are not counted,
-        archived ones when `lifecycle` asks for them (BEHAVIOUR CT-15). Raises `transcript.unknown_conversation`.
+        archived ones when `lifecycle` asks for them. Raises `transcript.unknown_conversation`.
         """
         return Counting(self._session, channel, conversation, lifecycle).run(ranges)
 
@@ -204,7 +204,7 @@ class Transcripts(Group):
         Counts what `lifecycle` lists of each: active turns, or archived ones too; never masked or erased ones, and a
         conversation of which nothing is left is not listed. `limit` counts conversations and is above 0. To go on,
         repeat the request with the cursor; a change of what is listed raises `cursor.stale`, so that a run shows each
-        conversation once (BEHAVIOUR CT-01 to CT-03, PG-05 to PG-07).
+        conversation once.
         """
         return ListingConversations(self._session, channel, lifecycle, limit).run(cursor)
 
@@ -225,7 +225,7 @@ class Transcripts(Group):
         counted or shown, and an excerpt is a piece of what the view shows. `limit` counts messages and is above 0. To
         go on, repeat the request with the cursor; when other messages are found by then, or in another order, it is
         `cursor.stale`. Raises `request.invalid` for a query without a term or with control characters,
-        `request.limit_exceeded` for one that is too long, `transcript.unknown_conversation` (BEHAVIOUR CT-09 to CT-14).
+        `request.limit_exceeded` for one that is too long, `transcript.unknown_conversation`.
         """
         from muniment.operations.transcripts.search import Searching  # noqa: PLC0415  # numpy is imported by who searches
 
@@ -248,7 +248,7 @@ class Transcripts(Group):
         counted with its reason and never there. The budget is counted by `Options.token_counter`, or estimated, and
         never exceeded; a profile may allow fewer characters. A conversation that does not exist has no turns. With
         `record` in the composition `context.issued` is appended, which takes the right to append, and is durable before
-        a word is returned (BEHAVIOUR PJ-01 to PJ-05, IJ-01, IJ-02).
+        a word is returned.
         """
         request = PromptRequest(
             conversation=conversation,
@@ -297,7 +297,7 @@ class Transcripts(Group):
         Appends one `attr.recorded` for each that is taken, all in one atomic step. Writing an id again replaces what it
         stood for; an id that occurs twice in one request is refused. The values die with their turn. `dry_run` appends
         nothing and answers what a write would do, and what each view would not show. The idempotency key is kept for
-        correlation and suppresses nothing (BEHAVIOUR AT-01 to AT-21). Sizes are bytes of canonical JSON, times UTC
+        correlation and suppresses nothing. Sizes are bytes of canonical JSON, times UTC
         milliseconds. Raises `transcript.unknown_conversation`, `request.limit_exceeded`, `access.denied`.
         """
         return Annotating(self._session, conversation, attributes, idempotency_key).run(dry=dry_run)
@@ -369,7 +369,7 @@ class Committing:
         return replace(report, detection=self._detection) if self._detection is not None else report
 
     def _alias_claim(self, writer: Writer, stream: int | None) -> bytes | None:
-        """Return the digest to claim for a chat id that is new; None when it is known or absent (SC-06, SC-07)."""
+        """Return the digest to claim for a chat id that is new; None when it is known or absent."""
         if self._turn.chat is None:
             return None
         named = (self._mounted, self.key.channel, self._turn.chat)
@@ -379,7 +379,7 @@ class Committing:
         return self._space.transcript.alias_digest(*named) if known is None else None
 
     def _repeated(self, writer: Writer, stream: int | None, *, alias_is_new: bool) -> CommitReceipt:
-        """Hold a turn whose id is known against the one that was committed under it (TR-16, TR-17, SC-08)."""
+        """Hold a turn whose id is known against the one that was committed under it."""
         if stream is None:
             raise Corrupt(at="conversation", problem="lookup_missing")
         ledger, transcript = self._space.ledger, self._space.transcript

@@ -1,1 +1,1 @@
-"""Repair: everything that a store owns, looked at once and held to its proofs; nothing is changed (BEHAVIOUR RE-01)."""
+"""Repair: everything that a store owns, looked at once and held to its proofs; nothing is changed."""

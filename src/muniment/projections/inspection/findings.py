@@ -1,4 +1,4 @@
-"""What an inspection may find, as one table, and the list that it keeps (BEHAVIOUR RE-02 to RE-04).
+"""What an inspection may find, as one table, and the list that it keeps.
 
 An issue says what is wrong and where: kind, position, stream, the label of a field, a word of our own. It never holds
 content, keys or names. The list is cut at a budget; the counts are whole.

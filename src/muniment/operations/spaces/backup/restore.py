@@ -5,7 +5,7 @@
    Unless `replace` says that this is meant, nothing is changed (`backup.restore_conflict`).
 3. In one transaction: the erasures of the present log are remembered, the log is cleared and put back row by row (each
    bundle wrapped under a new version of the space key), what was erased is erased again, and an event says what was
-   done (`space.restored`). The log begins another life: cursors from before fail (BEHAVIOUR PG-08, decision 0021).
+   done (`space.restored`). The log begins another life: cursors from before fail.
 4. The new state is attested, and pinned in place of the checkpoint that it does not grow from (decision 0091).
 
 A crash leaves the old log or the new one; the same restore may be repeated after either.
