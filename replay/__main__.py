@@ -38,7 +38,9 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure; everything when left out")
     parser.add_argument("--peers", action="store_true", help="measure the peers that are installed, too")
     parser.add_argument("--quick", action="store_true", help="see that it runs; too short for figures")
-    parser.add_argument("--gate", action="store_true", help="hold ratios against the budgets of gate.toml instead")
+    parser.add_argument(
+        "--gate", action="store_true", help="compare ratios and counts with the budgets of gate.toml instead"
+    )
     parser.add_argument("--million", action="store_true", help="grow to 1,000,000 turns as well")
     parser.add_argument("--out", type=Path, help=f"where to write the report (all figures: {REPORT.name})")
     parser.add_argument("--json", type=Path, help="where to write the figures for machines")
@@ -115,9 +117,9 @@ def _bench(given: argparse.Namespace) -> int:
 
 def _gate(given: argparse.Namespace) -> int:
     from replay.bench.gate import gate  # noqa: PLC0415 - as above
-    from replay.bench.gated import EXACT, RATIOS  # noqa: PLC0415 - as above
+    from replay.bench.gated import EXACT, FRAMES, RATIOS  # noqa: PLC0415 - as above
 
-    if _unknown(given.names, (*EXACT, *RATIOS)):
+    if _unknown(given.names, (*EXACT, *FRAMES, *RATIOS)):
         return 2
     verdicts = gate(
         tuple(given.names),

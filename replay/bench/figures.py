@@ -33,7 +33,10 @@ class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Figure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One row of the report; words are what no number says. `met` is None where the design sets no target."""
+    """One row of the report; words are what no number says. `met` is None where the design sets no target.
+
+    `calls` are the functions that a count of frames is made of, the one that is called most first.
+    """
 
     subject: str
     what: str
@@ -42,6 +45,7 @@ class Figure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     met: bool | None = None
     note: str = ""
     mark: Mark | None = None
+    calls: dict[str, int] = {}
 
     def told(self) -> str:
         """Return what was measured as a person reads it."""

@@ -12,6 +12,7 @@ from muniment.governance.views import View
 from replay.bench.append import flushes
 from replay.bench.contestants import CONVERSATION, Contestant, Muniment, PlainRows, SealedRows, database
 from replay.bench.figures import Amount
+from replay.bench.frames import OPERATIONS, Calls, counted
 from replay.bench.scene import Scene
 from replay.bench.search.corpora import Corpus
 from replay.bench.search.queries import PLAIN_KINDS, Asked, Query, asked
@@ -91,11 +92,23 @@ class Ground:
         """Questions about the dialogues."""
         return asked(self.corpus)
 
+    @cached_property
+    def calls(self) -> dict[str, Calls]:
+        """What each operation calls, in a store of its own."""
+        return counted(self.fresh())
+
     def close(self) -> None:
         """Close what is open."""
         for name in ("ours", "sealed"):
             if name in vars(self):
                 getattr(self, name).close()
+
+
+class Count(NamedTuple):
+    """One row that is counted; it comes out the same every time."""
+
+    what: str
+    count: Callable[[Ground], int]
 
 
 class Ratio(NamedTuple):
@@ -241,8 +254,17 @@ def _flushes(ground: Ground) -> int:
     return int(amount.median) if measured.figure.met else 0
 
 
-EXACT: dict[str, tuple[str, Callable[[Ground], int]]] = {
-    "flushes": ("flushes of the disk for one append", _flushes),
+def _frames(name: str, ground: Ground) -> int:
+    return ground.calls[name].total()
+
+
+EXACT: dict[str, Count] = {
+    "flushes": Count("flushes of the disk for one append", _flushes),
+}
+
+FRAMES: dict[str, Count] = {
+    f"{name}-frames": Count(f"Python frames of {what}", partial(_frames, name))
+    for name, (what, _) in OPERATIONS.items()
 }
 
 RATIOS: dict[str, Ratio] = {

@@ -44,9 +44,11 @@ def write(result: Result, path: Path) -> None:
 
 
 def told(figure: Figure) -> str:
-    """Return a figure as one line for a terminal."""
+    """Return a figure as one line for a terminal; below a count of frames, what is called most."""
     target = f" (target {figure.target}: {_met(figure)})" if figure.target else ""
-    return f"{figure.subject}: {figure.what}: {figure.told()}{target}" + (f"  [{figure.note}]" if figure.note else "")
+    note = f"  [{figure.note}]" if figure.note else ""
+    calls = (f"{count:9,}  {function}" for function, count in figure.calls.items())
+    return "\n".join([f"{figure.subject}: {figure.what}: {figure.told()}{target}{note}", *calls])
 
 
 def _met(figure: Figure) -> str:
@@ -87,19 +89,22 @@ def _caveats() -> Iterator[str]:
 
 
 def _profiles(result: Result) -> Iterator[str]:
-    missed = [one.what for one in result.figures if one.met is False]
+    missed = [one for one in result.figures if one.met is False]
     if not missed:
         return
     yield "## What the profile shows"
     yield ""
     yield "Of each path whose figure is missed, the functions with the most time of their own. The profiler makes calls"
     yield "dearer than they are; shares matter, not times. Waiting counts: the disk of an append is in `execute`."
-    for what in missed:
+    yield "Of a count of frames, the functions that are called most."
+    for one in missed:
         yield ""
-        yield f"### {what}"
+        yield f"### {one.what}"
         yield ""
-        if what in result.profiles:
-            yield from _hot(result.profiles[what])
+        if one.calls:
+            yield from _called(one.calls)
+        elif one.what in result.profiles:
+            yield from _hot(result.profiles[one.what])
         else:
             yield "Follows from the rows above; there is no path of its own to profile."
 
@@ -109,3 +114,9 @@ def _hot(functions: list[Hot]) -> Iterator[str]:
     yield "|---:|---|---:|---:|"
     for one in functions:
         yield f"| {one.share:.1%} | `{one.function}` | {one.calls:,} | {one.own_ms:.1f} |"
+
+
+def _called(calls: dict[str, int]) -> Iterator[str]:
+    yield "| calls | function |"
+    yield "|---:|---|"
+    yield from (f"| {count:,} | `{function}` |" for function, count in calls.items())

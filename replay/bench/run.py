@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from replay.bench import append, callers, derived, erasing, importing, pages, proofs, redaction, side, start
+from replay.bench import append, callers, derived, erasing, frames, importing, pages, proofs, redaction, side, start
 from replay.bench.figures import Figure
 from replay.bench.memory import memory
 from replay.bench.peers import missing, versions
@@ -27,6 +27,7 @@ BENCHES: dict[str, tuple[Callable[[Scene], Measuring], ...]] = {
     "import": (importing.imported,),
     "erasures": (erasing.flushes,),
     "start": (start.version,),
+    "frames": (frames.frames,),
     "redaction": (redaction.found, redaction.speed),
     "search": (search,),
 }
@@ -132,6 +133,7 @@ SUBJECTS = (
     "start",
     "redaction",
     "search",
+    "frames",
 )
 
 

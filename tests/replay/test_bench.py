@@ -79,6 +79,13 @@ def test_a_missed_figure_says_so_and_shows_its_profile() -> None:
     assert "sorted" in report
 
 
+def test_a_missed_count_shows_what_is_called_most() -> None:
+    missed = replace(MISSED, what="frames of a page", calls={"a.py:Most.called": 1200, "b.py:other": 7})
+    report = markdown(_result(figures=[missed], profiles={}))
+    assert "### frames of a page" in report
+    assert report.index("| 1,200 | `a.py:Most.called` |") < report.index("| 7 | `b.py:other` |")
+
+
 def test_a_report_without_a_miss_has_no_profile() -> None:
     assert "profile" not in markdown(_result(figures=[], profiles={}))
 

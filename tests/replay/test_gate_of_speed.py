@@ -14,7 +14,7 @@ from replay.__main__ import main
 from replay.bench import gate as gates
 from replay.bench import gated
 from replay.bench.gate import AGAIN, Verdict, budgets, gate, memory
-from replay.bench.gated import EXACT, RATIOS, Ground, Ratio
+from replay.bench.gated import EXACT, FRAMES, RATIOS, Ground, Ratio
 
 QUIET = partial(gate, quick=True, scratch=None, tell=lambda _: None)
 
@@ -22,6 +22,7 @@ QUIET = partial(gate, quick=True, scratch=None, tell=lambda _: None)
 def test_every_row_has_a_budget_and_every_budget_a_row() -> None:
     assert budgets().ratios.keys() == RATIOS.keys()
     assert budgets().exactly.keys() == EXACT.keys()
+    assert budgets().frames.keys() == FRAMES.keys()
 
 
 def test_a_budget_without_a_row_is_not_read(tmp_path: Path) -> None:
@@ -48,11 +49,11 @@ def test_a_regression_ends_with_1_and_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(gates.budgets, "__defaults__", (_written(tmp_path, 0.1),))
-    monkeypatch.setattr(sys, "argv", ["replay", "bench", "--gate", "--quick", "size"])
+    monkeypatch.setattr(sys, "argv", ["replay", "bench", "--gate", "--quick", "size", *FRAMES])
     assert main() == 1
     told = capsys.readouterr()
-    assert "REGRESSION" in told.out
-    assert told.err == "above their budgets: size\n"
+    assert told.out.count("REGRESSION") == len(told.out.splitlines()) == 1 + len(FRAMES)
+    assert told.err == f"above their budgets: {', '.join((*FRAMES, 'size'))}\n"
 
 
 def test_what_is_above_its_budget_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,20 +67,13 @@ def test_what_is_above_its_budget_is_measured_again(monkeypatch: pytest.MonkeyPa
         assert asked[1] == AGAIN * asked[0]
 
 
+@pytest.mark.parametrize("is_count", [False, True])
 @pytest.mark.parametrize(
-    ("found", "exact", "holds"),
-    [
-        (4.0, False, True),
-        (5.0, False, True),
-        (5.01, False, False),
-        (0.1, False, True),
-        (4.0, True, True),
-        (3.0, True, False),
-        (5.0, True, False),
-    ],
+    ("found", "least", "holds"),
+    [(4.0, 0.0, True), (5.0, 0.0, True), (5.01, 0.0, False), (0.1, 0.0, True), (5.0, 5.0, True), (4.0, 5.0, False)],
 )
-def test_what_is_allowed_holds_and_a_count_is_exact(found: float, exact: bool, holds: bool) -> None:
-    verdict = Verdict(name="a row", what="it", budget=4.0, most=5.0, found=[found], exact=exact)
+def test_what_is_allowed_holds(found: float, least: float, holds: bool, is_count: bool) -> None:
+    verdict = Verdict(name="a row", what="it", budget=4.0, least=least, most=5.0, found=[found], is_count=is_count)
     assert verdict.holds is holds
     assert ("REGRESSION" in verdict.told()) is not holds
 
@@ -93,6 +87,28 @@ def test_the_room_on_the_disk_may_hardly_grow(tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(gates.budgets, "__defaults__", (_written(tmp_path, 1.0),))
         [verdict] = QUIET(("size",))
         assert (verdict.holds, len(asked)) == (holds, 1)
+
+
+def test_the_frames_of_every_operation_are_within_their_budgets() -> None:
+    assert [(verdict.name, verdict.holds) for verdict in QUIET(tuple(FRAMES))] == [(name, True) for name in FRAMES]
+
+
+@pytest.mark.parametrize(("share", "holds"), [(1.0, True), (1.02, True), (1.04, False)])
+def test_frames_may_hardly_grow(share: float, holds: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are counted, not timed: fewer are welcome, a few in a hundred more are a regression at once."""
+    monkeypatch.setitem(
+        FRAMES, "page-frames", FRAMES["page-frames"]._replace(count=partial(_told, round(1000 * share)))
+    )
+    monkeypatch.setattr(gates.budgets, "__defaults__", (_written(tmp_path, 1.0, frames=1000),))
+    [verdict] = QUIET(("page-frames",))
+    assert verdict.holds is holds
+
+
+def test_flushes_are_exactly_their_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    for counted, holds in ((0, False), (1, True), (2, False)):
+        monkeypatch.setitem(EXACT, "flushes", EXACT["flushes"]._replace(count=partial(_told, counted)))
+        [verdict] = QUIET(("flushes",))
+        assert verdict.holds is holds
 
 
 def test_rounds_that_were_disturbed_do_not_count() -> None:
@@ -121,9 +137,13 @@ def _given(asked: list[int], answers: list[float], _ground: Ground, rounds: int)
     return [answers[len(asked) - 1]]
 
 
-def _written(directory: Path, each: float, more: str = "") -> Path:
+def _told(count: int, _ground: Ground) -> int:
+    return count
+
+
+def _written(directory: Path, each: float, more: str = "", frames: int = 1) -> Path:
     path = directory / "gate.toml"
-    exact = "".join(f"{name} = 1\n" for name in EXACT)
+    exact, allowed = ("".join(f"{name} = {one}\n" for name in rows) for rows, one in ((EXACT, 1), (FRAMES, frames)))
     ratios = "".join(f"{name} = {each}\n" for name in RATIOS)
-    path.write_text(f'measured = "never"\n[exactly]\n{exact}[ratios]\n{ratios}{more}')
+    path.write_text(f'measured = "never"\n[exactly]\n{exact}[frames]\n{allowed}[ratios]\n{ratios}{more}')
     return path
