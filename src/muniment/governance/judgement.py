@@ -53,7 +53,7 @@ class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
     """A turn as the log has it: the fold of its commit and of what came later. `content` is None when not read.
 
     `erased` are the places of messages that were erased alone; `redactions` come in log order, `attributes` sorted
-    (`attribute_visibility.order`) where they were read.
+    (`attribute_visibility.order_of`) where they were read.
     """
 
     position: int
