@@ -1,4 +1,4 @@
-"""The project's own gate by hand: `python -m replay check`, `bench ...`, `drill ...`, `retrieval` and `release`."""
+"""The project's own release checks: `python -m replay check`, `bench ...`, `drill ...`, `retrieval` and `release`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def main() -> int:
     """Run a command; return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m replay", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    _bench_arguments(commands.add_parser("bench", help="measure the figures, beside the floor and the peers"))
-    _drill_arguments(commands.add_parser("drill", help="break things on purpose and look what is lost"))
-    _drills_arguments(commands.add_parser("drills", help="all drills, in the size of the gate or of a release"))
-    _mutants_arguments(commands.add_parser("mutants", help="break the code on purpose; a check must turn red"))
-    _retrieval_arguments(commands.add_parser("retrieval", help="score searches by labelled sets"))
+    _bench_arguments(commands.add_parser("bench", help="measure speed and size, beside the floor and the peers"))
+    _drill_arguments(commands.add_parser("drill", help="damage a store on purpose and check what is lost"))
+    _drills_arguments(commands.add_parser("drills", help="all drills, in a small size or in the size of a release"))
+    _mutants_arguments(commands.add_parser("mutants", help="break the code on purpose; a check must fail"))
+    _retrieval_arguments(commands.add_parser("retrieval", help="score search on labelled sets"))
     _check_arguments(commands.add_parser("check", help="run every history on every store; open old stores"))
     broken = commands.add_parser("broken", help="show that the histories can fail")
     broken.add_argument("words", nargs="*", metavar="WORD", help="only ways whose description has one of these words")
@@ -35,52 +35,56 @@ def main() -> int:
 
 
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure; everything when left out")
-    parser.add_argument("--peers", action="store_true", help="measure the peers that are installed, too")
-    parser.add_argument("--quick", action="store_true", help="see that it runs; too short for figures")
-    parser.add_argument(
-        "--gate", action="store_true", help="compare ratios and counts with the budgets of gate.toml instead"
-    )
-    parser.add_argument("--million", action="store_true", help="grow to 1,000,000 turns as well")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure (default: everything)")
+    parser.add_argument("--peers", action="store_true", help="also measure the installed peers")
+    parser.add_argument("--quick", action="store_true", help="check that it runs; too short for reliable figures")
+    parser.add_argument("--gate", action="store_true", help="compare ratios and counts with the budgets of gate.toml")
+    parser.add_argument("--million", action="store_true", help="also grow to 1,000,000 turns")
     parser.add_argument("--out", type=Path, help=f"where to write the report (all figures: {REPORT.name})")
-    parser.add_argument("--json", type=Path, help="where to write the figures for machines")
+    parser.add_argument("--json", type=Path, help="where to write the figures as JSON")
     parser.add_argument(
-        "--from", type=Path, nargs="+", dest="again", metavar="FILE", help="draw the report of such files"
+        "--from", type=Path, nargs="+", dest="again", metavar="FILE", help="create the report from such files"
     )
     parser.add_argument("--scratch", type=Path, help="where to write stores; decides which disk is measured")
 
 
 def _drill_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="which; an unknown one lists them")
-    parser.add_argument("--n", type=int, help="how many of what the drill does")
-    parser.add_argument("--seed", type=int, default=1, help="chance of the drill, to repeat one")
-    parser.add_argument("--json", type=Path, help="where to write the outcome for machines")
+    parser.add_argument("name", help="name of the drill; an unknown name lists all")
+    parser.add_argument("--n", type=int, help="size of the drill")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the drill, to repeat a run")
+    parser.add_argument("--json", type=Path, help="where to write the outcome as JSON")
 
 
 def _drills_arguments(parser: argparse.ArgumentParser) -> None:
     size = parser.add_mutually_exclusive_group(required=True)
-    size.add_argument("--ci", action="store_true", help="what every run of the gate does; minutes")
-    size.add_argument("--release", action="store_true", help=f"the figures of a release, kept in {DRILLED.name}; hours")
-    parser.add_argument("--seed", type=int, default=1, help="chance of the drills")
-    parser.add_argument("--share", type=float, default=1.0, help="of the figures, for a machine with less time")
-    parser.add_argument("--resume", action="store_true", help="leave out what passed at this commit, seed and share")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="which drills; all of them when left out")
+    size.add_argument("--ci", action="store_true", help="the size of every CI run; takes minutes")
+    size.add_argument(
+        "--release", action="store_true", help=f"the size of a release, saved in {DRILLED.name}; takes hours"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the drills")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the release size, for a shorter run")
+    parser.add_argument(
+        "--resume", action="store_true", help="skip drills that passed with this commit, seed and share"
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which drills (default: all)")
 
 
 def _mutants_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="which breaks; all of them when left out")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which mutants (default: all)")
 
 
 def _retrieval_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sets", nargs="*", metavar="SET", help="which sets to score; all when left out")
-    parser.add_argument("--method", action="append", default=[], help="a word in the name of a method; else all")
-    parser.add_argument("--data", type=Path, help="where the sets and their script lie; else beside the checkout")
+    parser.add_argument("sets", nargs="*", metavar="SET", help="which sets to score (default: all)")
+    parser.add_argument("--method", action="append", default=[], help="a word in the name of a method (default: all)")
+    parser.add_argument(
+        "--data", type=Path, help="directory of the sets and their script (default: beside the checkout)"
+    )
     parser.add_argument("--out", type=Path, help=f"where to write the report (everything: {RETRIEVAL.name})")
 
 
 def _check_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="FIXTURE", help="which histories; all of them when left out")
-    parser.add_argument("--write", action="store_true", help="write the digests of what is derived anew")
+    parser.add_argument("names", nargs="*", metavar="FIXTURE", help="which histories (default: all)")
+    parser.add_argument("--write", action="store_true", help="update the digests of derived data")
 
 
 def _bench(given: argparse.Namespace) -> int:

@@ -27,7 +27,7 @@ def machine(scratch: Path) -> dict[str, str]:
         "Python": platform.python_version(),
         "SQLite": f"{apsw.sqlite_lib_version()} (apsw), {sqlite3.sqlite_version} (stdlib)",
         "libraries": ", ".join(f"{name} {version(name)}" for name in LIBRARIES),
-        "busy with": f"{os.getloadavg()[0]:.1f} processes in the minute before the report, this one included",
+        "load": f"{os.getloadavg()[0]:.1f} processes in the minute before the report, including this one",
         "commit": commit(),
     }
 

@@ -37,7 +37,7 @@ class Mutant(Struct, frozen=True, kw_only=True):
 
 MUTANTS: dict[str, Mutant] = {
     "aad": Mutant(
-        breaks="drop the associated data: a cell is bound to no event",
+        breaks="drop the associated data, so that a cell is bound to no event",
         file="src/muniment/crypto/cell.py",
         edits=(
             (
@@ -52,37 +52,37 @@ MUTANTS: dict[str, Mutant] = {
         checks=("tests/crypto/test_cell.py",),
     ),
     "fsync": Mutant(
-        breaks="skip an fsync: the write-ahead log is flushed when it is taken into the database, not at a commit",
+        breaks="skip an fsync: flush the write-ahead log at a checkpoint, not at a commit",
         file="src/muniment/log/connection.py",
         edits=(('"synchronous": "FULL"', '"synchronous": "NORMAL"'),),
         checks=("drill powercut 300",),
     ),
     "fsync-by-hand": Mutant(
-        breaks="skip an fsync: the emptied write-ahead log is not flushed before an erasure is answered",
+        breaks="skip an fsync: do not flush the emptied write-ahead log before an erasure returns",
         file="src/muniment/log/connection.py",
         edits=(("        _flush(self.wal)\n", ""),),
         checks=("drill erase 12",),
     ),
     "barrier": Mutant(
-        breaks="trust what a failed fsync left behind",
+        breaks="trust the data that a failed fsync left behind",
         file="src/muniment/log/sqlite.py",
         edits=(("                self._guarded(lambda: self._empty_wal(connection))\n", ""),),
         checks=("tests/log/test_faults.py",),
     ),
     "rewrite": Mutant(
-        breaks="flush a write-ahead log again after a failed fsync, but do not write it again",
+        breaks="after a failed fsync, flush the write-ahead log again without writing it again",
         file="src/muniment/log/connection.py",
         edits=(("                at += os.pwrite(descriptor, piece, at)\n", "                at += len(piece)\n"),),
         checks=("drill powercut 8000",),
     ),
     "delete": Mutant(
-        breaks="forget a delete: the ciphertext of erased words stays",
+        breaks="forget a delete: the ciphertext of erased content stays",
         file="src/muniment/ledger/ledger.py",
         edits=(("            self.tx.destroy_cell(row.position, CONTENT)\n", ""),),
         checks=("drill erase 6",),
     ),
     "catalogue-delete": Mutant(
-        breaks="forget the index: the lists of conversations keep counting what was erased",
+        breaks="forget the catalogue: lists of conversations still count erased turns",
         file="src/muniment/projections/conversation_catalogue.py",
         edits=(
             (
@@ -93,7 +93,7 @@ MUTANTS: dict[str, Mutant] = {
         checks=("tests/runtime/test_catalogue.py",),
     ),
     "index-delete": Mutant(
-        breaks="forget the index: search keeps finding what was taken away",
+        breaks="forget the index: search still finds removed messages",
         file="src/muniment/search/folding.py",
         edits=(("        if told:\n", "        if told and not told:\n"),),
         checks=(
@@ -104,13 +104,13 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     "index-purge": Mutant(
-        breaks="find erased words no more, but leave them in the memory of the index",
+        breaks="leave erased content in the memory of the index, without finding it",
         file="src/muniment/search/index.py",
         edits=(("        self.postings.purge()\n", "        pass\n"),),
         checks=("drill search 60",),
     ),
     "salt": Mutant(
-        breaks="reuse a salt for all fields of a cell",
+        breaks="reuse one salt for all fields of a cell",
         file="src/muniment/evidence/header.py",
         edits=(("_url64(salts.of(raw))", '_url64(salts.of(b"one"))'),),
         checks=("tests/evidence/test_own_vectors.py", "tests/events/test_vectors.py"),
@@ -122,7 +122,7 @@ MUTANTS: dict[str, Mutant] = {
         checks=("tests/runtime/test_custody.py",),
     ),
     "checkpoint": Mutant(
-        breaks="accept a checkpoint that nobody signed",
+        breaks="accept an unsigned checkpoint",
         file="src/muniment/evidence/verifier.py",
         edits=(("    text, _ = open_note(note, [key])\n", "    text = parse_note(note).text\n"),),
         checks=("tests/evidence/test_notes.py",),
@@ -134,13 +134,13 @@ MUTANTS: dict[str, Mutant] = {
         checks=("tests/laws/test_walks.py::test_pages_give_the_whole_once_while_others_append",),
     ),
     "space": Mutant(
-        breaks="look up in whatever space there is",
+        breaks="look up in any existing space",
         file="src/muniment/crypto/store.py",
         edits=(('keyed_digest(self._index_key, "space", name)', 'keyed_digest(self._index_key, "space", "one")'),),
         checks=("tests/runtime/test_doors.py",),
     ),
     "mask": Mutant(
-        breaks="show masked words in one view",
+        breaks="show masked content in one view",
         file="src/muniment/governance/judgement.py",
         edits=(
             (
@@ -155,7 +155,7 @@ MUTANTS: dict[str, Mutant] = {
         checks=("tests/laws/test_walks.py::test_every_view_shows_what_the_model_says_after_every_command",),
     ),
     "skip": Mutant(
-        breaks="show nothing, and say nothing, of words that do not open",
+        breaks="silently skip content that does not decrypt",
         file="src/muniment/projections/transcript.py",
         edits=(
             (
@@ -186,10 +186,12 @@ def markdown() -> str:
     lines = [
         "# Mutants",
         "",
-        "Breaks of the code that matter, and the checks that turn red for them. Printed from `mutants.py`, and held to",
-        "it by a test; `python -m replay mutants` makes each break in a copy and runs the checks.",
+        "A mutant is the code with one serious mistake. The table lists the mutants, and the checks that must fail for",
+        "each. `python -m replay mutants` makes each mistake in a copy of the code and runs the checks.",
         "",
-        "| mutant | what is broken | where | noticed by |",
+        "Generated from `mutants.py`; do not edit.",
+        "",
+        "| mutant | mistake | file | detected by |",
         "|---|---|---|---|",
         *rows,
     ]

@@ -30,7 +30,7 @@ class Words:
 
     def __init__(self, *, small: bool = False, invented: bool = False) -> None:
         text = "" if invented else _of_corpora(NAMES[1:2] if small else NAMES)
-        self.source = "real words (public dialogue corpora)" if text else "generated words"
+        self.source = "real dialogues (public corpora)" if text else "generated"
         self._text = text or _generated()
         self._at = 0
 

@@ -72,6 +72,19 @@ def test_a_page_leads_only_to_pages_that_are_there(topic: str) -> None:
     assert {each.split("`")[0] for each in words} <= {*TOPICS, "TOPIC"}
 
 
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_page_begins_with_one_sentence_about_what_it_is_for(topic: str) -> None:
+    """The README lists the pages with these sentences."""
+    purpose = guide.purpose(topic)
+    assert purpose.endswith(".")
+    assert ". " not in purpose
+
+
+def test_the_readme_links_to_the_file_of_every_page() -> None:
+    links = guide.PARTS["topics"]()
+    assert all(f"](src/muniment/guide/{topic}.md)" in links for topic in TOPICS)
+
+
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
@@ -123,10 +136,11 @@ def test_every_generated_part_stands_in_exactly_one_document() -> None:
     assert sorted(found) == sorted(guide.PARTS)
 
 
-def test_every_mark_of_a_document_belongs_to_a_part() -> None:
+def test_every_mark_of_a_document_belongs_to_a_part_or_keeps_a_place_in_the_readme() -> None:
     for path in guide.documents():
         text = path.read_text(encoding="utf-8")
-        assert text.count(MARK) == 2 * len(guide.parts_of(text)), path.name
+        placeholders = guide.placeholders_of(text) if path.name == "README.md" else []
+        assert text.count(MARK) == 2 * len(guide.parts_of(text)) + len(placeholders), path.name
 
 
 def test_a_part_that_says_something_else_is_made_anew() -> None:

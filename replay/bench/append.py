@@ -54,7 +54,7 @@ def _work(contestant: Contestant, turns: Iterator[Turn], count: int) -> Work:
 def _cpu(ours: Rounds) -> Figure:
     return Figure(
         subject="append",
-        what="durable append, 2 x 400 characters, encrypted, committed, in the tree: CPU",
+        what="durable append, 2 x 400 characters, encrypted and in the tree: CPU",
         target=f"<= {CPU_MS_MAX} ms",
         measured=ranged(ours.cpu, "ms"),
         met=at_most(ours.cpu.median, CPU_MS_MAX),
@@ -66,11 +66,11 @@ def _wall(ours: Rounds, floor: Rounds) -> Figure:
     ratio = ours.wall.median / floor.wall.median
     return Figure(
         subject="append",
-        what="the same: wall time against a plain stdlib sqlite3 row",
+        what="the same: wall time compared with a plain stdlib sqlite3 row",
         target=f"<= {WALL_RATIO_MAX} x",
         measured=Amount(median=ratio, unit="x", digits=2),
         met=at_most(ratio, WALL_RATIO_MAX),
-        note=f"{ours.wall.told('ms')} against {floor.wall.told('ms')}; a fast disk leaves CPU to decide",
+        note=f"{ours.wall.told('ms')} against {floor.wall.told('ms')}; on a fast disk, CPU time dominates",
     )
 
 
@@ -79,7 +79,7 @@ def _beside(name: str, other: Rounds, ours: Rounds) -> Figure:
         subject="append",
         what=f"the same turns: {name}: CPU",
         measured=ranged(other.cpu, "ms"),
-        note=f"wall {other.wall.told('ms')}; ours takes {ours.cpu.median / other.cpu.median:.1f} x the CPU, "
+        note=f"wall {other.wall.told('ms')}; muniment takes {ours.cpu.median / other.cpu.median:.1f} x the CPU, "
         f"{ours.wall.median / other.wall.median:.1f} x the time",
         mark=Mark(chart="append", bar=name),
     )
@@ -106,12 +106,12 @@ def flushes(scene: Scene) -> Measuring:
     yield Measured(
         Figure(
             subject="append",
-            what="flushes of the disk for one append (counted below SQLite)",
+            what="disk flushes for one append (counted below SQLite)",
             target="exactly 1",
             measured=Amount(median=usual, unit="flushes", digits=0),
             met=usual == 1 and min(seen) == 1 and rest <= 2 * passes,
-            note=f"in {seen[usual]} of {count} appends; {passes} times the log was taken into the database, after the "
-            "callers had their answer: "
+            note=f"in {seen[usual]} of {count} appends; {passes} checkpoints of the write-ahead log, after the "
+            "callers had their result: "
             + ", ".join(f"{flushed} flushes in {number}" for flushed, number in sorted(seen.items()) if flushed != 1),
         )
     )

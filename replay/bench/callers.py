@@ -18,7 +18,7 @@ CALLERS = (1, 4, 16)
 GAIN_MIN = 5.0
 SLOW_SYNCS_MS = (2, 10)
 CHARACTERS = (100, MESSAGE_CHARACTERS, 4_000, 32_000)  # of each message: turns of 0.2, 0.8, 8 and 64 KB
-DISK, SLOW_DISK = "this disk", "every flush made to take {} ms more (simulated, not this disk)"
+DISK, SLOW_DISK = "this disk", "every flush {} ms slower (simulated)"
 
 
 class Plan(NamedTuple):
@@ -40,8 +40,8 @@ def callers(scene: Scene) -> Measuring:
         _gain(
             done,
             DISK,
-            f"one caller waits {waits_ms:.2f} ms for the disk; the rest is CPU under the interpreter lock, which "
-            "callers cannot share",
+            f"one caller waits {waits_ms:.2f} ms for the disk; the rest is CPU time under the interpreter lock, "
+            "which callers cannot share",
             target=GAIN_MIN,
         )
     )
@@ -60,7 +60,7 @@ def _slow(scene: Scene, sync_ms: int) -> Measuring:
         works = {str(n): _counted(_work(scene, ours, n, plan), disk, flushed, str(n)) for n in CALLERS}
         done = timed_in_turns(works, plan.rounds)
         ours.close()
-    yield Measured(_gain(done, SLOW_DISK.format(sync_ms), "group commit, and nothing else that waits"))
+    yield Measured(_gain(done, SLOW_DISK.format(sync_ms), "shows group commit alone"))
     for number, each in done.items():
         flushes = flushed[number] / plan.turns / (plan.rounds + 1)
         yield Measured(_rate(number, each, SLOW_DISK.format(sync_ms), f"{flushes:.2f} flushes a turn"))
@@ -89,7 +89,7 @@ def _gain(done: dict[str, Rounds], disk: str, why: str, target: float | None = N
     gain = done["1"].wall.median / done["16"].wall.median
     return Figure(
         subject="callers",
-        what=f"16 callers against 1, {disk}: turns per second",
+        what=f"16 callers compared with 1, {disk}: turns per second",
         target=None if target is None else f">= {target:.0f} x",
         measured=Amount(median=gain, unit="x", digits=2),
         met=None if target is None else at_least(gain, target),

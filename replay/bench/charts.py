@@ -46,24 +46,24 @@ CHARTS: dict[str, Chart] = {
     "append": Chart(
         "What one durable append costs",
         "CPU milliseconds a turn of 2 x 400 characters, user and system (less is better)",
-        "Bars of the CPU time of one append: ours, the floor and the peers that were measured",
+        "Bar chart: CPU time of one append for muniment, the floor and the peers",
         target=0.25,
     ),
     "callers": Chart(
-        "Turns that are committed in a second, by callers at once",
+        "Committed turns per second, by number of callers",
         "turns per second (more is better)",
-        "Bars of the turns per second with 1, 4 and 16 callers, on this disk and on slower ones",
+        "Bar chart: turns per second with 1, 4 and 16 callers, on this disk and on simulated slower disks",
     ),
     "pages": Chart(
-        "How long a page of 50 turns takes, by the turns of its conversation",
+        "Time for a page of 50 turns, by size of the conversation",
         "milliseconds, p50 with p5 and p95 (less is better)",
-        "Bars of the time of a page under each view, for each size of the conversation",
+        "Bar chart: time of a page for each view and each size of the conversation",
         target=1.0,
     ),
     "size": Chart(
-        "Room on the disk",
+        "Disk usage",
         "bytes a turn of 2 x 400 characters, closed (less is better)",
-        "Bars of the bytes that a turn takes on the disk: ours, the floor and the peers that were measured",
+        "Bar chart: bytes on disk for each turn, for muniment, the floor and the peers",
     ),
 }
 

@@ -46,7 +46,7 @@ def rebuilt(grown: Grown) -> Measuring:
         yield Measured(
             Figure(
                 subject="rebuild",
-                what=f"{name}, made from a log of {grown.turns:,} turns",
+                what=f"{name}, rebuilt from a log of {grown.turns:,} turns",
                 measured=Amount(median=grown.turns / cpu, unit="turns per CPU-second", digits=0),
             )
         )
@@ -59,7 +59,7 @@ def audited(grown: Grown) -> Measuring:
     yield Measured(
         Figure(
             subject="audit",
-            what=f"audit of a log of {grown.turns:,} turns: headers, chains, tree, checkpoints with their signatures",
+            what=f"audit of a log of {grown.turns:,} turns: headers, chains, tree and signed checkpoints",
             measured=Amount(median=1000 / done.cpu_ms, unit="events per CPU-second", digits=0),
             note=f"{done.pieces:,} events in {done.wall_ms * done.pieces / 1000:.1f} s; no secret key is needed",
         )

@@ -31,8 +31,8 @@ def erased(grown: Grown) -> Measuring:
             subject="erase",
             what=f"one turn erased from a log of {grown.turns:,} turns, receipt included: CPU",
             measured=ranged(cpu, "ms", 1),
-            note=f"wall {wall.told('ms', 1)}; every key of the space is wrapped anew, "
-            f"{1000 * cpu.median / grown.turns:.1f} CPU-µs for each turn that stays",
+            note=f"wall {wall.told('ms', 1)}; rewraps every key of the space, "
+            f"{1000 * cpu.median / grown.turns:.1f} CPU-µs for each remaining turn",
         )
     )
     yield Measured(
@@ -59,9 +59,9 @@ def flushes(scene: Scene) -> Measuring:
             yield Measured(
                 Figure(
                     subject="erase",
-                    what=f"flushes of SQLite's files for the erasure of {what} (counted below SQLite)",
+                    what=f"flushes of SQLite's files for erasing {what} (counted below SQLite)",
                     measured=Amount(median=disk.wal_syncs + disk.other_syncs - before, unit="flushes", digits=0),
-                    note="those of the files that hold keys come on top; they are not SQLite's",
+                    note="flushes of key files are not included",
                 )
             )
 

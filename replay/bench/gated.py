@@ -259,7 +259,7 @@ def _frames(name: str, ground: Ground) -> int:
 
 
 EXACT: dict[str, Count] = {
-    "flushes": Count("flushes of the disk for one append", _flushes),
+    "flushes": Count("disk flushes for one append", _flushes),
 }
 
 FRAMES: dict[str, Count] = {
@@ -268,14 +268,14 @@ FRAMES: dict[str, Count] = {
 }
 
 RATIOS: dict[str, Ratio] = {
-    "size": Ratio("the room that turns take, for plain JSON rows", _size, is_certain=True),
-    "append-plain": Ratio("append, for a plain JSON row", partial(_append, PlainRows)),
-    "append-sealed": Ratio("append, for an AES-GCM row", partial(_append, SealedRows)),
-    "page": Ratio("page of 50 turns, for 50 AES-GCM rows", _page),
-    "replay": Ratio("replay of everything, for all AES-GCM rows", _replay),
-    "search": Ratio("search by words, for plain FTS5", partial(_search, in_one=False)),
-    "search-in-one": Ratio("search in one conversation, for plain FTS5", partial(_search, in_one=True)),
-    "index": Ratio("index made from the log, for plain FTS5 of the texts", _index),
-    "open": Ratio("store opened and closed, for a database of the standard library", _open),
-    "start": Ratio("`muniment --version`, for Python that does nothing", _start),
+    "size": Ratio("disk usage, compared with plain JSON rows", _size, is_certain=True),
+    "append-plain": Ratio("append, compared with a plain JSON row", partial(_append, PlainRows)),
+    "append-sealed": Ratio("append, compared with an AES-GCM row", partial(_append, SealedRows)),
+    "page": Ratio("page of 50 turns, compared with 50 AES-GCM rows", _page),
+    "replay": Ratio("replay of everything, compared with all AES-GCM rows", _replay),
+    "search": Ratio("search by words, compared with plain FTS5", partial(_search, in_one=False)),
+    "search-in-one": Ratio("search in one conversation, compared with plain FTS5", partial(_search, in_one=True)),
+    "index": Ratio("index built from the log, compared with plain FTS5 of the texts", _index),
+    "open": Ratio("opening and closing a store, compared with a stdlib database", _open),
+    "start": Ratio("`muniment --version`, compared with an empty Python program", _start),
 }

@@ -60,9 +60,7 @@ def _exported(home: Path, count: int, rounds: int) -> Measuring:
 
     works = {str(form): partial(export, form) for form in (ExportFormat.MARKDOWN, ExportFormat.OTEL)}
     for form, each in timed_in_turns(works, rounds).items():
-        yield Measured(
-            Figure(subject="import", what=f"export of the same turns again, as {form}", measured=_rate(each))
-        )
+        yield Measured(Figure(subject="import", what=f"export of the same turns as {form}", measured=_rate(each)))
     runtime.close()
 
 

@@ -38,10 +38,10 @@ def memory(grown: Grown) -> Measuring:
     yield Measured(
         Figure(
             subject="memory",
-            what=f"a fresh process opened {grown.turns:,} turns and replayed them all: it grew by",
+            what=f"memory growth of a new process that opens and replays {grown.turns:,} turns",
             measured=Amount(median=(had.whole - had.loaded) / MIB, unit="MiB", digits=1),
             note=f"{had.loaded / MIB:.1f} MiB with all modules loaded, {had.open / MIB:.1f} with the store open, "
-            f"{had.page / MIB:.1f} after a page of {STEP_TURNS} turns, {had.whole / MIB:.1f} in the end",
+            f"{had.page / MIB:.1f} after a page of {STEP_TURNS} turns, {had.whole / MIB:.1f} at the end",
         )
     )
 

@@ -81,7 +81,7 @@ def whole(grown: Grown) -> Measuring:
     yield Measured(
         Figure(
             subject="replay",
-            what=f"full replay of {grown.turns:,} turns, decrypted, folded, as raw_owner sees them",
+            what=f"full replay of {grown.turns:,} turns, decrypted, as raw_owner",
             target=f">= {REPLAY_EVENTS_MIN:,} events per CPU-second",
             measured=Amount(median=rate, unit="events per CPU-second", digits=0),
             met=at_least(rate, REPLAY_EVENTS_MIN),
@@ -97,7 +97,7 @@ def whole(grown: Grown) -> Measuring:
     yield Measured(
         Figure(
             subject="replay",
-            what="the same, the fold alone: decrypted turns without cutting them for a view",
+            what="the same without applying a view",
             measured=Amount(median=rate, unit="events per CPU-second", digits=0),
         )
     )
@@ -125,7 +125,7 @@ def room(grown: Grown) -> Measuring:
     yield Measured(
         Figure(
             subject="size",
-            what=f"size on disk of {grown.turns:,} turns against plain JSON rows in sqlite3",
+            what=f"disk usage of {grown.turns:,} turns compared with plain JSON rows in sqlite3",
             target=f"<= {SIZE_RATIO_MAX} x",
             measured=Amount(median=ratio, unit="x", digits=2),
             met=at_most(ratio, SIZE_RATIO_MAX),
@@ -159,9 +159,9 @@ def opening(grown: Grown) -> Measuring:
     yield Measured(
         Figure(
             subject="open",
-            what=f"open a store of {grown.turns:,} turns that was closed in order",
+            what=f"open a store of {grown.turns:,} turns that was closed cleanly",
             measured=ranged(spread(walls), "ms", 1),
-            note=f"CPU {spread(cpus).told('ms', 1)}; without a search index, which is opened when somebody searches",
+            note=f"CPU {spread(cpus).told('ms', 1)}; without a search index, which opens with the first search",
         )
     )
 

@@ -57,9 +57,9 @@ def checkpoints(grown: Grown) -> Measuring:
     yield Measured(
         Figure(
             subject="proofs",
-            what="the whole operation: signed, kept in the store, pinned outside it, durable in both: CPU",
+            what="the whole operation: signed, stored, pinned, and flushed in both places: CPU",
             measured=ranged(cpu, "ms"),
-            note=f"wall {wall.told('ms')}, with three flushes of the disk",
+            note=f"wall {wall.told('ms')}, with three disk flushes",
         )
     )
 
@@ -97,7 +97,7 @@ def inclusion(grown: Grown) -> Measuring:
     yield Measured(
         Figure(
             subject="proofs",
-            what="receipt of one turn: found by its names, opened, disclosed, proved, checked once: CPU",
+            what="receipt of one turn: found, decrypted, proved and verified: CPU",
             measured=Amount(median=receipts.cpu_ms, unit="ms"),
             note=f"wall {receipts.wall_ms:.3f} ms",
         )
@@ -125,7 +125,7 @@ def verification(grown: Grown) -> Measuring:
     yield Measured(
         Figure(
             subject="proofs",
-            what=f"certified export of {events:,} events, disclosed and proved, one bundle",
+            what=f"certified export of {events:,} events as one bundle",
             measured=Amount(median=events / cpu, unit="events per CPU-second", digits=0),
         )
     )

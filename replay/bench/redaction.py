@@ -25,7 +25,7 @@ def found(_scene: Scene) -> Measuring:
         yield Measured(
             Figure(
                 subject="redaction",
-                what=f"{kind}: found exactly as marked, in a set of {total} lines",
+                what=f"{kind}: exact matches in a labelled set of {total} lines",
                 measured=f"held out: {_told(held_out[kind])}",
                 note=f"tuned on: {_told(tuned[kind])}",
             )

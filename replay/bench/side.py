@@ -12,7 +12,7 @@ from replay.bench.peers import installed
 from replay.bench.scene import Measured, Measuring, Scene
 from replay.measure import Rounds, Work, timed_in_turns
 
-KEPT_FREE = f"{BALLAST_BYTES / 2**20:.0f} MiB of it is kept for erasures on a full disk"
+KEPT_FREE = f"{BALLAST_BYTES / 2**20:.0f} MiB of it is the reserve for erasures on a full disk"
 HERE: tuple[Callable[[Path], Contestant], ...] = (Muniment, PlainRows, SealedRows)
 
 
@@ -49,7 +49,7 @@ def _page(count: int, name: str, other: Rounds, ours: Rounds) -> Figure:
         subject="page",
         what=f"side by side, page of {PAGE_TURNS} of {count:,} turns: {name}",
         measured=ranged(other.wall, "ms"),
-        note=f"CPU {other.cpu.told('ms')}; ours takes {ours.wall.median / other.wall.median:.1f} x the time",
+        note=f"CPU {other.cpu.told('ms')}; muniment takes {ours.wall.median / other.wall.median:.1f} x the time",
     )
 
 
@@ -58,7 +58,7 @@ def _room(count: int, name: str, size: int) -> Figure:
         subject="size",
         what=f"side by side, {count:,} turns, closed: {name}",
         measured=Amount(median=size / count, unit="bytes a turn", digits=0),
-        note=f"{BALLAST_BYTES / 2**20:.0f} MiB of it is kept for erasures on a full disk"
+        note=f"{BALLAST_BYTES / 2**20:.0f} MiB of it is the reserve for erasures on a full disk"
         if name == Muniment.name
         else "",
         mark=Mark(chart="size", bar=name),

@@ -25,11 +25,11 @@ def version(scene: Scene) -> Measuring:
     yield Measured(
         Figure(
             subject="start",
-            what="`muniment --version` in a fresh process: CPU",
+            what="`muniment --version` in a new process: CPU",
             target=f"<= {VERSION_CPU_S_MAX} s",
             measured=ranged(cost, "s"),
             met=at_most(cost.median, VERSION_CPU_S_MAX),
-            note=f"Python that does nothing: {spread(done['bare']).told('s')}",
+            note=f"empty Python program: {spread(done['bare']).told('s')}",
         )
     )
 

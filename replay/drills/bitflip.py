@@ -55,7 +55,7 @@ def bitflip(count: int | None, seed: int) -> Outcome:
         for name, judged in (
             ("a small store", lambda: _small(scratch / "small", share, chance)),
             ("a large one", lambda: _large(scratch / "large", flips, chance)),
-            ("indexes at rest", lambda: _indexes(scratch / "indexes", share, chance)),
+            ("stored indexes", lambda: _indexes(scratch / "indexes", share, chance)),
         ):
             done = _told(name, judged)
             tried.append(done[0])
@@ -65,7 +65,7 @@ def bitflip(count: int | None, seed: int) -> Outcome:
         name="bitflip",
         tried="; ".join(tried),
         failures=failures,
-        control=f"plain sqlite3 rows, {control} of {CONTROL_FLIPS} changes read as if they were true",
+        control=f"plain sqlite3 rows, {control} of {CONTROL_FLIPS} changes read as valid data",
         control_failed=control > 0,
         seed=seed,
     )

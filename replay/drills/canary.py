@@ -57,7 +57,7 @@ def canary(count: int | None, seed: int) -> Outcome:
     return Outcome(
         name="canary",
         tried=f"{len(drill.aviary.canaries):,} canaries in {len(drill.turns):,} turns, "
-        f"{drill.looked_at:,} bytes looked at",
+        f"{drill.looked_at:,} bytes searched",
         failures=drill.failures,
         control=f"plain sqlite3 rows of the same turns, {control:,} places",
         control_failed=control > 0,

@@ -64,9 +64,9 @@ def clock(count: int | None, seed: int) -> Outcome:
             failures.append(f"round {number}: the answers differ")
     return Outcome(
         name="clock",
-        tried=f"{rounds} times {DEEDS} deeds under a clock that jumps",
+        tried=f"{rounds} rounds of {DEEDS} actions under a clock that jumps",
         failures=failures,
-        control="one deed more",
+        control="one action more",
         control_failed=control,
         seed=seed,
     )

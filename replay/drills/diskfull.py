@@ -52,7 +52,7 @@ def diskfull(count: int | None, seed: int) -> Outcome:
         name="diskfull",
         tried=f"{rounds} disks filled with {turns:,} turns, 3 erasures on each",
         failures=failures,
-        control="no room kept back",
+        control="no reserve",
         control_failed=bool(control),
         seed=seed,
     )

@@ -48,7 +48,7 @@ def edits(count: int | None, seed: int) -> Outcome:
         name="edits",
         tried=f"{attacks:,} edits of {len(names)} kinds, {harmless} of them harmless or healed",
         failures=failures,
-        control="a store that nobody edited is let in, so that what is found is the edit",
+        control="an unedited store, which opens",
         control_failed=untouched,
         seed=seed,
     )

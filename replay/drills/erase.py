@@ -72,10 +72,10 @@ def erase(count: int | None, seed: int) -> Outcome:
     return Outcome(
         name="erase",
         tried=f"{drill.erasures:,} erasures ({', '.join(f'{n} {kind}' for kind, n in sorted(drill.kinds.items()))}), "
-        f"{drill.cuts:,} cuts behind them, {drill.dumps:,} dumps of what still opens, "
-        f"{drill.indexes:,} indexes among it",
+        f"{drill.cuts:,} power cuts after them, {drill.dumps:,} dumps of all content that decrypts, "
+        f"with {drill.indexes:,} indexes",
         failures=drill.failures,
-        control="no freed page overwritten, no write-ahead log emptied",
+        control="freed pages not overwritten, write-ahead log not emptied",
         control_failed=any("ciphertext" in failure for failure in control.failures),
         seed=seed,
     )

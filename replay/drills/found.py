@@ -57,7 +57,7 @@ def found(count: int | None, seed: int) -> Outcome:
         name="search",
         tried=drill.tried,
         failures=drill.failures,
-        control=f"plain FTS5 after its rows were deleted, {deleted:,} places; a copy from before, {kept:,} places",
+        control=f"plain FTS5 after its rows were deleted, {deleted:,} places; an old copy, {kept:,} places",
         control_failed=deleted > 0 and kept > 0,
         seed=seed,
     )
@@ -106,7 +106,7 @@ class Drill:
         put_back = self._put_back()
         self.tried = (
             f"{len(self.canaries)} canaries among {committed:,} turns ({crowd}), {len(self._erased)} erased, "
-            f"{len(self._masked)} masked, {len(self._redacted)} redacted, {put_back} files from before put back"
+            f"{len(self._masked)} masked, {len(self._redacted)} redacted, {put_back} old files put back"
         )
 
     def kept_copy(self) -> int:

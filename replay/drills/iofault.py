@@ -206,9 +206,9 @@ def iofault(count: int | None, seed: int) -> Outcome:
         control = any(_run(scratch, Plan(Call.WRITE, How.SILENT, number, for_ever=False))[0] for number in numbers)
     return Outcome(
         name="iofault",
-        tried=f"{len(chosen):,} of {len(plans):,} faults, {hit:,} of them met, {refused:,} requests refused",
+        tried=f"{len(chosen):,} of {len(plans):,} faults, {hit:,} of them reached, {refused:,} requests refused",
         failures=failures if hit else ["no fault was met"],
-        control="a disk that drops a write and says nothing",
+        control="a disk that drops a write silently",
         control_failed=control,
         seed=seed,
     )

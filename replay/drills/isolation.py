@@ -33,9 +33,9 @@ def isolation(count: int | None, seed: int) -> Outcome:
                 failures.append(f"twins {number}: {len(differing)} answers differ, the first after step {differing[0]}")
     return Outcome(
         name="isolation",
-        tried=f"{twins} twins of {STEPS} deeds, each answer compared to the byte",
+        tried=f"{twins} pairs of {STEPS} actions, each result compared byte by byte",
         failures=failures,
-        control="one deed more in the space itself",
+        control="one action more in the space itself",
         control_failed=control,
         seed=seed,
     )

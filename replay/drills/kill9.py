@@ -158,4 +158,4 @@ def _control(chance: random.Random) -> tuple[str, bool]:
             lost += _lost(directory, acknowledged)
             if lost:
                 break
-    return f"writers that acknowledge before they commit, {number * WRITERS} killed, their loss", bool(lost)
+    return f"writers that acknowledge before they commit, {number * WRITERS} killed", bool(lost)

@@ -28,7 +28,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     @property
     def controlled(self) -> str:
         """What the control came to."""
-        return f"{self.control}: " + ("found" if self.control_failed else "NOT found: this drill proves nothing")
+        return f"{self.control}: " + ("detected" if self.control_failed else "NOT detected: this drill proves nothing")
 
     def line(self) -> str:
         """Return the whole outcome as one line."""

@@ -81,13 +81,13 @@ def powercut(count: int | None, seed: int) -> Outcome:
         drill.run(count or CUTS)
         controls = {
             "synchronous=NORMAL": drill.control(weak=True),
-            "a lying flush": drill.control(lies=True),
+            "a disk that fakes flushes": drill.control(lies=True),
         }
     blind = [name for name, lost in controls.items() if not lost]
     return Outcome(
         name="powercut",
-        tried=f"{drill.cuts:,} cuts in {drill.lives} lives of {drill.steps:,} steps, {drill.in_recovery:,} of them in "
-        f"recoveries, {drill.broken} lives with a flush that fails; {drill.states:,} states opened by the front door",
+        tried=f"{drill.cuts:,} cuts in {drill.lives} store lives of {drill.steps:,} steps, {drill.in_recovery:,} of "
+        f"them in recoveries, {drill.broken} lives with a failing flush; {drill.states:,} resulting states opened",
         failures=drill.failures,
         control=f"{', '.join(f'{name} ({lost} lost)' for name, lost in controls.items())}"
         + (f", blind: {', '.join(blind)}" if blind else ""),

@@ -20,30 +20,37 @@ from replay.drills.table import DRILLS, Drill
 from replay.machine import machine
 
 SCRATCH = Path("/dev/shm")  # noqa: S108 - what is described, not written to
-OF_A_MOMENT = ("busy with", "commit")  # facts that rows have of their own, or need not
+OF_A_MOMENT = ("load", "commit")  # facts that rows have of their own, or need not
 
 HEAD = """\
 # Drills
 
-Written by `python -m replay drills --release`, a row whenever a drill has ended; the same for machines is in
-[drills.json](drills.json). What each drill does and what must hold is said in [README.md](README.md).
-
-- A row is of the day and the commit that stand in it; `-dirty` is a commit with changes that were not committed.
-- A row with a share was run smaller than a release is held to: the figure beside it is the one that is owed.
-- Seconds are those of a drill that may have shared the machine with others. They are no figures of speed.
-- Cuts, flips and faults are made on copies in memory: what a real disk does when its power goes is modelled after what
-  SQLite assumes of disks, not measured.
-- `race`, `kill9` and `writers` depend on the moments that the machine gives them: a seed repeats their deeds, not the
-  order in which they met.
+A drill damages or overloads a store on purpose and checks what must still hold: acknowledged turns exist, edits are
+detected, and hidden or erased content does not come back. Each drill also runs a *control*: the same damage without the
+protection. The drill must detect the failure there.
 """
 
+NOTES = """\
+## How to read the results
+
+- [README.md](README.md) explains each drill. `python -m replay drills --release` writes a row when a drill ends;
+  [drills.json](drills.json) contains the same data.
+- Each row has its own date and commit. `-dirty` means that the commit had uncommitted changes.
+- A row with a share was run in a smaller size. The next column is the size that a release requires.
+- Seconds are not a benchmark, because drills can share the machine.
+- Cuts, flips and faults happen on copies in memory. The model of a disk during a power cut follows the assumptions of
+  SQLite; no real disk was measured.
+- `race`, `kill9` and `writers` depend on timing. A seed repeats their actions, but not their order.
+"""
+
+HEADLINES = ("powercut", "kill9", "edits", "wrongkey", "erase", "hostile")  # the sizes that say something by themselves
 COLUMNS = (
     "drill",
     "",
     "tried",
-    "figure of a release",
-    "what was tried, and what was found",
-    "control",
+    "required for a release",
+    "what was tried, and what failed",
+    "control, which must fail",
     "date",
     "commit",
     "seed",
@@ -106,15 +113,33 @@ def said_by(outcome: Outcome) -> str:
 
 def markdown(rows: dict[str, Result]) -> str:
     """Return the report."""
-    lines = [HEAD]
+    lines = [HEAD, *_summary(rows), "", NOTES, "## Machine", ""]
     for told, names in _machines(rows).items():
-        lines += [f"{', '.join(f'`{name}`' for name in names)} on:", "", *(f"- {fact}" for fact in told), ""]
+        which = "All drills" if len(names) == len(DRILLS) else ", ".join(f"`{name}`" for name in names)
+        lines += [f"{which} ran on:", "", *(f"- {fact}" for fact in told), ""]
     lines += [
+        "## Results",
+        "",
         f"| {' | '.join(COLUMNS)} |",
         "|---" * len(COLUMNS) + "|",
         *(_row(name, drill, rows.get(name)) for name, drill in DRILLS.items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _summary(rows: dict[str, Result]) -> Iterator[str]:
+    """Yield what a reader in a hurry needs: how many drills passed, in which size, and the sizes that say most."""
+    ran = [rows[name] for name in DRILLS if name in rows]
+    lists = {
+        "Failed": [row.name for row in ran if not row.passed],
+        "Not run": [name for name in DRILLS if name not in rows],
+        "Smaller than a release requires": [f"{row.name} ({row.share:.3g} of it)" for row in ran if row.share != 1.0],
+    }
+    tried = [row for row in ran if row.passed and row.number and row.name in HEADLINES]
+    yield f"- {sum(row.passed for row in ran)} of {len(DRILLS)} drills passed, and also detected their controls."
+    yield from (f"- {name}: {', '.join(names) or 'none'}." for name, names in lists.items())
+    if tried:
+        yield f"- The drills that passed include {', '.join(_figure(row.number, DRILLS[row.name]) for row in tried)}."
 
 
 def _row(name: str, drill: Drill, row: Result | None) -> str:

@@ -61,7 +61,7 @@ def soak(count: int | None, seed: int) -> Outcome:
         name="soak",
         tried=f"{turns:,} turns, memory {grown:+.1%} and {more:+d} open files after the first {early:,}",
         failures=failures,
-        control=f"a host that keeps what it delivers, {control:+.0%}",
+        control=f"a program that keeps what it delivers, {control:+.0%}",
         control_failed=control > GROWTH_MAX,
         seed=seed,
     )

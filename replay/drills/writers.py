@@ -38,7 +38,7 @@ def writers(count: int | None, seed: int) -> Outcome:
         name="writers",
         tried=f"{WRITERS} processes committed {turns} turns each to one store",
         failures=failures,
-        control=f"the same on sqlite3 that does not wait, {refused} times locked out",
+        control=f"sqlite3 that does not wait, locked {refused} times",
         control_failed=refused > 0,
         seed=seed,
     )

@@ -41,7 +41,7 @@ def wrongkey(count: int | None, seed: int) -> Outcome:
         control = not _tried(home, _flipped(_flipped(right, 0), 0))
     return Outcome(
         name="wrongkey",
-        tried=f"{len(keys):,} keys, {8 * KEY_BYTES} of them one bit away",
+        tried=f"{len(keys):,} keys, {8 * KEY_BYTES} of them different in one bit",
         failures=failures,
         control="the right key, which opens it",
         control_failed=not control,

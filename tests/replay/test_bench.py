@@ -18,7 +18,7 @@ from replay.bench.charts import CHARTS, TICKS_MAX, WIDTH, charts, ticks
 from replay.bench.figures import Amount, Figure, Mark
 from replay.bench.gate import memory
 from replay.bench.profile import Hot, hottest
-from replay.bench.report import markdown, write
+from replay.bench.report import HEADLINES, headlines, markdown, write
 from replay.bench.run import NAMES, Order, Result, joined
 from replay.bench.scene import Scene
 from replay.bench.search import corpora
@@ -69,13 +69,16 @@ def test_every_benchmark_yields_figures(tmp_path: Path, monkeypatch: pytest.Monk
         assert figure.met is not False or f"### {figure.what}" in report
     assert scratch not in report
     assert charts(result.figures).keys() == CHARTS.keys()
+    assert headlines(result.figures).keys() == HEADLINES.keys()
+    summary = report.partition("## Machine")[0]
+    assert all(f": {figure.told()}" in summary for figure in headlines(result.figures).values())
 
 
 def test_a_missed_figure_says_so_and_shows_its_profile() -> None:
     hot = hottest(lambda: [sorted(range(1000)) for _ in range(10)])
     report = markdown(_result(figures=[MISSED], profiles={MISSED.what: hot}))
     assert "**missed**" in report
-    assert "## What the profile shows" in report
+    assert "## Profiles of missed targets" in report
     assert "sorted" in report
 
 
@@ -84,6 +87,17 @@ def test_a_missed_count_shows_what_is_called_most() -> None:
     report = markdown(_result(figures=[missed], profiles={}))
     assert "### frames of a page" in report
     assert report.index("| 1,200 | `a.py:Most.called` |") < report.index("| 7 | `b.py:other` |")
+
+
+def test_the_summary_counts_targets_and_compares_an_append_with_those_of_others() -> None:
+    append = MARKED[-1]
+    ours, other = (replace(append, what=what) for what in ("durable append", "the same turns: a peer: CPU"))
+    met = replace(MISSED, what="another page", met=True)
+    slower = Amount(median=0.25, unit="ms")
+    report = markdown(_result(figures=[ours, replace(other, measured=slower), MISSED, met], profiles={}))
+    assert "- 1 of 2 targets are met; missed: page (1 of 2)." in report
+    assert "- CPU time of one durable append: 0 a second" in report
+    assert "- CPU time of an append compared with others: 2.0 x a peer" in report
 
 
 def test_a_report_without_a_miss_has_no_profile() -> None:
@@ -107,7 +121,7 @@ def test_a_report_is_drawn_again_from_its_figures(tmp_path: Path, monkeypatch: p
     )
     assert once == again
     assert Path("charts/append.svg") in once
-    assert b"![Bars of the CPU time" in once[Path("BENCH.md")]
+    assert b"![Bar chart: CPU time of one append" in once[Path("BENCH.md")]
 
 
 def test_runs_of_the_same_code_are_one_report_in_which_the_later_figure_counts() -> None:

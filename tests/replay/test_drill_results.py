@@ -25,7 +25,7 @@ ROW = Result(
     machine={"processor": "one"},
     said="ten | rounds",
     passed=True,
-    control="one deed more: found",
+    control="one action more: detected",
 )
 
 
@@ -59,8 +59,21 @@ def test_the_report_has_every_drill_beside_the_figure_that_it_owes() -> None:
     assert "| 2026-01-01 | `abc` | 1 |" in told["clock"]
     assert "FAILED" in told["soak"]
     assert "of it" not in told["soak"]
-    assert "| not run | | 1,000,000 cuts |" in told["powercut"].replace("|  |", "| |")
+    assert "| not run | | 1,000,000 power cuts |" in told["powercut"].replace("|  |", "| |")
     assert markdown(rows).count("processor: ") == 2
+
+
+def test_the_summary_counts_drills_and_names_those_that_failed_or_were_run_smaller() -> None:
+    rows = {
+        "wrongkey": replace(ROW, name="wrongkey", number=7),
+        "soak": replace(ROW, name="soak", passed=False, share=1.0),
+    }
+    summary = markdown(rows).partition("## ")[0]
+    assert f"- 1 of {len(DRILLS)} drills passed" in summary
+    assert "- Failed: soak." in summary
+    assert "- Not run: powercut, " in summary
+    assert "- Smaller than a release requires: wrongkey (0.1 of it)." in summary
+    assert "- The drills that passed include 7 wrong keys." in summary
 
 
 def test_a_row_stands_for_the_same_commit_and_seed_and_no_larger_share() -> None:

@@ -52,7 +52,7 @@ def _beside(corpus: Corpus, done: dict[str, Rounds]) -> Figure:
     ratio = warm.cpu.median / bare.cpu.median
     return Figure(
         subject="search",
-        what=f"{corpus.name}: append, 2 x 400 characters, with an index in memory against without: CPU",
+        what=f"{corpus.name}: append, 2 x 400 characters, with an index in memory compared with none: CPU",
         target=f"<= {APPEND_RATIO_MAX} x",
         measured=Amount(median=ratio, unit="x", digits=2),
         met=at_most(ratio, APPEND_RATIO_MAX),
@@ -85,9 +85,9 @@ def _following(corpus: Corpus, runtime: Runtime) -> Measuring:
     yield Measured(
         Figure(
             subject="search",
-            what=f"{corpus.name}: the first search after a turn was committed takes more by",
+            what=f"{corpus.name}: extra time of the first search after a commit",
             measured=Amount(median=extra, unit="ms", digits=1),
-            note=f"{spread(followed).told('ms', 1)}, asked again {spread(settled).told('ms', 1)}",
+            note=f"{spread(followed).told('ms', 1)}, repeated {spread(settled).told('ms', 1)}",
         )
     )
 
@@ -113,10 +113,10 @@ def _erasing(corpus: Corpus, stores: dict[str, Runtime], asked: Asked, *, quick:
     yield Measured(
         Figure(
             subject="search",
-            what=f"{corpus.name}: a turn that was found is erased, from the index as well",
+            what=f"{corpus.name}: erasing a turn, with an index in memory",
             measured=ranged(spread(walls[WARM]), "ms", 0),
             note=f"CPU {spread(cpus[WARM]).told('ms', 0)}; without an index {spread(walls[BARE]).told('ms', 0)}, "
-            f"CPU {spread(cpus[BARE]).told('ms', 0)} ({ratio:.2f} x): every key of the space is wrapped anew",
+            f"CPU {spread(cpus[BARE]).told('ms', 0)} ({ratio:.2f} x); rewraps every key of the space",
         )
     )
 

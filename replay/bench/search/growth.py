@@ -55,11 +55,11 @@ def _rate(corpus: Corpus, made: list[Answered], floor_ms: list[float]) -> Figure
     floor = spread([corpus.turns / one * 1000 for one in floor_ms])
     return Figure(
         subject="search",
-        what=f"{corpus.name}: index made from the log (decrypted, folded, judged), without embedding",
+        what=f"{corpus.name}: index built from the log, without embedding",
         target=f">= {BUILD_TURNS_MIN:,} turns per CPU-second",
         measured=ranged(rates, "turns per CPU-second", 0),
         met=at_least(rates.median, BUILD_TURNS_MIN),
-        note=f"plain FTS5 of the same texts, nothing to decrypt: {floor.median:,.0f}",
+        note=f"plain FTS5 of the same texts, unencrypted: {floor.median:,.0f}",
     )
 
 
@@ -71,7 +71,7 @@ def _memory(corpus: Corpus, made: list[Answered]) -> Figure:
         target=f"<= {BYTES_A_TURN_MAX:,} bytes a turn",
         measured=ranged(grown, "bytes a turn", 0),
         met=at_most(grown.median, BYTES_A_TURN_MAX),
-        note=f"what the process grew by, in all {grown.median * corpus.turns / MIB:,.0f} MiB",
+        note=f"growth of the process, {grown.median * corpus.turns / MIB:,.0f} MiB in total",
     )
 
 
@@ -79,7 +79,7 @@ def _unaided(corpus: Corpus, made: list[Answered]) -> Figure:
     whole = spread([one.open_ms + one.answer_ms for one in made])
     return Figure(
         subject="search",
-        what=f"{corpus.name}: the same without a snapshot, the index made anew",
+        what=f"{corpus.name}: the same without a snapshot, with a rebuild of the index",
         measured=ranged(whole, "ms", 0),
     )
 
@@ -87,15 +87,15 @@ def _unaided(corpus: Corpus, made: list[Answered]) -> Figure:
 def _opening(corpus: Corpus, closed: Answered, kept: int, again: list[Answered]) -> Figure:
     whole = spread([one.open_ms + one.answer_ms for one in again])
     has_target = corpus.turns <= OPEN_TURNS
-    snapshot = f"from a sealed snapshot of {kept / MIB:,.1f} MiB" if kept else "no snapshot was kept, so made anew"
+    snapshot = f"from an encrypted snapshot of {kept / MIB:,.1f} MiB" if kept else "no snapshot, so rebuilt"
     return Figure(
         subject="search",
-        what=f"{corpus.name}: a fresh process opens the store and has its first answer",
+        what=f"{corpus.name}: a new process opens the store and returns its first result",
         target=f"<= {OPEN_MS_MAX} ms" if has_target else None,
         measured=ranged(whole, "ms", 0),
         met=at_most(whole.median, OPEN_MS_MAX) if has_target else None,
-        note=f"{snapshot}; the first answer {spread([one.answer_ms for one in again]).told('ms', 0)}, "
-        f"CPU {spread([one.answer_cpu_ms for one in again]).told('ms', 0)}, the next one "
+        note=f"{snapshot}; first query {spread([one.answer_ms for one in again]).told('ms', 0)}, "
+        f"CPU {spread([one.answer_cpu_ms for one in again]).told('ms', 0)}, next query "
         f"{spread([one.again_ms for one in again]).told('ms', 1)}; "
-        f"closing when the index is new {closed.close_ms:,.0f} ms",
+        f"closing with a new index {closed.close_ms:,.0f} ms",
     )

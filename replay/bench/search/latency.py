@@ -80,7 +80,7 @@ def by_words(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
         all_ours = answers({OURS: ours}, filtered, rounds)[OURS]
         all_ours.by_kind.update(done[OURS].by_kind)
         yield Measured(_keyword(corpus, all_ours), lambda: [ours(query) for query in asked.everywhere])
-        yield Measured(_beside(corpus, "the same questions without filters", done))
+        yield Measured(_beside(corpus, "the same queries without filters", done))
         within = answers({OURS: ours, PLAIN: partial(_ask_plain, plain)}, asked.in_one, rounds)
         yield Measured(_scoped(corpus, within[OURS]), lambda: [ours(query) for query in asked.in_one])
         yield Measured(_beside(corpus, "in one conversation", within))
@@ -89,7 +89,7 @@ def by_words(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
 
 def by_meaning(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
     """Search by words and meaning, with vectors of a usual length that are made without a model."""
-    what = f"{corpus.name}: search by words and meaning, vectors of {PROJECTED.make().dimension} numbers"
+    what = f"{corpus.name}: search by words and meaning, vectors of {PROJECTED.make().dimension} dimensions"
     missing = PROJECTED.missing()
     if missing is not None:
         yield Measured(Figure(subject="search", what=what, measured="not measured", note=missing))
@@ -111,7 +111,7 @@ def by_meaning(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
                 measured=Amount(median=p95, unit="ms", digits=1),
                 met=at_most(p95, most),
                 note=f"{_told(done)}; semantic: {semantic}; vectors made at {corpus.turns / embedded_s:,.0f} turns per "
-                "CPU-second; what embedding a question takes with a real model stands in its own row",
+                "CPU-second; embedding a query with a real model has its own row",
             ),
             lambda: [ours(query) for query in asked.everywhere],
         )
@@ -121,7 +121,7 @@ def models(texts: Sequence[str]) -> Measuring:
     """Embed questions, one by one, with every model that is there."""
     for named in EMBEDDERS:
         missing = named.missing()
-        what = f"{named.name}: a question embedded: p95"
+        what = f"{named.name}: embedding a query: p95"
         if missing is not None:
             yield Measured(Figure(subject="search", what=what, measured="not measured", note=missing))
             continue
@@ -134,7 +134,7 @@ def models(texts: Sequence[str]) -> Measuring:
             walls.append((time.perf_counter() - start) * 1000)
         cpu = (time.process_time() - cpu) * 1000 / len(texts)
         p50, p95 = percentile(walls, 0.5), percentile(walls, 0.95)
-        note = f"p50 {p50:.1f}, CPU {cpu:.1f} ms; to be added to the search by words and meaning above"
+        note = f"p50 {p50:.1f}, CPU {cpu:.1f} ms; add this to the search by words and meaning"
         yield Measured(Figure(subject="search", what=what, measured=Amount(median=p95, unit="ms", digits=1), note=note))
 
 
@@ -177,9 +177,9 @@ def _beside(corpus: Corpus, what: str, done: Mapping[str, Answers]) -> Figure:
         subject="search",
         what=f"{corpus.name}: {what}: plain FTS5, p95",
         measured=Amount(median=plain.wall(0.95), unit="ms", digits=2),
-        note=f"{_told(plain)}; ours {ours.wall(0.95):.2f} ms, {_told(ours)}; by CPU ours takes "
+        note=f"{_told(plain)}; muniment {ours.wall(0.95):.2f} ms, {_told(ours)}; by CPU muniment takes "
         f"{ours.cpu(0.5) / plain.cpu(0.5):.1f} x (p50), {ours.cpu(0.95) / plain.cpu(0.95):.1f} x (p95), "
-        "and reads its hits from the log",
+        "and also reads its hits from the log",
     )
 
 

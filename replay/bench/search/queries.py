@@ -32,7 +32,7 @@ class Kind(StrEnum):
     PHRASE = "a phrase"
     TOOL = "the name of a tool"
     SPEAKER = "a word that a speaker said"
-    DATE = "a word that was said in a stretch of time"
+    DATE = "a word that was said in a time range"
 
 
 PLAIN_KINDS = (Kind.RARE, Kind.COMMON, Kind.SENTENCE, Kind.PHRASE, Kind.TOOL)  # what plain FTS5 answers, too

@@ -19,8 +19,9 @@ from muniment.transports.cli.page import StyledText, TextStyle
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
 TOPICS = (
-    "start", "concepts", "finding", "search", "embedding", "context", "lifecycle", "views", "attributes", "erasure",
-    "evidence", "repair", "keys", "backup", "archives", "limits", "profiles", "replay", "errors",
+    "start", "concepts", "browsing", "search", "embedding", "context", "views", "redaction", "access", "lifecycle",
+    "erasure", "attributes", "evidence", "provenance", "inspection", "keys", "backup", "archives", "limits", "profiles",
+    "replay", "errors",
 )  # fmt: skip
 MARK = "<!-- "
 
