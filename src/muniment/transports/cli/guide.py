@@ -20,7 +20,7 @@ from muniment.transports.cli.page import Mood, Said
 
 TOPICS = (
     "start", "concepts", "finding", "search", "embedding", "context", "lifecycle", "views", "attributes", "erasure",
-    "evidence", "repair", "keys", "backup", "archives", "limits", "profiles", "replay", "errors",
+    "evidence", "repair", "keys", "backup", "archives", "limits", "profiles", "replay", "compare", "errors",
 )  # fmt: skip
 MARK = "<!-- "
 
