@@ -286,26 +286,26 @@ LIMITS: dict[str, str] = {
 FIXED: dict[tuple[str, str], str] = {
     ("events.binding", "REQUEST_BYTES_MAX"): "one request, or a request file on the command line",
     ("events.identity", "NAME_BYTES_MAX"): "a name: space, channel, conversation, chat, turn, subject, requester",
-    ("runtime.lifecycle", "REASON_BYTES_MAX"): "the reason of a lifecycle request",
+    ("operations.lifecycle", "REASON_BYTES_MAX"): "the reason of a lifecycle request",
     ("governance.annotation", "ATTRIBUTE_REASON_BYTES_MAX"): "the reason of an attribute",
     ("governance.annotation", "ATTRIBUTE_LINKS_MAX"): "links of an attribute",
     ("kernel.canonical", "DEPTH_MAX"): "levels of a JSON value: tool arguments, tool results, attribute values",
     ("kernel.canonical", "NODES_MAX"): "members and elements of such a value",
     ("kernel.cursor", "CURSOR_CHARS_MAX"): "a cursor",
-    ("runtime.evidence", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
+    ("operations.evidence.evidence", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
     ("evidence.verifier", "LINE_BYTES_MAX"): "one line of a bundle that the verifier reads",
     ("formats.reading.lines", "LINE_BYTES_MAX"): "one line of an imported file",
     ("formats.reading.grouping", "CONVERSATIONS_MAX"): "conversations in an imported file",
     ("formats.reading.grouping", "OPEN_CONVERSATIONS_MAX"): "conversations that can be interleaved in an imported file",
     ("formats.reading.grouping", "OPEN_BYTES_MAX"): "their messages that an import keeps in memory",
-    ("runtime.importing", "REPORTED_MAX"): "refused lines, and refused turns, that an import report lists",
-    ("crypto.sources", "PASSPHRASE_BYTES_MAX"): "a passphrase",
+    ("operations.spaces.import_file", "REPORTED_MAX"): "refused lines, and refused turns, that an import report lists",
+    ("crypto.root_sources", "PASSPHRASE_BYTES_MAX"): "a passphrase",
     (
         "crypto.keyring",
         "VERSIONS_MAX",
     ): "versions of a space key while rotations are incomplete",
     ("log.connection", "PATIENCE_S"): "how long a writer waits for other writers before `store.busy`",
-    ("log.ledger", "CHECKPOINT_EVENTS"): "events between two signatures of the log",
+    ("ledger.ledger", "CHECKPOINT_EVENTS"): "events between two signatures of the log",
 }
 
 

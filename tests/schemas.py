@@ -1,4 +1,4 @@
-"""The published contracts: every file under `schemas/`, the generated parts of the documents, and what makes them.
+"""The published contracts: all under `schemas/`, the generated parts of documents, their pictures, and what makes them.
 
 `python -m tests.schemas --write` makes them anew; `tests/test_schemas.py` compares them byte for byte, so that a change
 of what the public relies on is seen as a diff and never slips through.
@@ -21,11 +21,15 @@ from muniment.log.migrations import store_sql
 from muniment.replay.fixture import Command, FixtureHeader
 from muniment.replay.replay_report import ReplayReport
 from muniment.runtime.catalogue import catalogue
-from tests import guide
+from tests import guide, rooms
 from tests.api import api_text
+from tests.pictures.demo import demo
+from tests.pictures.layers import layers
+from tests.pictures.life import life
 
 ROOT = Path(__file__).parents[1]
 SCHEMAS = "schemas"
+PICTURES = ".github/pictures"
 COMMAND = "python -m tests.schemas --write"
 
 
@@ -119,8 +123,16 @@ def _documents() -> dict[str, str]:
     }
 
 
+def _pictures() -> dict[str, str]:
+    return {
+        f"{PICTURES}/life.svg": life(),
+        f"{PICTURES}/demo.svg": demo(),
+        f"{PICTURES}/layers.svg": layers(rooms.measured()),
+    }
+
+
 # Each makes a family of contracts: {path from the root of the repository: text}.
-GENERATORS: list[Callable[[], dict[str, str]]] = [_api, _events, _store, _operations, _replay, _documents]
+GENERATORS: list[Callable[[], dict[str, str]]] = [_api, _events, _store, _operations, _replay, _documents, _pictures]
 
 
 def generated() -> dict[str, str]:
@@ -129,8 +141,8 @@ def generated() -> dict[str, str]:
 
 
 def committed() -> dict[str, str]:
-    """Return what lies under `schemas/` and in the documents."""
-    files = [path for path in (ROOT / SCHEMAS).rglob("*") if path.is_file()]
+    """Return what lies under `schemas/` and among the pictures, and the documents."""
+    files = [path for folder in (SCHEMAS, PICTURES) for path in (ROOT / folder).rglob("*") if path.is_file()]
     files += [path for name in _documents() if (path := ROOT / name).is_file()]
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files}
 

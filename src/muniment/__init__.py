@@ -1,10 +1,19 @@
 """muniment keeps every turn that an AI agent delivers as governed, encrypted, verifiable evidence, and answers from it.
 
-This module re-exports the public names and does nothing else. A name is imported when it is first used, so that
-`import muniment` costs a millisecond and a tool that only wants the version never loads a database or a cipher.
+This module refuses a platform that cannot keep a store, then re-exports the public names. A name is imported when it is
+first used, so that `import muniment` costs a millisecond and a tool that only wants the version never loads a database
+or a cipher.
 """
 
 from importlib import import_module
+
+try:
+    import_module("fcntl")  # stands for all of POSIX that is used: flock, fsync of a directory, file modes, geteuid
+except ImportError:
+    raise ImportError(
+        "muniment needs a POSIX platform (Linux, macOS): this Python has no `fcntl`, so it cannot lock the files of a "
+        "store. Windows is not supported yet: install muniment inside WSL"
+    ) from None
 
 TYPE_CHECKING = False  # spelt like typing's, which would cost more than all the rest of this module
 if TYPE_CHECKING:

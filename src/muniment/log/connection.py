@@ -32,6 +32,8 @@ PIECE_BYTES = 1 << 20
 
 PRAGMAS = {
     "synchronous": "FULL",
+    "fullfsync": "ON",  # macOS alone has it: there a plain fsync leaves what was written in the cache of the disk
+    "checkpoint_fullfsync": "ON",
     "secure_delete": "ON",
     "temp_store": "MEMORY",
     "foreign_keys": "ON",

@@ -21,7 +21,7 @@ from muniment.transports.cli.store_options import StoreOptions, door_options
 TOPICS = (
     "start", "concepts", "browsing", "search", "embedding", "context", "views", "redaction", "access", "lifecycle",
     "erasure", "attributes", "evidence", "provenance", "inspection", "keys", "backup", "archives", "limits", "profiles",
-    "replay", "errors",
+    "replay", "compare", "errors",
 )  # fmt: skip
 MARK = "<!-- "
 
