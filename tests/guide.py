@@ -340,7 +340,7 @@ def _amount(name: str, value: float) -> str:
 # --- repair -----------------------------------------------------------------------------------------------------------
 
 
-def _issues() -> str:
+def _findings() -> str:
     return table(["finding", "meaning"], [[f"`{kind}`", MEANS[kind]] for kind in FindingKind])
 
 
@@ -458,7 +458,7 @@ def _detected() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "detected": _detected,
     "planes": _planes,
-    "issues": _issues,
+    "findings": _findings,
     "topics": _topics,
     "transitions": _transitions,
     "phases": _phases,
