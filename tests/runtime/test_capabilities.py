@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 import muniment
-from muniment.declaration.operation import Document, Upload
+from muniment.declaration.operation import Document
 from muniment.errors import AccessDenied, CapabilityHidden, Corrupt, InvalidInput, MunimentError
 from muniment.governance.access import Access, Effect
 from muniment.governance.policy import FAMILIES, INSPECTING, Policy
@@ -41,7 +41,7 @@ def memory(**chosen: Any) -> Runtime:
 def keyless(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     """Return a call of every operation that needs no key, but the one that closes the store."""
     return {
-        "evidence.verify": lambda: runtime.evidence.verify(Upload(""), "muniment/x+00000000+AAAA"),
+        "evidence.verify": lambda: runtime.evidence.verify(b"", "muniment/x+00000000+AAAA"),
         "evidence.audit": runtime.evidence.audit,
         "system.capabilities": runtime.system.capabilities,
     }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from muniment.declaration.operation import Group, operation
@@ -16,9 +18,11 @@ from muniment.governance.access import Effect
 from muniment.governance.detection.detection import NOWHERE
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.phases import Phase
+from muniment.governance.policy import Family
 from muniment.governance.slices import RedactionItem, SliceTurn, cut
 from muniment.governance.views import View
 from muniment.ledger.ledger import SPACE_STREAM, Draft, Writer, draft
+from muniment.operations.parameters import InConversation, Requester, Why
 from muniment.operations.transcripts.redact import Count
 
 REASON_BYTES_MAX = 4096
@@ -48,9 +52,16 @@ class Disclosure(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.REVEAL)
+    @operation(Effect.REVEAL, family=Family.REVEAL)
     def reveal(
-        self, conversation: ConversationKey, turn: TurnId, reason: str, requester: str, message: Count | None = None
+        self,
+        conversation: InConversation,
+        turn: Annotated[TurnId, Meta(description="Id of the turn.")],
+        reason: Why,
+        requester: Requester,
+        message: Annotated[
+            Count | None, Meta(description="A message of the turn, counted from 0. Without it: the whole turn.")
+        ] = None,
     ) -> Revealed:
         """Show the words of a turn that no view of the caller shows, and put it on record first.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import UNSET, Struct
 
@@ -53,7 +53,7 @@ from muniment.operations.archives.document import (
     parse_root,
 )
 from muniment.operations.archives.scopes import mounted, within
-from muniment.operations.outfile import reading
+from muniment.operations.outfile import outside
 
 CONTEXT = b"muniment/archive"
 REASONS: dict[str, frozenset[str]] = {
@@ -72,9 +72,9 @@ class ArchivedEvent(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def opened_document(path: Path, key_of: Callable[[Envelope], bytes]) -> Iterator[Iterator[bytes]]:
+def opened_document(file: BinaryIO, key_of: Callable[[Envelope], bytes]) -> Iterator[Iterator[bytes]]:
     """Give the lines of a sealed document."""
-    with reading(path, "file") as file:
+    with outside("file"):
         with sound():
             envelope = parse_envelope(file.readline(ENVELOPE_BYTES_MAX))
             sealed = SealedReader(file, key_of(envelope), CONTEXT)

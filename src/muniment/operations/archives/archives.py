@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Group, operation
+from muniment.declaration.operation import Group, ServerPath, Upload, operation, stream_of
 from muniment.declaration.session import Session
 from muniment.events.archiving import ArchiveScope, ImportMode, Private
 from muniment.events.identity import ConversationId
-from muniment.governance.access import Effect
+from muniment.governance.access import Effect, SecondRight
+from muniment.governance.policy import Family
+from muniment.governance.views import View
 from muniment.operations.archives.document import ArchiveRoot
 from muniment.operations.archives.export_archive import ArchiveReport, Archiving
-from muniment.operations.archives.import_archive import ArchiveImporting, ArchiveImportReport
+from muniment.operations.archives.import_archive import ArchiveImporting, ArchiveImportReport, going_back
 from muniment.operations.archives.scopes import check_into
+from muniment.operations.parameters import SealedBy
+
+READ_BACK = "an archive gets its name when it was read back and the log records it"
 
 
 class ArchiveCheck(Struct, frozen=True, kw_only=True):
@@ -33,13 +39,22 @@ class Archives(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.ADMIN)
+    @operation(
+        Effect.ADMIN,
+        family=Family.EXPORT,
+        also=(SecondRight(views=(View.RAW_OWNER,), when="private is include"),),
+        request="ExportArchiveRequest",
+    )
     def export(
         self,
-        file: str,
-        scope: ArchiveScope,
-        private: Private = Private.EXCLUDE,
-        sealed_by: str | None = None,
+        file: Annotated[
+            str, ServerPath(READ_BACK), Meta(description="Path of the archive to write, on the machine of the store.")
+        ],
+        scope: Annotated[ArchiveScope, Meta(description="What to export.")],
+        private: Annotated[
+            Private, Meta(description="Whether text, aliases, attributes and derived references are included.")
+        ] = Private.EXCLUDE,
+        sealed_by: SealedBy = None,
     ) -> ArchiveReport:
         """Export a part of the open space as an archive: a sealed document that another space can import.
 
@@ -53,26 +68,41 @@ class Archives(Group):
         """
         return Archiving(self._session, Path(file), scope, private, sealed_by).run()
 
-    @operation(Effect.READ)
-    def inspect(self, file: str, sealed_by: str | None = None) -> ArchiveCheck:
+    @operation(
+        Effect.READ, family=Family.VALIDATION, also=(SecondRight(effect=Effect.ADMIN),), request="InspectArchiveRequest"
+    )
+    def inspect(
+        self,
+        file: Annotated[Upload, Meta(description="The archive.")],
+        sealed_by: SealedBy = None,
+    ) -> ArchiveCheck:
         """Check an archive without importing it: every line, and the root over all of them.
 
         `file` is a path on the machine that holds the store, so that this takes the right to administer as well. Raises
         `archive.refused`, `key.wrong`, `file.unavailable`.
         """
-        self._session.access.require(Effect.ADMIN)
-        root, turns = ArchiveImporting(self._session, Path(file), sealed_by).inspect()
+        with going_back(stream_of(file)) as archive:
+            root, turns = ArchiveImporting(self._session, archive, sealed_by).inspect()
         return ArchiveCheck(root=root, turns=turns)
 
-    @operation(Effect.ERASE)
+    @operation(
+        Effect.ERASE, family=Family.IMPORT, also=(SecondRight(effect=Effect.ADMIN),), request="ImportArchiveRequest"
+    )
     def import_(
         self,
-        file: str,
-        scope: ArchiveScope,
-        private: Private = Private.EXCLUDE,
-        mode: ImportMode = ImportMode.BOOTSTRAP,
-        into: ConversationId | None = None,
-        sealed_by: str | None = None,
+        file: Annotated[Upload, Meta(description="The archive.")],
+        scope: Annotated[ArchiveScope, Meta(description="The scope of the archive.")],
+        private: Annotated[
+            Private, Meta(description="What the archive includes: as it was exported.")
+        ] = Private.EXCLUDE,
+        mode: Annotated[
+            ImportMode,
+            Meta(
+                description="`bootstrap` requires that nothing of the scope is here; `restore` erases and replaces it."
+            ),
+        ] = ImportMode.BOOTSTRAP,
+        into: Annotated[ConversationId | None, Meta(description="Another id for the one conversation.")] = None,
+        sealed_by: SealedBy = None,
     ) -> ArchiveImportReport:
         """Import an archive: all of it in one step, or nothing.
 
@@ -84,6 +114,6 @@ class Archives(Group):
         hold or is not what was asked for, `archive.conflict` for what is in its way (a hold or a legal minimum too),
         `key.wrong`.
         """
-        self._session.access.require(Effect.ADMIN)
         check_into(scope, into)
-        return ArchiveImporting(self._session, Path(file), sealed_by).run(scope, private, mode, into)
+        with going_back(stream_of(file)) as archive:
+            return ArchiveImporting(self._session, archive, sealed_by).run(scope, private, mode, into)

@@ -11,9 +11,11 @@ Either all of it is there or nothing. Conversations of other scopes are not touc
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,6 +43,7 @@ from muniment.operations.archives.archive_reader import CONTEXT, ArchivedEvent, 
 from muniment.operations.archives.document import POSITIONS, ArchiveRoot, DocumentLine
 from muniment.operations.archives.replacing import Fenced, Replacing, check_holds
 from muniment.operations.archives.scopes import checked, conversations
+from muniment.operations.outfile import outside
 from muniment.space.space import Space
 
 FLUSH_EVENTS = 64
@@ -66,12 +69,13 @@ class ArchiveImportReport(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ArchiveImporting:
-    """An archive on its way into a space."""
+    """An archive on its way into a space. It is read twice."""
 
-    def __init__(self, session: Session, file: Path, sealed_by: str | None) -> None:
+    def __init__(self, session: Session, file: BinaryIO, sealed_by: str | None) -> None:
         self._session = session
         self._space = session.space
         self._file = file
+        self._start = self._file.tell()
         self._sealed_by = sealed_by
         self._key: bytes | None = None
 
@@ -111,6 +115,7 @@ class ArchiveImporting:
 
     @contextmanager
     def _checking(self) -> Iterator[Checking]:
+        self._file.seek(self._start)
         with opened_document(self._file, self._open) as lines:
             yield Checking(lines)
 
@@ -119,6 +124,19 @@ class ArchiveImporting:
             root, _ = self._session.store.seal(self._sealed_by, envelope.descriptor)
             self._key = envelope.open(root, CONTEXT)
         return self._key
+
+
+@contextmanager
+def going_back(file: BinaryIO) -> Iterator[BinaryIO]:
+    """Give a stream that can be read twice: the stream itself, or a copy in a file without a name."""
+    if file.seekable():
+        yield file
+        return
+    with tempfile.TemporaryFile() as copy:
+        with outside("file"):
+            shutil.copyfileobj(file, copy)
+            copy.seek(0)
+        yield copy
 
 
 class Foreseeing:

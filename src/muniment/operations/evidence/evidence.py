@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Document, Group, Upload, operation
+from muniment.declaration.operation import Document, Group, Upload, operation, stream_of
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, ForeignSpace, LimitExceeded
 from muniment.events.attributes import AttributeRecorded
@@ -20,9 +20,10 @@ from muniment.evidence.header import Header, commit, disclose
 from muniment.evidence.receipt import receipt
 from muniment.evidence.tree import inclusion_proof, multiproof
 from muniment.evidence.verifier import Refused, VerifierKey
-from muniment.governance.access import Effect
+from muniment.governance.access import Effect, SecondRight
 from muniment.governance.attribute_visibility import disclosed_attribute_labels
 from muniment.governance.judgement import needs_content, standing
+from muniment.governance.policy import Family
 from muniment.governance.slices import disclosed_labels
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts
@@ -31,7 +32,9 @@ from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent, Writer, draft
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.evidence.disclosure_log import Disclosing, Disclosures
 from muniment.operations.evidence.inspect import Inspecting, InspectionReport
-from muniment.operations.provenance.links import Linking, LinkPage, MemoryKey, asked_of_one
+from muniment.operations.outfile import outside
+from muniment.operations.parameters import InConversation, PageCursor, ThroughView
+from muniment.operations.provenance.links import SEE_LINKS, Linking, LinkPage, MemoryKey, asked_of_one
 from muniment.projections.transcript import ReadTurn
 from muniment.space.space import VKEY, Space
 
@@ -100,7 +103,7 @@ class Evidence(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.VALIDATION)
     def checkpoint(self) -> CheckpointReport:
         """Sign the head of the log and pin it; give the public key along.
 
@@ -116,8 +119,13 @@ class Evidence(Group):
             vkey=str(space.notary.key),
         )
 
-    @operation(Effect.READ)
-    def prove(self, conversation: ConversationKey, turn: TurnId, view: View = View.EXPORT) -> Document:
+    @operation(Effect.READ, family=Family.EXPORT)
+    def prove(
+        self,
+        conversation: InConversation,
+        turn: Annotated[TurnId, Meta(description="Id of the turn.")],
+        view: ThroughView = View.EXPORT,
+    ) -> Document:
         """Make the receipt of one turn: a C2SP tlog-proof that discloses what a view shows of it.
 
         Anybody can check it with the public key alone. Raises `evidence.missing` for a turn that is not there.
@@ -154,14 +162,16 @@ class Evidence(Group):
             },
         )
 
-    @operation(Effect.APPEND)
+    @operation(Effect.APPEND, family=Family.EXPORT, request="ExportEvidenceRequest")
     def export(
         self,
-        conversation: ConversationKey,
-        view: View = View.EXPORT,
-        certified: bool = True,
-        recipient: str | None = None,
-        purpose: str | None = None,
+        conversation: InConversation,
+        view: ThroughView = View.EXPORT,
+        certified: Annotated[
+            bool, Meta(description="Record the export first, so that the bundle proves it is complete.")
+        ] = True,
+        recipient: Annotated[str | None, Meta(description="Who receives it; recorded.")] = None,
+        purpose: Annotated[str | None, Meta(description="What it is for; recorded.")] = None,
     ) -> Document:
         """Export a conversation as a bundle that a stranger can check offline.
 
@@ -203,14 +213,19 @@ class Evidence(Group):
             },
         )
 
-    @operation(Effect.READ, keyless=True)
-    def verify(self, bundle: Upload, vkey: str) -> VerificationReport:
+    @operation(Effect.READ, family=Family.VALIDATION, keyless=True, inspecting=True)
+    def verify(
+        self,
+        bundle: Annotated[Upload, Meta(description="The export bundle.")],
+        vkey: Annotated[str, Meta(description="Public key of the log, as checkpoint and export report it.")],
+    ) -> VerificationReport:
         """Verify an export bundle with the public key of its log; needs no store.
 
         Raises `evidence.refused` with the reason as its problem when the bundle does not prove what it claims.
         """
         try:
-            report = verifier.verify_bundle(verifier.read_lines(io.BytesIO(bundle.encode())), vkey)
+            with outside("bundle"):
+                report = verifier.verify_bundle(verifier.read_lines(stream_of(bundle)), vkey)
         except Refused as refused:
             raise EvidenceRefused(at=refused.at or None, problem=refused.code) from None
         return VerificationReport(
@@ -228,8 +243,16 @@ class Evidence(Group):
             complete=report.complete,
         )
 
-    @operation(Effect.READ, keyless=True)
-    def audit(self, vkey: str | None = None) -> AuditedSpaces:
+    @operation(Effect.READ, family=Family.VALIDATION, keyless=True, inspecting=True)
+    def audit(
+        self,
+        vkey: Annotated[
+            str | None,
+            Meta(
+                description="Public key of the only log to audit. Without it: every log, with the key that it declares."
+            ),
+        ] = None,
+    ) -> AuditedSpaces:
         """Audit every log of the store by its headers alone; needs no secret key.
 
         Reads everything once: headers, chains, tree, checkpoints with their signatures. With `vkey` only the log of
@@ -259,9 +282,14 @@ class Evidence(Group):
             raise EvidenceMissing(at="vkey")
         return AuditedSpaces(spaces=audited)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.VALIDATION)
     def disclosures(
-        self, conversation: ConversationKey | None = None, limit: int = 50, cursor: str | None = None
+        self,
+        conversation: Annotated[
+            ConversationKey | None, Meta(description="This conversation only. Without it: the whole space.")
+        ] = None,
+        limit: Annotated[int, Meta(description="Disclosures per page; above 0.")] = 50,
+        cursor: PageCursor = None,
     ) -> Disclosures:
         """List who received what, when, under which view: exports, revealed words, contexts, refused attempts.
 
@@ -272,14 +300,18 @@ class Evidence(Group):
         """
         return Disclosing(self._session, conversation, limit).run(cursor)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.VALIDATION, also=(SecondRight(views=tuple(sorted(SEE_LINKS))),))
     def links(
         self,
-        memory: MemoryKey | None = None,
-        conversation: ConversationKey | None = None,
-        turn: TurnId | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
+        memory: Annotated[MemoryKey | None, Meta(description="The memory item.")] = None,
+        conversation: Annotated[
+            ConversationKey | None, Meta(description="The conversation, instead of a memory item.")
+        ] = None,
+        turn: Annotated[
+            TurnId | None, Meta(description="Id of a turn of the conversation. Without it: the whole conversation.")
+        ] = None,
+        limit: Annotated[int, Meta(description="Links per page; above 0.")] = 50,
+        cursor: PageCursor = None,
     ) -> LinkPage:
         """Tell where an item of memory came from, or what was derived from a conversation or a turn.
 
@@ -296,8 +328,14 @@ class Evidence(Group):
         assert conversation is not None, "one of both was given"
         return linking.of_conversation(conversation, turn, cursor)
 
-    @operation(Effect.READ)
-    def inspect(self, conversation: ConversationKey | None = None, limit: int = 100) -> InspectionReport:
+    @operation(Effect.READ, family=Family.VALIDATION, inspecting=True)
+    def inspect(
+        self,
+        conversation: Annotated[
+            ConversationKey | None, Meta(description="This conversation only. Without it: the whole space.")
+        ] = None,
+        limit: Annotated[int, Meta(description="Maximum of findings to list; the counts are complete.")] = 100,
+    ) -> InspectionReport:
         """Inspect everything that the store owns, of the space or of one conversation, and say what is wrong.
 
         Holds every event, its keys and its sealed parts to the header and every field to its commitment; order, heads

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
 from msgspec.structs import replace
 
 from muniment.declaration.operation import Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.changes import Action, LifecycleRequest, RetentionPolicy, Transition
-from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId, check_name
-from muniment.governance.access import Effect
+from muniment.events.identity import Channel, ConversationId, TurnId, check_name
+from muniment.governance.access import Effect, SecondRight
+from muniment.governance.policy import Family
 from muniment.operations.lifecycle.erase_space import ErasingSpace
 from muniment.operations.lifecycle.erase_turns import Erasing
 from muniment.operations.lifecycle.holds import Holding, Releasing
@@ -19,6 +23,7 @@ from muniment.operations.lifecycle.retention import Applying, Retaining, Retenti
 from muniment.operations.lifecycle.review import Reviewing
 from muniment.operations.lifecycle.scope import Scope, aim_of
 from muniment.operations.lifecycle.transition import Asking
+from muniment.operations.parameters import DryRun, InConversation, Requester, Why
 
 REASON_BYTES_MAX = 4096
 TIME_IS_OVER = "its time is over"
@@ -33,14 +38,16 @@ class Lifecycle(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.ERASE)
+    @operation(Effect.ERASE, family=Family.LIFECYCLE, idempotent=True, request="TransitionRequest")
     def request(
         self,
-        conversation: ConversationKey,
-        transition: Transition,
-        reason: str,
-        requester: str,
-        turn: TurnId | None = None,
+        conversation: InConversation,
+        transition: Annotated[Transition, Meta(description="What to do with the turns.")],
+        reason: Why,
+        requester: Requester,
+        turn: Annotated[
+            TurnId | None, Meta(description="Id of the turn. Without it: all turns that the conversation has now.")
+        ] = None,
     ) -> LifecycleReport:
         """Ask for a transition of one turn, or of all turns that a conversation has now.
 
@@ -56,8 +63,18 @@ class Lifecycle(Group):
             return self._erased(scope, asked)
         return Asking(self._session, scope, transition, asked).run()
 
-    @operation(Effect.ERASE)
-    def erase(self, scope: Scope, reason: str, requester: str) -> LifecycleReport:
+    @operation(
+        Effect.ERASE,
+        family=Family.LIFECYCLE,
+        also=(SecondRight(effect=Effect.ADMIN, when="scope.whole_space"),),
+        idempotent=True,
+    )
+    def erase(
+        self,
+        scope: Annotated[Scope, Meta(description="What to erase: exactly one thing.")],
+        reason: Why,
+        requester: Requester,
+    ) -> LifecycleReport:
         """Erase the words of a message, a turn, a conversation, a subject or the whole space, for ever.
 
         Answers with a receipt that names every place that was reached and what lies outside. Appends `turn.lifecycle`
@@ -71,8 +88,12 @@ class Lifecycle(Group):
         self._session.access.require_subjects(scope.subject)
         return self._erased(scope, self._asked(reason, requester))
 
-    @operation(Effect.READ)
-    def review(self, action: Action, scope: Scope) -> LifecycleReport:
+    @operation(Effect.READ, family=Family.LIFECYCLE)
+    def review(
+        self,
+        action: Annotated[Action, Meta(description="The transition or hold to preview.")],
+        scope: Annotated[Scope, Meta(description="What it is about: exactly one thing.")],
+    ) -> LifecycleReport:
         """Show what a transition, an erasure or a hold would do now, and what is in force, without doing it.
 
         The report is the one that the real request gives: what is affected, what holds and legal minima keep, what does
@@ -82,8 +103,13 @@ class Lifecycle(Group):
         scope.check(self._session.space.name)
         return Reviewing(self._session, action, scope).run()
 
-    @operation(Effect.ADMIN)
-    def hold(self, scope: Scope, reason: str, requester: str) -> LifecycleReport:
+    @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
+    def hold(
+        self,
+        scope: Annotated[Scope, Meta(description="What to hold: exactly one thing.")],
+        reason: Why,
+        requester: Requester,
+    ) -> LifecycleReport:
         """Hold words: of a turn, a conversation, a subject or the whole space; nobody erases them until the release.
 
         A hold of more than one turn is also about the turns that are still to come. Several may be in force, and all
@@ -94,8 +120,13 @@ class Lifecycle(Group):
         scope.check(self._session.space.name)
         return Holding(self._session, scope, self._asked(reason, requester)).run()
 
-    @operation(Effect.ADMIN)
-    def release(self, hold: int, reason: str, requester: str) -> LifecycleReport:
+    @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
+    def release(
+        self,
+        hold: Annotated[int, Meta(description="Position of the hold in the log.")],
+        reason: Why,
+        requester: Requester,
+    ) -> LifecycleReport:
         """Release a hold by the position of its event; other holds of the same words stay.
 
         Appends `turn.lifecycle` with reason `release`. A hold that was released before changes nothing. Raises
@@ -103,15 +134,23 @@ class Lifecycle(Group):
         """
         return Releasing(self._session, hold, self._asked(reason, requester)).run()
 
-    @operation(Effect.ADMIN)
+    @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
     def retain(
         self,
-        reason: str,
-        requester: str,
-        channel: Channel | None = None,
-        conversation: ConversationId | None = None,
-        keep_at_least_ms: int | None = None,
-        erase_after_ms: int | None = None,
+        reason: Why,
+        requester: Requester,
+        channel: Annotated[
+            Channel | None, Meta(description="Channel that the policy is about. Without it: the whole space.")
+        ] = None,
+        conversation: Annotated[
+            ConversationId | None, Meta(description="Conversation that the policy is about; needs the channel.")
+        ] = None,
+        keep_at_least_ms: Annotated[
+            int | None, Meta(description="Milliseconds since the commit before which nothing is erased.")
+        ] = None,
+        erase_after_ms: Annotated[
+            int | None, Meta(description="Milliseconds since the commit after which retention erases.")
+        ] = None,
     ) -> RetentionPolicies:
         """Set how long words are kept: at least, and at most until `apply_retention` erases them.
 
@@ -133,9 +172,15 @@ class Lifecycle(Group):
         )
         return Retaining(self._session, policy, self._asked(reason, requester)).run()
 
-    @operation(Effect.ERASE)
+    @operation(Effect.ERASE, family=Family.LIFECYCLE, idempotent=True)
     def apply_retention(
-        self, requester: str, reason: str = TIME_IS_OVER, dry_run: bool = False, limit: int | None = None
+        self,
+        requester: Requester,
+        reason: Why = TIME_IS_OVER,
+        dry_run: DryRun = False,
+        limit: Annotated[
+            int | None, Meta(description="Maximum of turns to erase. Without it: all that are due.")
+        ] = None,
     ) -> RetentionReport:
         """Erase what is due under the policies and is neither held nor kept by a legal minimum.
 
@@ -145,8 +190,11 @@ class Lifecycle(Group):
         """
         return Applying(self._session, self._asked(reason, requester), limit).run(dry_run=dry_run)
 
-    @operation(Effect.READ)
-    def receipts(self, conversation: ConversationKey) -> Receipts:
+    @operation(Effect.READ, family=Family.LIFECYCLE)
+    def receipts(
+        self,
+        conversation: InConversation,
+    ) -> Receipts:
         """List every transition, hold and release of a conversation: who asked, why, and a proof that the log holds it.
 
         `content_left` counts the turns of an erasure whose content is there all the same; it is 0, or the store is not

@@ -6,9 +6,9 @@ whoever keeps the memory, and read by `evidence.links`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from muniment.declaration.operation import Group, operation
@@ -22,6 +22,7 @@ from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.evidence.verifier import source_digest
 from muniment.governance.access import Effect
 from muniment.governance.judgement import authority_of
+from muniment.governance.policy import Family
 from muniment.ledger.ledger import Draft, Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION, Reader, SealedRow, StreamHead
 from muniment.projections.evidence_links import turns_of
@@ -34,14 +35,14 @@ class Derivation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     `authority` one with which something was said there. Ids outlive the words: nothing that was said belongs into them.
     """
 
-    plane: Plane
-    key: str
-    subject: SubjectId
-    conversation: ConversationKey
-    turn: TurnId
-    through: TurnId | None = None
-    message: str | None = None
-    authority: Authority | None = None
+    plane: Annotated[Plane, Meta(description="Plane of the memory item.")]
+    key: Annotated[str, Meta(description="Id of the item in its plane.")]
+    subject: Annotated[SubjectId, Meta(description="Subject of the item; one that a turn of the source names.")]
+    conversation: Annotated[ConversationKey, Meta(description="Conversation of the source.")]
+    turn: Annotated[TurnId, Meta(description="Id of the turn, or of the first turn.")]
+    through: Annotated[TurnId | None, Meta(description="Id of the last turn. Without it: one turn.")] = None
+    message: Annotated[str | None, Meta(description="Id of a message of the turn.")] = None
+    authority: Annotated[Authority | None, Meta(description="An authority with which something was said there.")] = None
 
 
 class RecordedDerivation(Struct, frozen=True, kw_only=True):
@@ -71,8 +72,11 @@ class Provenance(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.APPEND)
-    def record(self, derivations: list[Derivation]) -> DerivationReport:
+    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="RecordDerivationsRequest")
+    def record(
+        self,
+        derivations: Annotated[list[Derivation], Meta(description="What was derived from what.")],
+    ) -> DerivationReport:
         """Record that items of memory were derived from turns of this space.
 
         For writes of memory that were finally accepted, and for handoffs. Appends one `ref.derived` for each to the

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Document, Group, operation
+from muniment.declaration.operation import Document, Group, ServerPath, Upload, operation, stream_of
 from muniment.declaration.session import Session
-from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationKey, SpaceName, SubjectId, check_name
+from muniment.events.identity import DEFAULT_CHANNEL, Channel, SpaceName, SubjectId, check_name
 from muniment.events.records import RotationCause
 from muniment.formats.reading.import_format import Format
 from muniment.formats.writing.export_format import ExportFormat
-from muniment.governance.access import Effect
+from muniment.governance.access import Effect, SecondRight
+from muniment.governance.policy import Family
 from muniment.governance.views import View
+from muniment.operations.parameters import DryRun, InConversation, SealedBy, ThroughView
 from muniment.operations.spaces.backup.restore import RestoreReport, Restoring
 from muniment.operations.spaces.backup.take import BackingUp, Backup
 from muniment.operations.spaces.export_conversation import Exporting
 from muniment.operations.spaces.import_file import Importing, ImportReport
 
+TWO_FILES = "a backup is two files that must not be kept together, and both are read back where they are written"
 IMPORTED = SubjectId("imported")  # whose turns these are when nobody says
 
 
@@ -58,18 +62,26 @@ class Spaces(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.ADMIN)
+    @operation(Effect.ADMIN, family=Family.STORE, inspecting=True, request="ListSpacesRequest")
     def list_(self) -> SpaceList:
         """List the spaces of the store by name."""
         return SpaceList(spaces=[SpaceName(name) for name in self._session.store.names()])
 
-    @operation(Effect.APPEND)
+    @operation(
+        Effect.APPEND,
+        family=Family.IMPORT,
+        also=(SecondRight(effect=Effect.ADMIN),),
+        idempotent=True,
+        request="ImportConversationsRequest",
+    )
     def import_(
         self,
-        file: str,
-        format: Format = Format.AUTO,  # noqa: A002 - what the option is called everywhere
-        channel: Channel = DEFAULT_CHANNEL,
-        subject: SubjectId = IMPORTED,
+        file: Annotated[Upload, Meta(description="The file: JSON Lines or a JSON document, plain or gzip.")],
+        format: Annotated[  # noqa: A002 - what the option is called everywhere
+            Format, Meta(description="Format of the file. `auto` uses the first one that fits.")
+        ] = Format.AUTO,
+        channel: Annotated[Channel, Meta(description="Channel to import into.")] = DEFAULT_CHANNEL,
+        subject: Annotated[SubjectId, Meta(description="Subject of the turns.")] = IMPORTED,
     ) -> ImportReport:
         """Import the conversations of a file: JSON Lines or a JSON document, plain or gzip.
 
@@ -83,17 +95,16 @@ class Spaces(Group):
         that holds the store, so that importing takes the right to administer as well. Raises `file.unavailable`, and
         `request.invalid` for a file in which nothing is of any format.
         """
-        self._session.access.require(Effect.ADMIN)
         check_name(channel, at="channel")
         check_name(subject, at="subject")
-        return Importing(self._session, Path(file), format, channel, subject).run()
+        return Importing(self._session, stream_of(file), format, channel, subject).run()
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.EXPORT, request="ExportConversationRequest")
     def export(
         self,
-        conversation: ConversationKey,
-        format: ExportFormat = ExportFormat.MARKDOWN,  # noqa: A002 - what the option is called everywhere
-        view: View = View.EXPORT,
+        conversation: InConversation,
+        format: Annotated[ExportFormat, Meta(description="Format of the document.")] = ExportFormat.MARKDOWN,  # noqa: A002 - what the option is called everywhere
+        view: ThroughView = View.EXPORT,
     ) -> Document:
         """Export a conversation as a view shows it: for people, for models, or to be imported again.
 
@@ -106,8 +117,17 @@ class Spaces(Group):
         self._session.check_key(conversation)
         return Exporting(self._session, conversation, format, view).run()
 
-    @operation(Effect.ADMIN)
-    def backup(self, target: str, keyring: str | None = None, sealed_by: str | None = None) -> Backup:
+    @operation(Effect.ADMIN, family=Family.STORE)
+    def backup(
+        self,
+        target: Annotated[
+            str, ServerPath(TWO_FILES), Meta(description="Directory for the backup, on the machine of the store.")
+        ],
+        keyring: Annotated[
+            str | None, ServerPath(TWO_FILES), Meta(description="Another directory for keys.sealed.")
+        ] = None,
+        sealed_by: SealedBy = None,
+    ) -> Backup:
         """Write a backup of the open space: its log and its keys, as two sealed files.
 
         `target` is a directory on the machine that holds the store; `log.sealed` and `keys.sealed` are written there,
@@ -120,14 +140,22 @@ class Spaces(Group):
         keys = None if keyring is None else Path(keyring)
         return BackingUp(self._session, Path(target), keys, sealed_by).run()
 
-    @operation(Effect.ERASE, spaceless=True)
+    @operation(
+        Effect.ERASE, family=Family.STORE, also=(SecondRight(effect=Effect.ADMIN),), spaceless=True, inspecting=True
+    )
     def restore(
         self,
-        source: str,
-        keyring: str | None = None,
-        sealed_by: str | None = None,
-        replace: bool = False,
-        dry_run: bool = False,
+        source: Annotated[
+            str, ServerPath(TWO_FILES), Meta(description="Directory of the backup, on the machine of the store.")
+        ],
+        keyring: Annotated[
+            str | None, ServerPath(TWO_FILES), Meta(description="Directory of keys.sealed, when it is another one.")
+        ] = None,
+        sealed_by: SealedBy = None,
+        replace: Annotated[
+            bool, Meta(description="Restore over an existing space, or one older than its pin.")
+        ] = False,
+        dry_run: DryRun = False,
     ) -> RestoreReport:
         """Restore a space from a backup, under its own name, whole or not at all.
 
@@ -138,11 +166,10 @@ class Spaces(Group):
         verified and the report says what would happen. Takes the right to administer as well. Raises
         `backup.restore_conflict`, `key.wrong`, `store.corrupt`, `file.unavailable`.
         """
-        self._session.access.require(Effect.ADMIN)
         keys = None if keyring is None else Path(keyring)
         return Restoring(self._session, Path(source), keys, sealed_by).run(replace=replace, dry_run=dry_run)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.STORE)
     def usage(self) -> Usage:
         """Count what the open space holds; of conversations, those that are found under their names."""
         space = self._session.space
@@ -160,8 +187,14 @@ class Spaces(Group):
                 bytes=reader.size_bytes(),
             )
 
-    @operation(Effect.ADMIN)
-    def rotate(self, root: str | None = None) -> KeysRotated:
+    @operation(Effect.ADMIN, family=Family.STORE, request="RotateKeysRequest")
+    def rotate(
+        self,
+        root: Annotated[
+            str | None,
+            Meta(description="The new root key, as in --keys. Without it: rotate the key of the open space."),
+        ] = None,
+    ) -> KeysRotated:
         """Turn keys over: the key of the open space, or with `root` the root key of the whole store.
 
         The space key: wraps every bundle anew, destroys the older versions, appends `key.rotated`. The root key: `root`

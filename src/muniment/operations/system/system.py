@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Group, Operation, operation
+from muniment.declaration.operation import Group, Operation, ServerPath, operation
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, MunimentError
-from muniment.governance.access import Effect
-from muniment.governance.policy import INSPECTING, Policy, hiding_operation, hiding_view
+from muniment.governance.access import Effect, SecondRight
+from muniment.governance.policy import Family, Policy, hiding_family, hiding_view
 from muniment.governance.profiles import Budget
 from muniment.governance.views import View
 from muniment.projections.conversation_catalogue import FoldDigests
@@ -18,6 +19,8 @@ from muniment.search.index_status import IndexStatus
 from muniment.space.embedders import ImportedModel, Reembedded
 from muniment.space.space import Space
 from muniment.version import __version__
+
+SEVERAL_FILES = "a model is a folder of several files"
 
 
 class Hidden(StrEnum):
@@ -29,13 +32,17 @@ class Hidden(StrEnum):
 
 
 class Capability(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An operation, what it may do, whether it needs the root key, and why it is hidden when it is not visible."""
+    """An operation, what it may do, whether it needs the root key, and why it is hidden when it is not visible.
+
+    `also` lists the rights that it takes beside its effect, for every request or for those that `when` describes.
+    """
 
     operation: str
     effect: Effect
     visible: bool
     needs_key: bool
     summary: str
+    also: list[SecondRight] = []
     hidden: Hidden | None = None
     policy: Policy | None = None
 
@@ -109,7 +116,7 @@ class System(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.READ, keyless=True)
+    @operation(Effect.READ, family=Family.SYSTEM, keyless=True, inspecting=True)
     def capabilities(self) -> Capabilities:
         """List every operation and view, and why it is hidden when it is not visible; and the budget in force.
 
@@ -128,19 +135,22 @@ class System(Group):
 
     def _capability(self, operation: Operation) -> Capability:
         access, opened = self._session.access, self._session.opened
-        policy = hiding_operation(operation.path, access.policies)
-        unsound = opened is not None and opened.fault is not None and operation.path not in INSPECTING
+        terms = operation.terms
+        policy = hiding_family(terms.family, access.policies)
+        unsound = opened is not None and opened.fault is not None and not terms.inspecting
         hidden = Hidden.STATE if unsound else None
-        if operation.effect not in access.effects:
+        missing = [right for right in terms.also if not access.has(right)]
+        if terms.effect not in access.effects or any(right.when is None for right in missing):
             hidden, policy = Hidden.ACCESS, None
         elif policy is not None:
             hidden = Hidden.POLICY
         return Capability(
             operation=operation.path,
-            effect=operation.effect,
+            effect=terms.effect,
             visible=hidden is None,
-            needs_key=not operation.keyless,
+            needs_key=not terms.keyless,
             summary=operation.summary,
+            also=list(terms.also),
             hidden=hidden,
             policy=policy,
         )
@@ -154,7 +164,7 @@ class System(Group):
             return ViewCapability(view=view, visible=False, hidden=Hidden.POLICY, policy=policy)
         return ViewCapability(view=view, visible=True)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.SYSTEM, inspecting=True)
     def health(self) -> Health:
         """Tell whether the open space may be trusted, and how far it is signed and pinned.
 
@@ -183,7 +193,7 @@ class System(Group):
             indexes=space.standings(),
         )
 
-    @operation(Effect.ADMIN)
+    @operation(Effect.ADMIN, family=Family.SYSTEM, inspecting=True, idempotent=True)
     def recover(self) -> RecoveryReport:
         """Attest the open space anew, complete what was interrupted, destroy again what is erased, derive all anew.
 
@@ -233,8 +243,13 @@ class System(Group):
                     for name, digest in sorted(each.of.items())
                 ]
 
-    @operation(Effect.ADMIN, spaceless=True)
-    def import_model(self, folder: str) -> ImportedModel:
+    @operation(Effect.ADMIN, family=Family.SYSTEM, spaceless=True, idempotent=True)
+    def import_model(
+        self,
+        folder: Annotated[
+            str, ServerPath(SEVERAL_FILES), Meta(description="Folder of the model, on the machine of the store.")
+        ],
+    ) -> ImportedModel:
         """Import a model into the store, so that search finds by meaning: the folder of a BERT model for sentences.
 
         `folder` is a path on the machine that holds the store, with the layout of the Hugging Face hub: `config.json`,
@@ -247,8 +262,11 @@ class System(Group):
 
         return import_model(self._session, folder)
 
-    @operation(Effect.ADMIN)
-    def reembed(self, view: View = View.HOST_UI) -> Reembedded:
+    @operation(Effect.ADMIN, family=Family.SYSTEM, idempotent=True)
+    def reembed(
+        self,
+        view: Annotated[View, Meta(description="View whose vectors are completed.")] = View.HOST_UI,
+    ) -> Reembedded:
         """Make every vector of a view that is missing, so that all of it is found by meaning.
 
         Embeds in batches what has no vector of the present embedder; appends nothing. Whoever searches or erases
@@ -259,7 +277,7 @@ class System(Group):
 
         return Reembedding(self._session, view).run()
 
-    @operation(Effect.ADMIN, keyless=True)
+    @operation(Effect.ADMIN, family=Family.SYSTEM, keyless=True, inspecting=True, idempotent=True)
     def close(self) -> Closed:
         """Sign and pin the head, then close the store for everybody; every later operation raises `store.closed`."""
         self._session.store.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from muniment.declaration.operation import Group, operation
@@ -11,22 +13,32 @@ from muniment.errors import AliasConflict, Corrupt, CursorInvalid, LimitExceeded
 from muniment.events.attributes import Attribute
 from muniment.events.binding import deterministic
 from muniment.events.changes import RedactionReason
-from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
+from muniment.events.identity import ConversationId, ConversationKey, TurnId
 from muniment.events.labels import content_fields
 from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
 from muniment.events.turn import Turn
 from muniment.governance import admission
-from muniment.governance.access import Effect
+from muniment.governance.access import Effect, SecondRight
 from muniment.governance.admission import AdmittedTurn, SkipReason
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.detection.detection import Replacements, without_detected
 from muniment.governance.listing import LifecycleFilter
+from muniment.governance.policy import Family
 from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut
 from muniment.governance.views import View
 from muniment.ledger.ledger import CONTENT, Draft, Writer, draft
 from muniment.operations.context.compose import Composing, PromptRequest
 from muniment.operations.context.prompt import Composition, Context, Shape
 from muniment.operations.page import binding, limit_of_replay
+from muniment.operations.parameters import (
+    DryRun,
+    InChannel,
+    InConversation,
+    ListedTurns,
+    PageCursor,
+    Requester,
+    ThroughView,
+)
 from muniment.operations.transcripts.activity import Activity, Counting, TimeRange
 from muniment.operations.transcripts.annotate import Annotating, AnnotationReport
 from muniment.operations.transcripts.conversations import Conversations, ListingConversations
@@ -89,8 +101,11 @@ class Transcripts(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.APPEND)
-    def commit(self, turn: Turn) -> CommitReceipt:
+    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
+    def commit(
+        self,
+        turn: Annotated[Turn, Meta(description="The delivered turn.")],
+    ) -> CommitReceipt:
         """Commit one delivered turn; returns when it is durable.
 
         Appends `turn.committed`, and before it `conversation.opened` or `alias.recorded` when the conversation or its
@@ -102,13 +117,13 @@ class Transcripts(Group):
         """
         return Committing(self._session, turn).run()
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.REPLAY)
     def replay(
         self,
-        conversation: ConversationKey,
-        view: View = View.HOST_UI,
-        limit: int = 50,
-        cursor: str | None = None,
+        conversation: InConversation,
+        view: ThroughView = View.HOST_UI,
+        limit: Annotated[int, Meta(description="Turns per page; 0 counts as 1.")] = 50,
+        cursor: PageCursor = None,
     ) -> Slice:
         """Replay a conversation as a view shows it, oldest turn first, page by page.
 
@@ -153,15 +168,19 @@ class Transcripts(Group):
             budget_applied=applied_to_slices(budget, items, min(limit, head.turns - after)),
         )
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.REPLAY, request="TimelinePageRequest")
     def timeline(
         self,
-        conversation: ConversationKey,
-        anchor: Anchor = LATEST,
-        view: View = View.HOST_UI,
-        limit: int = 50,
-        lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE,
-        cursor: str | None = None,
+        conversation: InConversation,
+        anchor: Annotated[
+            Anchor, Meta(description="Where the page is: the latest turns, or a turn or time to show turns around.")
+        ] = LATEST,
+        view: ThroughView = View.HOST_UI,
+        limit: Annotated[int, Meta(description="Turns per page; above 0.")] = 50,
+        lifecycle: ListedTurns = LifecycleFilter.ACTIVE,
+        cursor: Annotated[
+            str | None, Meta(description="Cursor of either direction of the page before. Without it: the first page.")
+        ] = None,
     ) -> Timeline:
         """Show a conversation around a place in it: the latest turns, or those before, after or around one.
 
@@ -174,13 +193,16 @@ class Transcripts(Group):
         request = TimelineRequest(conversation=conversation, anchor=anchor, view=view, limit=limit, lifecycle=lifecycle)
         return Walking(self._session, request).run(cursor)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.LISTING)
     def activity(
         self,
-        ranges: list[TimeRange],
-        channel: Channel | None = None,
-        conversation: ConversationId | None = None,
-        lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE,
+        ranges: Annotated[list[TimeRange], Meta(description="Ranges of time, sorted and without overlap.")],
+        channel: InChannel = None,
+        conversation: Annotated[
+            ConversationId | None,
+            Meta(description="This conversation only: one of the channel, or of the default channel."),
+        ] = None,
+        lifecycle: ListedTurns = LifecycleFilter.ACTIVE,
     ) -> Activity:
         """Count the turns that were observed in ranges of time, and name the first and the last of each.
 
@@ -191,13 +213,13 @@ class Transcripts(Group):
         """
         return Counting(self._session, channel, conversation, lifecycle).run(ranges)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.LISTING)
     def conversations(
         self,
-        channel: Channel | None = None,
-        lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE,
-        limit: int = 50,
-        cursor: str | None = None,
+        channel: InChannel = None,
+        lifecycle: ListedTurns = LifecycleFilter.ACTIVE,
+        limit: Annotated[int, Meta(description="Conversations per page; above 0.")] = 50,
+        cursor: PageCursor = None,
     ) -> Conversations:
         """List the conversations of the space, the most recently observed first.
 
@@ -208,15 +230,15 @@ class Transcripts(Group):
         """
         return ListingConversations(self._session, channel, lifecycle, limit).run(cursor)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.REPLAY)
     def search(
         self,
-        query: str,
-        view: View = View.HOST_UI,
-        within: SearchScope = EVERYWHERE,
-        ranking: SearchRanking = BY_RELEVANCE,
-        limit: int = 10,
-        cursor: str | None = None,
+        query: Annotated[str, Meta(description='Words, "phrases", -without, from:, in:, role:, before:, after:, on:.')],
+        view: ThroughView = View.HOST_UI,
+        within: Annotated[SearchScope, Meta(description="Where to search. Default: the whole space.")] = EVERYWHERE,
+        ranking: Annotated[SearchRanking, Meta(description="How to rank. Default: by relevance.")] = BY_RELEVANCE,
+        limit: Annotated[int, Meta(description="Messages per page; above 0.")] = 10,
+        cursor: PageCursor = None,
     ) -> SearchPage:
         """Search what users and assistants said, as a view shows it; the best hits first.
 
@@ -231,15 +253,18 @@ class Transcripts(Group):
 
         return Searching(self._session, query, view, within, ranking).run(limit, cursor)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.REPLAY, also=(SecondRight(effect=Effect.APPEND, when="composition.record"),))
     def context(
         self,
-        conversation: ConversationKey,
-        budget_tokens: int,
-        query: str | None = None,
-        shape: Shape = Shape.OPENAI,
-        view: View = View.MODEL_CONTEXT,
-        composition: Composition = AS_USUAL,
+        conversation: InConversation,
+        budget_tokens: Annotated[int, Meta(description="Maximum of tokens for all messages together.")],
+        query: Annotated[
+            str | None,
+            Meta(description="The next question: earlier messages that answer it are quoted. Without it: none are."),
+        ] = None,
+        shape: Annotated[Shape, Meta(description="Format of the messages.")] = Shape.OPENAI,
+        view: ThroughView = View.MODEL_CONTEXT,
+        composition: Annotated[Composition, Meta(description="How the context is made.")] = AS_USUAL,
     ) -> Context:
         """Make the messages for a prompt: the newest turns that fit a budget, and earlier messages that answer a query.
 
@@ -260,15 +285,15 @@ class Transcripts(Group):
         )
         return Composing(self._session, request).run()
 
-    @operation(Effect.APPEND)
+    @operation(Effect.APPEND, family=Family.LIFECYCLE, idempotent=True)
     def redact(
         self,
-        conversation: ConversationKey,
-        passage: Passage,
-        views: list[View],
-        reason: RedactionReason,
-        requester: str,
-        note: str | None = None,
+        conversation: InConversation,
+        passage: Annotated[Passage, Meta(description="What to redact.")],
+        views: Annotated[list[View], Meta(description="A view that no longer shows it; may be repeated.")],
+        reason: Annotated[RedactionReason, Meta(description="Kind of reason; recorded.")],
+        requester: Requester,
+        note: Annotated[str | None, Meta(description="Why, in your own words; recorded.")] = None,
     ) -> RedactionReport:
         """Withhold a turn, or something in it, from named views from now on.
 
@@ -284,13 +309,15 @@ class Transcripts(Group):
         why = RedactionRequest(reason=reason, requester=requester, note=note or "")
         return Redacting(self._session, conversation, passage, views, why).run()
 
-    @operation(Effect.APPEND)
+    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
     def annotate(
         self,
-        conversation: ConversationKey,
-        attributes: list[Attribute],
-        dry_run: bool = False,
-        idempotency_key: str | None = None,
+        conversation: InConversation,
+        attributes: Annotated[list[Attribute], Meta(description="The attributes to record.")],
+        dry_run: DryRun = False,
+        idempotency_key: Annotated[
+            str | None, Meta(description="Your name for this write; recorded, and suppresses nothing.")
+        ] = None,
     ) -> AnnotationReport:
         """Record attributes of turns and messages, each taken or refused alone with a reason.
 
