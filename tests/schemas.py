@@ -75,8 +75,7 @@ def _group(listed: list[Operation]) -> str:
     operations = [
         {
             "operation": one.path,
-            "effect": one.effect,
-            "keyless": one.keyless,
+            **msgspec.to_builtins(one.terms),
             "summary": one.summary,
             "description": one.description,
             "request": request,

@@ -43,6 +43,10 @@ EXEMPT: dict[tuple[str, str], str] = {
         "kwargs",
         "src/muniment/declaration/operation.py::operation.mark.run",
     ): "stands in for any operation, binds what it got",
+    (
+        "parameters",
+        "src/muniment/declaration/operation.py::operation",
+    ): "everything that is declared of an operation is declared here, by keyword",
     ("kwargs", "src/muniment/log/model.py::_shifted"): "names fields of a row, as the call shows",
     ("kwargs", "src/muniment/log/model.py::_with_head"): "names fields of a head, as the call shows",
     (

@@ -34,7 +34,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 Request = NewType("Request", Struct)  # the parameters of one call, checked by `bound`
 
 
-class ServerPath(Struct, frozen=True):
+class ServerPath(Struct, frozen=True, kw_only=True):
     """Marks a parameter that is a path on the machine of the store, and says why it is not a stream."""
 
     reason: str
@@ -266,7 +266,7 @@ def operations_of(group: type[Group]) -> Iterator[Operation]:
 
 def description_of(kind: Any) -> str:
     """Return what `Meta` says about a type, or nothing."""
-    return next((mark.description or "" for mark in extras_of(kind) if isinstance(mark, Meta)), "")
+    return next((mark.description for mark in extras_of(kind) if isinstance(mark, Meta) and mark.description), "")
 
 
 def extras_of(kind: Any) -> tuple[Any, ...]:

@@ -64,8 +64,11 @@ class Session(Struct, frozen=True, kw_only=True):
         for right in terms.also:
             self.access.require_second(right)
         self.access.require_family(operation, terms.family)
-        if self.opened is None and not (terms.keyless or terms.spaceless):
-            raise self._none_open()
+        if self.opened is None:
+            if not (terms.keyless or terms.spaceless):
+                raise self._none_open()
+        elif self.opened.fault is not None and not terms.inspecting:
+            self.opened.require_sound()
 
     def _none_open(self) -> MunimentError:
         return KeyUnavailable(problem="opened_without_key") if self.store.keys is None else StoreMissing(at="space")

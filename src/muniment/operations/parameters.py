@@ -11,6 +11,9 @@ from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 
 InConversation = Annotated[ConversationKey, Meta(description="The conversation.")]
+OnlyConversation = Annotated[
+    ConversationKey | None, Meta(description="This conversation only. Without it: the whole space.")
+]
 InChannel = Annotated[Channel | None, Meta(description="This channel only. Without it: all channels.")]
 ThroughView = Annotated[View, Meta(description="View that decides what is shown.")]
 ListedTurns = Annotated[LifecycleFilter, Meta(description="Active turns only, or archived ones too.")]

@@ -48,7 +48,9 @@ class Archives(Group):
     def export(
         self,
         file: Annotated[
-            str, ServerPath(READ_BACK), Meta(description="Path of the archive to write, on the machine of the store.")
+            str,
+            ServerPath(reason=READ_BACK),
+            Meta(description="Path of the new archive, on the machine of the store."),
         ],
         scope: Annotated[ArchiveScope, Meta(description="What to export.")],
         private: Annotated[

@@ -33,7 +33,7 @@ from muniment.log.port import Reader, SealedRow
 from muniment.operations.evidence.disclosure_log import Disclosing, Disclosures
 from muniment.operations.evidence.inspect import Inspecting, InspectionReport
 from muniment.operations.outfile import outside
-from muniment.operations.parameters import InConversation, PageCursor, ThroughView
+from muniment.operations.parameters import InConversation, OnlyConversation, PageCursor, ThroughView
 from muniment.operations.provenance.links import SEE_LINKS, Linking, LinkPage, MemoryKey, asked_of_one
 from muniment.projections.transcript import ReadTurn
 from muniment.space.space import VKEY, Space
@@ -285,9 +285,7 @@ class Evidence(Group):
     @operation(Effect.READ, family=Family.VALIDATION)
     def disclosures(
         self,
-        conversation: Annotated[
-            ConversationKey | None, Meta(description="This conversation only. Without it: the whole space.")
-        ] = None,
+        conversation: OnlyConversation = None,
         limit: Annotated[int, Meta(description="Disclosures per page; above 0.")] = 50,
         cursor: PageCursor = None,
     ) -> Disclosures:
@@ -331,9 +329,7 @@ class Evidence(Group):
     @operation(Effect.READ, family=Family.VALIDATION, inspecting=True)
     def inspect(
         self,
-        conversation: Annotated[
-            ConversationKey | None, Meta(description="This conversation only. Without it: the whole space.")
-        ] = None,
+        conversation: OnlyConversation = None,
         limit: Annotated[int, Meta(description="Maximum of findings to list; the counts are complete.")] = 100,
     ) -> InspectionReport:
         """Inspect everything that the store owns, of the space or of one conversation, and say what is wrong.

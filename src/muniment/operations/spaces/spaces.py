@@ -22,7 +22,9 @@ from muniment.operations.spaces.backup.take import BackingUp, Backup
 from muniment.operations.spaces.export_conversation import Exporting
 from muniment.operations.spaces.import_file import Importing, ImportReport
 
-TWO_FILES = "a backup is two files that must not be kept together, and both are read back where they are written"
+ON_SERVER = ServerPath(
+    reason="a backup is two files that must not be kept together, and both are read back where they are written"
+)
 IMPORTED = SubjectId("imported")  # whose turns these are when nobody says
 
 
@@ -121,11 +123,11 @@ class Spaces(Group):
     def backup(
         self,
         target: Annotated[
-            str, ServerPath(TWO_FILES), Meta(description="Directory for the backup, on the machine of the store.")
+            str,
+            ON_SERVER,
+            Meta(description="Directory of the new backup, on the machine of the store."),
         ],
-        keyring: Annotated[
-            str | None, ServerPath(TWO_FILES), Meta(description="Another directory for keys.sealed.")
-        ] = None,
+        keyring: Annotated[str | None, ON_SERVER, Meta(description="Another directory for keys.sealed.")] = None,
         sealed_by: SealedBy = None,
     ) -> Backup:
         """Write a backup of the open space: its log and its keys, as two sealed files.
@@ -145,11 +147,11 @@ class Spaces(Group):
     )
     def restore(
         self,
-        source: Annotated[
-            str, ServerPath(TWO_FILES), Meta(description="Directory of the backup, on the machine of the store.")
-        ],
+        source: Annotated[str, ON_SERVER, Meta(description="Directory of the backup, on the machine of the store.")],
         keyring: Annotated[
-            str | None, ServerPath(TWO_FILES), Meta(description="Directory of keys.sealed, when it is another one.")
+            str | None,
+            ON_SERVER,
+            Meta(description="Directory of keys.sealed, if another one."),
         ] = None,
         sealed_by: SealedBy = None,
         replace: Annotated[

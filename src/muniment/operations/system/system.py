@@ -247,7 +247,7 @@ class System(Group):
     def import_model(
         self,
         folder: Annotated[
-            str, ServerPath(SEVERAL_FILES), Meta(description="Folder of the model, on the machine of the store.")
+            str, ServerPath(reason=SEVERAL_FILES), Meta(description="Folder of the model, on the machine of the store.")
         ],
     ) -> ImportedModel:
         """Import a model into the store, so that search finds by meaning: the folder of a BERT model for sentences.
