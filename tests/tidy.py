@@ -38,7 +38,6 @@ EXEMPT: dict[tuple[str, str], str] = {
         "src/muniment/embedding/guarded.py::GuardedCall._run",
     ): "a stranger's code, and a search must answer",
     ("kwargs", "src/muniment/aio.py::open"): "stands in for muniment.open",
-    ("kwargs", "src/muniment/aio.py::AsyncGroup.__getattr__.run"): "stands in for any operation",
     (
         "kwargs",
         "src/muniment/declaration/operation.py::operation.mark.run",

@@ -30,6 +30,27 @@ from muniment.events.binding import bind, parse_json
 from muniment.governance.access import Effect, SecondRight
 from muniment.governance.policy import Family
 
+# What a noun group declares its operations with comes from here, also where governance decides what it means.
+__all__ = [
+    "Document",
+    "Effect",
+    "Family",
+    "Gate",
+    "Group",
+    "Operation",
+    "Request",
+    "SecondRight",
+    "ServerPath",
+    "Terms",
+    "Upload",
+    "bound",
+    "description_of",
+    "operation",
+    "operations_of",
+    "perform",
+    "stream_of",
+]
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 Request = NewType("Request", Struct)  # the parameters of one call, checked by `bound`
 

@@ -7,18 +7,16 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from muniment.declaration.operation import Group, operation
+from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation, UnknownPlace, WordsErased
 from muniment.events.changes import LifecycleRequest
 from muniment.events.disclosures import Caller, ContentRevealed
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind
-from muniment.governance.access import Effect
 from muniment.governance.detection.detection import NOWHERE
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.phases import Phase
-from muniment.governance.policy import Family
 from muniment.governance.slices import RedactionItem, SliceTurn, cut
 from muniment.governance.views import View
 from muniment.ledger.ledger import SPACE_STREAM, Draft, Writer, draft

@@ -7,6 +7,8 @@ conversation within the scope that the root names.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -79,6 +81,19 @@ def opened_document(file: BinaryIO, key_of: Callable[[Envelope], bytes]) -> Iter
             envelope = parse_envelope(file.readline(ENVELOPE_BYTES_MAX))
             sealed = SealedReader(file, key_of(envelope), CONTEXT)
         yield opened_lines(sealed)
+
+
+@contextmanager
+def going_back(file: BinaryIO) -> Iterator[BinaryIO]:
+    """Give a stream that can be read twice: the stream itself, or a copy in a file without a name."""
+    if file.seekable():
+        yield file
+        return
+    with tempfile.TemporaryFile() as copy:
+        with outside("file"):
+            shutil.copyfileobj(file, copy)
+            copy.seek(0)
+        yield copy
 
 
 def opened_lines(sealed: SealedReader) -> Iterator[bytes]:

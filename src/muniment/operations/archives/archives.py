@@ -7,16 +7,15 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Group, ServerPath, Upload, operation, stream_of
+from muniment.declaration.operation import Effect, Family, Group, SecondRight, ServerPath, Upload, operation, stream_of
 from muniment.declaration.session import Session
 from muniment.events.archiving import ArchiveScope, ImportMode, Private
 from muniment.events.identity import ConversationId
-from muniment.governance.access import Effect, SecondRight
-from muniment.governance.policy import Family
 from muniment.governance.views import View
+from muniment.operations.archives.archive_reader import going_back
 from muniment.operations.archives.document import ArchiveRoot
 from muniment.operations.archives.export_archive import ArchiveReport, Archiving
-from muniment.operations.archives.import_archive import ArchiveImporting, ArchiveImportReport, going_back
+from muniment.operations.archives.import_archive import ArchiveImporting, ArchiveImportReport
 from muniment.operations.archives.scopes import check_into
 from muniment.operations.parameters import SealedBy
 

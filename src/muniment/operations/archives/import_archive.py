@@ -11,8 +11,6 @@ Either all of it is there or nothing. Conversations of other scopes are not touc
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -43,7 +41,6 @@ from muniment.operations.archives.archive_reader import CONTEXT, ArchivedEvent, 
 from muniment.operations.archives.document import POSITIONS, ArchiveRoot, DocumentLine
 from muniment.operations.archives.replacing import Fenced, Replacing, check_holds
 from muniment.operations.archives.scopes import checked, conversations
-from muniment.operations.outfile import outside
 from muniment.space.space import Space
 
 FLUSH_EVENTS = 64
@@ -124,19 +121,6 @@ class ArchiveImporting:
             root, _ = self._session.store.seal(self._sealed_by, envelope.descriptor)
             self._key = envelope.open(root, CONTEXT)
         return self._key
-
-
-@contextmanager
-def going_back(file: BinaryIO) -> Iterator[BinaryIO]:
-    """Give a stream that can be read twice: the stream itself, or a copy in a file without a name."""
-    if file.seekable():
-        yield file
-        return
-    with tempfile.TemporaryFile() as copy:
-        with outside("file"):
-            shutil.copyfileobj(file, copy)
-            copy.seek(0)
-        yield copy
 
 
 class Foreseeing:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Document, Group, Upload, operation, stream_of
+from muniment.declaration.operation import Document, Effect, Family, Group, SecondRight, Upload, operation, stream_of
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, ForeignSpace, LimitExceeded
 from muniment.events.attributes import AttributeRecorded
@@ -20,10 +20,8 @@ from muniment.evidence.header import Header, commit, disclose
 from muniment.evidence.receipt import receipt
 from muniment.evidence.tree import inclusion_proof, multiproof
 from muniment.evidence.verifier import Refused, VerifierKey
-from muniment.governance.access import Effect, SecondRight
 from muniment.governance.attribute_visibility import disclosed_attribute_labels
 from muniment.governance.judgement import needs_content, standing
-from muniment.governance.policy import Family
 from muniment.governance.slices import disclosed_labels
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts

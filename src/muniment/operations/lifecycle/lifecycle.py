@@ -7,13 +7,11 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from muniment.declaration.operation import Group, operation
+from muniment.declaration.operation import Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.changes import Action, LifecycleRequest, RetentionPolicy, Transition
 from muniment.events.identity import Channel, ConversationId, TurnId, check_name
-from muniment.governance.access import Effect, SecondRight
-from muniment.governance.policy import Family
 from muniment.operations.lifecycle.erase_space import ErasingSpace
 from muniment.operations.lifecycle.erase_turns import Erasing
 from muniment.operations.lifecycle.holds import Holding, Releasing

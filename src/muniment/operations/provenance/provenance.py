@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from muniment.declaration.operation import Group, operation
+from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation, UnknownPlace
 from muniment.events.changes import TurnSpan, span_refs
@@ -20,9 +20,7 @@ from muniment.events.message import Authority
 from muniment.events.records import EventKind, TurnMeta
 from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.evidence.verifier import source_digest
-from muniment.governance.access import Effect
 from muniment.governance.judgement import authority_of
-from muniment.governance.policy import Family
 from muniment.ledger.ledger import Draft, Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION, Reader, SealedRow, StreamHead
 from muniment.projections.evidence_links import turns_of

@@ -7,14 +7,22 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Document, Group, ServerPath, Upload, operation, stream_of
+from muniment.declaration.operation import (
+    Document,
+    Effect,
+    Family,
+    Group,
+    SecondRight,
+    ServerPath,
+    Upload,
+    operation,
+    stream_of,
+)
 from muniment.declaration.session import Session
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, SpaceName, SubjectId, check_name
 from muniment.events.records import RotationCause
 from muniment.formats.reading.import_format import Format
 from muniment.formats.writing.export_format import ExportFormat
-from muniment.governance.access import Effect, SecondRight
-from muniment.governance.policy import Family
 from muniment.governance.views import View
 from muniment.operations.parameters import DryRun, InConversation, SealedBy, ThroughView
 from muniment.operations.spaces.backup.restore import RestoreReport, Restoring

@@ -7,11 +7,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Group, Operation, ServerPath, operation
+from muniment.declaration.operation import Effect, Family, Group, Operation, SecondRight, ServerPath, operation
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, MunimentError
-from muniment.governance.access import Effect, SecondRight
-from muniment.governance.policy import Family, Policy, hiding_family, hiding_view
+from muniment.governance.policy import Policy, hiding_family, hiding_view
 from muniment.governance.profiles import Budget
 from muniment.governance.views import View
 from muniment.projections.conversation_catalogue import FoldDigests

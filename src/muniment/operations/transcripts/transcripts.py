@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from muniment.declaration.operation import Group, operation
+from muniment.declaration.operation import Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
 from muniment.errors import AliasConflict, Corrupt, CursorInvalid, LimitExceeded, TurnConflict
 from muniment.events.attributes import Attribute
@@ -18,12 +18,10 @@ from muniment.events.labels import content_fields
 from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
 from muniment.events.turn import Turn
 from muniment.governance import admission
-from muniment.governance.access import Effect, SecondRight
 from muniment.governance.admission import AdmittedTurn, SkipReason
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.detection.detection import Replacements, without_detected
 from muniment.governance.listing import LifecycleFilter
-from muniment.governance.policy import Family
 from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut
 from muniment.governance.views import View
 from muniment.ledger.ledger import CONTENT, Draft, Writer, draft
