@@ -242,10 +242,12 @@ def operation(
 
 
 def bound(operation: Operation, given: bytes | Mapping[str, Any]) -> Request:
-    """Return the request that JSON text or plain values describe, or raise what is wrong with it."""
-    if isinstance(given, bytes):
-        return Request(parse_json(given, operation.request))
-    return Request(bind(given, operation.request))
+    """Return the request that JSON text or plain values describe, or raise what is wrong with it.
+
+    Members of free-form values come in the order of their names, so that it is stored alike from every transport.
+    """
+    plain = parse_json(given, operation.request) if isinstance(given, bytes) else given
+    return Request(bind(plain, operation.request))
 
 
 def perform(group: Group, operation: Operation, request: Request, upload: Upload | None = None) -> Any:
