@@ -42,7 +42,7 @@ class Revealed(Struct, frozen=True, kw_only=True):
 
 
 class Disclosure(Group):
-    """Show words outside the views of a caller, on record."""
+    """Show content that no view of a caller shows; this is recorded."""
 
     name = "disclosure"
 
@@ -61,11 +61,11 @@ class Disclosure(Group):
             Count | None, Meta(description="A message of the turn, counted from 0. Without it: the whole turn.")
         ] = None,
     ) -> Revealed:
-        """Show the words of a turn that no view of the caller shows, and put it on record first.
+        """Show the content of a turn that no view of the caller shows; this is recorded first.
 
-        Appends `content.revealed` with the views of the caller, reason and requester; it is durable before a word is
-        returned, and a repeat is another event. Shows masked and redacted words and those of private planes, of one
-        message (its place from 0) when it is named; never what is erased. Takes the right to reveal and no view. Raises
+        Appends `content.revealed` with the views of the caller, reason and requester; it is durable before anything is
+        returned, and a repeat is another event. Shows masked and redacted content and that of private planes, of one
+        message if it is named; never what is erased. Needs the right to reveal and no view. Raises
         `transcript.unknown_conversation`, `transcript.unknown_place`, `transcript.words_erased`.
         """
         self._session.check_key(conversation)

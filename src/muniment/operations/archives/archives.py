@@ -1,4 +1,4 @@
-"""The noun group `archives`: a part of a space as one sealed document, out and in."""
+"""The noun group `archives`: export a part of a space as one encrypted file, check it, import it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ArchiveCheck(Struct, frozen=True, kw_only=True):
 
 
 class Archives(Group):
-    """A part of a space as one sealed document: write it, check it, import it."""
+    """A part of a space as one encrypted file: export it, check it, import it."""
 
     name = "archives"
 
@@ -57,15 +57,14 @@ class Archives(Group):
         ] = Private.EXCLUDE,
         sealed_by: SealedBy = None,
     ) -> ArchiveReport:
-        """Export a part of the open space as an archive: a sealed document that another space can import.
+        """Export a part of the open space as an archive: an encrypted file that another space can import.
 
-        `scope` is one subject's part (conversations all of whose turns are of this mounted subject), the shared part
-        (all others), or one conversation. With `private` excluded, words, aliases, attributes and derived references
-        stay behind together; turns then travel as erased ones do, by who, when and what happened. Messages of soul
-        governance never leave. Keys are never in an archive. `file` is a path on the machine that holds the store; the
-        document is sealed with the root key of the store, or with what `sealed_by` names as --keys does. Appends
-        `archive.exported` once the document was read back. The same part gives the same root digest again. Raises
-        `file.taken`, `file.unavailable`, `access.denied` for words without the raw_owner view.
+        `scope` is the part of one subject (conversations whose turns all have this mounted subject), the shared part
+        (all others), or one conversation. Without `private`, text, aliases, attributes and derived references are left
+        out together; turns are then archived like erased ones: who, when and what happened. Messages of soul governance
+        are never exported. Keys are never in an archive. Appends `archive.exported` once the file was read back. The
+        same part gives the same root digest again. Raises `file.taken`, `file.unavailable`, `access.denied` for content
+        without the raw_owner view.
         """
         return Archiving(self._session, Path(file), scope, private, sealed_by).run()
 
@@ -79,7 +78,7 @@ class Archives(Group):
     ) -> ArchiveCheck:
         """Check an archive without importing it: every line, and the root over all of them.
 
-        `file` is a path on the machine that holds the store, so that this takes the right to administer as well. Raises
+        Needs the right to administer as well, because a path can name any file of the machine. Raises
         `archive.refused`, `key.wrong`, `file.unavailable`.
         """
         with going_back(stream_of(file)) as archive:
@@ -107,13 +106,13 @@ class Archives(Group):
     ) -> ArchiveImportReport:
         """Import an archive: all of it in one step, or nothing.
 
-        `scope` and `private` must be those of the archive. `bootstrap` wants nothing of the scope to be here; `restore`
-        replaces what is here: those conversations are erased, and their names lead to what came in. `into` gives one
-        conversation another id. Events keep their times and come under fresh keys; other scopes are not touched. Words
-        of a turn that was erased here do not come back: the turn comes as erased. Appends the events of the archive and
-        `archive.imported`. Takes the right to administer as well. Raises `archive.refused` for a document that does not
-        hold or is not what was asked for, `archive.conflict` for what is in its way (a hold or a legal minimum too),
-        `key.wrong`.
+        `scope` and `private` must be those of the archive. `bootstrap` requires that the scope is empty here; `restore`
+        replaces it: those conversations are erased, and their names lead to the imported ones. `into` gives one
+        conversation another id. Events keep their times and get new keys; other scopes are not touched. The content of
+        a turn that was erased here does not come back: the turn is imported as erased. Appends the events of the
+        archive and `archive.imported`. Needs the right to administer as well. Raises `archive.refused` for a file that
+        fails a check or is not the requested one, `archive.conflict` for what blocks the import (a hold or a legal
+        minimum too), `key.wrong`.
         """
         check_into(scope, into)
         with going_back(stream_of(file)) as archive:

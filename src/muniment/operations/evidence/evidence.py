@@ -1,4 +1,4 @@
-"""The noun group `evidence`: checkpoints, proofs and exports for strangers, verification, audit, disclosures."""
+"""The noun group `evidence`: checkpoints, proofs and exports for third parties, verification, audit, disclosures."""
 
 from __future__ import annotations
 
@@ -103,9 +103,9 @@ class Evidence(Group):
 
     @operation(Effect.READ, family=Family.VALIDATION)
     def checkpoint(self) -> CheckpointReport:
-        """Sign the head of the log and pin it; give the public key along.
+        """Sign the head of the log, pin it, and return the public key.
 
-        A head that is signed already is not signed again. Appends nothing to the log.
+        A head that is already signed is not signed again. Appends nothing to the log.
         """
         space = self._session.space
         signed = space.checkpoint()
@@ -126,7 +126,7 @@ class Evidence(Group):
     ) -> Document:
         """Make the receipt of one turn: a C2SP tlog-proof that discloses what a view shows of it.
 
-        Anybody can check it with the public key alone. Raises `evidence.missing` for a turn that is not there.
+        Anyone with the public key can check it. Raises `evidence.missing` for a turn that does not exist.
         """
         space = self._session.space
         self._session.access.require_view(view)
@@ -171,12 +171,11 @@ class Evidence(Group):
         recipient: Annotated[str | None, Meta(description="Who receives it; recorded.")] = None,
         purpose: Annotated[str | None, Meta(description="What it is for; recorded.")] = None,
     ) -> Document:
-        """Export a conversation as a bundle that a stranger can check offline.
+        """Export a conversation as a bundle that a third party can check offline.
 
         The bundle holds every event of the conversation, discloses what the view shows, and leads to a signed
-        checkpoint. A certified export first appends `export.issued`, which makes it checkable that nothing was cut
-        off; it also keeps on record who received what. Raises `evidence.missing` for a conversation that is not
-        there.
+        checkpoint. A certified export first appends `export.issued`, which proves that nothing was cut off and records
+        who received what. Raises `evidence.missing` for a conversation that does not exist.
         """
         space = self._session.space
         self._session.access.require_view(view)
@@ -251,11 +250,11 @@ class Evidence(Group):
             ),
         ] = None,
     ) -> AuditedSpaces:
-        """Audit every log of the store by its headers alone; needs no secret key.
+        """Audit every log of the store from its headers; needs no secret key.
 
         Reads everything once: headers, chains, tree, checkpoints with their signatures. With `vkey` only the log of
-        that key is audited, and its signatures are held against that key; otherwise a log's own word for its key is
-        taken. Raises `store.corrupt` at the first thing that does not hold.
+        that key is audited, and its signatures are checked against that key; otherwise each log declares its own key.
+        Raises `store.corrupt` at the first fault.
         """
         audited: list[SpaceAudit] = []
         for store in self._session.store.logs():
@@ -287,12 +286,11 @@ class Evidence(Group):
         limit: Annotated[int, Meta(description="Disclosures per page; above 0.")] = 50,
         cursor: PageCursor = None,
     ) -> Disclosures:
-        """List who received what, when, under which view: exports, revealed words, contexts, refused attempts.
+        """List who received what, when, under which view: exports, revealed content, contexts, refused attempts.
 
-        Of exports the certified ones, of contexts the recorded ones, in the order of the log, of the whole space or of
-        one conversation; a refused attempt is of the space, because what was refused was not looked at. `limit` counts
-        disclosures and is above 0. Every event of the stream is proved, so that none is left out unseen.
-        Raises `transcript.unknown_conversation`.
+        Lists certified exports and recorded contexts, in the order of the log, of the whole space or of one
+        conversation. Refused attempts belong to the space, because what was refused was not read. Every event of the
+        stream is proved, so that none can be left out unnoticed. Raises `transcript.unknown_conversation`.
         """
         return Disclosing(self._session, conversation, limit).run(cursor)
 
@@ -309,13 +307,12 @@ class Evidence(Group):
         limit: Annotated[int, Meta(description="Links per page; above 0.")] = 50,
         cursor: PageCursor = None,
     ) -> LinkPage:
-        """Tell where an item of memory came from, or what was derived from a conversation or a turn.
+        """Show what a memory item was derived from, or what was derived from a conversation or a turn.
 
-        Give `memory` (plane and key), or `conversation`, with `turn` for what names that turn. Each link shows what was
-        recorded, what is left of its source today, and whether the source is proved: the leaves of its turns, which
-        outlive their words, give the recorded digest. Links come in the order of their creation, page by page; the
-        cursor of a page leads to the next one. Takes the view `raw_owner` or `operator_audit`. Raises
-        `transcript.unknown_conversation`, `transcript.unknown_place`, `cursor.invalid`.
+        Give `memory`, or `conversation`, with `turn` for one turn. Each link shows what was recorded, what is left of
+        its source today, and whether the source is proved: the leaves of its turns, which remain after an erasure, give
+        the recorded digest. Links come in the order of their creation, page by page. Needs the view `raw_owner` or
+        `operator_audit`. Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `cursor.invalid`.
         """
         asked_of_one(memory, conversation, turn)
         linking = Linking(self._session, limit)
@@ -330,14 +327,13 @@ class Evidence(Group):
         conversation: OnlyConversation = None,
         limit: Annotated[int, Meta(description="Maximum of findings to list; the counts are complete.")] = 100,
     ) -> InspectionReport:
-        """Inspect everything that the store owns, of the space or of one conversation, and say what is wrong.
+        """Check everything that the store holds, of the space or of one conversation, and list the findings.
 
-        Holds every event, its keys and its sealed parts to the header and every field to its commitment; order, heads
-        and names of conversations; words to what was erased; holds, redactions and derived references to what they
-        name; and for a space the tree, the checkpoints, the pin, and what is folded in memory. Changes nothing, appends
-        nothing, looks into no other database, and works where a space is open for inspection only. `limit` cuts the
-        list of issues; the counts are whole. An issue holds no content. Raises
-        `transcript.unknown_conversation`.
+        Checks every event, its keys and its encrypted parts against the header and every field against its commitment;
+        order, heads and names of conversations; content against erasures; holds, redactions and derived references
+        against what they name; and for a space the tree, the checkpoints, the pin, and the projections in memory.
+        Changes nothing, appends nothing, reads no other database, and works where a space is open for inspection only.
+        A finding holds no content. Raises `transcript.unknown_conversation`.
         """
         if conversation is not None:
             check_key(conversation)

@@ -62,7 +62,7 @@ class DerivationReport(Struct, frozen=True, kw_only=True):
 
 
 class Provenance(Group):
-    """Record where what a host remembers came from."""
+    """Record what memory items were derived from."""
 
     name = "provenance"
 
@@ -75,13 +75,13 @@ class Provenance(Group):
         self,
         derivations: Annotated[list[Derivation], Meta(description="What was derived from what.")],
     ) -> DerivationReport:
-        """Record that items of memory were derived from turns of this space.
+        """Record that memory items were derived from turns of this space.
 
-        For writes of memory that were finally accepted, and for handoffs. Appends one `ref.derived` for each to the
-        conversation that it names, all in one atomic step; one that is there already is not stored again and has
-        `changed` false. Each carries a digest over the leaves of its turns, by which it can be proved later, also when
-        their words are erased (`evidence.links`). The subject is one that a turn of the source names. A private item
-        names no message. Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `request.invalid`,
+        For memory writes that were accepted, and for handoffs. Appends one `ref.derived` for each to the conversation
+        that it names, all in one atomic step; one that already exists is not stored again and has `changed` false. Each
+        carries a digest over the leaves of its turns, which proves it later, even when their content is erased
+        (`evidence.links`). The subject must be one that a turn of the source names. A private item names no message.
+        Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `request.invalid`,
         `request.limit_exceeded`, `access.denied`; then nothing was appended.
         """
         return RecordingDerivations(self._session).run(derivations)

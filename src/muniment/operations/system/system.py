@@ -1,4 +1,4 @@
-"""The noun group `system`: what may be done here, whether all is well, recovery, closing."""
+"""The noun group `system`: capabilities, health, recovery, models, closing."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Closed(Struct, frozen=True, kw_only=True):
 
 
 class System(Group):
-    """What may be done here, whether all is well, recovery, closing."""
+    """Capabilities, health, recovery, models for semantic search, closing."""
 
     name = "system"
 
@@ -165,9 +165,9 @@ class System(Group):
 
     @operation(Effect.READ, family=Family.SYSTEM, inspecting=True)
     def health(self) -> Health:
-        """Tell whether the open space may be trusted, and how far it is signed and pinned.
+        """Report whether the open space can be trusted, and how far it is signed and pinned.
 
-        Answers for a space that is open for inspection only, too, and then says why.
+        Also works for a space that is open for inspection only, and then says why.
         """
         space = self._session.inspected
         fault = space.fault
@@ -194,11 +194,11 @@ class System(Group):
 
     @operation(Effect.ADMIN, family=Family.SYSTEM, inspecting=True, idempotent=True)
     def recover(self) -> RecoveryReport:
-        """Attest the open space anew, complete what was interrupted, destroy again what is erased, derive all anew.
+        """Attest the open space, complete interrupted work, destroy erased content again, rebuild all projections.
 
-        What was interrupted are rotations and replacements of key files; what is erased is what the log calls erased.
-        Everything that is folded from the log in memory is forgotten and folded again; the report says whether it is
-        the same. A repeat finds nothing to do. A fault that is found is raised by whatever is asked next.
+        Interrupted work is a rotation or the replacement of a key file; erased content is what the log says is erased.
+        All projections in memory are dropped and rebuilt; the report says whether they are the same. A repeat finds
+        nothing to do. A fault that is found is raised by the next operation.
         """
         space = self._session.inspected
         rotating = len(space.keys.versions) > 1
@@ -249,13 +249,12 @@ class System(Group):
             str, ServerPath(reason=SEVERAL_FILES), Meta(description="Folder of the model, on the machine of the store.")
         ],
     ) -> ImportedModel:
-        """Import a model into the store, so that search finds by meaning: the folder of a BERT model for sentences.
+        """Import a model into the store for semantic search: the folder of a BERT sentence model.
 
-        `folder` is a path on the machine that holds the store, with the layout of the Hugging Face hub: `config.json`,
-        `vocab.txt` or `tokenizer.json`, `model.safetensors` (MiniLM, BGE, GTE, E5 of that kind). What is kept takes a
-        quarter of it and is held against it before it is; it takes the place of a model that was imported before, whose
-        vectors are dropped: `system.reembed` makes new ones. A repeat changes nothing. Nothing is fetched from
-        anywhere. Raises `model.invalid`.
+        The folder has the layout of the Hugging Face hub: `config.json`, `vocab.txt` or `tokenizer.json`,
+        `model.safetensors` (MiniLM, BGE, GTE, E5 of that kind). The model is stored in a quarter of its size and
+        compared with the original first. It replaces a model that was imported before, whose vectors are dropped:
+        `system.reembed` makes new ones. A repeat changes nothing. Nothing is downloaded. Raises `model.invalid`.
         """
         from muniment.operations.system.models import import_model  # noqa: PLC0415 - numpy is imported by who has a model
 
@@ -266,11 +265,11 @@ class System(Group):
         self,
         view: Annotated[View, Meta(description="View whose vectors are completed.")] = View.HOST_UI,
     ) -> Reembedded:
-        """Make every vector of a view that is missing, so that all of it is found by meaning.
+        """Make every missing vector of a view, so that semantic search covers all of it.
 
-        Embeds in batches what has no vector of the present embedder; appends nothing. Whoever searches or erases
-        meanwhile does not wait; what is erased meanwhile is not kept. A repeat finds nothing to do, one after an
-        interruption what is left. Raises `model.unavailable` where no embedder was chosen, or when it is of no use.
+        Works in batches on what has no vector of the present embedder; appends nothing. Searches and erasures do not
+        wait for it; what is erased in the meantime is not kept. A repeat finds nothing to do, one after an interruption
+        the rest. Raises `model.unavailable` where no embedder is configured, or where it cannot be used.
         """
         from muniment.operations.transcripts.embed import Reembedding  # noqa: PLC0415 - numpy is imported by who embeds
 
@@ -278,6 +277,6 @@ class System(Group):
 
     @operation(Effect.ADMIN, family=Family.SYSTEM, keyless=True, inspecting=True, idempotent=True)
     def close(self) -> Closed:
-        """Sign and pin the head, then close the store for everybody; every later operation raises `store.closed`."""
+        """Sign and pin the head, then close the store for everyone; every later operation raises `store.closed`."""
         self._session.store.close()
         return Closed(closed=True)

@@ -1,4 +1,4 @@
-"""The noun group `transcripts`: commit what was delivered, say things about it, replay it, find one's way in it."""
+"""The noun group `transcripts`: commit turns, replay, browse and search them, redact and annotate them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class ReplayMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unkn
 
 
 class Transcripts(Group):
-    """Commit what was delivered, replay it under a view, find it, redact it, annotate it."""
+    """Commit turns, replay, browse and search them, make prompts from them, redact and annotate them."""
 
     name = "transcripts"
 
@@ -108,9 +108,9 @@ class Transcripts(Group):
 
         Appends `turn.committed`, and before it `conversation.opened` or `alias.recorded` when the conversation or its
         chat id is new, in one atomic step. Repeating a turn returns its first sequence with `committed` false; the same
-        turn id with any difference raises `transcript.turn_conflict`. What is kept of a turn follows from its delivery
-        status; nothing left is a reason, not an error. Where the store looks for personal data before commits, what it
-        finds is replaced by markers and counted. Raises `request.limit_exceeded` for what is too large,
+        turn id with any difference raises `transcript.turn_conflict`. The delivery status decides what is stored of a
+        turn; if nothing is, the report gives a reason, and that is not an error. Where the store detects personal data
+        before commits, it is replaced by markers and counted. Raises `request.limit_exceeded` for what is too large,
         `transcript.alias_conflict`, `access.denied`.
         """
         return Committing(self._session, turn).run()
@@ -125,10 +125,10 @@ class Transcripts(Group):
     ) -> Slice:
         """Replay a conversation as a view shows it, oldest turn first, page by page.
 
-        `limit` counts turns (0 counts as 1). What the view withholds is absent and reported as an item with its reason.
-        A conversation that does not exist is an empty page. The cursor of a page leads to the next one as long as
-        conversation, view and access stay the same; any other use raises `cursor.invalid`. The budget of a profile may
-        make a page shorter than `limit` and leave out references and items (`budget_applied`); it never shows more.
+        What the view withholds is absent and reported as an item with its reason. A conversation that does not exist is
+        an empty page. The cursor of a page leads to the next one as long as conversation, view and access stay the
+        same; any other use raises `cursor.invalid`. The budget of a profile may make a page shorter than `limit` and
+        leave out references and items (`budget_applied`); it never shows more.
         """
         space = self._session.space
         self._session.access.require_view(view)
@@ -180,12 +180,12 @@ class Transcripts(Group):
             str | None, Meta(description="Cursor of either direction of the page before. Without it: the first page.")
         ] = None,
     ) -> Timeline:
-        """Show a conversation around a place in it: the latest turns, or those before, after or around one.
+        """Show the latest turns of a conversation, or the turns before, after or around one of them.
 
         Turns come in the order of their sequence. Masked and erased ones are skipped, archived ones too unless
-        `lifecycle` asks for them. `limit` counts turns and is above 0. To go on, repeat the request with the cursor of
-        either direction: the run shows each turn of its first moment once, appends stay outside, a lifecycle change
-        raises `cursor.stale`. Raises `transcript.unknown_conversation`, `transcript.unknown_place`, and
+        `lifecycle` asks for them. To go on, repeat the request with the cursor of either direction: every page shows
+        the conversation as it was at the first one, each turn once; later commits are not included, and a lifecycle
+        change raises `cursor.stale`. Raises `transcript.unknown_conversation`, `transcript.unknown_place`, and
         `cursor.invalid` when anything in the request was changed.
         """
         request = TimelineRequest(conversation=conversation, anchor=anchor, view=view, limit=limit, lifecycle=lifecycle)
@@ -204,10 +204,9 @@ class Transcripts(Group):
     ) -> Activity:
         """Count the turns that were observed in ranges of time, and name the first and the last of each.
 
-        `ranges` are half-open, in UTC milliseconds, sorted, and do not overlap; days and time zones are the host's
-        task. Without `channel` all of the space is counted; with `conversation` that one alone, of `channel` or the
-        default one. The observed time of a turn is that of its latest message. Masked and erased turns are not counted,
-        archived ones when `lifecycle` asks for them. Raises `transcript.unknown_conversation`.
+        Ranges are half-open, in UTC milliseconds; days and time zones are up to the caller. Without `channel` the whole
+        space is counted. The observed time of a turn is that of its latest message. Masked and erased turns are not
+        counted, archived ones when `lifecycle` asks for them. Raises `transcript.unknown_conversation`.
         """
         return Counting(self._session, channel, conversation, lifecycle).run(ranges)
 
@@ -221,10 +220,9 @@ class Transcripts(Group):
     ) -> Conversations:
         """List the conversations of the space, the most recently observed first.
 
-        Counts what `lifecycle` lists of each: active turns, or archived ones too; never masked or erased ones, and a
-        conversation of which nothing is left is not listed. `limit` counts conversations and is above 0. To go on,
-        repeat the request with the cursor; a change of what is listed raises `cursor.stale`, so that a run shows each
-        conversation once.
+        Counts the turns that `lifecycle` asks for: active ones, or archived ones too; never masked or erased ones. A
+        conversation without any such turn is not listed. To go on, repeat the request with the cursor; a change of the
+        list raises `cursor.stale`, so that each conversation is shown once.
         """
         return ListingConversations(self._session, channel, lifecycle, limit).run(cursor)
 
@@ -240,12 +238,12 @@ class Transcripts(Group):
     ) -> SearchPage:
         """Search what users and assistants said, as a view shows it; the best hits first.
 
-        A query is words, of which any may be there, "phrases", which must be, and what must not be there after `-`;
-        `from:`, `in:`, `role:`, `before:`, `after:` and `on:` narrow it down. Nothing that the view hides is found,
-        counted or shown, and an excerpt is a piece of what the view shows. `limit` counts messages and is above 0. To
-        go on, repeat the request with the cursor; when other messages are found by then, or in another order, it is
-        `cursor.stale`. Raises `request.invalid` for a query without a term or with control characters,
-        `request.limit_exceeded` for one that is too long, `transcript.unknown_conversation`.
+        A query consists of words, of which any may occur, "phrases", which must occur, and words after `-`, which must
+        not; `from:`, `in:`, `role:`, `before:`, `after:` and `on:` narrow it down. What the view hides is not found,
+        not counted and not shown, and an excerpt is part of what the view shows. To go on, repeat the request with the
+        cursor; when the hits or their order have changed by then, it raises `cursor.stale`. Raises `request.invalid`
+        for a query without a term or with control characters, `request.limit_exceeded` for one that is too long,
+        `transcript.unknown_conversation`.
         """
         from muniment.operations.transcripts.search import Searching  # noqa: PLC0415  # numpy is imported by who searches
 
@@ -266,12 +264,12 @@ class Transcripts(Group):
     ) -> Context:
         """Make the messages for a prompt: the newest turns that fit a budget, and earlier messages that answer a query.
 
-        Turns come whole, in the order of the conversation, calls of tools with their results. Earlier messages are
-        quoted in one block before them, marked as untrusted, in which nothing can close it. What the view withholds is
-        counted with its reason and never there. The budget is counted by `Options.token_counter`, or estimated, and
-        never exceeded; a profile may allow fewer characters. A conversation that does not exist has no turns. With
-        `record` in the composition `context.issued` is appended, which takes the right to append, and is durable before
-        a word is returned.
+        Turns come whole, in the order of the conversation, tool calls with their results. Earlier messages are quoted
+        in one block before them, which is marked as untrusted and cannot be closed from inside. What the view withholds
+        is counted with its reason and never included. The budget is counted by `Options.token_counter`, or estimated,
+        and never exceeded; a profile may allow fewer characters. A conversation that does not exist has no turns. With
+        `composition.record`, which needs the right to append, `context.issued` is appended and durable before anything
+        is returned.
         """
         request = PromptRequest(
             conversation=conversation,
@@ -295,14 +293,14 @@ class Transcripts(Group):
     ) -> RedactionReport:
         """Withhold a turn, or something in it, from named views from now on.
 
-        Appends `turn.redacted` with the reason, the requester and a note of your own. The words stay, and stay visible
-        to the views that are not named, until they are erased; naming `raw_owner` names every view. Redactions overlap
-        as they like, their order does not matter, and there is no way back. What is named whole is then absent; in the
-        place of a range stands a marker such as `[redacted: legal]`, and proofs for that view no longer disclose the
-        part. A repeat, with the same reason and no further view, completes with `changed` false and appends nothing.
-        Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `transcript.words_erased`,
-        `request.invalid` for a range that is empty, reversed, beyond the text or in what has no text, and
-        `access.denied` for a view that the access does not include.
+        Appends `turn.redacted` with the reason, the requester and your note. The content stays, and stays visible to
+        the views that are not named, until it is erased; naming `raw_owner` names every view. Redactions may overlap,
+        their order does not matter, and they cannot be undone. A whole message or part is then absent; a range is
+        replaced by a marker such as `[redacted: legal]`, and proofs for that view no longer disclose the part. A
+        repeat, with the same reason and no further view, completes with `changed` false and appends nothing. Raises
+        `transcript.unknown_conversation`, `transcript.unknown_place`, `transcript.words_erased`, `request.invalid` for
+        a range that is empty, reversed, beyond the text or in something without text, and `access.denied` for a view
+        that the access does not include.
         """
         why = RedactionRequest(reason=reason, requester=requester, note=note or "")
         return Redacting(self._session, conversation, passage, views, why).run()
@@ -317,13 +315,13 @@ class Transcripts(Group):
             str | None, Meta(description="Your name for this write; recorded, and suppresses nothing.")
         ] = None,
     ) -> AnnotationReport:
-        """Record attributes of turns and messages, each taken or refused alone with a reason.
+        """Record attributes of turns and messages, each accepted or refused by itself with a reason.
 
-        Appends one `attr.recorded` for each that is taken, all in one atomic step. Writing an id again replaces what it
-        stood for; an id that occurs twice in one request is refused. The values die with their turn. `dry_run` appends
-        nothing and answers what a write would do, and what each view would not show. The idempotency key is kept for
-        correlation and suppresses nothing. Sizes are bytes of canonical JSON, times UTC
-        milliseconds. Raises `transcript.unknown_conversation`, `request.limit_exceeded`, `access.denied`.
+        Appends one `attr.recorded` for each that is accepted, all in one atomic step. Writing an id again replaces its
+        attribute; an id that occurs twice in one request is refused. The values are erased with their turn. `dry_run`
+        appends nothing and reports what a write would do, and what each view would not show. Sizes are bytes of
+        canonical JSON, times UTC milliseconds. Raises `transcript.unknown_conversation`, `request.limit_exceeded`,
+        `access.denied`.
         """
         return Annotating(self._session, conversation, attributes, idempotency_key).run(dry=dry_run)
 
