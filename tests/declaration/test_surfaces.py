@@ -108,7 +108,7 @@ def test_effects_decide_verbs_hints_and_confirmation(each: Operation) -> None:
     assert verb == ("get" if is_read and each.upload is None else "post")
     assert (hints["readOnlyHint"], hints["destructiveHint"]) == (is_read, erases)
     assert hints["idempotentHint"] == (is_read or each.terms.idempotent)
-    assert ("yes" in options) == MANNERS[each.effect].asks == erases
+    assert ("yes" in options) == MANNERS[each.effect].destroys == erases
     assert ("requestBody" in described) == (verb == "post")
     assert described["x-terms"]["effect"] == each.effect
     if each.upload is not None:

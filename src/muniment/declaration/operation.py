@@ -6,8 +6,8 @@ what it may do, what hides it and which other rights it takes. The catalogue is 
 loops over the catalogue: none of them knows an operation by name.
 
 A request is bound once. A call from Python is bound when it is made; a transport binds bytes with `bound` and hands the
-result to `perform`. Both check the rights and the state of the store first. An `Upload` is no part of the request: it
-is a stream of bytes that the operation reads while it runs.
+result to `perform`. Either way rights and state are checked before the operation runs. An `Upload` is no part of the
+request: it is a stream of bytes that the operation reads while it runs.
 """
 
 from __future__ import annotations
@@ -30,26 +30,7 @@ from muniment.events.binding import bind, parse_json
 from muniment.governance.access import Effect, SecondRight
 from muniment.governance.policy import Family
 
-# What a noun group declares its operations with comes from here, also where governance decides what it means.
-__all__ = [
-    "Document",
-    "Effect",
-    "Family",
-    "Gate",
-    "Group",
-    "Operation",
-    "Request",
-    "SecondRight",
-    "ServerPath",
-    "Terms",
-    "Upload",
-    "bound",
-    "description_of",
-    "operation",
-    "operations_of",
-    "perform",
-    "stream_of",
-]
+__all__ = ["Effect", "Family", "SecondRight"]  # with what this module defines, all that a noun group declares with
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Request = NewType("Request", Struct)  # the parameters of one call, checked by `bound`

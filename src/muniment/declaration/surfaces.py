@@ -22,22 +22,17 @@ SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
 
 class Manner(Struct, frozen=True, kw_only=True):
-    """How an operation with an effect is called: its HTTP verb, and whether it destroys something."""
+    """How an operation with an effect is called: its HTTP verb, and whether it destroys, which a person confirms."""
 
     verb: str
-    destructive: bool = False
-
-    @property
-    def asks(self) -> bool:
-        """Whether a person confirms it first."""
-        return self.destructive
+    destroys: bool = False
 
 
 MANNERS: dict[Effect, Manner] = {
     Effect.READ: Manner(verb="get"),
     Effect.APPEND: Manner(verb="post"),
     Effect.REVEAL: Manner(verb="post"),
-    Effect.ERASE: Manner(verb="post", destructive=True),
+    Effect.ERASE: Manner(verb="post", destroys=True),
     Effect.ADMIN: Manner(verb="post"),
 }
 
@@ -73,7 +68,7 @@ def mcp_tools(operations: Iterable[Operation]) -> list[dict[str, Any]]:
             "outputSchema": _alone(operation.report),
             "annotations": {
                 "readOnlyHint": operation.effect is Effect.READ,
-                "destructiveHint": MANNERS[operation.effect].destructive,
+                "destructiveHint": MANNERS[operation.effect].destroys,
                 "idempotentHint": operation.effect is Effect.READ or operation.terms.idempotent,
                 "openWorldHint": False,
             },

@@ -1,7 +1,7 @@
-"""One operation as a command: read the request, ask when content is at stake, open the store, run, report.
+"""One operation as a command: read the request, confirm what destroys content, open the store, run, report.
 
-What destroys asks first; `--yes` answers. Where nobody can be asked it is refused, before the store is opened. A dry
-run destroys nothing and asks nothing.
+An operation that destroys asks first; `--yes` confirms. Where nobody can answer it is refused, before the store is
+opened. A dry run destroys nothing and does not ask.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from muniment.declaration.operation import Document, Operation, bound, perform
+from muniment.declaration.surfaces import MANNERS
 from muniment.errors import FileUnavailable, NotConfirmed
-from muniment.governance.access import Effect
 from muniment.transports.cli.fields import Field, fields_of, json_of, parameters_of, stream_typed, upload_field
 from muniment.transports.cli.opening import opened
 from muniment.transports.cli.page import Page, PlainPage
@@ -31,7 +31,7 @@ def command_of(operation: Operation, name: str | None = None) -> click.Command:
     fields = fields_of(operation.request, SHARED)
     upload = None if operation.upload is None else upload_field(operation.upload, operation.upload_help)
     own: list[click.Parameter] = []
-    if operation.effect is Effect.ERASE:
+    if MANNERS[operation.effect].destroys:
         own.append(click.Option(["--yes"], is_flag=True, help="Do not ask."))
     if operation.report is Document:
         own.append(click.Option(["--out"], metavar="FILE", help="Write the document to a file, readable by you alone."))
@@ -58,7 +58,7 @@ class Verb(click.Command):
         door, operation, typed = ctx.ensure_object(StoreOptions), self.operation, ctx.params
         upload = None if self.upload is None else stream_typed(self.upload, typed)
         request = bound(operation, json_of(self.fields, typed))
-        if operation.effect is Effect.ERASE and not typed["yes"] and not typed.get("dry_run"):
+        if MANNERS[operation.effect].destroys and not typed["yes"] and not typed.get("dry_run"):
             _ask(door, operation)
         if typed.get("out") is not None:
             _require_writable(Path(typed["out"]))
