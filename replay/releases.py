@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.crypto.root import LocalRoot
-from muniment.declaration.operation import perform
+from muniment.declaration.operation import bound, perform
 from muniment.declaration.session import Session
 from muniment.errors import MunimentError
 from muniment.events.identity import SpaceName
@@ -146,11 +146,6 @@ def _perform(runtime: Runtime, history: str, command: Command) -> None:
         return
     given = msgspec.json.decode(msgspec.json.encode(command.given).replace(b'"talk"', f'"{history}"'.encode()))
     try:
-        plain(perform(getattr(runtime, operation.group), operation, request_of(given, operation.request)))
+        plain(perform(getattr(runtime, operation.group), operation, bound(operation, msgspec.json.encode(given))))
     except MunimentError:
         return
-
-
-def request_of(given: object, request: type[Struct]) -> Struct:
-    """Return a request out of what a fixture says."""
-    return msgspec.json.decode(msgspec.json.encode(given), type=request)

@@ -6,8 +6,10 @@ public too and is listed after it, under its module.
 
 from __future__ import annotations
 
+import ast
 import enum
 import inspect
+import re
 import typing
 from collections.abc import Iterator
 from typing import Any
@@ -15,10 +17,22 @@ from typing import Any
 import msgspec
 
 import muniment
+from muniment.declaration import operation as declaration
 from muniment.errors import MunimentError
+from muniment.operations import parameters
 from muniment.runtime.catalogue import GROUPS, group_class
 
 OURS = "muniment"
+LIMIT = re.compile(r"Meta\((?!description=)")
+# name of a parameter that operations share -> its type, as the source spells it
+SHARED: dict[str, str] = {
+    target.id: ast.unparse(node.value)
+    for module in (parameters, declaration)
+    for node in ast.parse(inspect.getsource(module)).body
+    if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("Annotated[")
+    for target in node.targets
+    if isinstance(target, ast.Name)
+}
 HEAD = "# The public API. All that is not listed here may change without notice.\n"
 
 
@@ -121,7 +135,27 @@ def _default(value: Any) -> str:
 
 
 def _spelt(note: Any) -> str:
-    return note if isinstance(note, str) else inspect.formatannotation(note)
+    return ast.unparse(_Bare().visit(ast.parse(note if isinstance(note, str) else inspect.formatannotation(note))))
+
+
+class _Bare(ast.NodeTransformer):
+    """Leaves out what is said about a parameter, which the schemas have; its type and its limits stay."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Return the type of a parameter that operations share."""
+        shared = SHARED.get(node.id)
+        return node if shared is None else self.visit(ast.parse(shared, mode="eval").body)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Return the type that `Annotated` is about, with the limits that it adds."""
+        if not (
+            isinstance(node.value, ast.Name) and node.value.id == "Annotated" and isinstance(node.slice, ast.Tuple)
+        ):
+            return self.generic_visit(node)
+        kind, *marks = node.slice.elts
+        limits = [mark for mark in marks if LIMIT.match(ast.unparse(mark))]
+        bare = self.visit(kind)
+        return ast.Subscript(node.value, ast.Tuple([bare, *limits])) if limits else bare
 
 
 def _mentioned(value: Any) -> Iterator[type]:

@@ -26,7 +26,7 @@ from muniment.governance.detection.detection import Detect, detection_for
 from muniment.governance.detection.scan import DetectedType
 from muniment.governance.limits import Limits
 from muniment.governance.phases import NEXT
-from muniment.governance.policy import FAMILIES, HIDES
+from muniment.governance.policy import HIDES
 from muniment.governance.profiles import BRINGS, SHARES, BudgetCause, Ceiling, Profile, budget_of
 from muniment.governance.views import (
     PRIVATE,
@@ -40,6 +40,7 @@ from muniment.governance.views import (
     withheld_by_phase,
 )
 from muniment.projections.inspection.findings import MEANS, FindingKind
+from muniment.runtime.catalogue import catalogue
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.guide import TOPICS, chapter
 
@@ -397,7 +398,7 @@ def _pressure() -> str:
 def _policies() -> str:
     rows = []
     for policy, hides in HIDES.items():
-        operations = [f"`{name}`" for name, family in FAMILIES.items() if family in hides.families]
+        operations = [f"`{each.path}`" for each in catalogue() if each.terms.family in hides.families]
         views = [f"`{view}`" for view in View if view in hides.views]
         rows.append([f"`{policy}`", ", ".join(operations) or NO, ", ".join(views) or NO])
     return table(["policy", "hides the operations", "hides the views"], rows)

@@ -22,6 +22,7 @@ from muniment.replay.fixture import Command, FixtureHeader
 from muniment.replay.replay_report import ReplayReport
 from muniment.runtime.catalogue import catalogue
 from tests import guide, rooms
+from tests.aio_stub import stub
 from tests.api import api_text
 from tests.pictures.demo import demo
 from tests.pictures.layers import layers
@@ -30,6 +31,7 @@ from tests.pictures.life import life
 ROOT = Path(__file__).parents[1]
 SCHEMAS = "schemas"
 PICTURES = ".github/pictures"
+AIO = "src/muniment/aio.pyi"
 COMMAND = "python -m tests.schemas --write"
 
 
@@ -56,6 +58,10 @@ def _api() -> dict[str, str]:
     return {f"{SCHEMAS}/api.txt": api_text()}
 
 
+def _aio() -> dict[str, str]:
+    return {AIO: stub()}
+
+
 def _store() -> dict[str, str]:
     return {f"{SCHEMAS}/store.sql": store_sql()}
 
@@ -75,11 +81,12 @@ def _group(listed: list[Operation]) -> str:
     operations = [
         {
             "operation": one.path,
-            "effect": one.effect,
-            "keyless": one.keyless,
+            **msgspec.to_builtins(one.terms),
             "summary": one.summary,
             "description": one.description,
             "request": request,
+            "upload": one.upload,
+            "server_paths": one.server_paths,
             "report": report,
         }
         for one, request, report in zip(listed, shapes[::2], shapes[1::2], strict=True)
@@ -132,7 +139,16 @@ def _pictures() -> dict[str, str]:
 
 
 # Each makes a family of contracts: {path from the root of the repository: text}.
-GENERATORS: list[Callable[[], dict[str, str]]] = [_api, _events, _store, _operations, _replay, _documents, _pictures]
+GENERATORS: list[Callable[[], dict[str, str]]] = [
+    _api,
+    _aio,
+    _events,
+    _store,
+    _operations,
+    _replay,
+    _documents,
+    _pictures,
+]
 
 
 def generated() -> dict[str, str]:
@@ -143,7 +159,7 @@ def generated() -> dict[str, str]:
 def committed() -> dict[str, str]:
     """Return what lies under `schemas/` and among the pictures, and the documents."""
     files = [path for folder in (SCHEMAS, PICTURES) for path in (ROOT / folder).rglob("*") if path.is_file()]
-    files += [path for name in _documents() if (path := ROOT / name).is_file()]
+    files += [path for name in [*_documents(), AIO] if (path := ROOT / name).is_file()]
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 

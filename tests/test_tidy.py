@@ -69,7 +69,7 @@ def test_no_file_of_the_repository_is_large() -> None:
 
 def test_the_package_ships_code_schemas_and_its_guide_alone() -> None:
     shipped = [path for path in tidy.repository_files() if path.is_relative_to(ROOT / "src")]
-    other = [path.name for path in shipped if path.suffix not in {".py", ".md", ".sql", ".jsonl", ".typed"}]
+    other = [path.name for path in shipped if path.suffix not in {".py", ".pyi", ".md", ".sql", ".jsonl", ".typed"}]
     assert not other, "notes and data live outside src/"
 
 

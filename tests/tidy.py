@@ -38,11 +38,14 @@ EXEMPT: dict[tuple[str, str], str] = {
         "src/muniment/embedding/guarded.py::GuardedCall._run",
     ): "a stranger's code, and a search must answer",
     ("kwargs", "src/muniment/aio.py::open"): "stands in for muniment.open",
-    ("kwargs", "src/muniment/aio.py::AsyncGroup.__getattr__.run"): "stands in for any operation",
     (
         "kwargs",
         "src/muniment/declaration/operation.py::operation.mark.run",
     ): "stands in for any operation, binds what it got",
+    (
+        "parameters",
+        "src/muniment/declaration/operation.py::operation",
+    ): "everything that is declared of an operation is declared here, by keyword",
     ("kwargs", "src/muniment/log/model.py::_shifted"): "names fields of a row, as the call shows",
     ("kwargs", "src/muniment/log/model.py::_with_head"): "names fields of a head, as the call shows",
     (

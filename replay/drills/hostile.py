@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 
 import muniment
-from muniment.declaration.operation import Upload
 from muniment.errors import MunimentError
 from muniment.events.archiving import ArchiveScope, Private, ScopeKind
 from muniment.events.identity import TurnId
@@ -187,8 +186,8 @@ class Drill:
         note = receipt.partition(b"\n\n")[2].decode()
         imported = msgspec.json.encode([{"role": "user", "content": "hello"}, {"role": "assistant", "content": "yes"}])
         return {
-            "evidence.verify": (bundle.text.encode(), lambda bad: runtime.evidence.verify(Upload(_text(bad)), vkey)),
-            "a public key": (vkey.encode(), lambda bad: runtime.evidence.verify(Upload(bundle.text), _text(bad))),
+            "evidence.verify": (bundle.text.encode(), lambda bad: runtime.evidence.verify(bad, vkey)),
+            "a public key": (vkey.encode(), lambda bad: runtime.evidence.verify(bundle.text.encode(), _text(bad))),
             "receipt": (receipt, lambda bad: verifier.verify_receipt(bad, vkey)),
             "note": (note.encode(), lambda bad: verifier.parse_note(_text(bad))),
             "checkpoint": (note.encode(), lambda bad: verifier.parse_checkpoint(_text(bad))),

@@ -3,8 +3,9 @@
     async with await muniment.aio.open("memory:") as runtime:
         await runtime.transcripts.commit(turn)
 
-Generated from the groups themselves; there is no second implementation. Cancelling the caller does not cancel an
-operation that is under way: a commit is then durable or not, and repeating it tells which.
+Made from the groups themselves; there is no second implementation, and `aio.pyi`, which types it, is generated from
+them. Cancelling the caller does not cancel an operation that is running: a commit is then durable or not, and repeating
+it reports which.
 """
 
 from __future__ import annotations
@@ -32,12 +33,7 @@ class AsyncGroup:
         operation = getattr(self._group, name)
         if not hasattr(operation, "__operation__"):
             raise AttributeError(name)
-
-        @functools.wraps(operation)
-        async def run(*args: Any, **named: Any) -> Any:
-            return await asyncio.to_thread(operation, *args, **named)
-
-        return run
+        return functools.partial(asyncio.to_thread, operation)
 
 
 class AsyncRuntime:
@@ -51,9 +47,18 @@ class AsyncRuntime:
             raise AttributeError(name)
         return AsyncGroup(getattr(self._runtime, name))
 
+    @property
+    def access(self) -> Access:
+        """The rights of this runtime."""
+        return self._runtime.access
+
     def restricted(self, access: Access) -> AsyncRuntime:
-        """Return an asynchronous runtime on the same store with fewer rights."""
+        """Return an asynchronous runtime on the same space with fewer rights."""
         return AsyncRuntime(self._runtime.restricted(access))
+
+    async def space(self, name: str, *, create: bool = True) -> AsyncRuntime:
+        """Return an asynchronous runtime on another space of the same open store."""
+        return AsyncRuntime(await asyncio.to_thread(self._runtime.space, name, create=create))
 
     async def close(self) -> None:
         """Sign and pin the head, then close the store."""

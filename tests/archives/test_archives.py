@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -31,6 +34,7 @@ from tests.archives.documents import (
     without_soul,
 )
 from tests.backups import entered, root_of
+from tests.importing.files import Pipe
 from tests.turns import TALK, answer, asked, plain_turn, question, rich_turn, turns
 from tests.worlds import FileWorld, key_of, memory_world, sqlite_world
 
@@ -318,3 +322,20 @@ def test_an_inspection_changes_nothing(world: FileWorld, tmp_path: Path) -> None
     report = world.runtime.archives.inspect(str(tmp_path / "x"))
     assert (report.root, report.turns) == (out.root, 8)
     assert root_of(world.runtime) == before
+
+
+def test_an_archive_is_read_from_a_stream_or_a_pipe(world: FileWorld, tmp_path: Path) -> None:
+    """It is read twice: a stream that cannot go back is copied, one that can starts where it was."""
+    out = exported(world.runtime, tmp_path / "x")
+    data = (tmp_path / "x").read_bytes()
+    later = io.BytesIO(b"before" + data)
+    inspect = world.runtime.archives.inspect
+    made: list[Callable[[], Any]] = [lambda: data, lambda: tmp_path / "x", lambda: Pipe(data), lambda: later]
+    for make in made:
+        later.seek(len(b"before"))
+        assert inspect(make()).root == out.root
+        later.seek(len(b"before"))
+        target = memory_world("target")
+        assert target.runtime.archives.import_(make(), ADA, Private.INCLUDE).root == out.root
+        target.close()
+    assert not later.closed

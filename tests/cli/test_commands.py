@@ -13,11 +13,12 @@ from msgspec import Struct
 
 from muniment.declaration.operation import Document, Operation
 from muniment.errors import InvalidInput
+from muniment.events.binding import parse_json
 from muniment.governance.access import Effect
 from muniment.runtime.catalogue import GROUPS, catalogue
 from muniment.transports.cli.app import ALIASES, BESIDE, tree
 from muniment.transports.cli.command import command_of
-from muniment.transports.cli.fields import WORDS, fields_of, parameters_of, request_of
+from muniment.transports.cli.fields import fields_of, json_of, parameters_of
 from muniment.transports.cli.store_options import OPTIONS, SHARED
 from tests.cli.shell import Shell
 
@@ -49,9 +50,17 @@ def test_the_help_of_a_command_is_the_docstring_and_names_every_field(operation:
     assert ("--out" in told) is (operation.report is Document)
 
 
-def test_what_to_type_is_told_of_fields_that_there_are() -> None:
-    fields = {(each.name, each.required) for one in catalogue() for each in fields_of(one.request, SHARED)}
-    assert set(WORDS) <= fields
+@pytest.mark.parametrize("operation", catalogue(), ids=NAMES)
+def test_the_help_describes_every_field_in_the_words_of_the_declaration(operation: Operation) -> None:
+    command = command_of(operation)
+    helps = {option.name: option.help or "" for option in command.params if isinstance(option, click.Option)}
+    fields = fields_of(operation.request, SHARED)
+    if operation.upload is not None:
+        assert helps[operation.upload].startswith(operation.upload_help)
+        assert operation.upload_help
+    for field in fields:
+        assert field.description.endswith("."), field.path
+        assert helps[field.name].startswith(field.description)
 
 
 @pytest.mark.parametrize("operation", catalogue(), ids=NAMES)
@@ -179,7 +188,9 @@ def _words(shell: Shell) -> str:
 def test_only_what_appends_makes_a_store(operation: Operation, shell: Shell) -> None:
     """And what brings a space along, into a store where there is none."""
     shell.run(operation.group, operation.name, *VALID[operation.path], "--yes")
-    assert (shell.directory / "store").exists() is False or operation.effect is Effect.APPEND or operation.spaceless
+    assert (shell.directory / "store").exists() is False or (
+        operation.effect is Effect.APPEND or operation.terms.spaceless
+    )
 
 
 CONVERSATION = ("order-LF-20418", "--channel", "web-chat")
@@ -314,7 +325,7 @@ def _request(*words: str) -> Any:
     fields = fields_of(Shape, SHARED)
     command = click.Command("x", params=parameters_of(fields))
     with command.make_context("x", list(words)) as ctx:
-        return request_of(Shape, fields, ctx.params)
+        return parse_json(json_of(fields, ctx.params), Shape)
 
 
 def test_fields_that_no_operation_has_yet_are_understood_too(tmp_path: Path) -> None:

@@ -104,9 +104,11 @@ def test_an_edited_bundle_is_refused(filled: Shell) -> None:
     assert (refused.code, "evidence.refused" in refused.err) == (6, True)
 
 
-def test_a_document_that_is_no_text_is_refused(shell: Shell) -> None:
-    ran = shell.run("evidence", "verify", "-", "--vkey", "x", typed=b"\xff\xfe")
-    assert (ran.code, "not_text" in ran.err) == (2, True)
+def test_a_document_that_is_no_text_is_refused(filled: Shell) -> None:
+    """It is read as it comes, and proves nothing."""
+    vkey = json.loads(filled.must("evidence", "checkpoint", "--json").out)["vkey"]
+    ran = filled.run("evidence", "verify", "-", "--vkey", vkey, typed=b"\xff\xfe\n")
+    assert (ran.code, "at line 1, problem not_json" in ran.err) == (6, True), ran.err
 
 
 @pytest.mark.parametrize("words", [("transcripts", "commit", "-"), ("transcripts", "commit", "large")])

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.errors import AccessDenied, CapabilityHidden
-from muniment.governance.access import Access, Effect
-from muniment.governance.policy import FAMILIES, HIDES, Policy, hiding_operation
+from muniment.governance.access import Access, Effect, SecondRight
+from muniment.governance.policy import HIDES, Family, Policy, hiding_family
 from muniment.governance.views import View
+from muniment.runtime.catalogue import catalogue
 
 accesses = st.builds(
     Access,
@@ -18,15 +19,20 @@ accesses = st.builds(
     subject=st.none() | st.sampled_from(["ada", "bob", "", "a|b", "export", "no_export"]),
     policies=st.frozensets(st.sampled_from(Policy)),
 )
-operations = st.sampled_from([*FAMILIES, "memory.unheard_of"])
+families = st.sampled_from(Family)
+second_rights = st.builds(
+    SecondRight,
+    effect=st.none() | st.sampled_from(Effect),
+    views=st.lists(st.sampled_from(View), max_size=2).map(tuple),
+)
 claims = st.none() | st.sampled_from(["ada", "bob", "", "a|b"])
 
 
-def allowed(access: Access, effect: Effect, view: View, claim: str | None, operation: str = "system.health") -> bool:
+def allowed(access: Access, effect: Effect, view: View, claim: str | None, family: Family = Family.SYSTEM) -> bool:
     """Tell whether an operation of this effect on this view, speaking for this subject, gets through."""
     try:
         access.require(effect)
-        access.require_operation(operation)
+        access.require_family("group.verb", family)
         access.require_view(view)
         access.require_subjects(None, claim)
     except (AccessDenied, CapabilityHidden):
@@ -34,14 +40,14 @@ def allowed(access: Access, effect: Effect, view: View, claim: str | None, opera
     return True
 
 
-@given(accesses, accesses, st.sampled_from(Effect), st.sampled_from(View), claims, operations)
+@given(accesses, accesses, st.sampled_from(Effect), st.sampled_from(View), claims, families)
 def test_narrowed_rights_allow_what_both_allow_and_nothing_else(
-    one: Access, other: Access, effect: Effect, view: View, claim: str | None, operation: str
+    one: Access, other: Access, effect: Effect, view: View, claim: str | None, family: Family
 ) -> None:
     """Narrowing is intersection: monotone, and no chain of it gives back what one link took."""
-    both = all(allowed(each, effect, view, claim, operation) for each in (one, other))
+    both = all(allowed(each, effect, view, claim, family) for each in (one, other))
     clash = None not in (one.subject, other.subject) and one.subject != other.subject
-    assert allowed(one.narrowed(other), effect, view, claim, operation) == (both and not clash)
+    assert allowed(one.narrowed(other), effect, view, claim, family) == (both and not clash)
 
 
 def test_two_different_subjects_leave_no_right_at_all() -> None:
@@ -93,23 +99,16 @@ def test_a_denial_names_the_effect_or_the_view() -> None:
 
 
 def test_without_a_policy_nothing_is_hidden() -> None:
-    for operation in [*FAMILIES, "memory.unheard_of"]:
-        Access().require_operation(operation)
+    for family in Family:
+        Access().require_family("group.verb", family)
     for view in View:
         Access().require_view(view)
 
 
-@pytest.mark.parametrize("policy", Policy)
-def test_an_operation_that_no_family_lists_is_hidden_by_every_policy(policy: Policy) -> None:
-    """CP-01: what nobody thought of fails closed."""
-    with pytest.raises(CapabilityHidden) as refused:
-        Access(policies=frozenset({policy})).require_operation("memory.unheard_of")
-    assert (refused.value.at, refused.value.problem) == ("memory.unheard_of", policy)
-
-
 def test_no_export_hides_what_hands_words_out_and_nothing_else() -> None:
     """CP-02."""
-    hidden = {each for each in FAMILIES if hiding_operation(each, [Policy.NO_EXPORT])}
+    assert {family for family in Family if hiding_family(family, [Policy.NO_EXPORT])} == {Family.EXPORT}
+    hidden = {each.path for each in catalogue() if hiding_family(each.terms.family, [Policy.NO_EXPORT])}
     assert hidden == {"evidence.prove", "evidence.export", "spaces.export", "archives.export"}
     assert HIDES[Policy.NO_EXPORT].views == frozenset()
 
@@ -117,7 +116,7 @@ def test_no_export_hides_what_hands_words_out_and_nothing_else() -> None:
 def test_a_debugging_replay_is_denied_while_that_for_the_interface_stays() -> None:
     """RP-14: two capabilities, and the reason is the policy."""
     desktop = Access(policies=frozenset({Policy.NO_DEBUG_REPLAY}))
-    desktop.require_operation("transcripts.replay")
+    desktop.require_family("transcripts.replay", Family.REPLAY)
     for view in (View.HOST_UI, View.MODEL_CONTEXT, View.EXPORT):
         desktop.require_view(view)
     for view in (View.RAW_OWNER, View.OPERATOR_AUDIT):
@@ -129,10 +128,36 @@ def test_a_debugging_replay_is_denied_while_that_for_the_interface_stays() -> No
 @pytest.mark.parametrize("policy", Policy)
 def test_no_policy_hides_what_says_what_is_hidden(policy: Policy) -> None:
     for operation in ("system.capabilities", "system.health", "system.recover", "system.close"):
-        Access(policies=frozenset({policy})).require_operation(operation)
+        (family,) = [each.terms.family for each in catalogue() if each.path == operation]
+        Access(policies=frozenset({policy})).require_family(operation, family)
 
 
 def test_a_missing_right_is_said_before_a_policy() -> None:
     access = Access(views=frozenset(), policies=frozenset(Policy))
     with pytest.raises(AccessDenied):
         access.require_view(View.RAW_OWNER)
+
+
+# --- second rights ----------------------------------------------------------------------------------------------------
+
+
+@given(accesses, accesses, second_rights)
+def test_a_second_right_is_narrowed_as_rights_are(one: Access, other: Access, right: SecondRight) -> None:
+    """What both have may still be lost: each has another one of the views that would do."""
+    narrowed = one.narrowed(other)
+    assert not narrowed.has(right) or (one.has(right) and other.has(right))
+    if narrowed.has(right):
+        narrowed.require_second(right)
+    else:
+        with pytest.raises(AccessDenied):
+            narrowed.require_second(right)
+
+
+def test_one_of_several_views_is_enough_and_a_condition_is_left_to_the_operation() -> None:
+    access = Access(effects=frozenset({Effect.READ}), views=frozenset({View.RAW_OWNER}))
+    access.require_second(SecondRight(views=(View.OPERATOR_AUDIT, View.RAW_OWNER)))
+    with pytest.raises(AccessDenied, match="operator_audit"):
+        access.require_second(SecondRight(views=(View.OPERATOR_AUDIT,)))
+    access.require_second(SecondRight(effect=Effect.ADMIN, when="scope.whole_space"))
+    with pytest.raises(AccessDenied, match="admin"):
+        access.require_second(SecondRight(effect=Effect.ADMIN))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,6 +13,20 @@ from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
 
 Line = dict[str, Any]
+
+
+class Pipe(io.BytesIO):
+    """A stream that cannot go back, like standard input."""
+
+    def seekable(self) -> bool:
+        """Say that it cannot."""
+        return False
+
+    def seek(self, *_: Any) -> int:
+        """Refuse, as a pipe does."""
+        raise io.UnsupportedOperation
+
+    tell = seek
 
 
 def line(conversation: str, role: str, text: str) -> Line:

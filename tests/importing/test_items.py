@@ -35,7 +35,7 @@ def file_of(tmp_path: Path, data: bytes) -> Path:
 
 def read(path: Path) -> list[Any]:
     """Return the items of a file: their values, or the problem in their place."""
-    with Items(path) as found:
+    with path.open("rb") as file, Items(file) as found:
         return [one.problem if isinstance(one, MunimentError) else json.loads(one) for _, one in found]
 
 
@@ -95,7 +95,7 @@ def test_a_list_that_is_broken_is_refused_as_a_file(data: bytes, found: list[str
 
 @pytest.mark.parametrize("first", [b'{"a": 1', b"{", b'{"a":\n3', b"{broken", b"[" * 100_000])
 def test_lines_are_lines_though_the_first_is_broken(first: bytes, tmp_path: Path) -> None:
-    with Items(file_of(tmp_path, first + b'\n{"b": 1}\n{"b": 2}')) as found:
+    with file_of(tmp_path, first + b'\n{"b": 1}\n{"b": 2}').open("rb") as file, Items(file) as found:
         good = [one for _, one in found if not isinstance(one, MunimentError)]
     assert [json.loads(one) for one in good[-2:]] == [{"b": 1}, {"b": 2}]
 
@@ -105,7 +105,7 @@ def test_a_document_is_limited_and_so_is_each_conversation(tmp_path: Path, monke
     monkeypatch.setattr(items, "ITEM_BYTES_MAX", 300)
     assert read(file_of(tmp_path, many)) == [chat("a", "x" * 50), "too_large"]
     monkeypatch.setattr(items, "DOCUMENT_BYTES_MAX", len(many) - 1)
-    with Items(file_of(tmp_path, many)) as found:
+    with file_of(tmp_path, many).open("rb") as file, Items(file) as found:
         ((number, refusal),) = found
     assert isinstance(refusal, LimitExceeded)
     assert (number, refusal.at, refusal.problem, refusal.limit) == (1, "file", "too_large", len(many) - 1)
@@ -122,7 +122,7 @@ def test_a_damaged_document_is_said_to_be_damaged(keep: float, tmp_path: Path) -
     noise = random.Random(1).randbytes(40_000).hex()
     whole = gzip.compress(json.dumps([chat("a", noise)], indent=1).encode())
     path = file_of(tmp_path, whole[: int(len(whole) * keep)])
-    with Items(path) as found:
+    with path.open("rb") as file, Items(file) as found:
         assert [one.problem if isinstance(one, MunimentError) else "?" for _, one in found] == ["gzip_damaged"]
         assert found.damaged
 
@@ -131,7 +131,7 @@ def test_lists_before_a_damage_are_kept(tmp_path: Path) -> None:
     noise = "".join(chr(33 + each * 7919 % 90) for each in range(40_000))
     message = {"role": "user", "content": noise}
     whole = gzip.compress("\n".join([json.dumps([message])] * 4).encode(), 0)
-    with Items(file_of(tmp_path, whole[: len(whole) // 2])) as found:
+    with file_of(tmp_path, whole[: len(whole) // 2]).open("rb") as file, Items(file) as found:
         told = [one.problem if isinstance(one, MunimentError) else json.loads(one) for _, one in found]
     assert (told[0], told[-1]) == ({"messages": [message]}, "gzip_damaged")
 

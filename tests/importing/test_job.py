@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from muniment.kernel.sources import seeded_sources
 from muniment.operations.spaces import import_file as job
 from muniment.runtime.runtime import Runtime
 from muniment.space.options import Options, Progress, no_progress
-from tests.importing.files import line, names_in, talk, turns_in, written
+from tests.importing.files import Pipe, line, names_in, talk, turns_in, written
 from tests.shared import need_shared
 
 
@@ -51,6 +52,33 @@ def test_a_file_becomes_conversations_and_a_repeat_adds_nothing(tmp_path: Path) 
             ("assistant", "answer 1 of a"),
         ]
         assert [turn[0] for turn in turns_in(runtime, "b")][1] == ("user", "question 2 of b")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_stream_is_imported_as_the_file_that_it_comes_from(tmp_path: Path, *, packed: bool) -> None:
+    """A file, its bytes, a stream and a pipe: the same turns, and a repeat from any of them adds nothing."""
+    file = Path(written(tmp_path / "file.jsonl", [*talk("a", 3, steps=2), *talk("b", 2)]))
+    data = gzip.compress(file.read_bytes()) if packed else file.read_bytes()
+    file.write_bytes(data)
+    with space() as runtime:
+        first = runtime.spaces.import_(Pipe(data))
+        assert (first.conversations, first.turns_committed) == (2, 5)
+        stream = io.BytesIO(data)
+        for again in (str(file), file, data, stream):
+            report = runtime.spaces.import_(again)
+            assert (report.turns_committed, report.turns_already_there) == (0, 5)
+        assert not stream.closed
+
+
+def test_a_conversation_without_an_id_is_named_after_the_file_of_a_stream(tmp_path: Path) -> None:
+    chat = {"messages": [{"role": "user", "content": "question"}, {"role": "assistant", "content": "answer"}]}
+    (tmp_path / "talks.jsonl.gz").write_bytes(gzip.compress(json.dumps(chat).encode()))
+    with space() as runtime:
+        with (tmp_path / "talks.jsonl.gz").open("rb") as stream:
+            runtime.spaces.import_(stream)
+        runtime.spaces.import_(json.dumps(chat).encode())
+        names = [one.conversation for one in runtime.transcripts.conversations().conversations]
+        assert sorted(names) == ["import#1", "talks.jsonl#1"]
 
 
 @pytest.mark.parametrize("lines", ["words\nof nobody\n", "# Transcript of `c`\n", '{"turn": "t-1"}\n'])

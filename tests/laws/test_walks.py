@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muniment.declaration.operation import Upload
 from muniment.events.identity import ConversationKey
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
@@ -176,7 +175,7 @@ def prove(walk: Walk, key: ConversationKey) -> None:
     assert all(link.verified for link in evidence.links(conversation=key, limit=500).links)
     for view in View:
         bundle = walk.world.runtime.evidence.export(key, view)
-        assert walk.world.runtime.evidence.verify(Upload(bundle.text), str(bundle.summary["vkey"])).complete
+        assert walk.world.runtime.evidence.verify(bundle.text.encode(), str(bundle.summary["vkey"])).complete
         assert marks_in(disclosed(bundle.text)) == walk.shown(key, view)
 
 

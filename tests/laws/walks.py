@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import muniment
-from muniment.declaration.operation import Upload
 from muniment.errors import TurnConflict, WordsErased
 from muniment.events.archiving import ArchiveScope, Private, ScopeKind
 from muniment.events.attributes import AttributePolicy, AttributeScope, AttributeTarget
@@ -310,7 +309,7 @@ def export(walk: Walk, one: int, other: int) -> ConversationKey:
     key = walk.turns[one % len(walk.turns)].marked.key
     runtime, view = walk.world.runtime, list(View)[other % len(View)]
     bundle = runtime.evidence.export(key, view)
-    assert runtime.evidence.verify(Upload(bundle.text), str(bundle.summary["vkey"])).complete
+    assert runtime.evidence.verify(bundle.text.encode(), str(bundle.summary["vkey"])).complete
     return key
 
 

@@ -9,7 +9,6 @@ from typing import Protocol
 import pytest
 from msgspec.structs import replace
 
-from muniment.declaration.operation import Upload
 from muniment.errors import LimitExceeded, TurnConflict
 from muniment.events.attributes import AttributeSource, SourceKind, ValueKind
 from muniment.events.identity import TurnId
@@ -96,7 +95,7 @@ def test_no_proof_and_no_export_of_the_view_has_what_it_withholds(world_that: Op
     for name, one in [("looking", world), ("plain", plain)]:
         evidence = one.runtime.evidence
         bundle, receipt = evidence.export(key_of()), evidence.prove(key_of(), TurnId("turn-1"))
-        verified = evidence.verify(Upload(bundle.text), str(bundle.summary["vkey"]))
+        verified = evidence.verify(bundle.text.encode(), str(bundle.summary["vkey"]))
         disclosed[name] = (verified.disclosed, int(receipt.summary["disclosed"] or 0))
         told = {"email"} if one is world else {None}
         assert {each.summary.get("looked_for") for each in (bundle, receipt)} == told
@@ -140,7 +139,7 @@ def test_attributes_are_looked_into_in_views_and_proofs(world_that: Opening) -> 
     disclosed = []
     for each in (world, plain):
         bundle = each.runtime.evidence.export(key_of(), View.RAW_OWNER)
-        disclosed.append(each.runtime.evidence.verify(Upload(bundle.text), str(bundle.summary["vkey"])).disclosed)
+        disclosed.append(each.runtime.evidence.verify(bundle.text.encode(), str(bundle.summary["vkey"])).disclosed)
     assert disclosed[0] == disclosed[1] - 3  # two values and a reason
 
 

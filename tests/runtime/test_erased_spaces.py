@@ -11,7 +11,6 @@ import apsw
 import pytest
 
 import muniment
-from muniment.declaration.operation import Upload
 from muniment.errors import MunimentError, RolledBack, SpaceErased, StoreFault
 from muniment.events.changes import Transition
 from muniment.events.identity import SpaceName
@@ -73,7 +72,7 @@ def test_after_a_space_was_erased_nothing_of_it_can_be_read_or_written(lasting: 
     with open_without_key(lasting.store) as stranger:
         (audited,) = stranger.evidence.audit(vkey).spaces
         assert (audited.events, audited.turns) == (events + 1, 8)
-        assert stranger.evidence.verify(Upload(bundle.text), vkey).complete
+        assert stranger.evidence.verify(bundle.text.encode(), vkey).complete
     pinned = next((lasting.home / PINS).glob("*.checkpoint")).read_text()
     assert f"\n{events + 1}\n" in pinned
     with sqlite3.connect(lasting.database) as look:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from muniment.declaration.operation import Upload
-from muniment.errors import AccessDenied, CursorInvalid, EvidenceMissing, EvidenceRefused, InvalidInput, MunimentError
+from muniment.errors import (
+    AccessDenied,
+    CursorInvalid,
+    EvidenceMissing,
+    EvidenceRefused,
+    FileUnavailable,
+    InvalidInput,
+    MunimentError,
+)
 from muniment.events.changes import Transition
 from muniment.events.identity import TurnId
 from muniment.evidence import verifier
@@ -99,22 +108,37 @@ def test_the_operation_verifies_what_it_exported_and_refuses_one_word_changed(wo
     """No store is needed; a forged copy is refused with the reason as its problem."""
     world.with_turns(2)
     text, vkey = exported(world), world.runtime.evidence.checkpoint().vkey
-    report = world.runtime.evidence.verify(Upload(text), vkey)
+    report = world.runtime.evidence.verify(text.encode(), vkey)
     assert (report.complete, report.streams[0].turns, report.events) == (True, 2, 4)
     assert report.disclosed > 0
     for forged in (text.replace('"seq":2', '"seq":3', 1), text[:-2], text.replace("\n", "\n\n", 1), ""):
         with pytest.raises(EvidenceRefused) as refused:
-            world.runtime.evidence.verify(Upload(forged), vkey)
+            world.runtime.evidence.verify(forged.encode(), vkey)
         assert refused.value.problem
-    with pytest.raises(InvalidInput):
-        world.runtime.evidence.verify(Upload("\ud800"), vkey)
+    with pytest.raises(EvidenceRefused):
+        world.runtime.evidence.verify(b"\xff\n", vkey)
+    for no_stream in (5, io.StringIO(text), None):
+        with pytest.raises(InvalidInput, match="bundle"):
+            world.runtime.evidence.verify(cast("Any", no_stream), vkey)
+
+
+def test_a_bundle_is_read_from_a_stream_or_a_file(world: World, tmp_path: Path) -> None:
+    """An upload: bytes, a stream, which stays open, or the path of a file."""
+    text, vkey = exported(world.with_turns(2)), world.runtime.evidence.checkpoint().vkey
+    (tmp_path / "bundle").write_text(text)
+    stream = io.BytesIO(text.encode())
+    reports = [world.runtime.evidence.verify(each, vkey) for each in (text.encode(), stream, tmp_path / "bundle")]
+    assert reports[0] == reports[1] == reports[2] == world.runtime.evidence.verify(str(tmp_path / "bundle"), vkey)
+    assert not stream.closed
+    with pytest.raises(FileUnavailable, match="bundle"):
+        world.runtime.evidence.verify(tmp_path / "nothing", vkey)
 
 
 def test_a_key_of_another_log_verifies_nothing(world: World) -> None:
     text, other = exported(world.with_turns(1)), memory_world("other")
     for vkey in (other.runtime.evidence.checkpoint().vkey, "no key at all"):
         with pytest.raises(EvidenceRefused):
-            world.runtime.evidence.verify(Upload(text), vkey)
+            world.runtime.evidence.verify(text.encode(), vkey)
     other.close()
 
 
@@ -225,7 +249,7 @@ def test_errors_of_evidence_never_hold_a_name(world: World) -> None:
     for attempt in (
         lambda: world.runtime.evidence.export(key_of("canary")),
         lambda: world.runtime.evidence.prove(key_of("canary"), TurnId("canary")),
-        lambda: world.runtime.evidence.verify(Upload("canary"), "canary"),
+        lambda: world.runtime.evidence.verify(b"canary", "canary"),
         lambda: world.runtime.transcripts.replay(key_of("canary"), cursor="canary"),
     ):
         with pytest.raises((EvidenceMissing, EvidenceRefused, CursorInvalid)) as refused:

@@ -10,7 +10,6 @@ from itertools import product
 import pytest
 from msgspec.structs import replace
 
-from muniment.declaration.operation import Upload
 from muniment.errors import (
     AccessDenied,
     InvalidInput,
@@ -271,7 +270,7 @@ def test_a_bundle_leaves_out_the_part_and_shows_that_it_was_redacted(world: Worl
     evidence = world.runtime.evidence
     for view, disclosed in ((HOST, False), (EXPORT, True)):
         bundle = evidence.export(key_of(), view)
-        assert evidence.verify(Upload(bundle.text), str(bundle.summary["vkey"])).complete
+        assert evidence.verify(bundle.text.encode(), str(bundle.summary["vkey"])).complete
         lines = [json.loads(line) for line in bundle.text.splitlines()[1:]]
         reasons = [line["header"]["reason"] for line in lines if line.get("header", {}).get("kind") == "turn.redacted"]
         assert reasons == ["legal"]

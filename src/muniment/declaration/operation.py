@@ -1,80 +1,122 @@
 """One declaration per operation.
 
-An operation is a method of a noun group. Its parameters are the request, the struct that it returns is the report,
-the first line of its docstring is the help, and `@operation(Effect.APPEND)` says what it may do. From this the
-catalogue is built, and transports are loops over the catalogue: none of them knows an operation by name.
+An operation is a method of a noun group. Its parameters are the request, each with its own description; the struct that
+it returns is the report; the first line of its docstring is the help; and `@operation(Effect.APPEND, family=...)` says
+what it may do, what hides it and which other rights it takes. The catalogue is built from this, and transports are
+loops over the catalogue: none of them knows an operation by name.
 
-Calling one checks the access in force and that what came in is of the declared types, whether it came as Python
-values or was decoded from JSON by a transport; then the method runs.
+A request is bound once. A call from Python is bound when it is made; a transport binds bytes with `bound` and hands the
+result to `perform`. Either way rights and state are checked before the operation runs. An `Upload` is no part of the
+request: it is a stream of bytes that the operation reads while it runs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
-import re
+import io
 import typing
-from collections.abc import Callable, Iterator
-from typing import Any, NewType, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, NewType, Protocol, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from muniment.errors import AccessDenied, CapabilityHidden
-from muniment.events.binding import REQUEST_BYTES_MAX, UPLOAD_BYTES_MAX, bind
-from muniment.governance.access import Effect
+from muniment.errors import AccessDenied, CapabilityHidden, FileUnavailable, InvalidInput
+from muniment.events.binding import bind, parse_json
+from muniment.governance.access import Effect, SecondRight
+from muniment.governance.policy import Family
+
+__all__ = ["Effect", "Family", "SecondRight"]  # with what this module defines, all that a noun group declares with
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-SOURCE = re.compile(r"\s*\(BEHAVIOUR [^)]*\)")  # of a rule: for whoever reads the code, not for whoever asks for help
+Request = NewType("Request", Struct)  # the parameters of one call, checked by `bound`
 
-# Text that a person keeps in a file: transports read it from one (`Upload`) or write it to one (`Document`).
-Upload = NewType("Upload", str)
+
+class ServerPath(Struct, frozen=True, kw_only=True):
+    """Marks a parameter that is a path on the machine of the store, and says why it is not a stream."""
+
+    reason: str
+
+
+UPLOAD = object()  # marks the parameter that is a stream
+# A stream of bytes that the operation reads. From Python also the bytes themselves, or the path of a file to open.
+Upload = Annotated[BinaryIO | bytes | str | PathLike[str], UPLOAD]
+
+
+def stream_of(upload: Upload) -> BinaryIO:
+    """Return the stream that an operation was given as its upload."""
+    assert isinstance(upload, io.IOBase), "an operation runs with a stream, whatever its caller gave"
+    return typing.cast("BinaryIO", upload)
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """A report that is a text of its own: a bundle, a receipt. `summary` is what to tell about it."""
+    """A report that is a text of its own: a bundle, a receipt. `summary` lists facts about it."""
 
     media_type: str
     text: str
     summary: dict[str, str | int | bool | None]
 
 
+class Terms(Struct, frozen=True, kw_only=True):
+    """What an operation may do, which rights it takes, what hides it, and where it works.
+
+    `effect` is what it may do and the right that it takes, `also` lists further rights, `family` decides which policies
+    hide it. `keyless` operations work without the root key, `spaceless` ones in a store where no space is open,
+    `inspecting` ones also in a space that is not sound. A repeat of an `idempotent` one changes nothing.
+    """
+
+    effect: Effect
+    family: Family
+    also: tuple[SecondRight, ...] = ()
+    keyless: bool = False
+    spaceless: bool = False
+    inspecting: bool = False
+    idempotent: bool = False
+
+
 class Operation(Struct, frozen=True, kw_only=True):
     """An operation as the catalogue lists it. `request` is a struct of its parameters, `report` the type it returns.
 
-    `method` is the attribute of the group; it differs from `name` where that is a word of the language. `keyless` ones
-    need no key, `spaceless` ones no open space.
+    `method` is the attribute of the group; it differs from `name` where that is a word of the language. `upload` is the
+    parameter that is a stream, `server_paths` those that are paths on the machine of the store, each with its reason.
     """
 
     group: str
     name: str
     method: str
-    effect: Effect
-    keyless: bool
-    spaceless: bool
+    terms: Terms
     summary: str
     description: str
     request: type[Struct]
     report: Any
+    upload: str | None = None
+    upload_help: str = ""
+    server_paths: dict[str, str] = {}
 
     @property
     def path(self) -> str:
         """Return `group.name`."""
         return f"{self.group}.{self.name}"
 
+    @property
+    def effect(self) -> Effect:
+        """Return what the operation may do to a store."""
+        return self.terms.effect
+
 
 class Gate(Protocol):
-    """What a noun group stands on: lets an operation pass, or raises."""
+    """What a noun group depends on: lets an operation pass, or raises."""
 
-    def pass_through(self, operation: str, effect: Effect, *, bare: bool) -> None:
-        """Raise when the access in force or the state of the store forbids an operation (`group.verb`).
-
-        `bare` ones need no open space.
-        """
+    def pass_through(self, operation: str, terms: Terms) -> None:
+        """Raise when the access in force or the state of the store forbids an operation (`group.verb`)."""
         ...
 
     def refused(self, operation: str, denied: AccessDenied | CapabilityHidden) -> None:
-        """Put on record that the access in force refused an operation, or something that it asked for."""
+        """Record that the access in force refused an operation, or something in its request."""
         ...
 
 
@@ -84,86 +126,178 @@ class Group:
     name: typing.ClassVar[str]
 
     def __init__(self, gate: Gate) -> None:
-        self._gate = gate
+        self.gate = gate
 
 
-def operation(effect: Effect, *, keyless: bool = False, spaceless: bool = False) -> Callable[[Method], Method]:
-    """Mark a method of a noun group as an operation with this effect.
+class Declared:
+    """A method that is marked as an operation, and what the mark says."""
 
-    `keyless` ones work without the root key, `spaceless` ones in a store where no space is open.
+    def __init__(self, method: Callable[..., Any], terms: Terms, request: str) -> None:
+        self.method = method
+        self.terms = terms
+        self.verb = method.__name__.rstrip("_")
+        self.parameters = list(inspect.signature(method).parameters.values())[1:]
+        self.names = [parameter.name for parameter in self.parameters]
+        self._request_name = request or f"{self.verb.title().replace('_', '')}Request"
+
+    @functools.cached_property
+    def hints(self) -> dict[str, Any]:
+        """The types of the parameters and of the report, with what their annotations add."""
+        return typing.get_type_hints(self.method, include_extras=True)
+
+    @functools.cached_property
+    def upload(self) -> str | None:
+        """The parameter that is a stream, if there is one."""
+        return next((name for name in self.names if UPLOAD in extras_of(self.hints[name])), None)
+
+    @functools.cached_property
+    def request(self) -> type[Struct]:
+        """The request as a struct: one field for each parameter that is no stream; unknown fields are refused."""
+        fields: list[Any] = []
+        for parameter in self.parameters:
+            default = () if parameter.default is inspect.Parameter.empty else (parameter.default,)
+            fields.append((parameter.name, self.hints[parameter.name], *default))
+        return msgspec.defstruct(
+            self._request_name,
+            [field for field in fields if field[0] != self.upload],
+            module=self.method.__module__,
+            frozen=True,
+            kw_only=True,
+            forbid_unknown_fields=True,
+        )
+
+    def run(self, group: Group, given: dict[str, Any] | Request, upload: object = None) -> Any:
+        """Check rights and state, bind what is not bound yet, and run the method."""
+        path = f"{group.name}.{self.verb}"
+        try:
+            group.gate.pass_through(path, self.terms)
+            if isinstance(given, dict):
+                upload = None if self.upload is None else given.pop(self.upload, None)
+                given = Request(bind(given, self.request))
+            if self.upload is None:
+                return self.method(group, **msgspec.structs.asdict(given))
+            with reading(upload, self.upload) as stream:
+                return self.method(group, **msgspec.structs.asdict(given), **{self.upload: stream})
+        except (AccessDenied, CapabilityHidden) as denied:
+            group.gate.refused(path, denied)
+            raise
+
+
+def operation(
+    effect: Effect,
+    *,
+    family: Family,
+    also: tuple[SecondRight, ...] = (),
+    keyless: bool = False,
+    spaceless: bool = False,
+    inspecting: bool = False,
+    idempotent: bool = False,
+    request: str = "",
+) -> Callable[[Method], Method]:
+    """Mark a method of a noun group as an operation on these terms (see `Terms`).
+
+    `request` names the type of its request, where `<Verb>Request` is not clear or not unique.
     """
+    terms = Terms(
+        effect=effect,
+        family=family,
+        also=also,
+        keyless=keyless,
+        spaceless=spaceless,
+        inspecting=inspecting,
+        idempotent=idempotent,
+    )
 
     def mark(method: Method) -> Method:
-        names = list(inspect.signature(method).parameters)[1:]
-        verb = method.__name__.rstrip("_")
+        declared = Declared(method, terms, request)
+        names = declared.names
 
         @functools.wraps(method)
         def run(self: Group, *args: Any, **kwargs: Any) -> Any:
-            path = f"{self.name}.{verb}"
-            try:
-                self._gate.pass_through(path, effect, bare=keyless or spaceless)
-                given = dict(zip(names, args, strict=False)) | kwargs
-                request = bind(given, _request(run), _bytes_max(run))
-                return method(self, **{name: getattr(request, name) for name in names})
-            except (AccessDenied, CapabilityHidden) as denied:
-                self._gate.refused(path, denied)
-                raise
+            return declared.run(self, dict(zip(names, args, strict=False)) | kwargs)
 
-        run.__operation__ = (effect, keyless, spaceless)  # type: ignore[attr-defined]  # read by the catalogue alone
+        run.__operation__ = declared  # type: ignore[attr-defined]  # read by `_declared` alone
         return typing.cast("Method", run)
 
     return mark
 
 
-@functools.cache
-def _request(method: Callable[..., Any]) -> type[Struct]:
-    """Return the request of an operation as a struct: one field for each parameter, unknown ones refused."""
-    hints = typing.get_type_hints(method)
-    fields: list[Any] = []
-    for parameter in list(inspect.signature(method).parameters.values())[1:]:
-        required = parameter.default is inspect.Parameter.empty
-        field = (parameter.name, hints[parameter.name])
-        fields.append(field if required else (*field, parameter.default))
-    return msgspec.defstruct(
-        f"{method.__qualname__.replace('.', '')}Request",
-        fields,
-        module=method.__module__,
-        frozen=True,
-        kw_only=True,
-        forbid_unknown_fields=True,
-    )
+def bound(operation: Operation, given: bytes | Mapping[str, Any]) -> Request:
+    """Return the request that JSON text or plain values describe, or raise what is wrong with it.
+
+    Members of free-form values come in the order of their names, so that it is stored alike from every transport.
+    """
+    plain = parse_json(given, operation.request) if isinstance(given, bytes) else given
+    return Request(bind(plain, operation.request))
 
 
-@functools.cache
-def _bytes_max(method: Callable[..., Any]) -> int:
-    """Return how large a request of an operation may be: one that brings a document along has room for it."""
-    brings = Upload in typing.get_type_hints(method).values()
-    return UPLOAD_BYTES_MAX if brings else REQUEST_BYTES_MAX
+def perform(group: Group, operation: Operation, request: Request, upload: Upload | None = None) -> Any:
+    """Run an operation of a noun group with a request that was bound, and its upload; return its report.
+
+    A path as the upload is opened on this machine: a transport hands over what its caller sent, as a stream.
+    """
+    declared = _declared(getattr(type(group), operation.method))
+    assert declared is not None, "what the catalogue lists is marked"
+    return declared.run(group, request, upload)
 
 
 def operations_of(group: type[Group]) -> Iterator[Operation]:
     """Yield the operations of a noun group in the order of their definition."""
     for name, method in vars(group).items():
-        marked = getattr(method, "__operation__", None)
-        if marked is None:
+        declared = _declared(method)
+        if declared is None:
             continue
-        effect, keyless, spaceless = marked
         first, _, rest = (inspect.getdoc(method) or "").partition("\n")
         yield Operation(
             group=group.name,
-            name=name.rstrip("_"),
+            name=declared.verb,
             method=name,
-            effect=effect,
-            keyless=keyless,
-            spaceless=spaceless,
+            terms=declared.terms,
             summary=first,
-            description=SOURCE.sub("", rest.strip()),
-            request=_request(method),
-            report=typing.get_type_hints(method)["return"],
+            description=rest.strip(),
+            request=declared.request,
+            report=declared.hints["return"],
+            upload=declared.upload,
+            upload_help="" if declared.upload is None else description_of(declared.hints[declared.upload]),
+            server_paths={
+                parameter: mark.reason
+                for parameter in declared.names
+                for mark in extras_of(declared.hints[parameter])
+                if isinstance(mark, ServerPath)
+            },
         )
 
 
-def perform(group: Group, operation: Operation, request: Struct) -> Any:
-    """Run an operation of a noun group with a request that is of its type; return its report."""
-    given = {field: getattr(request, field) for field in request.__struct_fields__}
-    return getattr(group, operation.method)(**given)
+def description_of(kind: Any) -> str:
+    """Return what `Meta` says about a type, or nothing."""
+    return next((mark.description for mark in extras_of(kind) if isinstance(mark, Meta) and mark.description), "")
+
+
+def extras_of(kind: Any) -> tuple[Any, ...]:
+    """Return what an annotation adds to a type."""
+    return kind.__metadata__ if typing.get_origin(kind) is Annotated else ()
+
+
+def _declared(method: Any) -> Declared | None:
+    found: Declared | None = getattr(method, "__operation__", None)
+    return found
+
+
+@contextlib.contextmanager
+def reading(upload: object, at: str) -> Iterator[BinaryIO]:
+    """Give an upload for reading; a file that is opened here is closed here."""
+    if upload is None:
+        raise InvalidInput(at=at, problem="missing_field")
+    if isinstance(upload, bytes):
+        yield io.BytesIO(upload)
+    elif isinstance(upload, str | PathLike):
+        try:
+            file = Path(upload).open("rb")  # noqa: SIM115 - closed below
+        except (OSError, ValueError) as fault:
+            raise FileUnavailable.because(fault, at=at) from None
+        with file:
+            yield file
+    elif isinstance(upload, io.IOBase) and not isinstance(upload, io.TextIOBase):
+        yield typing.cast("BinaryIO", upload)
+    else:
+        raise InvalidInput(at=at, problem="wrong_type")

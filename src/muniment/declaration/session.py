@@ -1,4 +1,4 @@
-"""What every noun group stands on: the store that is open, the space in it, and the rights of the caller."""
+"""What every noun group works in: the open store, the open space in it, and the rights of the caller."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from muniment.declaration.operation import Operation
+from muniment.declaration.operation import Operation, Terms
 from muniment.errors import (
     AccessDenied,
     CapabilityHidden,
@@ -17,7 +17,7 @@ from muniment.errors import (
     StoreMissing,
 )
 from muniment.events.identity import ConversationKey, check_key
-from muniment.governance.access import Access, Effect
+from muniment.governance.access import Access
 from muniment.governance.profiles import NO_BUDGET, Budget, Pressure, Profile, budget_of
 from muniment.space.denials import DeniedAttempt
 from muniment.space.open_store import OpenStore
@@ -27,7 +27,7 @@ from muniment.space.token_counter import TokenCounter
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """A caller's place: the store, the space that is open in it (None when there is none), and the rights."""
+    """What a caller has: the store, the space that is open in it (None when there is none), and the rights."""
 
     store: OpenStore
     opened: Space | None
@@ -37,7 +37,7 @@ class Session(Struct, frozen=True, kw_only=True):
     pressure: Callable[[], Pressure | None] = unmeasured
     token_counter: TokenCounter | None = None
     catalogue: Callable[[], tuple[Operation, ...]] = tuple
-    window: bool = False  # made by narrowing another one, which keeps the store
+    window: bool = False  # made from another session, which keeps the store
 
     @property
     def inspected(self) -> Space:
@@ -53,23 +53,28 @@ class Session(Struct, frozen=True, kw_only=True):
         return self.inspected
 
     def budget(self) -> Budget:
-        """Return the ceilings in force now; one reading of the pressure, so ask once per operation."""
+        """Return the ceilings in force now. Reads the pressure, so call it once per operation."""
         return NO_BUDGET if self.profile is None else budget_of(self.profile, self.pressure())
 
-    def pass_through(self, operation: str, effect: Effect, *, bare: bool) -> None:
+    def pass_through(self, operation: str, terms: Terms) -> None:
         """Raise when the access or the state of the store forbids an operation (`group.verb`)."""
         if self.store.closed:
             raise StoreClosed
-        self.access.require(effect)
-        self.access.require_operation(operation)
-        if self.opened is None and not bare:
-            raise self._none_open()
+        self.access.require(terms.effect)
+        for right in terms.also:
+            self.access.require_second(right)
+        self.access.require_family(operation, terms.family)
+        if self.opened is None:
+            if not (terms.keyless or terms.spaceless):
+                raise self._none_open()
+        elif self.opened.fault is not None and not terms.inspecting:
+            self.opened.require_sound()
 
     def _none_open(self) -> MunimentError:
         return KeyUnavailable(problem="opened_without_key") if self.store.keys is None else StoreMissing(at="space")
 
     def refused(self, operation: str, denied: AccessDenied | CapabilityHidden) -> None:
-        """Put a refused attempt on record, where the space is open and sound."""
+        """Record a refused attempt, where the space is open and sound."""
         if self.opened is not None and self.opened.fault is None:
             policy = denied.problem if isinstance(denied, CapabilityHidden) else None
             self.opened.denials.note(DeniedAttempt(operation, denied.at or "", policy or ""), self.access.subject)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 
 class ScopeKind(StrEnum):
@@ -32,10 +33,10 @@ class ImportMode(StrEnum):
 class ArchiveScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A scope by its names: `subject` for a subject's part, `channel` and `conversation` for one conversation."""
 
-    kind: ScopeKind
-    subject: str | None = None
-    channel: str | None = None
-    conversation: str | None = None
+    kind: Annotated[ScopeKind, Meta(description="What part of the space.")]
+    subject: Annotated[str | None, Meta(description="The mounted subject, for the part of a subject.")] = None
+    channel: Annotated[str | None, Meta(description="Channel of the conversation, for one conversation.")] = None
+    conversation: Annotated[str | None, Meta(description="Id of the conversation, for one conversation.")] = None
 
 
 class ArchiveExport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

@@ -35,9 +35,9 @@ class ConversationKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     `space` may be left out and then means the space that is open; naming another one is refused.
     """
 
-    conversation: ConversationId
-    channel: Channel = DEFAULT_CHANNEL
-    space: SpaceName | None = None
+    conversation: Annotated[ConversationId, Meta(description="Id of the conversation.")]
+    channel: Annotated[Channel, Meta(description="Channel of the conversation.")] = DEFAULT_CHANNEL
+    space: Annotated[SpaceName | None, Meta(description="Name of the open space; may be left out.")] = None
 
 
 def check_name(text: str, *, at: str) -> None:

@@ -1,6 +1,6 @@
 """What a caller may do: effects, views and, for a public entry, the one subject it may speak for.
 
-Policies (`governance.policy`) are laid over the rights and hide what they name from everybody who holds this access.
+Policies (`governance.policy`) apply on top of the rights and hide what they name from everybody who holds this access.
 Access is a value. A runtime holds one and `restricted` makes a runtime that holds less; operations take no access
 parameter. Rights only ever shrink: `narrowed` intersects rights and adds policies up.
 """
@@ -12,18 +12,29 @@ from enum import StrEnum
 from msgspec import Struct
 
 from muniment.errors import AccessDenied, CapabilityHidden
-from muniment.governance.policy import Policy, hiding_operation, hiding_view
+from muniment.governance.policy import Family, Policy, hiding_family, hiding_view
 from muniment.governance.views import View
 
 
 class Effect(StrEnum):
-    """What an operation may do to a store; to reveal is to read words that no view of the caller shows, on record."""
+    """What an operation may do to a store. `reveal` reads content that no view of the caller shows, and records it."""
 
     READ = "read"
     APPEND = "append"
     REVEAL = "reveal"
     ERASE = "erase"
     ADMIN = "admin"
+
+
+class SecondRight(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A right that an operation takes beside its effect: another effect, or one of several views.
+
+    `when` says which requests take it; without it, every one does.
+    """
+
+    effect: Effect | None = None
+    views: tuple[View, ...] = ()
+    when: str | None = None
 
 
 class Access(Struct, frozen=True, kw_only=True):
@@ -50,9 +61,19 @@ class Access(Struct, frozen=True, kw_only=True):
         if effect not in self.effects:
             raise AccessDenied(at=effect)
 
-    def require_operation(self, operation: str) -> None:
-        """Refuse an operation (`group.verb`) that a policy hides."""
-        policy = hiding_operation(operation, self.policies)
+    def has(self, right: SecondRight) -> bool:
+        """Return whether a second right is among these."""
+        allowed = right.effect is None or right.effect in self.effects
+        return allowed and (not right.views or not self.views.isdisjoint(right.views))
+
+    def require_second(self, right: SecondRight) -> None:
+        """Refuse an operation whose second right is missing; one that only some requests take is checked by these."""
+        if right.when is None and not self.has(right):
+            raise AccessDenied(at=right.effect or right.views[0])
+
+    def require_family(self, operation: str, family: Family) -> None:
+        """Refuse an operation (`group.verb`) whose family a policy hides."""
+        policy = hiding_family(family, self.policies)
         if policy is not None:
             raise CapabilityHidden(at=operation, problem=policy)
 

@@ -1,10 +1,9 @@
-"""Policies: which operations and views a deployment keeps hidden, as tables.
+"""Policies: which operations and views a deployment keeps hidden, as a table.
 
-An operation belongs to one family, a policy hides families and views, and policies only add up (decision 0081). An
-operation that no family lists is hidden by every policy, so that nothing new slips past one; without a policy nothing
-is hidden. What a policy hides is refused with `capability.hidden` and listed by `system.capabilities`. The operations
-of `system` say what is hidden and end what is open, so no policy hides them. guide/profiles.md is generated from the
-tables.
+Every operation declares one family, a policy hides families and views, and policies only add up (decision 0081).
+Without a policy nothing is hidden. What a policy hides is refused with `capability.hidden` and listed by
+`system.capabilities`. The family `system` reports what is hidden and closes what is open, so no policy hides it.
+guide/profiles.md is generated from the table.
 """
 
 from __future__ import annotations
@@ -39,53 +38,6 @@ class Family(StrEnum):
     SYSTEM = "system"
 
 
-FAMILIES: dict[str, Family] = {
-    "transcripts.commit": Family.COMMIT,
-    "transcripts.replay": Family.REPLAY,
-    "transcripts.timeline": Family.REPLAY,
-    "transcripts.activity": Family.LISTING,
-    "transcripts.search": Family.REPLAY,
-    "transcripts.context": Family.REPLAY,
-    "transcripts.conversations": Family.LISTING,
-    "transcripts.redact": Family.LIFECYCLE,
-    "transcripts.annotate": Family.COMMIT,
-    "lifecycle.request": Family.LIFECYCLE,
-    "lifecycle.erase": Family.LIFECYCLE,
-    "lifecycle.review": Family.LIFECYCLE,
-    "lifecycle.hold": Family.LIFECYCLE,
-    "lifecycle.release": Family.LIFECYCLE,
-    "lifecycle.retain": Family.LIFECYCLE,
-    "lifecycle.apply_retention": Family.LIFECYCLE,
-    "lifecycle.receipts": Family.LIFECYCLE,
-    "evidence.checkpoint": Family.VALIDATION,
-    "evidence.prove": Family.EXPORT,
-    "evidence.export": Family.EXPORT,
-    "evidence.verify": Family.VALIDATION,
-    "evidence.audit": Family.VALIDATION,
-    "evidence.disclosures": Family.VALIDATION,
-    "disclosure.reveal": Family.REVEAL,
-    "evidence.links": Family.VALIDATION,
-    "evidence.inspect": Family.VALIDATION,
-    "provenance.record": Family.COMMIT,
-    "spaces.list": Family.STORE,
-    "spaces.import": Family.IMPORT,
-    "spaces.export": Family.EXPORT,
-    "spaces.usage": Family.STORE,
-    "spaces.rotate": Family.STORE,
-    "spaces.backup": Family.STORE,
-    "spaces.restore": Family.STORE,
-    "archives.export": Family.EXPORT,
-    "archives.inspect": Family.VALIDATION,
-    "archives.import": Family.IMPORT,
-    "system.capabilities": Family.SYSTEM,
-    "system.health": Family.SYSTEM,
-    "system.recover": Family.SYSTEM,
-    "system.import_model": Family.SYSTEM,
-    "system.reembed": Family.SYSTEM,
-    "system.close": Family.SYSTEM,
-}
-
-
 class Hides(Struct, frozen=True, kw_only=True):
     """What a policy hides: families of operations, and views in every operation."""
 
@@ -100,26 +52,12 @@ HIDES: dict[Policy, Hides] = {
     ),
 }
 
-# Operations that answer for a space that is open for inspection only; all others raise its fault.
-INSPECTING = frozenset({
-    "evidence.verify",
-    "evidence.audit",
-    "evidence.inspect",
-    "spaces.list",
-    "spaces.restore",
-    "system.capabilities",
-    "system.health",
-    "system.recover",
-    "system.close",
-})  # fmt: skip
 
-
-def hiding_operation(operation: str, policies: Iterable[Policy]) -> Policy | None:
-    """Return the policy, of these, that hides an operation (`group.verb`), or None."""
-    family = FAMILIES.get(operation)
-    return next((each for each in sorted(policies) if family is None or family in HIDES[each].families), None)
+def hiding_family(family: Family, policies: Iterable[Policy]) -> Policy | None:
+    """Return the policy, of these, that hides a family of operations, or None."""
+    return next((policy for policy in sorted(policies) if family in HIDES[policy].families), None)
 
 
 def hiding_view(view: View, policies: Iterable[Policy]) -> Policy | None:
     """Return the policy, of these, that hides a view, or None."""
-    return next((each for each in sorted(policies) if view in HIDES[each].views), None)
+    return next((policy for policy in sorted(policies) if view in HIDES[policy].views), None)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from muniment.declaration.operation import Group, operation
+from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation, UnknownPlace, WordsErased
 from muniment.events.changes import LifecycleRequest
 from muniment.events.disclosures import Caller, ContentRevealed
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind
-from muniment.governance.access import Effect
 from muniment.governance.detection.detection import NOWHERE
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.phases import Phase
 from muniment.governance.slices import RedactionItem, SliceTurn, cut
 from muniment.governance.views import View
 from muniment.ledger.ledger import SPACE_STREAM, Draft, Writer, draft
+from muniment.operations.parameters import InConversation, Requester, Why
 from muniment.operations.transcripts.redact import Count
 
 REASON_BYTES_MAX = 4096
@@ -40,7 +42,7 @@ class Revealed(Struct, frozen=True, kw_only=True):
 
 
 class Disclosure(Group):
-    """Show words outside the views of a caller, on record."""
+    """Show content that no view of a caller shows; this is recorded."""
 
     name = "disclosure"
 
@@ -48,15 +50,22 @@ class Disclosure(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.REVEAL)
+    @operation(Effect.REVEAL, family=Family.REVEAL)
     def reveal(
-        self, conversation: ConversationKey, turn: TurnId, reason: str, requester: str, message: Count | None = None
+        self,
+        conversation: InConversation,
+        turn: Annotated[TurnId, Meta(description="Id of the turn.")],
+        reason: Why,
+        requester: Requester,
+        message: Annotated[
+            Count | None, Meta(description="A message of the turn, counted from 0. Without it: the whole turn.")
+        ] = None,
     ) -> Revealed:
-        """Show the words of a turn that no view of the caller shows, and put it on record first.
+        """Show the content of a turn that no view of the caller shows; this is recorded first.
 
-        Appends `content.revealed` with the views of the caller, reason and requester; it is durable before a word is
-        returned, and a repeat is another event. Shows masked and redacted words and those of private planes, of one
-        message (its place from 0) when it is named; never what is erased. Takes the right to reveal and no view. Raises
+        Appends `content.revealed` with the views of the caller, reason and requester; it is durable before anything is
+        returned, and a repeat is another event. Shows masked and redacted content and that of private planes, of one
+        message if it is named; never what is erased. Needs the right to reveal and no view. Raises
         `transcript.unknown_conversation`, `transcript.unknown_place`, `transcript.words_erased`.
         """
         self._session.check_key(conversation)

@@ -15,9 +15,8 @@ from typing import Any
 
 import msgspec
 
-from muniment.declaration.operation import perform
+from muniment.declaration.operation import bound, perform
 from muniment.errors import InvalidInput, MunimentError
-from muniment.events.binding import parse_json
 from muniment.events.identity import SpaceName
 from muniment.replay.comparing import derived_difference
 from muniment.replay.fixture import (
@@ -32,7 +31,7 @@ from muniment.replay.fixture import (
 from muniment.replay.measuring import PROJECTIONS, Measured, derived, forget, measure
 from muniment.replay.replay_report import CheckOutcome, FixtureRun, ReplayCheck
 from muniment.replay.store_under_test import StoreUnderTest
-from muniment.replay.values import difference, resolved, told
+from muniment.replay.values import FILE, difference, resolved, told
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.open import StoreKind
 
@@ -164,8 +163,12 @@ class FixtureRunning:
         runtime = self._stage.runtime(command.space, access)
         given = resolved(command.given, self._kept, self._stage.file)
         self._stage.chance.command(f"{line}")
-        request = parse_json(msgspec.json.encode(given), operation.request)
-        return plain(perform(getattr(runtime, operation.group), operation, request))
+        upload: Path | bytes | None = None
+        if operation.upload is not None and operation.upload in given:
+            content = given.pop(operation.upload)
+            upload = Path(content) if FILE in command.given[operation.upload] else content.encode()
+        request = bound(operation, msgspec.json.encode(given))
+        return plain(perform(getattr(runtime, operation.group), operation, request, upload))
 
     def _rebuilt(self, name: SpaceName | None) -> Any:
         space = self._stage.session(name).space

@@ -23,11 +23,11 @@ GROUPS: dict[str, tuple[str, str]] = {
 def group_class(name: str) -> type[Group]:
     """Return the class of a noun group."""
     module, attribute = GROUPS[name]
-    found: type[Group] = getattr(importlib.import_module(module), attribute)
-    return found
+    group: type[Group] = getattr(importlib.import_module(module), attribute)
+    return group
 
 
 @functools.cache
 def catalogue() -> tuple[Operation, ...]:
     """Return every operation, group by group, in the order of their definition."""
-    return tuple(each for name in GROUPS for each in operations_of(group_class(name)))
+    return tuple(operation for name in GROUPS for operation in operations_of(group_class(name)))

@@ -1,37 +1,58 @@
-"""The runtime: a caller's hold on one open space. It has no operations of its own, only noun groups."""
+"""The runtime: a caller's access to one open space. It has no operations of its own, only noun groups.
+
+A noun group is loaded when it is first used, so that opening a store imports none of them.
+"""
 
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
+from muniment.declaration.operation import Group
 from muniment.declaration.session import Session
-from muniment.governance.access import Access
-from muniment.operations.archives.archives import Archives
-from muniment.operations.disclosure import Disclosure
-from muniment.operations.evidence.evidence import Evidence
-from muniment.operations.lifecycle import Lifecycle
-from muniment.operations.provenance.provenance import Provenance
-from muniment.operations.spaces.spaces import Spaces
-from muniment.operations.system.system import System
-from muniment.operations.transcripts.transcripts import Transcripts
+from muniment.errors import KeyUnavailable, StoreClosed
+from muniment.events.identity import SpaceName, check_name
+from muniment.governance.access import Access, Effect
+from muniment.runtime.catalogue import GROUPS, group_class
+
+if TYPE_CHECKING:
+    from muniment.operations.archives.archives import Archives
+    from muniment.operations.disclosure import Disclosure
+    from muniment.operations.evidence.evidence import Evidence
+    from muniment.operations.lifecycle import Lifecycle
+    from muniment.operations.provenance.provenance import Provenance
+    from muniment.operations.spaces.spaces import Spaces
+    from muniment.operations.system.system import System
+    from muniment.operations.transcripts.transcripts import Transcripts
 
 
 class Runtime:
     """An open space, through its noun groups. Thread-safe; close it, or use it in a `with` statement."""
 
+    if TYPE_CHECKING:
+        transcripts: Transcripts
+        lifecycle: Lifecycle
+        evidence: Evidence
+        disclosure: Disclosure
+        provenance: Provenance
+        spaces: Spaces
+        archives: Archives
+        system: System
+    else:
+
+        def __getattr__(self, name: str) -> Group:
+            """Load a noun group and keep it."""
+            if name not in GROUPS:
+                raise AttributeError(name)
+            return self.__dict__.setdefault(name, group_class(name)(self._session))
+
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.transcripts = Transcripts(session)
-        self.lifecycle = Lifecycle(session)
-        self.evidence = Evidence(session)
-        self.disclosure = Disclosure(session)
-        self.provenance = Provenance(session)
-        self.spaces = Spaces(session)
-        self.archives = Archives(session)
-        self.system = System(session)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *GROUPS]
 
     @property
     def access(self) -> Access:
@@ -39,16 +60,33 @@ class Runtime:
         return self._session.access
 
     def restricted(self, access: Access) -> Runtime:
-        """Return a runtime on the same store with the rights that both this one and `access` have.
+        """Return a runtime on the same space with the rights that both this one and `access` have.
 
         Rights only shrink: no chain of restrictions gives back what one of them took.
         """
         return Runtime(replace(self._session, access=self._session.access.narrowed(access), window=True))
 
+    def space(self, name: str, *, create: bool = True) -> Runtime:
+        """Return a runtime on another space of the same open store, with the same rights.
+
+        The spaces share the store, the memory for its indexes and its model. A space that does not exist is created,
+        or with `create` false raises `store.missing`. Takes the right to administer. Closing the runtime that this
+        returns leaves the store open.
+        """
+        self._session.access.require(Effect.ADMIN)
+        check_name(name, at="space")
+        store = self._session.store
+        if store.closed:
+            raise StoreClosed
+        if store.keys is None:
+            raise KeyUnavailable(problem="opened_without_key")
+        return Runtime(replace(self._session, opened=store.space(SpaceName(name), create=create), window=True))
+
     def close(self) -> None:
         """Sign and pin the head, then close the store. A second call does nothing.
 
-        The store is closed by the runtime that opened it. Closing one that `restricted` made leaves it open.
+        The store is closed by the runtime that opened it. Closing one that `restricted` or `space` returned leaves it
+        open.
         """
         if not self._session.window:
             self._session.store.close()

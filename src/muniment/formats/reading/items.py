@@ -15,9 +15,8 @@ bytes it is made of, at most `DOCUMENT_BYTES_MAX`; each of its elements, at most
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 import msgspec
 
@@ -37,8 +36,8 @@ MORE = frozenset({"messages", "mapping", "chat_messages", "request", "conversati
 class Items:
     """The items of a file, in a `with` statement."""
 
-    def __init__(self, path: Path) -> None:
-        self._lines = Lines(path)
+    def __init__(self, file: BinaryIO) -> None:
+        self._lines = Lines(file)
         self.bytes_total = self._lines.bytes_total
 
     @property

@@ -1,4 +1,4 @@
-"""A file as numbered lines, read in bounded memory; gzip is told by its first bytes.
+"""A stream as numbered lines, read in bounded memory; its first bytes say whether it is gzip.
 
 What cannot be read as a line (too long, a damaged archive) comes out in its place as the error that says so, so that
 the lines around it are not lost.
@@ -11,9 +11,8 @@ import io
 import os
 import zlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -31,12 +30,17 @@ DAMAGES = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 class Lines:
-    """The lines of a file, in a `with` statement. `damaged` tells after reading whether the end was missing."""
+    """The lines of a stream, in a `with` statement. `damaged` says after reading whether the end was missing."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file if isinstance(file, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", file))
+        self._is_wrapped = self._file is not file
+        self.bytes_total = 0
         try:
-            self._file = path.open("rb")
-            self.bytes_total = os.fstat(self._file.fileno()).st_size
+            if self._file.seekable():
+                start = self._file.tell()
+                self.bytes_total = self._file.seek(0, os.SEEK_END)
+                self._file.seek(start)
             is_gzip = self._file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
         except (OSError, ValueError) as problem:
             raise FileUnavailable.because(problem, at="file") from None
@@ -75,8 +79,8 @@ class Lines:
 
     @property
     def bytes_done(self) -> int:
-        """How much of the file was read, as it lies on the disk."""
-        return self._file.tell()
+        """How much of the file was read, in bytes as they are stored; 0 for a stream that does not say."""
+        return self._file.tell() if self.bytes_total else 0
 
     def __iter__(self) -> Iterator[tuple[int, bytes | MunimentError]]:
         """Yield every line that is not blank with its number, counted from 1."""
@@ -113,7 +117,8 @@ class Lines:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        if self._is_wrapped:
+            self._file.detach()  # whoever opened the stream closes it
 
 
 class _Rejoined(io.RawIOBase):

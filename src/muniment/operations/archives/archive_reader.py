@@ -7,9 +7,11 @@ conversation within the scope that the root names.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import UNSET, Struct
 
@@ -53,7 +55,7 @@ from muniment.operations.archives.document import (
     parse_root,
 )
 from muniment.operations.archives.scopes import mounted, within
-from muniment.operations.outfile import reading
+from muniment.operations.outfile import outside
 
 CONTEXT = b"muniment/archive"
 REASONS: dict[str, frozenset[str]] = {
@@ -72,13 +74,26 @@ class ArchivedEvent(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def opened_document(path: Path, key_of: Callable[[Envelope], bytes]) -> Iterator[Iterator[bytes]]:
+def opened_document(file: BinaryIO, key_of: Callable[[Envelope], bytes]) -> Iterator[Iterator[bytes]]:
     """Give the lines of a sealed document."""
-    with reading(path, "file") as file:
+    with outside("file"):
         with sound():
             envelope = parse_envelope(file.readline(ENVELOPE_BYTES_MAX))
             sealed = SealedReader(file, key_of(envelope), CONTEXT)
         yield opened_lines(sealed)
+
+
+@contextmanager
+def going_back(file: BinaryIO) -> Iterator[BinaryIO]:
+    """Give a stream that can be read twice: the stream itself, or a copy in a file without a name."""
+    if file.seekable():
+        yield file
+        return
+    with tempfile.TemporaryFile() as copy:
+        with outside("file"):
+            shutil.copyfileobj(file, copy)
+            copy.seek(0)
+        yield copy
 
 
 def opened_lines(sealed: SealedReader) -> Iterator[bytes]:

@@ -1,20 +1,25 @@
-"""The noun group `archives`: a part of a space as one sealed document, out and in."""
+"""The noun group `archives`: export a part of a space as one encrypted file, check it, import it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Group, operation
+from muniment.declaration.operation import Effect, Family, Group, SecondRight, ServerPath, Upload, operation, stream_of
 from muniment.declaration.session import Session
 from muniment.events.archiving import ArchiveScope, ImportMode, Private
 from muniment.events.identity import ConversationId
-from muniment.governance.access import Effect
+from muniment.governance.views import View
+from muniment.operations.archives.archive_reader import going_back
 from muniment.operations.archives.document import ArchiveRoot
 from muniment.operations.archives.export_archive import ArchiveReport, Archiving
 from muniment.operations.archives.import_archive import ArchiveImporting, ArchiveImportReport
 from muniment.operations.archives.scopes import check_into
+from muniment.operations.parameters import SealedBy
+
+READ_BACK = "an archive gets its name when it was read back and the log records it"
 
 
 class ArchiveCheck(Struct, frozen=True, kw_only=True):
@@ -25,7 +30,7 @@ class ArchiveCheck(Struct, frozen=True, kw_only=True):
 
 
 class Archives(Group):
-    """A part of a space as one sealed document: write it, check it, import it."""
+    """A part of a space as one encrypted file: export it, check it, import it."""
 
     name = "archives"
 
@@ -33,57 +38,82 @@ class Archives(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.ADMIN)
+    @operation(
+        Effect.ADMIN,
+        family=Family.EXPORT,
+        also=(SecondRight(views=(View.RAW_OWNER,), when="private is include"),),
+        request="ExportArchiveRequest",
+    )
     def export(
         self,
-        file: str,
-        scope: ArchiveScope,
-        private: Private = Private.EXCLUDE,
-        sealed_by: str | None = None,
+        file: Annotated[
+            str,
+            ServerPath(reason=READ_BACK),
+            Meta(description="Path of the new archive, on the machine of the store."),
+        ],
+        scope: Annotated[ArchiveScope, Meta(description="What to export.")],
+        private: Annotated[
+            Private, Meta(description="Whether text, aliases, attributes and derived references are included.")
+        ] = Private.EXCLUDE,
+        sealed_by: SealedBy = None,
     ) -> ArchiveReport:
-        """Export a part of the open space as an archive: a sealed document that another space can import.
+        """Export a part of the open space as an archive: an encrypted file that another space can import.
 
-        `scope` is one subject's part (conversations all of whose turns are of this mounted subject), the shared part
-        (all others), or one conversation. With `private` excluded, words, aliases, attributes and derived references
-        stay behind together; turns then travel as erased ones do, by who, when and what happened. Messages of soul
-        governance never leave. Keys are never in an archive. `file` is a path on the machine that holds the store; the
-        document is sealed with the root key of the store, or with what `sealed_by` names as --keys does. Appends
-        `archive.exported` once the document was read back. The same part gives the same root digest again. Raises
-        `file.taken`, `file.unavailable`, `access.denied` for words without the raw_owner view.
+        `scope` is the part of one subject (conversations whose turns all have this mounted subject), the shared part
+        (all others), or one conversation. Without `private`, text, aliases, attributes and derived references are left
+        out together; turns are then archived like erased ones: who, when and what happened. Messages of soul governance
+        are never exported. Keys are never in an archive. Appends `archive.exported` once the file was read back. The
+        same part gives the same root digest again. Raises `file.taken`, `file.unavailable`, `access.denied` for content
+        without the raw_owner view.
         """
         return Archiving(self._session, Path(file), scope, private, sealed_by).run()
 
-    @operation(Effect.READ)
-    def inspect(self, file: str, sealed_by: str | None = None) -> ArchiveCheck:
+    @operation(
+        Effect.READ, family=Family.VALIDATION, also=(SecondRight(effect=Effect.ADMIN),), request="InspectArchiveRequest"
+    )
+    def inspect(
+        self,
+        file: Annotated[Upload, Meta(description="The archive.")],
+        sealed_by: SealedBy = None,
+    ) -> ArchiveCheck:
         """Check an archive without importing it: every line, and the root over all of them.
 
-        `file` is a path on the machine that holds the store, so that this takes the right to administer as well. Raises
+        Needs the right to administer as well, because a path can name any file of the machine. Raises
         `archive.refused`, `key.wrong`, `file.unavailable`.
         """
-        self._session.access.require(Effect.ADMIN)
-        root, turns = ArchiveImporting(self._session, Path(file), sealed_by).inspect()
+        with going_back(stream_of(file)) as archive:
+            root, turns = ArchiveImporting(self._session, archive, sealed_by).inspect()
         return ArchiveCheck(root=root, turns=turns)
 
-    @operation(Effect.ERASE)
+    @operation(
+        Effect.ERASE, family=Family.IMPORT, also=(SecondRight(effect=Effect.ADMIN),), request="ImportArchiveRequest"
+    )
     def import_(
         self,
-        file: str,
-        scope: ArchiveScope,
-        private: Private = Private.EXCLUDE,
-        mode: ImportMode = ImportMode.BOOTSTRAP,
-        into: ConversationId | None = None,
-        sealed_by: str | None = None,
+        file: Annotated[Upload, Meta(description="The archive.")],
+        scope: Annotated[ArchiveScope, Meta(description="The scope of the archive.")],
+        private: Annotated[
+            Private, Meta(description="What the archive includes: as it was exported.")
+        ] = Private.EXCLUDE,
+        mode: Annotated[
+            ImportMode,
+            Meta(
+                description="`bootstrap` requires that nothing of the scope is here; `restore` erases and replaces it."
+            ),
+        ] = ImportMode.BOOTSTRAP,
+        into: Annotated[ConversationId | None, Meta(description="Another id for the one conversation.")] = None,
+        sealed_by: SealedBy = None,
     ) -> ArchiveImportReport:
         """Import an archive: all of it in one step, or nothing.
 
-        `scope` and `private` must be those of the archive. `bootstrap` wants nothing of the scope to be here; `restore`
-        replaces what is here: those conversations are erased, and their names lead to what came in. `into` gives one
-        conversation another id. Events keep their times and come under fresh keys; other scopes are not touched. Words
-        of a turn that was erased here do not come back: the turn comes as erased. Appends the events of the archive and
-        `archive.imported`. Takes the right to administer as well. Raises `archive.refused` for a document that does not
-        hold or is not what was asked for, `archive.conflict` for what is in its way (a hold or a legal minimum too),
-        `key.wrong`.
+        `scope` and `private` must be those of the archive. `bootstrap` requires that the scope is empty here; `restore`
+        replaces it: those conversations are erased, and their names lead to the imported ones. `into` gives one
+        conversation another id. Events keep their times and get new keys; other scopes are not touched. The content of
+        a turn that was erased here does not come back: the turn is imported as erased. Appends the events of the
+        archive and `archive.imported`. Needs the right to administer as well. Raises `archive.refused` for a file that
+        fails a check or is not the requested one, `archive.conflict` for what blocks the import (a hold or a legal
+        minimum too), `key.wrong`.
         """
-        self._session.access.require(Effect.ADMIN)
         check_into(scope, into)
-        return ArchiveImporting(self._session, Path(file), sealed_by).run(scope, private, mode, into)
+        with going_back(stream_of(file)) as archive:
+            return ArchiveImporting(self._session, archive, sealed_by).run(scope, private, mode, into)

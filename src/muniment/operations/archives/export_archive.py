@@ -69,7 +69,10 @@ class Archiving:
                 while piece := spool.read(PIECE_BYTES):
                     sealed.write(piece)
                 sealed.finish()
-            with opened_document(self._file.beside, lambda envelope: envelope.open(root_key, CONTEXT)) as lines:
+            with (
+                reading(self._file.beside, "file") as written,
+                opened_document(written, lambda envelope: envelope.open(root_key, CONTEXT)) as lines,
+            ):
                 check = Checking(lines)
                 for _ in check.events():
                     pass

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -66,12 +66,13 @@ class ArchiveImportReport(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ArchiveImporting:
-    """An archive on its way into a space."""
+    """An archive on its way into a space. It is read twice."""
 
-    def __init__(self, session: Session, file: Path, sealed_by: str | None) -> None:
+    def __init__(self, session: Session, file: BinaryIO, sealed_by: str | None) -> None:
         self._session = session
         self._space = session.space
         self._file = file
+        self._start = self._file.tell()
         self._sealed_by = sealed_by
         self._key: bytes | None = None
 
@@ -111,6 +112,7 @@ class ArchiveImporting:
 
     @contextmanager
     def _checking(self) -> Iterator[Checking]:
+        self._file.seek(self._start)
         with opened_document(self._file, self._open) as lines:
             yield Checking(lines)
 

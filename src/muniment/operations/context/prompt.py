@@ -61,14 +61,25 @@ class Composition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     unless `file_tokens` says how many tokens each counts. With `record` it is put on record what was given.
     """
 
-    system: SystemText = SystemText.KEEP
-    gaps: Gaps = Gaps.MARKER
-    lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE
-    reach: QuoteScope = QuoteScope.CONVERSATION
-    reference_percent: Percent = REFERENCE_PERCENT
-    overhead_tokens: Tokens = MESSAGE_OVERHEAD_TOKENS
-    file_tokens: Tokens | None = None
-    record: bool = False
+    system: Annotated[SystemText, Meta(description="What happens to system messages.")] = SystemText.KEEP
+    gaps: Annotated[Gaps, Meta(description="What replaces content that is masked, erased or redacted.")] = Gaps.MARKER
+    lifecycle: Annotated[LifecycleFilter, Meta(description="Use active turns only, or archived ones too.")] = (
+        LifecycleFilter.ACTIVE
+    )
+    reach: Annotated[QuoteScope, Meta(description="Where to look for earlier messages.")] = QuoteScope.CONVERSATION
+    reference_percent: Annotated[Percent, Meta(description="Share of the budget for earlier messages, in percent.")] = (
+        REFERENCE_PERCENT
+    )
+    overhead_tokens: Annotated[Tokens, Meta(description="Tokens that each message takes beside its text.")] = (
+        MESSAGE_OVERHEAD_TOKENS
+    )
+    file_tokens: Annotated[
+        Tokens | None,
+        Meta(description="Keep files, images and sounds and count each as this many tokens. Without it: a short note."),
+    ] = None
+    record: Annotated[
+        bool, Meta(description="Record what was given as `context.issued`; needs the right to append.")
+    ] = False
 
 
 class ContextPart(StrEnum):

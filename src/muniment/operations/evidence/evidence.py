@@ -1,14 +1,14 @@
-"""The noun group `evidence`: checkpoints, proofs and exports for strangers, verification, audit, disclosures."""
+"""The noun group `evidence`: checkpoints, proofs and exports for third parties, verification, audit, disclosures."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Document, Group, Upload, operation
+from muniment.declaration.operation import Document, Effect, Family, Group, SecondRight, Upload, operation, stream_of
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, ForeignSpace, LimitExceeded
 from muniment.events.attributes import AttributeRecorded
@@ -20,7 +20,6 @@ from muniment.evidence.header import Header, commit, disclose
 from muniment.evidence.receipt import receipt
 from muniment.evidence.tree import inclusion_proof, multiproof
 from muniment.evidence.verifier import Refused, VerifierKey
-from muniment.governance.access import Effect
 from muniment.governance.attribute_visibility import disclosed_attribute_labels
 from muniment.governance.judgement import needs_content, standing
 from muniment.governance.slices import disclosed_labels
@@ -31,7 +30,9 @@ from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent, Writer, draft
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.evidence.disclosure_log import Disclosing, Disclosures
 from muniment.operations.evidence.inspect import Inspecting, InspectionReport
-from muniment.operations.provenance.links import Linking, LinkPage, MemoryKey, asked_of_one
+from muniment.operations.outfile import outside
+from muniment.operations.parameters import InConversation, OnlyConversation, PageCursor, ThroughView
+from muniment.operations.provenance.links import SEE_LINKS, Linking, LinkPage, MemoryKey, asked_of_one
 from muniment.projections.transcript import ReadTurn
 from muniment.space.space import VKEY, Space
 
@@ -100,11 +101,11 @@ class Evidence(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.VALIDATION)
     def checkpoint(self) -> CheckpointReport:
-        """Sign the head of the log and pin it; give the public key along.
+        """Sign the head of the log, pin it, and return the public key.
 
-        A head that is signed already is not signed again. Appends nothing to the log.
+        A head that is already signed is not signed again. Appends nothing to the log.
         """
         space = self._session.space
         signed = space.checkpoint()
@@ -116,11 +117,16 @@ class Evidence(Group):
             vkey=str(space.notary.key),
         )
 
-    @operation(Effect.READ)
-    def prove(self, conversation: ConversationKey, turn: TurnId, view: View = View.EXPORT) -> Document:
+    @operation(Effect.READ, family=Family.EXPORT)
+    def prove(
+        self,
+        conversation: InConversation,
+        turn: Annotated[TurnId, Meta(description="Id of the turn.")],
+        view: ThroughView = View.EXPORT,
+    ) -> Document:
         """Make the receipt of one turn: a C2SP tlog-proof that discloses what a view shows of it.
 
-        Anybody can check it with the public key alone. Raises `evidence.missing` for a turn that is not there.
+        Anyone with the public key can check it. Raises `evidence.missing` for a turn that does not exist.
         """
         space = self._session.space
         self._session.access.require_view(view)
@@ -154,21 +160,22 @@ class Evidence(Group):
             },
         )
 
-    @operation(Effect.APPEND)
+    @operation(Effect.APPEND, family=Family.EXPORT, request="ExportEvidenceRequest")
     def export(
         self,
-        conversation: ConversationKey,
-        view: View = View.EXPORT,
-        certified: bool = True,
-        recipient: str | None = None,
-        purpose: str | None = None,
+        conversation: InConversation,
+        view: ThroughView = View.EXPORT,
+        certified: Annotated[
+            bool, Meta(description="Record the export first, so that the bundle proves it is complete.")
+        ] = True,
+        recipient: Annotated[str | None, Meta(description="Who receives it; recorded.")] = None,
+        purpose: Annotated[str | None, Meta(description="What it is for; recorded.")] = None,
     ) -> Document:
-        """Export a conversation as a bundle that a stranger can check offline.
+        """Export a conversation as a bundle that a third party can check offline.
 
         The bundle holds every event of the conversation, discloses what the view shows, and leads to a signed
-        checkpoint. A certified export first appends `export.issued`, which makes it checkable that nothing was cut
-        off; it also keeps on record who received what. Raises `evidence.missing` for a conversation that is not
-        there.
+        checkpoint. A certified export first appends `export.issued`, which proves that nothing was cut off and records
+        who received what. Raises `evidence.missing` for a conversation that does not exist.
         """
         space = self._session.space
         self._session.access.require_view(view)
@@ -203,14 +210,19 @@ class Evidence(Group):
             },
         )
 
-    @operation(Effect.READ, keyless=True)
-    def verify(self, bundle: Upload, vkey: str) -> VerificationReport:
+    @operation(Effect.READ, family=Family.VALIDATION, keyless=True, inspecting=True)
+    def verify(
+        self,
+        bundle: Annotated[Upload, Meta(description="The export bundle.")],
+        vkey: Annotated[str, Meta(description="Public key of the log, as checkpoint and export report it.")],
+    ) -> VerificationReport:
         """Verify an export bundle with the public key of its log; needs no store.
 
         Raises `evidence.refused` with the reason as its problem when the bundle does not prove what it claims.
         """
         try:
-            report = verifier.verify_bundle(verifier.read_lines(io.BytesIO(bundle.encode())), vkey)
+            with outside("bundle"):
+                report = verifier.verify_bundle(verifier.read_lines(stream_of(bundle)), vkey)
         except Refused as refused:
             raise EvidenceRefused(at=refused.at or None, problem=refused.code) from None
         return VerificationReport(
@@ -228,13 +240,21 @@ class Evidence(Group):
             complete=report.complete,
         )
 
-    @operation(Effect.READ, keyless=True)
-    def audit(self, vkey: str | None = None) -> AuditedSpaces:
-        """Audit every log of the store by its headers alone; needs no secret key.
+    @operation(Effect.READ, family=Family.VALIDATION, keyless=True, inspecting=True)
+    def audit(
+        self,
+        vkey: Annotated[
+            str | None,
+            Meta(
+                description="Public key of the only log to audit. Without it: every log, with the key that it declares."
+            ),
+        ] = None,
+    ) -> AuditedSpaces:
+        """Audit every log of the store from its headers; needs no secret key.
 
         Reads everything once: headers, chains, tree, checkpoints with their signatures. With `vkey` only the log of
-        that key is audited, and its signatures are held against that key; otherwise a log's own word for its key is
-        taken. Raises `store.corrupt` at the first thing that does not hold.
+        that key is audited, and its signatures are checked against that key; otherwise each log declares its own key.
+        Raises `store.corrupt` at the first fault.
         """
         audited: list[SpaceAudit] = []
         for store in self._session.store.logs():
@@ -259,35 +279,40 @@ class Evidence(Group):
             raise EvidenceMissing(at="vkey")
         return AuditedSpaces(spaces=audited)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.VALIDATION)
     def disclosures(
-        self, conversation: ConversationKey | None = None, limit: int = 50, cursor: str | None = None
+        self,
+        conversation: OnlyConversation = None,
+        limit: Annotated[int, Meta(description="Disclosures per page; above 0.")] = 50,
+        cursor: PageCursor = None,
     ) -> Disclosures:
-        """List who received what, when, under which view: exports, revealed words, contexts, refused attempts.
+        """List who received what, when, under which view: exports, revealed content, contexts, refused attempts.
 
-        Of exports the certified ones, of contexts the recorded ones, in the order of the log, of the whole space or of
-        one conversation; a refused attempt is of the space, because what was refused was not looked at. `limit` counts
-        disclosures and is above 0. Every event of the stream is proved, so that none is left out unseen.
-        Raises `transcript.unknown_conversation`.
+        Lists certified exports and recorded contexts, in the order of the log, of the whole space or of one
+        conversation. Refused attempts belong to the space, because what was refused was not read. Every event of the
+        stream is proved, so that none can be left out unnoticed. Raises `transcript.unknown_conversation`.
         """
         return Disclosing(self._session, conversation, limit).run(cursor)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.VALIDATION, also=(SecondRight(views=tuple(sorted(SEE_LINKS))),))
     def links(
         self,
-        memory: MemoryKey | None = None,
-        conversation: ConversationKey | None = None,
-        turn: TurnId | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
+        memory: Annotated[MemoryKey | None, Meta(description="The memory item.")] = None,
+        conversation: Annotated[
+            ConversationKey | None, Meta(description="The conversation, instead of a memory item.")
+        ] = None,
+        turn: Annotated[
+            TurnId | None, Meta(description="Id of a turn of the conversation. Without it: the whole conversation.")
+        ] = None,
+        limit: Annotated[int, Meta(description="Links per page; above 0.")] = 50,
+        cursor: PageCursor = None,
     ) -> LinkPage:
-        """Tell where an item of memory came from, or what was derived from a conversation or a turn.
+        """Show what a memory item was derived from, or what was derived from a conversation or a turn.
 
-        Give `memory` (plane and key), or `conversation`, with `turn` for what names that turn. Each link shows what was
-        recorded, what is left of its source today, and whether the source is proved: the leaves of its turns, which
-        outlive their words, give the recorded digest. Links come in the order of their creation, page by page; the
-        cursor of a page leads to the next one. Takes the view `raw_owner` or `operator_audit`. Raises
-        `transcript.unknown_conversation`, `transcript.unknown_place`, `cursor.invalid`.
+        Give `memory`, or `conversation`, with `turn` for one turn. Each link shows what was recorded, what is left of
+        its source today, and whether the source is proved: the leaves of its turns, which remain after an erasure, give
+        the recorded digest. Links come in the order of their creation, page by page. Needs the view `raw_owner` or
+        `operator_audit`. Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `cursor.invalid`.
         """
         asked_of_one(memory, conversation, turn)
         linking = Linking(self._session, limit)
@@ -296,16 +321,19 @@ class Evidence(Group):
         assert conversation is not None, "one of both was given"
         return linking.of_conversation(conversation, turn, cursor)
 
-    @operation(Effect.READ)
-    def inspect(self, conversation: ConversationKey | None = None, limit: int = 100) -> InspectionReport:
-        """Inspect everything that the store owns, of the space or of one conversation, and say what is wrong.
+    @operation(Effect.READ, family=Family.VALIDATION, inspecting=True)
+    def inspect(
+        self,
+        conversation: OnlyConversation = None,
+        limit: Annotated[int, Meta(description="Maximum of findings to list; the counts are complete.")] = 100,
+    ) -> InspectionReport:
+        """Check everything that the store holds, of the space or of one conversation, and list the findings.
 
-        Holds every event, its keys and its sealed parts to the header and every field to its commitment; order, heads
-        and names of conversations; words to what was erased; holds, redactions and derived references to what they
-        name; and for a space the tree, the checkpoints, the pin, and what is folded in memory. Changes nothing, appends
-        nothing, looks into no other database, and works where a space is open for inspection only. `limit` cuts the
-        list of issues; the counts are whole. An issue holds no content. Raises
-        `transcript.unknown_conversation`.
+        Checks every event, its keys and its encrypted parts against the header and every field against its commitment;
+        order, heads and names of conversations; content against erasures; holds, redactions and derived references
+        against what they name; and for a space the tree, the checkpoints, the pin, and the projections in memory.
+        Changes nothing, appends nothing, reads no other database, and works where a space is open for inspection only.
+        A finding holds no content. Raises `transcript.unknown_conversation`.
         """
         if conversation is not None:
             check_key(conversation)

@@ -1,15 +1,17 @@
-"""The noun group `lifecycle`: what may happen to turns after they were committed."""
+"""The noun group `lifecycle`: what can happen to turns after they are committed."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
 from msgspec.structs import replace
 
-from muniment.declaration.operation import Group, operation
+from muniment.declaration.operation import Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.changes import Action, LifecycleRequest, RetentionPolicy, Transition
-from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId, check_name
-from muniment.governance.access import Effect
+from muniment.events.identity import Channel, ConversationId, TurnId, check_name
 from muniment.operations.lifecycle.erase_space import ErasingSpace
 from muniment.operations.lifecycle.erase_turns import Erasing
 from muniment.operations.lifecycle.holds import Holding, Releasing
@@ -19,13 +21,14 @@ from muniment.operations.lifecycle.retention import Applying, Retaining, Retenti
 from muniment.operations.lifecycle.review import Reviewing
 from muniment.operations.lifecycle.scope import Scope, aim_of
 from muniment.operations.lifecycle.transition import Asking
+from muniment.operations.parameters import DryRun, InConversation, Requester, Why
 
 REASON_BYTES_MAX = 4096
 TIME_IS_OVER = "its time is over"
 
 
 class Lifecycle(Group):
-    """Archive, restore, mask, unmask, erase; holds and retention; and the receipts of it."""
+    """Archive, restore, mask, unmask, erase; holds, retention and receipts."""
 
     name = "lifecycle"
 
@@ -33,21 +36,24 @@ class Lifecycle(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.ERASE)
+    @operation(Effect.ERASE, family=Family.LIFECYCLE, idempotent=True, request="TransitionRequest")
     def request(
         self,
-        conversation: ConversationKey,
-        transition: Transition,
-        reason: str,
-        requester: str,
-        turn: TurnId | None = None,
+        conversation: InConversation,
+        transition: Annotated[Transition, Meta(description="What to do with the turns.")],
+        reason: Why,
+        requester: Requester,
+        turn: Annotated[
+            TurnId | None, Meta(description="Id of the turn. Without it: all turns that the conversation has now.")
+        ] = None,
     ) -> LifecycleReport:
-        """Ask for a transition of one turn, or of all turns that a conversation has now.
+        """Request a transition of one turn, or of all turns that a conversation has now.
 
         Appends one `turn.lifecycle` event with reason and requester when it changes anything. A repeat, and a request
-        that no turn matches, completes with `changed` false and appends nothing. `erase` is `erase` of the same
-        turns: it destroys the words for ever and answers with a receipt; turns that a hold or a legal minimum keeps
-        stay, and the report says which. Nothing is refused because something was derived from the turn.
+        that matches no turn, completes with `changed` false and appends nothing. `erase` does what the operation
+        `erase` does to the same turns: it destroys the content permanently and returns a receipt. Turns that a hold or
+        a legal minimum keeps stay, and the report lists them. A transition is never refused because something was
+        derived from the turn.
         """
         self._session.check_key(conversation)
         scope = Scope(conversation=conversation.conversation, channel=conversation.channel, turn=turn)
@@ -56,69 +62,101 @@ class Lifecycle(Group):
             return self._erased(scope, asked)
         return Asking(self._session, scope, transition, asked).run()
 
-    @operation(Effect.ERASE)
-    def erase(self, scope: Scope, reason: str, requester: str) -> LifecycleReport:
-        """Erase the words of a message, a turn, a conversation, a subject or the whole space, for ever.
+    @operation(
+        Effect.ERASE,
+        family=Family.LIFECYCLE,
+        also=(SecondRight(effect=Effect.ADMIN, when="scope.whole_space"),),
+        idempotent=True,
+    )
+    def erase(
+        self,
+        scope: Annotated[Scope, Meta(description="What to erase: exactly one thing.")],
+        reason: Why,
+        requester: Requester,
+    ) -> LifecycleReport:
+        """Erase the content of a message, a turn, a conversation, a subject or the whole space, permanently.
 
-        Answers with a receipt that names every place that was reached and what lies outside. Appends `turn.lifecycle`
-        with reason `erase` for each run of turns that go; turns that a hold or a legal minimum keeps stay, and the
-        report says which, by what. A repeat changes nothing. Words are destroyed also where they cannot be read any
-        more. The whole space needs the right to administer, goes whole or not at all, and ends with `space.erased`:
-        nothing in it can be read or written afterwards, and the audit still holds. Raises `request.invalid` for a scope
-        that is not exactly one thing.
+        Returns a receipt that lists every place that was reached and what is outside. Appends `turn.lifecycle` with
+        reason `erase` for each run of turns that are erased; turns that a hold or a legal minimum keeps stay, and the
+        report says which, and what keeps them. A repeat changes nothing. Content is destroyed even where it can no
+        longer be read. The whole space needs the right to administer, is erased completely or not at all, and ends with
+        `space.erased`: nothing in it can be read or written afterwards, and it can still be audited. Raises
+        `request.invalid` for a scope that is not exactly one thing.
         """
         scope.check(self._session.space.name)
         self._session.access.require_subjects(scope.subject)
         return self._erased(scope, self._asked(reason, requester))
 
-    @operation(Effect.READ)
-    def review(self, action: Action, scope: Scope) -> LifecycleReport:
-        """Show what a transition, an erasure or a hold would do now, and what is in force, without doing it.
+    @operation(Effect.READ, family=Family.LIFECYCLE)
+    def review(
+        self,
+        action: Annotated[Action, Meta(description="The transition or hold to preview.")],
+        scope: Annotated[Scope, Meta(description="What it is about: exactly one thing.")],
+    ) -> LifecycleReport:
+        """Preview a transition, an erasure or a hold, and show what is in force, without doing anything.
 
-        The report is the one that the real request gives: what is affected, what holds and legal minima keep, what does
-        not open any more. It also lists the holds and policies in force that bear on the scope; a review of the whole
-        space lists all of them. Appends nothing and changes no byte of the store. `release` is not reviewed.
+        The report is the one that the real request returns: what is affected, what holds and legal minima keep, what
+        can no longer be opened. It also lists the holds and policies in force for the scope; a review of the whole
+        space lists all of them. Appends nothing and changes no byte of the store. `release` has no review.
         """
         scope.check(self._session.space.name)
         return Reviewing(self._session, action, scope).run()
 
-    @operation(Effect.ADMIN)
-    def hold(self, scope: Scope, reason: str, requester: str) -> LifecycleReport:
-        """Hold words: of a turn, a conversation, a subject or the whole space; nobody erases them until the release.
+    @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
+    def hold(
+        self,
+        scope: Annotated[Scope, Meta(description="What to hold: exactly one thing.")],
+        reason: Why,
+        requester: Requester,
+    ) -> LifecycleReport:
+        """Hold the content of a turn, a conversation, a subject or the whole space: it cannot be erased until released.
 
-        A hold of more than one turn is also about the turns that are still to come. Several may be in force, and all
-        must be released. Appends `turn.lifecycle` with reason `hold`, named by its `position`; the same hold by the
-        same requester for the same reason is in force once, and a repeat answers with its position and `changed` false.
-        Masking and archiving stay possible. Raises `transcript.unknown_conversation` and `transcript.unknown_place`.
+        A hold of more than one turn also covers turns that are committed later. Several may be in force, and all must
+        be released. Appends `turn.lifecycle` with reason `hold`, named by its `position`. A repeat by the same
+        requester for the same reason returns the position of the first with `changed` false. Masking and archiving stay
+        possible. Raises `transcript.unknown_conversation` and `transcript.unknown_place`.
         """
         scope.check(self._session.space.name)
         return Holding(self._session, scope, self._asked(reason, requester)).run()
 
-    @operation(Effect.ADMIN)
-    def release(self, hold: int, reason: str, requester: str) -> LifecycleReport:
-        """Release a hold by the position of its event; other holds of the same words stay.
+    @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
+    def release(
+        self,
+        hold: Annotated[int, Meta(description="Position of the hold in the log.")],
+        reason: Why,
+        requester: Requester,
+    ) -> LifecycleReport:
+        """Release a hold by the position of its event; other holds of the same content stay.
 
-        Appends `turn.lifecycle` with reason `release`. A hold that was released before changes nothing. Raises
+        Appends `turn.lifecycle` with reason `release`. Releasing a hold again changes nothing. Raises
         `lifecycle.hold_missing` when there never was a hold at this position.
         """
         return Releasing(self._session, hold, self._asked(reason, requester)).run()
 
-    @operation(Effect.ADMIN)
+    @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
     def retain(
         self,
-        reason: str,
-        requester: str,
-        channel: Channel | None = None,
-        conversation: ConversationId | None = None,
-        keep_at_least_ms: int | None = None,
-        erase_after_ms: int | None = None,
+        reason: Why,
+        requester: Requester,
+        channel: Annotated[
+            Channel | None, Meta(description="Channel that the policy is about. Without it: the whole space.")
+        ] = None,
+        conversation: Annotated[
+            ConversationId | None, Meta(description="Conversation that the policy is about; needs the channel.")
+        ] = None,
+        keep_at_least_ms: Annotated[
+            int | None, Meta(description="Milliseconds since the commit before which nothing is erased.")
+        ] = None,
+        erase_after_ms: Annotated[
+            int | None, Meta(description="Milliseconds since the commit after which retention erases.")
+        ] = None,
     ) -> RetentionPolicies:
-        """Set how long words are kept: at least, and at most until `apply_retention` erases them.
+        """Set how long content is kept: at least, and at most until `apply_retention` erases it.
 
-        Of one conversation (with its `channel`), of a channel, or of the whole space. Milliseconds since the commit of
-        a turn. Replaces what was set for the same scope, with neither period it is taken back; setting the same again
-        changes nothing. Of several scopes the longest minimum holds, and the end of the narrowest. Appends
-        `policy.set`; erases nothing by itself. Answers with all policies in force.
+        For one conversation (with its `channel`), for a channel, or for the whole space. Periods are milliseconds since
+        the commit of a turn. Replaces the policy of the same scope, and without a period removes it; setting the same
+        again changes nothing. Of several scopes the longest minimum applies, and the maximum of the narrowest. Appends
+        `policy.set`; erases nothing by itself. Returns all policies in force.
         """
         if conversation is not None and channel is None:
             raise InvalidInput(at="channel", problem="missing_field")
@@ -133,24 +171,33 @@ class Lifecycle(Group):
         )
         return Retaining(self._session, policy, self._asked(reason, requester)).run()
 
-    @operation(Effect.ERASE)
+    @operation(Effect.ERASE, family=Family.LIFECYCLE, idempotent=True)
     def apply_retention(
-        self, requester: str, reason: str = TIME_IS_OVER, dry_run: bool = False, limit: int | None = None
+        self,
+        requester: Requester,
+        reason: Why = TIME_IS_OVER,
+        dry_run: DryRun = False,
+        limit: Annotated[
+            int | None, Meta(description="Maximum of turns to erase. Without it: all that are due.")
+        ] = None,
     ) -> RetentionReport:
-        """Erase what is due under the policies and is neither held nor kept by a legal minimum.
+        """Erase what is due under the policies and is kept neither by a hold nor by a legal minimum.
 
         Works in batches, each with a receipt of its own; an interruption leaves whole batches, and a repeat goes on.
-        `limit` counts turns: the others stay for another time. With `dry_run` nothing is erased and the report says
-        what would be. Appends `turn.lifecycle` as `erase` does.
+        With `limit` the other turns stay for another time. With `dry_run` nothing is erased and the report says what
+        would be. Appends `turn.lifecycle` as `erase` does.
         """
         return Applying(self._session, self._asked(reason, requester), limit).run(dry_run=dry_run)
 
-    @operation(Effect.READ)
-    def receipts(self, conversation: ConversationKey) -> Receipts:
-        """List every transition, hold and release of a conversation: who asked, why, and a proof that the log holds it.
+    @operation(Effect.READ, family=Family.LIFECYCLE)
+    def receipts(
+        self,
+        conversation: InConversation,
+    ) -> Receipts:
+        """List every transition, hold and release of a conversation: who requested it, why, and a proof from the log.
 
-        `content_left` counts the turns of an erasure whose content is there all the same; it is 0, or the store is not
-        sound. Reading appends nothing.
+        `content_left` counts the erased turns whose content still exists; it is 0, or the store is not sound. Appends
+        nothing.
         """
         self._session.check_key(conversation)
         return Recalling(self._session, conversation).run()

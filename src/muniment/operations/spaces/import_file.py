@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -39,6 +40,7 @@ BATCH_BYTES_MAX = 4 * 2**20
 REPORTED_MAX = 100
 PROGRESS_LINES = 500
 FILE_DAMAGED = "file_damaged"
+UNNAMED = "import"
 TURN_CONFLICT = "turn_conflict"
 
 
@@ -87,12 +89,19 @@ class ImportReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     detection: Replacements | None = None
 
 
+def name_of(file: BinaryIO) -> str:
+    """Return the name of the file behind a stream; conversations without an id are named after it."""
+    name = getattr(file, "name", None)
+    return Path(name).name if isinstance(name, str) else UNNAMED
+
+
 class Importing:
     """One file on its way into a space."""
 
-    def __init__(self, session: Session, path: Path, asked: Format, channel: Channel, subject: SubjectId) -> None:
+    def __init__(self, session: Session, file: BinaryIO, asked: Format, channel: Channel, subject: SubjectId) -> None:
         self._session = session
-        self._path = path
+        self._file = file
+        self._file_name = name_of(file)
         self._format = asked
         self._channel = channel
         self._subject = subject
@@ -104,7 +113,7 @@ class Importing:
 
     def run(self) -> ImportReport:
         """Read the file to its end, commit what is complete, and report."""
-        with Items(self._path) as lines:
+        with Items(self._file) as lines:
             for number, line in lines:
                 self._report.lines_read += 1
                 if isinstance(line, MunimentError):
@@ -137,7 +146,7 @@ class Importing:
 
     def _hear(self, number: int, spoken: ParsedItem, size: int) -> None:
         """Queue the turns that are complete because of what was said."""
-        unnamed = f"{self._path.name.removesuffix('.gz')}#{number}"
+        unnamed = f"{self._file_name.removesuffix('.gz')}#{number}"
         name = unnamed if spoken.conversation is None else spoken.conversation
         check_name(name, at="conversation_id")
         if spoken.answers or (spoken.whole and self._format is Format.ANTHROPIC):

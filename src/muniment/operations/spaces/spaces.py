@@ -1,24 +1,38 @@
-"""The noun group `spaces`: which there are, what comes in and goes out, how much they hold, their keys."""
+"""The noun group `spaces`: list them, import and export, back up and restore, count, rotate keys."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Document, Group, operation
+from muniment.declaration.operation import (
+    Document,
+    Effect,
+    Family,
+    Group,
+    SecondRight,
+    ServerPath,
+    Upload,
+    operation,
+    stream_of,
+)
 from muniment.declaration.session import Session
-from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationKey, SpaceName, SubjectId, check_name
+from muniment.events.identity import DEFAULT_CHANNEL, Channel, SpaceName, SubjectId, check_name
 from muniment.events.records import RotationCause
 from muniment.formats.reading.import_format import Format
 from muniment.formats.writing.export_format import ExportFormat
-from muniment.governance.access import Effect
 from muniment.governance.views import View
+from muniment.operations.parameters import DryRun, InConversation, SealedBy, ThroughView
 from muniment.operations.spaces.backup.restore import RestoreReport, Restoring
 from muniment.operations.spaces.backup.take import BackingUp, Backup
 from muniment.operations.spaces.export_conversation import Exporting
 from muniment.operations.spaces.import_file import Importing, ImportReport
 
+ON_SERVER = ServerPath(
+    reason="a backup is two files that must not be kept together, and both are read back where they are written"
+)
 IMPORTED = SubjectId("imported")  # whose turns these are when nobody says
 
 
@@ -50,7 +64,7 @@ class KeysRotated(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Spaces(Group):
-    """Which spaces there are, what they hold, and their keys."""
+    """Spaces: what they hold, what comes in and goes out, their backups and their keys."""
 
     name = "spaces"
 
@@ -58,93 +72,115 @@ class Spaces(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.ADMIN)
+    @operation(Effect.ADMIN, family=Family.STORE, inspecting=True, request="ListSpacesRequest")
     def list_(self) -> SpaceList:
         """List the spaces of the store by name."""
         return SpaceList(spaces=[SpaceName(name) for name in self._session.store.names()])
 
-    @operation(Effect.APPEND)
+    @operation(
+        Effect.APPEND,
+        family=Family.IMPORT,
+        also=(SecondRight(effect=Effect.ADMIN),),
+        idempotent=True,
+        request="ImportConversationsRequest",
+    )
     def import_(
         self,
-        file: str,
-        format: Format = Format.AUTO,  # noqa: A002 - what the option is called everywhere
-        channel: Channel = DEFAULT_CHANNEL,
-        subject: SubjectId = IMPORTED,
+        file: Annotated[Upload, Meta(description="The file: JSON Lines or a JSON document, plain or gzip.")],
+        format: Annotated[  # noqa: A002 - what the option is called everywhere
+            Format, Meta(description="Format of the file. `auto` uses the first one that fits.")
+        ] = Format.AUTO,
+        channel: Annotated[Channel, Meta(description="Channel to import into.")] = DEFAULT_CHANNEL,
+        subject: Annotated[SubjectId, Meta(description="Subject of the turns.")] = IMPORTED,
     ) -> ImportReport:
         """Import the conversations of a file: JSON Lines or a JSON document, plain or gzip.
 
         Reads messages in OpenTelemetry parts (`otel`), OpenAI chats (`openai`), the exports of ChatGPT (`chatgpt`) and
         Claude (`claude`), logged requests to the Messages API of Anthropic (`anthropic`) and messages of LangChain
-        (`langchain`). Groups messages into turns (a turn starts at a user message) and commits them under ids that
-        follow from their place in their conversation, so that a repeat adds nothing, also after an interruption, and a
-        file that grew adds what is new. A line or message that is not understood is refused by its place and the others
-        are kept; content of unknown types is kept as JSON and what has no place here is left out, both counted by kind;
-        a turn whose earlier import said something else is reported and left as it was. `file` is a path on the machine
-        that holds the store, so that importing takes the right to administer as well. Raises `file.unavailable`, and
-        `request.invalid` for a file in which nothing is of any format.
+        (`langchain`). Groups messages into turns (a turn starts at a user message). The id of a turn is its number in
+        the conversation, so that a repeat adds nothing, also after an interruption, and a file that grew adds what is
+        new. A conversation without an id is named after the file. A line or message that is not understood is refused,
+        and the report says where; the others are imported. Content of unknown types is kept as JSON; both that and what
+        is left out are counted by kind. A turn that differs from an earlier import is reported and not changed. Needs
+        the right to administer as well, because a path can name any file of the machine. Raises `file.unavailable`, and
+        `request.invalid` for a file without any known format.
         """
-        self._session.access.require(Effect.ADMIN)
         check_name(channel, at="channel")
         check_name(subject, at="subject")
-        return Importing(self._session, Path(file), format, channel, subject).run()
+        return Importing(self._session, stream_of(file), format, channel, subject).run()
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.EXPORT, request="ExportConversationRequest")
     def export(
         self,
-        conversation: ConversationKey,
-        format: ExportFormat = ExportFormat.MARKDOWN,  # noqa: A002 - what the option is called everywhere
-        view: View = View.EXPORT,
+        conversation: InConversation,
+        format: Annotated[ExportFormat, Meta(description="Format of the document.")] = ExportFormat.MARKDOWN,  # noqa: A002 - what the option is called everywhere
+        view: ThroughView = View.EXPORT,
     ) -> Document:
-        """Export a conversation as a view shows it: for people, for models, or to be imported again.
+        """Export a conversation as a view shows it: for people, for models, or for another import.
 
-        `markdown` is a transcript in which nothing that was said can pass for structure; `openai` the messages of a
-        chat; `otel` the lines that an import reads back. What the view withholds stands there as withheld, with its
-        reason. Nothing proves such a document: for evidence see `evidence.export`. Raises
-        `transcript.unknown_conversation`, and `request.limit_exceeded` for a document of more than 64 MiB.
+        `markdown` is a transcript in which quoted text cannot fake structure; `openai` the messages of a chat; `otel`
+        lines that can be imported again. What the view withholds is marked as withheld, with its reason. Such a
+        document proves nothing: for evidence see `evidence.export`. Raises `transcript.unknown_conversation`, and
+        `request.limit_exceeded` for a document of more than 64 MiB.
         """
         self._session.access.require_view(view)
         self._session.check_key(conversation)
         return Exporting(self._session, conversation, format, view).run()
 
-    @operation(Effect.ADMIN)
-    def backup(self, target: str, keyring: str | None = None, sealed_by: str | None = None) -> Backup:
-        """Write a backup of the open space: its log and its keys, as two sealed files.
+    @operation(Effect.ADMIN, family=Family.STORE)
+    def backup(
+        self,
+        target: Annotated[
+            str,
+            ON_SERVER,
+            Meta(description="Directory of the new backup, on the machine of the store."),
+        ],
+        keyring: Annotated[str | None, ON_SERVER, Meta(description="Another directory for keys.sealed.")] = None,
+        sealed_by: SealedBy = None,
+    ) -> Backup:
+        """Write a backup of the open space: its log and its keys, as two encrypted files.
 
-        `target` is a directory on the machine that holds the store; `log.sealed` and `keys.sealed` are written there,
-        or the latter into the directory `keyring`, so that the two never lie together. Nothing in them is readable
-        without the root key of the store, or without the key that `sealed_by` names as --keys does (a passphrase, a key
-        file that is made when there is none). Others may go on writing meanwhile. Both files are read back and held to
-        every rule before they get their names. Appends nothing. Raises `file.taken` rather than write over anything,
-        `file.unavailable`.
+        Writes `log.sealed` and `keys.sealed` into the directory `target`, or the latter into `keyring`, to keep the two
+        apart. Nothing in them is readable without the root key of the store, or without the key that `sealed_by` names
+        (a passphrase, or a key file, which is created if it does not exist). Others can go on writing in the meantime.
+        Both files are read back and checked completely before they get their names. Appends nothing. Raises
+        `file.taken` instead of overwriting a file, `file.unavailable`.
         """
         keys = None if keyring is None else Path(keyring)
         return BackingUp(self._session, Path(target), keys, sealed_by).run()
 
-    @operation(Effect.ERASE, spaceless=True)
+    @operation(
+        Effect.ERASE, family=Family.STORE, also=(SecondRight(effect=Effect.ADMIN),), spaceless=True, inspecting=True
+    )
     def restore(
         self,
-        source: str,
-        keyring: str | None = None,
-        sealed_by: str | None = None,
-        replace: bool = False,
-        dry_run: bool = False,
+        source: Annotated[str, ON_SERVER, Meta(description="Directory of the backup, on the machine of the store.")],
+        keyring: Annotated[
+            str | None,
+            ON_SERVER,
+            Meta(description="Directory of keys.sealed, if another one."),
+        ] = None,
+        sealed_by: SealedBy = None,
+        replace: Annotated[
+            bool, Meta(description="Restore over an existing space, or one older than its pin.")
+        ] = False,
+        dry_run: DryRun = False,
     ) -> RestoreReport:
-        """Restore a space from a backup, under its own name, whole or not at all.
+        """Restore a space from a backup, under its own name, completely or not at all.
 
-        `source`, `keyring` and `sealed_by` are those of the backup. The space may be new to the store, also to one with
-        another root key. Where it exists, or where a pin remembers more than the backup holds, `replace` must say that
-        this is meant: what came after the backup is then lost, and the report says which positions. What the present
-        log has erased is erased again. Every cursor ends. Appends `space.restored`. With `dry_run` the backup is
-        verified and the report says what would happen. Takes the right to administer as well. Raises
-        `backup.restore_conflict`, `key.wrong`, `store.corrupt`, `file.unavailable`.
+        `source`, `keyring` and `sealed_by` are those of the backup. The space may be new to the store, even to one with
+        another root key. If it exists, or if a pin remembers more than the backup holds, confirm with `replace`: what
+        came after the backup is then lost, and the report says which positions. What the present log has erased is
+        erased again. Every cursor becomes invalid. Appends `space.restored`. With `dry_run` the backup is verified and
+        the report says what would happen. Needs the right to administer as well. Raises `backup.restore_conflict`,
+        `key.wrong`, `store.corrupt`, `file.unavailable`.
         """
-        self._session.access.require(Effect.ADMIN)
         keys = None if keyring is None else Path(keyring)
         return Restoring(self._session, Path(source), keys, sealed_by).run(replace=replace, dry_run=dry_run)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.STORE)
     def usage(self) -> Usage:
-        """Count what the open space holds; of conversations, those that are found under their names."""
+        """Count what the open space holds; of conversations, those that can be found by name."""
         space = self._session.space
         with space.ledger.reader() as reader:
             opened = space.transcript.conversations(reader, -1, None)
@@ -160,13 +196,19 @@ class Spaces(Group):
                 bytes=reader.size_bytes(),
             )
 
-    @operation(Effect.ADMIN)
-    def rotate(self, root: str | None = None) -> KeysRotated:
-        """Turn keys over: the key of the open space, or with `root` the root key of the whole store.
+    @operation(Effect.ADMIN, family=Family.STORE, request="RotateKeysRequest")
+    def rotate(
+        self,
+        root: Annotated[
+            str | None,
+            Meta(description="The new root key, as in --keys. Without it: rotate the key of the open space."),
+        ] = None,
+    ) -> KeysRotated:
+        """Rotate the key of the open space, or with `root` the root key of the whole store.
 
-        The space key: wraps every bundle anew, destroys the older versions, appends `key.rotated`. The root key: `root`
-        names the new one (`file:/path`, `env:NAME`, ...; a key file is made when there is none); the secrets of every
-        space are wrapped anew. Neither touches an event, a cell or a proof.
+        The space key: rewraps every key bundle, destroys the older versions, appends `key.rotated`. The root key:
+        `root` names the new one (`file:/path`, `env:NAME`, ...; a key file is created if it does not exist), and the
+        secrets of every space are rewrapped. Neither changes an event, its content or a proof.
         """
         if root is not None:
             return KeysRotated(spaces_rewrapped=self._session.store.rotate_root(root))

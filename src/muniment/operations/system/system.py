@@ -1,16 +1,16 @@
-"""The noun group `system`: what may be done here, whether all is well, recovery, closing."""
+"""The noun group `system`: capabilities, health, recovery, models, closing."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Group, Operation, operation
+from muniment.declaration.operation import Effect, Family, Group, Operation, SecondRight, ServerPath, operation
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, MunimentError
-from muniment.governance.access import Effect
-from muniment.governance.policy import INSPECTING, Policy, hiding_operation, hiding_view
+from muniment.governance.policy import Policy, hiding_family, hiding_view
 from muniment.governance.profiles import Budget
 from muniment.governance.views import View
 from muniment.projections.conversation_catalogue import FoldDigests
@@ -18,6 +18,8 @@ from muniment.search.index_status import IndexStatus
 from muniment.space.embedders import ImportedModel, Reembedded
 from muniment.space.space import Space
 from muniment.version import __version__
+
+SEVERAL_FILES = "a model is a folder of several files"
 
 
 class Hidden(StrEnum):
@@ -29,13 +31,17 @@ class Hidden(StrEnum):
 
 
 class Capability(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An operation, what it may do, whether it needs the root key, and why it is hidden when it is not visible."""
+    """An operation, what it may do, whether it needs the root key, and why it is hidden when it is not visible.
+
+    `also` lists the rights that it takes beside its effect, for every request or for those that `when` describes.
+    """
 
     operation: str
     effect: Effect
     visible: bool
     needs_key: bool
     summary: str
+    also: list[SecondRight] = []
     hidden: Hidden | None = None
     policy: Policy | None = None
 
@@ -101,7 +107,7 @@ class Closed(Struct, frozen=True, kw_only=True):
 
 
 class System(Group):
-    """What may be done here, whether all is well, recovery, closing."""
+    """Capabilities, health, recovery, models for semantic search, closing."""
 
     name = "system"
 
@@ -109,7 +115,7 @@ class System(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.READ, keyless=True)
+    @operation(Effect.READ, family=Family.SYSTEM, keyless=True, inspecting=True)
     def capabilities(self) -> Capabilities:
         """List every operation and view, and why it is hidden when it is not visible; and the budget in force.
 
@@ -128,19 +134,22 @@ class System(Group):
 
     def _capability(self, operation: Operation) -> Capability:
         access, opened = self._session.access, self._session.opened
-        policy = hiding_operation(operation.path, access.policies)
-        unsound = opened is not None and opened.fault is not None and operation.path not in INSPECTING
+        terms = operation.terms
+        policy = hiding_family(terms.family, access.policies)
+        unsound = opened is not None and opened.fault is not None and not terms.inspecting
         hidden = Hidden.STATE if unsound else None
-        if operation.effect not in access.effects:
+        missing = [right for right in terms.also if not access.has(right)]
+        if terms.effect not in access.effects or any(right.when is None for right in missing):
             hidden, policy = Hidden.ACCESS, None
         elif policy is not None:
             hidden = Hidden.POLICY
         return Capability(
             operation=operation.path,
-            effect=operation.effect,
+            effect=terms.effect,
             visible=hidden is None,
-            needs_key=not operation.keyless,
+            needs_key=not terms.keyless,
             summary=operation.summary,
+            also=list(terms.also),
             hidden=hidden,
             policy=policy,
         )
@@ -154,11 +163,11 @@ class System(Group):
             return ViewCapability(view=view, visible=False, hidden=Hidden.POLICY, policy=policy)
         return ViewCapability(view=view, visible=True)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.SYSTEM, inspecting=True)
     def health(self) -> Health:
-        """Tell whether the open space may be trusted, and how far it is signed and pinned.
+        """Report whether the open space can be trusted, and how far it is signed and pinned.
 
-        Answers for a space that is open for inspection only, too, and then says why.
+        Also works for a space that is open for inspection only, and then says why.
         """
         space = self._session.inspected
         fault = space.fault
@@ -183,13 +192,13 @@ class System(Group):
             indexes=space.standings(),
         )
 
-    @operation(Effect.ADMIN)
+    @operation(Effect.ADMIN, family=Family.SYSTEM, inspecting=True, idempotent=True)
     def recover(self) -> RecoveryReport:
-        """Attest the open space anew, complete what was interrupted, destroy again what is erased, derive all anew.
+        """Attest the open space, complete interrupted work, destroy erased content again, rebuild all projections.
 
-        What was interrupted are rotations and replacements of key files; what is erased is what the log calls erased.
-        Everything that is folded from the log in memory is forgotten and folded again; the report says whether it is
-        the same. A repeat finds nothing to do. A fault that is found is raised by whatever is asked next.
+        Interrupted work is a rotation or the replacement of a key file; erased content is what the log says is erased.
+        All projections in memory are dropped and rebuilt; the report says whether they are the same. A repeat finds
+        nothing to do. A fault that is found is raised by the next operation.
         """
         space = self._session.inspected
         rotating = len(space.keys.versions) > 1
@@ -233,34 +242,41 @@ class System(Group):
                     for name, digest in sorted(each.of.items())
                 ]
 
-    @operation(Effect.ADMIN, spaceless=True)
-    def import_model(self, folder: str) -> ImportedModel:
-        """Import a model into the store, so that search finds by meaning: the folder of a BERT model for sentences.
+    @operation(Effect.ADMIN, family=Family.SYSTEM, spaceless=True, idempotent=True)
+    def import_model(
+        self,
+        folder: Annotated[
+            str, ServerPath(reason=SEVERAL_FILES), Meta(description="Folder of the model, on the machine of the store.")
+        ],
+    ) -> ImportedModel:
+        """Import a model into the store for semantic search: the folder of a BERT sentence model.
 
-        `folder` is a path on the machine that holds the store, with the layout of the Hugging Face hub: `config.json`,
-        `vocab.txt` or `tokenizer.json`, `model.safetensors` (MiniLM, BGE, GTE, E5 of that kind). What is kept takes a
-        quarter of it and is held against it before it is; it takes the place of a model that was imported before, whose
-        vectors are dropped: `system.reembed` makes new ones. A repeat changes nothing. Nothing is fetched from
-        anywhere. Raises `model.invalid`.
+        The folder has the layout of the Hugging Face hub: `config.json`, `vocab.txt` or `tokenizer.json`,
+        `model.safetensors` (MiniLM, BGE, GTE, E5 of that kind). The model is stored in a quarter of its size and
+        compared with the original first. It replaces a model that was imported before, whose vectors are dropped:
+        `system.reembed` makes new ones. A repeat changes nothing. Nothing is downloaded. Raises `model.invalid`.
         """
         from muniment.operations.system.models import import_model  # noqa: PLC0415 - numpy is imported by who has a model
 
         return import_model(self._session, folder)
 
-    @operation(Effect.ADMIN)
-    def reembed(self, view: View = View.HOST_UI) -> Reembedded:
-        """Make every vector of a view that is missing, so that all of it is found by meaning.
+    @operation(Effect.ADMIN, family=Family.SYSTEM, idempotent=True)
+    def reembed(
+        self,
+        view: Annotated[View, Meta(description="View whose vectors are completed.")] = View.HOST_UI,
+    ) -> Reembedded:
+        """Make every missing vector of a view, so that semantic search covers all of it.
 
-        Embeds in batches what has no vector of the present embedder; appends nothing. Whoever searches or erases
-        meanwhile does not wait; what is erased meanwhile is not kept. A repeat finds nothing to do, one after an
-        interruption what is left. Raises `model.unavailable` where no embedder was chosen, or when it is of no use.
+        Works in batches on what has no vector of the present embedder; appends nothing. Searches and erasures do not
+        wait for it; what is erased in the meantime is not kept. A repeat finds nothing to do, one after an interruption
+        the rest. Raises `model.unavailable` where no embedder is configured, or where it cannot be used.
         """
         from muniment.operations.transcripts.embed import Reembedding  # noqa: PLC0415 - numpy is imported by who embeds
 
         return Reembedding(self._session, view).run()
 
-    @operation(Effect.ADMIN, keyless=True)
+    @operation(Effect.ADMIN, family=Family.SYSTEM, keyless=True, inspecting=True, idempotent=True)
     def close(self) -> Closed:
-        """Sign and pin the head, then close the store for everybody; every later operation raises `store.closed`."""
+        """Sign and pin the head, then close the store for everyone; every later operation raises `store.closed`."""
         self._session.store.close()
         return Closed(closed=True)

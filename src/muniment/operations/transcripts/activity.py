@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation
@@ -16,8 +18,8 @@ from muniment.projections.conversation_list import ListedConversation
 class TimeRange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A half-open range of time in UTC milliseconds: `from_ms` is inside, `until_ms` is not."""
 
-    from_ms: Moment
-    until_ms: Moment
+    from_ms: Annotated[Moment, Meta(description="Start, in UTC milliseconds.")]
+    until_ms: Annotated[Moment, Meta(description="End, in UTC milliseconds; not included.")]
 
 
 class RangeActivity(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from muniment.events.identity import Channel, ConversationId
 from muniment.events.message import Role
@@ -43,13 +44,18 @@ class SearchScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     Times are UTC milliseconds, `until_ms` not included.
     """
 
-    channel: Channel | None = None
-    conversation: ConversationId | None = None
-    role: Role | None = None
-    speaker: str | None = None
-    from_ms: Moment | None = None
-    until_ms: Moment | None = None
-    lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE
+    channel: Annotated[Channel | None, Meta(description="Search this channel only.")] = None
+    conversation: Annotated[
+        ConversationId | None,
+        Meta(description="Search this conversation only: one of the channel, or of the default channel."),
+    ] = None
+    role: Annotated[Role | None, Meta(description="Who said it: user or assistant.")] = None
+    speaker: Annotated[str | None, Meta(description="Name of the speaker.")] = None
+    from_ms: Annotated[Moment | None, Meta(description="Not before this time, in UTC milliseconds.")] = None
+    until_ms: Annotated[Moment | None, Meta(description="Before this time, in UTC milliseconds.")] = None
+    lifecycle: Annotated[LifecycleFilter, Meta(description="Search active turns only, or archived ones too.")] = (
+        LifecycleFilter.ACTIVE
+    )
 
 
 class SearchRanking(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -59,11 +65,20 @@ class SearchRanking(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     alone count.
     """
 
-    sort: Sort = Sort.RELEVANCE
-    preset: Preset | None = None
-    weights: Weights | None = None
-    asked_ms: Moment | None = None
-    explain: bool = False
+    sort: Annotated[Sort, Meta(description="Order of the hits. By time, only keywords decide what is found.")] = (
+        Sort.RELEVANCE
+    )
+    preset: Annotated[
+        Preset | None, Meta(description="Named weights. Without preset and weights: the ones that fit the index.")
+    ] = None
+    weights: Annotated[Weights | None, Meta(description="Weight of each signal, instead of a preset.")] = None
+    asked_ms: Annotated[
+        Moment | None,
+        Meta(
+            description="When the question is asked, in UTC milliseconds; `last week` counts from there. Default: now."
+        ),
+    ] = None
+    explain: Annotated[bool, Meta(description="Explain each score and how the query was understood.")] = False
 
 
 class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True):

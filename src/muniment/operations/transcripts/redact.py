@@ -31,12 +31,16 @@ class Passage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     `host_ref/1/label`.
     """
 
-    turn: TurnId
-    message: Count | None = None
-    part: Count | None = None
-    start: Count | None = None
-    end: Count | None = None
-    field: str | None = None
+    turn: Annotated[TurnId, Meta(description="Id of the turn.")]
+    message: Annotated[
+        Count | None, Meta(description="A message of the turn, counted from 0. Without it: the whole turn.")
+    ] = None
+    part: Annotated[Count | None, Meta(description="A part of the message, counted from 0.")] = None
+    start: Annotated[
+        Count | None, Meta(description="First character of a range of the part's text, counted from 0.")
+    ] = None
+    end: Annotated[Count | None, Meta(description="End of the range: the first character that is not redacted.")] = None
+    field: Annotated[str | None, Meta(description="A summary or label: tools/0/summary, host_ref/1/label.")] = None
 
     def target(self) -> RedactionTarget:
         """Return what is named of the turn."""

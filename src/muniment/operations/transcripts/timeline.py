@@ -55,13 +55,20 @@ class AnchorKind(StrEnum):
 class Anchor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a page is laid against: a place by any of its names, or a half-open range of UTC milliseconds."""
 
-    at: AnchorKind = AnchorKind.LATEST
-    turn: TurnId | None = None
-    message: str | None = None
-    sequence: Sequence | None = None
-    position: Annotated[int, Meta(ge=0)] | None = None
-    from_ms: Moment | None = None
-    until_ms: Moment | None = None
+    at: Annotated[
+        AnchorKind,
+        Meta(description="The latest turns, or turns before, after or around a turn, or from a time on."),
+    ] = AnchorKind.LATEST
+    turn: Annotated[TurnId | None, Meta(description="Id of a turn.")] = None
+    message: Annotated[str | None, Meta(description="Id of a message: <turn>#<number>, counted from 0.")] = None
+    sequence: Annotated[
+        Sequence | None, Meta(description="Sequence of a turn in its conversation, counted from 1.")
+    ] = None
+    position: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="Position in the log, counted from 0.")] = (
+        None
+    )
+    from_ms: Annotated[Moment | None, Meta(description="Not before this time, in UTC milliseconds.")] = None
+    until_ms: Annotated[Moment | None, Meta(description="Before this time, in UTC milliseconds.")] = None
 
     def check(self) -> None:
         """Refuse an anchor that lacks what its kind takes, or has what it does not take."""

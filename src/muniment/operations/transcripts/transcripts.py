@@ -1,22 +1,23 @@
-"""The noun group `transcripts`: commit what was delivered, say things about it, replay it, find one's way in it."""
+"""The noun group `transcripts`: commit turns, replay, browse and search them, redact and annotate them."""
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from muniment.declaration.operation import Group, operation
+from muniment.declaration.operation import Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
 from muniment.errors import AliasConflict, Corrupt, CursorInvalid, LimitExceeded, TurnConflict
 from muniment.events.attributes import Attribute
 from muniment.events.binding import deterministic
 from muniment.events.changes import RedactionReason
-from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
+from muniment.events.identity import ConversationId, ConversationKey, TurnId
 from muniment.events.labels import content_fields
 from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
 from muniment.events.turn import Turn
 from muniment.governance import admission
-from muniment.governance.access import Effect
 from muniment.governance.admission import AdmittedTurn, SkipReason
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.detection.detection import Replacements, without_detected
@@ -27,6 +28,15 @@ from muniment.ledger.ledger import CONTENT, Draft, Writer, draft
 from muniment.operations.context.compose import Composing, PromptRequest
 from muniment.operations.context.prompt import Composition, Context, Shape
 from muniment.operations.page import binding, limit_of_replay
+from muniment.operations.parameters import (
+    DryRun,
+    InChannel,
+    InConversation,
+    ListedTurns,
+    PageCursor,
+    Requester,
+    ThroughView,
+)
 from muniment.operations.transcripts.activity import Activity, Counting, TimeRange
 from muniment.operations.transcripts.annotate import Annotating, AnnotationReport
 from muniment.operations.transcripts.conversations import Conversations, ListingConversations
@@ -81,7 +91,7 @@ class ReplayMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unkn
 
 
 class Transcripts(Group):
-    """Commit what was delivered, replay it under a view, find it, redact it, annotate it."""
+    """Commit turns, replay, browse and search them, make prompts from them, redact and annotate them."""
 
     name = "transcripts"
 
@@ -89,33 +99,36 @@ class Transcripts(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.APPEND)
-    def commit(self, turn: Turn) -> CommitReceipt:
+    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
+    def commit(
+        self,
+        turn: Annotated[Turn, Meta(description="The delivered turn.")],
+    ) -> CommitReceipt:
         """Commit one delivered turn; returns when it is durable.
 
         Appends `turn.committed`, and before it `conversation.opened` or `alias.recorded` when the conversation or its
         chat id is new, in one atomic step. Repeating a turn returns its first sequence with `committed` false; the same
-        turn id with any difference raises `transcript.turn_conflict`. What is kept of a turn follows from its delivery
-        status; nothing left is a reason, not an error. Where the store looks for personal data before commits, what it
-        finds is replaced by markers and counted. Raises `request.limit_exceeded` for what is too large,
+        turn id with any difference raises `transcript.turn_conflict`. The delivery status decides what is stored of a
+        turn; if nothing is, the report gives a reason, and that is not an error. Where the store detects personal data
+        before commits, it is replaced by markers and counted. Raises `request.limit_exceeded` for what is too large,
         `transcript.alias_conflict`, `access.denied`.
         """
         return Committing(self._session, turn).run()
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.REPLAY)
     def replay(
         self,
-        conversation: ConversationKey,
-        view: View = View.HOST_UI,
-        limit: int = 50,
-        cursor: str | None = None,
+        conversation: InConversation,
+        view: ThroughView = View.HOST_UI,
+        limit: Annotated[int, Meta(description="Turns per page; 0 counts as 1.")] = 50,
+        cursor: PageCursor = None,
     ) -> Slice:
         """Replay a conversation as a view shows it, oldest turn first, page by page.
 
-        `limit` counts turns (0 counts as 1). What the view withholds is absent and reported as an item with its reason.
-        A conversation that does not exist is an empty page. The cursor of a page leads to the next one as long as
-        conversation, view and access stay the same; any other use raises `cursor.invalid`. The budget of a profile may
-        make a page shorter than `limit` and leave out references and items (`budget_applied`); it never shows more.
+        What the view withholds is absent and reported as an item with its reason. A conversation that does not exist is
+        an empty page. The cursor of a page leads to the next one as long as conversation, view and access stay the
+        same; any other use raises `cursor.invalid`. The budget of a profile may make a page shorter than `limit` and
+        leave out references and items (`budget_applied`); it never shows more.
         """
         space = self._session.space
         self._session.access.require_view(view)
@@ -153,102 +166,110 @@ class Transcripts(Group):
             budget_applied=applied_to_slices(budget, items, min(limit, head.turns - after)),
         )
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.REPLAY, request="TimelinePageRequest")
     def timeline(
         self,
-        conversation: ConversationKey,
-        anchor: Anchor = LATEST,
-        view: View = View.HOST_UI,
-        limit: int = 50,
-        lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE,
-        cursor: str | None = None,
+        conversation: InConversation,
+        anchor: Annotated[
+            Anchor, Meta(description="Where the page is: the latest turns, or a turn or time to show turns around.")
+        ] = LATEST,
+        view: ThroughView = View.HOST_UI,
+        limit: Annotated[int, Meta(description="Turns per page; above 0.")] = 50,
+        lifecycle: ListedTurns = LifecycleFilter.ACTIVE,
+        cursor: Annotated[
+            str | None, Meta(description="Cursor of either direction of the page before. Without it: the first page.")
+        ] = None,
     ) -> Timeline:
-        """Show a conversation around a place in it: the latest turns, or those before, after or around one.
+        """Show the latest turns of a conversation, or the turns before, after or around one of them.
 
         Turns come in the order of their sequence. Masked and erased ones are skipped, archived ones too unless
-        `lifecycle` asks for them. `limit` counts turns and is above 0. To go on, repeat the request with the cursor of
-        either direction: the run shows each turn of its first moment once, appends stay outside, a lifecycle change
-        raises `cursor.stale`. Raises `transcript.unknown_conversation`, `transcript.unknown_place`, and
+        `lifecycle` asks for them. To go on, repeat the request with the cursor of either direction: every page shows
+        the conversation as it was at the first one, each turn once; later commits are not included, and a lifecycle
+        change raises `cursor.stale`. Raises `transcript.unknown_conversation`, `transcript.unknown_place`, and
         `cursor.invalid` when anything in the request was changed.
         """
         request = TimelineRequest(conversation=conversation, anchor=anchor, view=view, limit=limit, lifecycle=lifecycle)
         return Walking(self._session, request).run(cursor)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.LISTING)
     def activity(
         self,
-        ranges: list[TimeRange],
-        channel: Channel | None = None,
-        conversation: ConversationId | None = None,
-        lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE,
+        ranges: Annotated[list[TimeRange], Meta(description="Ranges of time, sorted and without overlap.")],
+        channel: InChannel = None,
+        conversation: Annotated[
+            ConversationId | None,
+            Meta(description="This conversation only: one of the channel, or of the default channel."),
+        ] = None,
+        lifecycle: ListedTurns = LifecycleFilter.ACTIVE,
     ) -> Activity:
         """Count the turns that were observed in ranges of time, and name the first and the last of each.
 
-        `ranges` are half-open, in UTC milliseconds, sorted, and do not overlap; days and time zones are the host's
-        task. Without `channel` all of the space is counted; with `conversation` that one alone, of `channel` or the
-        default one. The observed time of a turn is that of its latest message. Masked and erased turns are not counted,
-        archived ones when `lifecycle` asks for them. Raises `transcript.unknown_conversation`.
+        Ranges are half-open, in UTC milliseconds; days and time zones are up to the caller. Without `channel` the whole
+        space is counted. The observed time of a turn is that of its latest message. Masked and erased turns are not
+        counted, archived ones when `lifecycle` asks for them. Raises `transcript.unknown_conversation`.
         """
         return Counting(self._session, channel, conversation, lifecycle).run(ranges)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.LISTING)
     def conversations(
         self,
-        channel: Channel | None = None,
-        lifecycle: LifecycleFilter = LifecycleFilter.ACTIVE,
-        limit: int = 50,
-        cursor: str | None = None,
+        channel: InChannel = None,
+        lifecycle: ListedTurns = LifecycleFilter.ACTIVE,
+        limit: Annotated[int, Meta(description="Conversations per page; above 0.")] = 50,
+        cursor: PageCursor = None,
     ) -> Conversations:
         """List the conversations of the space, the most recently observed first.
 
-        Counts what `lifecycle` lists of each: active turns, or archived ones too; never masked or erased ones, and a
-        conversation of which nothing is left is not listed. `limit` counts conversations and is above 0. To go on,
-        repeat the request with the cursor; a change of what is listed raises `cursor.stale`, so that a run shows each
-        conversation once.
+        Counts the turns that `lifecycle` asks for: active ones, or archived ones too; never masked or erased ones. A
+        conversation without any such turn is not listed. To go on, repeat the request with the cursor; a change of the
+        list raises `cursor.stale`, so that each conversation is shown once.
         """
         return ListingConversations(self._session, channel, lifecycle, limit).run(cursor)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.REPLAY)
     def search(
         self,
-        query: str,
-        view: View = View.HOST_UI,
-        within: SearchScope = EVERYWHERE,
-        ranking: SearchRanking = BY_RELEVANCE,
-        limit: int = 10,
-        cursor: str | None = None,
+        query: Annotated[str, Meta(description='Words, "phrases", -without, from:, in:, role:, before:, after:, on:.')],
+        view: ThroughView = View.HOST_UI,
+        within: Annotated[SearchScope, Meta(description="Where to search. Default: the whole space.")] = EVERYWHERE,
+        ranking: Annotated[SearchRanking, Meta(description="How to rank. Default: by relevance.")] = BY_RELEVANCE,
+        limit: Annotated[int, Meta(description="Messages per page; above 0.")] = 10,
+        cursor: PageCursor = None,
     ) -> SearchPage:
         """Search what users and assistants said, as a view shows it; the best hits first.
 
-        A query is words, of which any may be there, "phrases", which must be, and what must not be there after `-`;
-        `from:`, `in:`, `role:`, `before:`, `after:` and `on:` narrow it down. Nothing that the view hides is found,
-        counted or shown, and an excerpt is a piece of what the view shows. `limit` counts messages and is above 0. To
-        go on, repeat the request with the cursor; when other messages are found by then, or in another order, it is
-        `cursor.stale`. Raises `request.invalid` for a query without a term or with control characters,
-        `request.limit_exceeded` for one that is too long, `transcript.unknown_conversation`.
+        A query consists of words, of which any may occur, "phrases", which must occur, and words after `-`, which must
+        not; `from:`, `in:`, `role:`, `before:`, `after:` and `on:` narrow it down. What the view hides is not found,
+        not counted and not shown, and an excerpt is part of what the view shows. To go on, repeat the request with the
+        cursor; when the hits or their order have changed by then, it raises `cursor.stale`. Raises `request.invalid`
+        for a query without a term or with control characters, `request.limit_exceeded` for one that is too long,
+        `transcript.unknown_conversation`.
         """
         from muniment.operations.transcripts.search import Searching  # noqa: PLC0415  # numpy is imported by who searches
 
         return Searching(self._session, query, view, within, ranking).run(limit, cursor)
 
-    @operation(Effect.READ)
+    @operation(Effect.READ, family=Family.REPLAY, also=(SecondRight(effect=Effect.APPEND, when="composition.record"),))
     def context(
         self,
-        conversation: ConversationKey,
-        budget_tokens: int,
-        query: str | None = None,
-        shape: Shape = Shape.OPENAI,
-        view: View = View.MODEL_CONTEXT,
-        composition: Composition = AS_USUAL,
+        conversation: InConversation,
+        budget_tokens: Annotated[int, Meta(description="Maximum of tokens for all messages together.")],
+        query: Annotated[
+            str | None,
+            Meta(description="The next question: earlier messages that answer it are quoted. Without it: none are."),
+        ] = None,
+        shape: Annotated[Shape, Meta(description="Format of the messages.")] = Shape.OPENAI,
+        view: ThroughView = View.MODEL_CONTEXT,
+        composition: Annotated[Composition, Meta(description="How the context is made.")] = AS_USUAL,
     ) -> Context:
         """Make the messages for a prompt: the newest turns that fit a budget, and earlier messages that answer a query.
 
-        Turns come whole, in the order of the conversation, calls of tools with their results. Earlier messages are
-        quoted in one block before them, marked as untrusted, in which nothing can close it. What the view withholds is
-        counted with its reason and never there. The budget is counted by `Options.token_counter`, or estimated, and
-        never exceeded; a profile may allow fewer characters. A conversation that does not exist has no turns. With
-        `record` in the composition `context.issued` is appended, which takes the right to append, and is durable before
-        a word is returned.
+        Turns come whole, in the order of the conversation, tool calls with their results. Earlier messages are quoted
+        in one block before them, which is marked as untrusted and cannot be closed from inside. What the view withholds
+        is counted with its reason and never included. The budget is counted by `Options.token_counter`, or estimated,
+        and never exceeded; a profile may allow fewer characters. A conversation that does not exist has no turns. With
+        `composition.record`, which needs the right to append, `context.issued` is appended and durable before anything
+        is returned.
         """
         request = PromptRequest(
             conversation=conversation,
@@ -260,45 +281,47 @@ class Transcripts(Group):
         )
         return Composing(self._session, request).run()
 
-    @operation(Effect.APPEND)
+    @operation(Effect.APPEND, family=Family.LIFECYCLE, idempotent=True)
     def redact(
         self,
-        conversation: ConversationKey,
-        passage: Passage,
-        views: list[View],
-        reason: RedactionReason,
-        requester: str,
-        note: str | None = None,
+        conversation: InConversation,
+        passage: Annotated[Passage, Meta(description="What to redact.")],
+        views: Annotated[list[View], Meta(description="A view that no longer shows it; may be repeated.")],
+        reason: Annotated[RedactionReason, Meta(description="Kind of reason; recorded.")],
+        requester: Requester,
+        note: Annotated[str | None, Meta(description="Why, in your own words; recorded.")] = None,
     ) -> RedactionReport:
         """Withhold a turn, or something in it, from named views from now on.
 
-        Appends `turn.redacted` with the reason, the requester and a note of your own. The words stay, and stay visible
-        to the views that are not named, until they are erased; naming `raw_owner` names every view. Redactions overlap
-        as they like, their order does not matter, and there is no way back. What is named whole is then absent; in the
-        place of a range stands a marker such as `[redacted: legal]`, and proofs for that view no longer disclose the
-        part. A repeat, with the same reason and no further view, completes with `changed` false and appends nothing.
-        Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `transcript.words_erased`,
-        `request.invalid` for a range that is empty, reversed, beyond the text or in what has no text, and
-        `access.denied` for a view that the access does not include.
+        Appends `turn.redacted` with the reason, the requester and your note. The content stays, and stays visible to
+        the views that are not named, until it is erased; naming `raw_owner` names every view. Redactions may overlap,
+        their order does not matter, and they cannot be undone. A whole message or part is then absent; a range is
+        replaced by a marker such as `[redacted: legal]`, and proofs for that view no longer disclose the part. A
+        repeat, with the same reason and no further view, completes with `changed` false and appends nothing. Raises
+        `transcript.unknown_conversation`, `transcript.unknown_place`, `transcript.words_erased`, `request.invalid` for
+        a range that is empty, reversed, beyond the text or in something without text, and `access.denied` for a view
+        that the access does not include.
         """
         why = RedactionRequest(reason=reason, requester=requester, note=note or "")
         return Redacting(self._session, conversation, passage, views, why).run()
 
-    @operation(Effect.APPEND)
+    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
     def annotate(
         self,
-        conversation: ConversationKey,
-        attributes: list[Attribute],
-        dry_run: bool = False,
-        idempotency_key: str | None = None,
+        conversation: InConversation,
+        attributes: Annotated[list[Attribute], Meta(description="The attributes to record.")],
+        dry_run: DryRun = False,
+        idempotency_key: Annotated[
+            str | None, Meta(description="Your name for this write; recorded, and suppresses nothing.")
+        ] = None,
     ) -> AnnotationReport:
-        """Record attributes of turns and messages, each taken or refused alone with a reason.
+        """Record attributes of turns and messages, each accepted or refused by itself with a reason.
 
-        Appends one `attr.recorded` for each that is taken, all in one atomic step. Writing an id again replaces what it
-        stood for; an id that occurs twice in one request is refused. The values die with their turn. `dry_run` appends
-        nothing and answers what a write would do, and what each view would not show. The idempotency key is kept for
-        correlation and suppresses nothing. Sizes are bytes of canonical JSON, times UTC
-        milliseconds. Raises `transcript.unknown_conversation`, `request.limit_exceeded`, `access.denied`.
+        Appends one `attr.recorded` for each that is accepted, all in one atomic step. Writing an id again replaces its
+        attribute; an id that occurs twice in one request is refused. The values are erased with their turn. `dry_run`
+        appends nothing and reports what a write would do, and what each view would not show. Sizes are bytes of
+        canonical JSON, times UTC milliseconds. Raises `transcript.unknown_conversation`, `request.limit_exceeded`,
+        `access.denied`.
         """
         return Annotating(self._session, conversation, attributes, idempotency_key).run(dry=dry_run)
 

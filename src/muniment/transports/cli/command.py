@@ -1,7 +1,7 @@
-"""One operation as a command: read the request, ask when content is at stake, open the store, run, report.
+"""One operation as a command: read the request, confirm what destroys content, open the store, run, report.
 
-What destroys asks first; `--yes` answers. Where nobody can be asked it is refused, before the store is opened. A dry
-run destroys nothing and asks nothing.
+An operation that destroys asks first; `--yes` confirms. Where nobody can answer it is refused, before the store is
+opened. A dry run destroys nothing and does not ask.
 """
 
 from __future__ import annotations
@@ -9,39 +9,40 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import click
 import msgspec
 from msgspec import Struct
 
-from muniment.declaration.operation import Document, Operation, perform
+from muniment.declaration.operation import Document, Operation, bound, perform
+from muniment.declaration.surfaces import MANNERS
 from muniment.errors import FileUnavailable, NotConfirmed
-from muniment.governance.access import Effect
-from muniment.transports.cli.fields import Field, fields_of, parameters_of, request_of
+from muniment.transports.cli.fields import Field, fields_of, json_of, parameters_of, stream_typed, upload_field
 from muniment.transports.cli.opening import opened
 from muniment.transports.cli.page import Page, PlainPage
 from muniment.transports.cli.store_options import SHARED, StoreOptions, door_options
 
-QUESTION = "This may destroy content for ever. Continue?"
+QUESTION = "This may destroy content permanently. Continue?"
 
 
 def command_of(operation: Operation, name: str | None = None) -> click.Command:
     """Return the command that runs an operation, under its own name or another."""
     fields = fields_of(operation.request, SHARED)
+    upload = None if operation.upload is None else upload_field(operation.upload, operation.upload_help)
     own: list[click.Parameter] = []
-    if operation.effect is Effect.ERASE:
+    if MANNERS[operation.effect].destroys:
         own.append(click.Option(["--yes"], is_flag=True, help="Do not ask."))
     if operation.report is Document:
         own.append(click.Option(["--out"], metavar="FILE", help="Write the document to a file, readable by you alone."))
 
     command = Verb(
         name or operation.name,
-        params=[*parameters_of(fields), *own, *door_options()],
+        params=[*parameters_of(fields if upload is None else [upload, *fields]), *own, *door_options()],
         help=f"{operation.summary}\n\n{operation.description}",
         short_help=operation.summary,
     )
-    command.operation, command.fields = operation, fields
+    command.operation, command.fields, command.upload = operation, fields, upload
     return command
 
 
@@ -50,57 +51,49 @@ class Verb(click.Command):
 
     operation: Operation
     fields: list[Field]
+    upload: Field | None
 
     def invoke(self, ctx: click.Context) -> None:
-        """Run the operation with what was typed."""
-        Invocation(ctx.ensure_object(StoreOptions), self.operation, self.fields).run(ctx.params)
-
-
-class Invocation:
-    """One run of an operation."""
-
-    def __init__(self, door: StoreOptions, operation: Operation, fields: list[Field]) -> None:
-        self._door = door
-        self._operation = operation
-        self._fields = fields
-
-    def run(self, typed: dict[str, Any]) -> None:
         """Run the operation with what was typed and report on standard output."""
-        request = request_of(self._operation.request, self._fields, typed)
-        if self._operation.effect is Effect.ERASE and not typed["yes"] and not typed.get("dry_run"):
-            self._ask()
+        door, operation, typed = ctx.ensure_object(StoreOptions), self.operation, ctx.params
+        upload = None if self.upload is None else stream_typed(self.upload, typed)
+        request = bound(operation, json_of(self.fields, typed))
+        if MANNERS[operation.effect].destroys and not typed["yes"] and not typed.get("dry_run"):
+            _ask(door, operation)
         if typed.get("out") is not None:
             _require_writable(Path(typed["out"]))
-        with opened(self._door, self._operation) as runtime:
-            report = perform(getattr(runtime, self._operation.group), self._operation, request)
+        with opened(door, operation) as runtime:
+            report = perform(getattr(runtime, operation.group), operation, request, upload)
         if isinstance(report, Document):
-            self._hand_over(report, typed["out"])
-        elif self._door.as_json:
+            _hand_over(report, typed["out"], as_json=door.as_json)
+        elif door.as_json:
             write_json(report)
         else:
             _tell(report, page_on(sys.stdout))
 
-    def _ask(self) -> None:
-        if not self._door.may_ask():
-            raise NotConfirmed(at=self._operation.path, problem="nobody_to_ask")
-        if not click.confirm(QUESTION, err=True):
-            raise NotConfirmed(at=self._operation.path, problem="declined")
 
-    def _hand_over(self, document: Document, out: str | None) -> None:
-        """Write a document where it was asked for, and tell about it beside."""
-        if out is not None:
-            _write_private(Path(out), document.text)
-        if self._door.as_json:
-            told = msgspec.structs.asdict(document)
-            write_json(told if out is None else {**told, "text": None, "out": out})
-            return
-        if out is None:
-            sys.stdout.buffer.write(document.text.encode())
-            sys.stdout.buffer.flush()
-        page = page_on(sys.stderr)
-        from muniment.transports.cli.labels import said  # noqa: PLC0415 - loaded when there is something to say
+def _ask(door: StoreOptions, operation: Operation) -> None:
+    if not door.may_ask():
+        raise NotConfirmed(at=operation.path, problem="nobody_to_ask")
+    if not click.confirm(QUESTION, err=True):
+        raise NotConfirmed(at=operation.path, problem="declined")
 
-        page.facts([(name, said(name, value)) for name, value in document.summary.items() if value is not None])
+
+def _hand_over(document: Document, out: str | None, *, as_json: bool) -> None:
+    """Write a document to the file that was named, or to standard output, and the facts about it beside."""
+    if out is not None:
+        _write_private(Path(out), document.text)
+    if as_json:
+        content = msgspec.structs.asdict(document)
+        write_json(content if out is None else {**content, "text": None, "out": out})
+        return
+    if out is None:
+        sys.stdout.buffer.write(document.text.encode())
+        sys.stdout.buffer.flush()
+    page = page_on(sys.stderr)
+    from muniment.transports.cli.labels import said  # noqa: PLC0415 - loaded when there is something to say
+
+    page.facts([(name, said(name, value)) for name, value in document.summary.items() if value is not None])
 
 
 def write_json(value: object) -> None:

@@ -1,4 +1,4 @@
-"""From the request of an operation to options and arguments, and from what was typed back to a request.
+"""From the request of an operation to options and arguments, and from what was typed back to a request as JSON.
 
 | type of a field | on the command line |
 |---|---|
@@ -8,11 +8,12 @@
 | list of enumerations | `--name [one|of|these]`, as often as wanted |
 | struct of scalars | each of its fields as if it were one of the request |
 | struct of scalars and structs | the same; a struct in it is the path of a file that holds it as JSON, or `-` |
-| `Upload` | the path of a file, or `-` |
+| the upload | the path of a file, or `-` |
 | any other struct | the path of a file that holds it as JSON, or `-` |
 
-The first field, when it is required, may be given by place; of a struct of scalars, its one required field. A field
-that shares its name with an option of the door (`--space`) is that option: the open space is meant anyway.
+The first field, when it is required, is also accepted as a positional argument; of a struct of scalars, its one
+required field. A field that has the name of a store option (`--space`) is that option: it means the open space anyway.
+The help of each comes from the declaration.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import click
 import msgspec
 from click.shell_completion import CompletionItem
 from msgspec import NODEFAULT, Struct
 
-from muniment.declaration.operation import Upload
+from muniment.declaration.operation import description_of
 from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded
-from muniment.events.binding import REQUEST_BYTES_MAX, UPLOAD_BYTES_MAX, bind, parse_json
+from muniment.events.binding import REQUEST_BYTES_MAX, parse_json
 from muniment.transports.cli.failure import Misfit
 
 if typing.TYPE_CHECKING:
@@ -41,66 +42,7 @@ else:
     ParamType = click.ParamType  # older releases of click take no argument here
 
 STANDARD_INPUT = "-"
-BY_PLACE = "_by_place"  # ends the name of the argument that stands for an option
-# name of a field, and whether it is required -> what to type, where the name alone does not say
-WORDS: dict[tuple[str, bool], str] = {
-    ("conversation", True): "Id of the conversation.",
-    ("turn", True): "Id of the turn.",
-    ("turn", False): "Id of the turn. Without it: all turns that the conversation has now.",
-    ("whole_space", False): "Everything: the name of the open space, once more.",
-    ("hold", True): "Position of the hold.",
-    ("reason", True): "Why; goes on record.",
-    ("reason", False): "Why; goes on record.",
-    ("keep_at_least_ms", False): "Milliseconds since the commit before which nothing is erased.",
-    ("erase_after_ms", False): "Milliseconds since the commit after which retention erases.",
-    ("dry_run", False): "Only report what would be done.",
-    ("requester", True): "Who asks; goes on record.",
-    ("recipient", False): "Who receives it; goes on record.",
-    ("purpose", False): "What it is for; goes on record.",
-    ("idempotency_key", False): "What you call this write; kept with what it records.",
-    ("limit", False): "How many to list.",
-    ("conversation", False): "Id of the conversation.",
-    ("plane", False): "Plane of an item of memory; goes with --key.",
-    ("key", False): "Key of the item in its plane.",
-    ("query", True): 'Words, "phrases", -without, from:, in:, role:, before:, after:, on:.',
-    ("role", False): "Who said it: user or assistant.",
-    ("speaker", False): "Who said it, by name.",
-    ("from_ms", False): "Not before this time, in UTC milliseconds.",
-    ("until_ms", False): "Before this time, in UTC milliseconds.",
-    ("preset", False): "Weights that have a name.",
-    ("weights", False): "How much each signal counts.",
-    ("asked_ms", False): "When it is asked, in UTC milliseconds; `last week` counts from there.",
-    ("explain", False): "Tell what each score is made of, and how the query was understood.",
-    ("cursor", False): "The next cursor of the page before.",
-    ("file", True): "Path of the file.",
-    ("subject", False): "Whose turns these are.",
-    ("target", True): "Directory for the backup.",
-    ("source", True): "Directory of the backup.",
-    ("keyring", False): "Directory of keys.sealed, when it is another one.",
-    ("sealed_by", False): "What it is sealed with, as in --keys. Default: the root key of the store.",
-    ("replace", False): "Restore over what is here.",
-    ("kind", True): "What part of the space.",
-    ("private", False): "Words, aliases, attributes and derived references.",
-    ("into", False): "Another id for the conversation.",
-    ("root", False): "Where the new root key is, as in --keys.",
-    ("views", True): "A view; may be repeated.",
-    ("note", False): "Why, in words of your own; goes on record.",
-    ("message", False): "A message of the turn: a number counts from 0, a text is its id.",
-    ("part", False): "A part of the message, from 0.",
-    ("start", False): "First character of a range of the part's text, from 0.",
-    ("end", False): "Where the range ends: the first character behind it.",
-    ("field", False): "A summary or label: tools/0/summary, host_ref/1/label.",
-    ("budget_tokens", True): "Most tokens that the messages may take.",
-    ("query", False): "What the next message asks: earlier messages that answer it are quoted.",
-    ("reach", False): "Where earlier messages are looked for.",
-    ("reference_percent", False): "Share of the budget for earlier messages.",
-    ("overhead_tokens", False): "Tokens that each message takes beside its words.",
-    ("file_tokens", False): "Keep files, and count each as so many tokens.",
-    ("gaps", False): "What stands for words that are masked, erased or redacted.",
-    ("system", False): "What becomes of system text.",
-    ("vkey", True): "Public key of the log, as checkpoint and export tell it.",
-    ("vkey", False): "Public key of the only log to audit.",
-}
+BY_PLACE = "_by_place"  # ends the name of the positional argument for an option
 
 
 class Field(NamedTuple):
@@ -110,6 +52,7 @@ class Field(NamedTuple):
     required: bool
     default: Any
     kind: type[Any]
+    description: str = ""
     read: Callable[[str], Any] | None = None
     many: bool = False
 
@@ -120,27 +63,30 @@ class Field(NamedTuple):
 
 
 def fields_of(request: type[Struct], shared: frozenset[str]) -> list[Field]:
-    """Return what can be typed for a request, in order; names in `shared` are options of the door."""
-    found: list[Field] = []
+    """Return what can be typed for a request, in order; names in `shared` are options of the store."""
+    fields: list[Field] = []
     for info in msgspec.structs.fields(request):
-        kind = _bare(info.type)
-        required = info.required
+        kind, described = _bare(info.type), description_of(info.type)
         default = None if info.default is NODEFAULT else info.default
-        if info.type is Upload:
-            found.append(Field((info.name,), required, default, str, _text_of))
-        elif isinstance(kind, type) and issubclass(kind, Struct):
-            flat = list(_flattened(kind, info.name, required=required))
-            if all(_is_scalar(each.kind) for each in flat) and any(each.read is None for each in flat):
-                found += [each for each in flat if each.name not in shared]
+        plain = Field((info.name,), info.required, default, kind, described)
+        if isinstance(kind, type) and issubclass(kind, Struct):
+            flat = list(_flattened(kind, info.name, required=info.required))
+            if all(_is_scalar(field.kind) for field in flat) and any(field.read is None for field in flat):
+                fields += [field for field in flat if field.name not in shared]
             else:
-                found.append(Field((info.name,), required, default, str, _json_of(kind)))
+                fields.append(plain._replace(kind=str, read=_json_of))
         elif _is_scalar(kind):
-            found.append(Field((info.name,), required, default, kind))
+            fields.append(plain)
         elif (word := _word_of(kind)) is not None:
-            found.append(Field((info.name,), required, default, word, many=True))
+            fields.append(plain._replace(kind=word, many=True))
         else:
-            found.append(Field((info.name,), required, default, str, _json_of(info.type)))
-    return found
+            fields.append(plain._replace(kind=str, read=_json_of))
+    return fields
+
+
+def upload_field(name: str, description: str) -> Field:
+    """Return what can be typed for an upload: the path of a file."""
+    return Field((name,), required=True, default=None, kind=str, description=description, read=_json_of)
 
 
 def _flattened(kind: type[Struct], outer: str, *, required: bool) -> Iterator[Field]:
@@ -148,8 +94,8 @@ def _flattened(kind: type[Struct], outer: str, *, required: bool) -> Iterator[Fi
         default = None if info.default is NODEFAULT else info.default
         inner, read = _bare(info.type), None
         if isinstance(inner, type) and issubclass(inner, Struct):
-            inner, read = str, _json_of(inner)
-        yield Field((outer, info.name), required and info.required, default, inner, read)
+            inner, read = str, _json_of
+        yield Field((outer, info.name), required and info.required, default, inner, description_of(info.type), read)
 
 
 def _bare(kind: Any) -> Any:
@@ -237,11 +183,11 @@ def _option(field: Field, *, by_place: bool) -> click.Option:
     flag = "--" + field.name.replace("_", "-")
     told = field.default.value if isinstance(field.default, Enum) else field.default
     if field.kind is bool:
-        words = f"{WORDS.get((field.name, field.required), '')} Default: {_yes(field)}.".strip()
+        words = f"{field.description} Default: {_yes(field)}.".strip()
         return click.Option([f"{flag}/--no-{flag[2:]}", field.name], default=None, help=words)
-    by = "May be given by place." if by_place else "Required." if field.required else ""
+    by = "Also accepted as a positional argument." if by_place else "Required." if field.required else ""
     file = "" if field.read is None else "A file, or - for standard input."
-    words = " ".join(filter(None, (WORDS.get((field.name, field.required)), file, by)))
+    words = " ".join(filter(None, (field.description, file, by)))
     if told is not None:
         words = f"{words} Default: {told}.".strip()
     return click.Option(
@@ -272,8 +218,8 @@ def _metavar(field: Field) -> str:
 # --- from click -------------------------------------------------------------------------------------------------------
 
 
-def request_of(request: type[Struct], fields: list[Field], typed: Mapping[str, Any]) -> Struct:
-    """Return the request that was typed, bound to its type, or raise what is wrong with it."""
+def json_of(fields: list[Field], typed: Mapping[str, Any]) -> bytes:
+    """Return the request that was typed, as the JSON text that a transport hands over."""
     given: dict[str, Any] = {}
     for field in fields:
         value = _typed(field, typed)
@@ -285,7 +231,18 @@ def request_of(request: type[Struct], fields: list[Field], typed: Mapping[str, A
         for name in field.path[:-1]:
             inside = inside.setdefault(name, {})
         inside[field.name] = value if field.read is None else field.read(value)
-    return bind(given, request)
+    try:
+        return msgspec.json.encode(given)
+    except UnicodeError:
+        raise InvalidInput(problem="lone_surrogate") from None
+
+
+def stream_typed(field: Field, typed: Mapping[str, Any]) -> BinaryIO | Path:
+    """Return the stream or the file that was typed for an upload."""
+    path = _typed(field, typed)
+    if path is None:
+        raise InvalidInput(at=field.name, problem="missing_field")
+    return sys.stdin.buffer if path == STANDARD_INPUT else Path(path)
 
 
 def _typed(field: Field, typed: Mapping[str, Any]) -> Any:
@@ -295,22 +252,13 @@ def _typed(field: Field, typed: Mapping[str, Any]) -> Any:
     return by_place if by_name is None else by_name
 
 
-def _json_of(kind: Any) -> Callable[[str], Any]:
-    def read(path: str) -> Any:
-        return parse_json(_bytes_of(path, REQUEST_BYTES_MAX), kind)
-
-    return read
-
-
-def _text_of(path: str) -> str:
-    try:
-        return _bytes_of(path, UPLOAD_BYTES_MAX).decode()
-    except UnicodeDecodeError:
-        raise InvalidInput(at="file", problem="not_text") from None
+def _json_of(path: str) -> msgspec.Raw:
+    """Return the JSON of a file as it is: one value, which is bound with the rest of the request."""
+    return parse_json(_bytes_of(path, REQUEST_BYTES_MAX), msgspec.Raw)
 
 
 def _bytes_of(path: str, bytes_max: int) -> bytes:
-    """Return what a file holds, or what comes in; never more than is allowed."""
+    """Return the content of a file, or of standard input; never more than is allowed."""
     try:
         if path == STANDARD_INPUT:
             data = sys.stdin.buffer.read(bytes_max + 1)

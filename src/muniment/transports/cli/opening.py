@@ -35,15 +35,15 @@ def opened(door: StoreOptions, operation: Operation) -> Iterator[Runtime]:
     with shown() as progress:
         profile = door.named.get("profile")
         options = Options(
-            create=operation.spaceless or operation.effect is Effect.APPEND,
+            create=operation.terms.spaceless or operation.effect is Effect.APPEND,
             sources=door.sources or system_sources(),
             progress=progress,
             profile=UNSET if profile is None else word(Profile, profile, at="profile"),
         )
         store = door.named.get("store")
-        if operation.keyless:
+        if operation.terms.keyless:
             runtime = open_without_key(store, options=options)
-        elif operation.spaceless:
+        elif operation.terms.spaceless:
             runtime = open_store(store, keys=door.named.get("keys"), options=options)
         else:
             runtime = open(store, keys=door.named.get("keys"), space=door.named.get("space"), options=options)

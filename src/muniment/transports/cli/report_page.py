@@ -358,7 +358,7 @@ def _tell_capabilities(told: Capabilities, page: Page) -> None:
         [
             [
                 StyledText(each.operation),
-                StyledText(each.effect),
+                StyledText(_rights(each)),
                 said("", each.needs_key),
                 _visible(each),
                 StyledText(each.summary),
@@ -371,6 +371,15 @@ def _tell_capabilities(told: Capabilities, page: Page) -> None:
     if told.budget is not None:
         page.heading("budget")
         _tell_struct(told.budget, page)
+
+
+def _rights(capability: Capability) -> str:
+    """Return the effect and the second rights of an operation; in brackets what only some requests take."""
+    rights = [str(capability.effect)]
+    for second in capability.also:
+        name = str(second.effect or "view")
+        rights.append(name if second.when is None else f"({name})")
+    return ", ".join(rights)
 
 
 def _visible(told: Capability | ViewCapability) -> StyledText:

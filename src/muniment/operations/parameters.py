@@ -1,0 +1,26 @@
+"""Parameters that several operations share, each with the description that every transport shows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from muniment.events.identity import Channel, ConversationKey
+from muniment.governance.listing import LifecycleFilter
+from muniment.governance.views import View
+
+InConversation = Annotated[ConversationKey, Meta(description="The conversation.")]
+OnlyConversation = Annotated[
+    ConversationKey | None, Meta(description="This conversation only. Without it: the whole space.")
+]
+InChannel = Annotated[Channel | None, Meta(description="This channel only. Without it: all channels.")]
+ThroughView = Annotated[View, Meta(description="View that decides what is shown.")]
+ListedTurns = Annotated[LifecycleFilter, Meta(description="Active turns only, or archived ones too.")]
+PageCursor = Annotated[str | None, Meta(description="Next cursor of the page before. Without it: the first page.")]
+Why = Annotated[str, Meta(description="Why; recorded. At most 4,096 bytes.")]
+Requester = Annotated[str, Meta(description="Who requests it; recorded. A name of at most 512 bytes.")]
+SealedBy = Annotated[
+    str | None, Meta(description="Key that seals the files, as in --keys. Without it: the root key of the store.")
+]
+DryRun = Annotated[bool, Meta(description="Only report what would be done.")]
