@@ -26,11 +26,10 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from muniment.crypto.cell import (
-    BUNDLE_BODY_AT,
     KEY_CHANCE_BYTES,
     NONCE_BYTES,
     CellKey,
-    SpaceKey,
+    PlacedBundle,
     Squeezed,
     keys_from,
     open_cell,
@@ -44,20 +43,21 @@ from muniment.errors import Corrupt, KeyMissing, SpaceErased
 from muniment.events.cells import SEED_BYTES, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.records import ContentBody, EventKind, MetaBody, TurnContent
+from muniment.events.records import CHANGES, ContentBody, EventKind, MetaBody, TurnContent
 from muniment.evidence.header import Header, commit_fields, encode, salts_of
 from muniment.evidence.tree import Frontier, extend, inclusion_proof
 from muniment.evidence.verifier import Refused, leaf_hash, verify_inclusion
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
 from muniment.kernel.sources import Entropy
 from muniment.ledger.headers import pack, unpack
-from muniment.log.port import EventRow, Reader, SealedRow, Store, StreamHead, Transaction
+from muniment.log.port import WHOLE_CONVERSATION, BundleRow, EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
 META, CONTENT = 0, 1
 SPACE_STREAM = 0
 HEAD_TAG_BYTES = 16
 NAME_DIGEST_BYTES = 16
 EPOCH = "epoch"  # the named value that counts restores: an id, new with each
+VKEY = "vkey"  # the named value that holds the public key of the log
 ERASED = "erased"  # the named value of a log that takes no more events: its space was erased
 CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
 
@@ -67,6 +67,7 @@ _PLACE = struct.Struct(">QQQQQQ")
 _HEAD = struct.Struct(">QQQQQ")
 
 Outcome = TypeVar("Outcome")
+EncodedContent = tuple[ContentBody, Sequence[tuple[str, bytes]]]  # with the canonical JSON of its fields, by label
 
 
 class Draft(NamedTuple):
@@ -79,6 +80,32 @@ class Draft(NamedTuple):
     cells: list[Squeezed]  # packed, by class
     keys: dict[int, CellKey]  # fresh, by class
     nonces: list[bytes]  # one for each cell and one for the bundle
+
+
+NO_REFS: dict[str, int] = {}
+
+
+class Change(NamedTuple):
+    """An event that speaks of others: of turns, or (in the stream of the space) of the space or another conversation.
+
+    `refs` names what it is about, see `events.changes`. `content` comes with its fields, already encoded.
+    """
+
+    kind: EventKind
+    time_ms: int
+    meta: MetaBody
+    refs: dict[str, int] = NO_REFS
+    reason: str | None = None
+    content: EncodedContent | None = None
+
+    def drafted(self, entropy: Entropy) -> Draft:
+        """Return the event without a place."""
+        return draft(entropy, self.kind, self.time_ms, self.meta, reason=self.reason, content=self.content)
+
+    @property
+    def target(self) -> int | None:
+        """The turn that it changes, or `WHOLE_CONVERSATION`; None for what changes no turns."""
+        return self.refs.get("turn", WHOLE_CONVERSATION) if self.kind in CHANGES else None
 
 
 class Placed(NamedTuple):
@@ -107,7 +134,7 @@ def draft(
     meta: MetaBody,
     *,
     reason: str | None = None,
-    content: tuple[ContentBody, Sequence[tuple[str, bytes]]] | None = None,
+    content: EncodedContent | None = None,
 ) -> Draft:
     """Return an event without a place. `content` comes with its fields, which the caller has already encoded."""
     classes = 1 if content is None else 2
@@ -133,6 +160,25 @@ def place_of(row: EventRow) -> bytes:
     except struct.error:  # below zero, as no ledger writes it
         raise Corrupt(at=f"position {row.position}", problem="columns") from None
     return numbers + row.kind.encode()
+
+
+def placed_bundles(rows: Iterable[BundleRow]) -> list[PlacedBundle]:
+    """Return the bundles of rows, each with leaf and place of its event.
+
+    As `place_of`, but one loop without a call: a rotation does this for every event of a space.
+    """
+    bundles: list[PlacedBundle] = []
+    for row in rows:
+        if row.bundle is None:
+            continue
+        turn = ABSENT if row.turn_seq is None else row.turn_seq
+        target = ABSENT if row.target_seq is None else row.target_seq
+        try:
+            numbers = _PLACE.pack(row.position, row.stream, row.seq, turn, target, row.time)
+        except struct.error:
+            raise Corrupt(at=f"position {row.position}", problem="columns") from None
+        bundles.append((row.position, row.bundle, row.leaf + numbers + row.kind.encode()))
+    return bundles
 
 
 def head_tag(keyed: KeyedDigest, head: StreamHead) -> bytes:
@@ -240,13 +286,19 @@ class Writer:
         )
         return Placed(position, stream, seq, turn_seq, leaf)
 
+    def change(self, change: Change, stream: int | None = SPACE_STREAM, event: Draft | None = None) -> Placed:
+        """Append a change to a stream. `event` is its draft, where that was made before the transaction."""
+        drafted = change.drafted(self._ledger.entropy) if event is None else event
+        return self.append(drafted, stream=stream, target=change.target, refs=change.refs)
+
     def destroy_content(self, row: SealedRow) -> bool:
         """Destroy the key and the ciphertext of an event's content; return whether there was any."""
         keys = self._ledger.keys_of(row)
         gone = keys.pop(CONTENT, None) is not None
         if gone or row.content is not None:
             nonce = self._ledger.entropy.take(NONCE_BYTES)
-            self.tx.put_bundle(row.position, wrap_bundle(self.space_key, nonce, keys, row.leaf, place_of(row)))
+            bundle = wrap_bundle(self.space_key, nonce, keys, row.leaf, place_of(row))
+            self.tx.put_bundles([(row.position, bundle)])
             self.tx.destroy_cell(row.position, CONTENT)
         return gone or row.content is not None
 
@@ -283,7 +335,7 @@ class Writer:
         cell = seal_squeezed(fresh[CONTENT], cell_nonce, squeeze(left), row.leaf, CONTENT)
         keys = opened.keys | fresh
         bundle = wrap_bundle(self.space_key, chance[-NONCE_BYTES:], keys, row.leaf, place_of(row))
-        self.tx.put_bundle(row.position, bundle)
+        self.tx.put_bundles([(row.position, bundle)])
         self.tx.put_cell(row.position, CONTENT, cell)
 
     def clear(self) -> None:
@@ -443,8 +495,3 @@ class Ledger:
     def words_digest(self, words: bytes) -> bytes:
         """Return the keyed digest of a turn as it was handed over; it never equals one of names."""
         return self._keyed.of(framed("turn-words", words))
-
-
-def is_rewrapped(bundle: bytes, key: SpaceKey) -> bool:
-    """Tell whether a bundle is already wrapped by this version of the space key."""
-    return len(bundle) > BUNDLE_BODY_AT and bundle.startswith(key.head)

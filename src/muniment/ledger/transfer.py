@@ -17,7 +17,8 @@ no reason to lose the others: it is counted.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -137,8 +138,8 @@ def given(ledger: Ledger, progress: Callable[[int, int], None]) -> Iterator[byte
             done = last + 1
             if done == frontier.size:
                 heads = (reader.stream_head(stream) for stream in streams)
-                yield from _pages(HeadsFrame, [head for head in heads if head is not None])
-                yield from _lookups(reader)
+                yield from _pages(HeadsFrame, (head for head in heads if head is not None))
+                yield from _pages(LookupsFrame, reader.lookups())
                 yield _framed(EndFrame(ledger.witness.sign(frontier)))
         progress(done, frontier.size)
         if done == frontier.size:
@@ -158,16 +159,10 @@ def _batches(reader: Reader, first: int, last: int) -> Iterator[list[SealedRow]]
         yield batch
 
 
-def _pages(frame: Callable[[list[Row]], Frame], rows: list[Row]) -> Iterator[bytes]:
-    for start in range(0, len(rows), FRAME_ROWS):
-        yield _framed(frame(rows[start : start + FRAME_ROWS]))
-
-
-def _lookups(reader: Reader) -> Iterator[bytes]:
-    after = b""
-    while rows := reader.lookups(after, FRAME_ROWS):
-        after = rows[-1].digest
-        yield _framed(LookupsFrame(rows))
+def _pages(frame: Callable[[list[Row]], Frame], rows: Iterable[Row]) -> Iterator[bytes]:
+    remaining = iter(rows)
+    while page := list(islice(remaining, FRAME_ROWS)):
+        yield _framed(frame(page))
 
 
 def _framed(frame: Frame) -> bytes:

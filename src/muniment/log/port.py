@@ -140,8 +140,8 @@ class Reader(Hashes, Protocol):
         """Return how many digests lead somewhere, by counting them."""
         ...
 
-    def lookups(self, after: bytes, limit: int) -> list[LookupRow]:
-        """Return digests and where they lead in the order of the digests, from behind one (b"": from the first)."""
+    def lookups(self) -> Iterator[LookupRow]:
+        """Yield digests and where they lead in the order of the digests; reads in bounded batches."""
         ...
 
     def sealed(self, position: int) -> SealedRow | None:
@@ -171,8 +171,8 @@ class Reader(Hashes, Protocol):
         """
         ...
 
-    def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
-        """Return events without turn_seq of a kind, from the position behind `after` (-1: from the first)."""
+    def of_kind(self, kind: str, after: int = -1) -> Iterator[SealedRow]:
+        """Yield events without turn_seq of a kind, from the position behind `after`; reads in bounded batches."""
         ...
 
     def bundles(self, after: int, limit: int) -> list[BundleRow]:
@@ -234,8 +234,8 @@ class Transaction(Reader, Protocol):
         """Set a named value."""
         ...
 
-    def put_bundle(self, position: int, bundle: bytes) -> None:
-        """Replace the key bundle of an event; an event without one is a `Conflict`."""
+    def put_bundles(self, bundles: Sequence[tuple[int, bytes]]) -> None:
+        """Replace key bundles, by the position of their event; an event without one is a `Conflict`."""
         ...
 
     def put_cell(self, position: int, cls: int, cell: bytes) -> None:

@@ -35,6 +35,7 @@ from muniment.ledger.attest import Notary
 from muniment.log.port import Store
 from muniment.search.index_memory import IndexMemory
 from muniment.space.embedders import Embedders
+from muniment.space.lazy_indexes import IndexSetup
 from muniment.space.options import Options
 from muniment.space.space import Space
 
@@ -102,7 +103,7 @@ class OpenStore:
         assert self.keys is not None, "spaces are opened with keys"
         store = self._log_of(keys, self.keys.space_directory(name) / LOG)
         at_rest = self.keys.space_directory(name) if self._at_rest else None
-        space = Space(store, keys, self._options, memory=self._memory, at_rest=at_rest, embedders=self.embedders)
+        space = Space(store, keys, self._options, IndexSetup(self._memory, at_rest, self.embedders))
         try:
             space.begin()
         except BaseException:
@@ -110,11 +111,11 @@ class OpenStore:
             raise
         return space
 
-    def embed_anew(self) -> None:
+    def embed_again(self) -> None:
         """Let every open space take the embedder that the store has now."""
         with self._lock:
             for space in self._spaces.values():
-                space.embed_anew()
+                space.lazy_indexes.embed_again()
 
     def _log_of(self, keys: SpaceKeys, path: Path) -> Store:
         """Return the log of a space, made when there is none, or an empty file that was to become one.
@@ -140,7 +141,7 @@ class OpenStore:
 
     def bare(self, space: Space) -> Space:
         """Return a space on the same log whose checkpoints are pinned nowhere: for whoever puts another log into it."""
-        return Space(space.store, space.keys, replace(self._options, pin=None))
+        return Space(space.store, space.keys, replace(self._options, pin=None), IndexSetup(self._memory))
 
     def put_back(self, ring: UnwrappedKeys, fill: Callable[[Space], T]) -> T:
         """Make a space of keys that were made elsewhere and of the log that `fill` writes.
@@ -159,7 +160,7 @@ class OpenStore:
             keys = SpaceKeys.put_back(staging, ring, self.keys.root, self.sources.entropy)
             store = self._make_store(staging / LOG, True)
             try:
-                outcome = fill(Space(store, keys, replace(self._options, pin=None)))
+                outcome = fill(Space(store, keys, replace(self._options, pin=None), IndexSetup(self._memory)))
             finally:
                 store.close()
             with files.faults(SPACES):

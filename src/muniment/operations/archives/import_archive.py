@@ -88,19 +88,16 @@ class ArchiveImporting:
                 foreseen.take(told)
                 self._session.progress("check", done, root.events)
         foreseen.check(scope)
-        admitted: list[ArchiveImportReport] = []
 
-        def plan(writer: Writer) -> None:
+        def plan(writer: Writer) -> ArchiveImportReport:
             with self._checking() as again:
                 if again.root != root:
                     raise ArchiveRefused(at="line 1", problem="changed_meanwhile")
-                admitted.append(Appending(self._session, writer, root, mode, into).run(again))
+                return Appending(self._session, writer, root, mode, into).run(again)
 
         if mode is ImportMode.RESTORE:
-            self._space.rotate(RotationCause.ERASURE, plan)  # what is replaced is erased
-        else:
-            self._space.ledger.transact(plan)
-        return admitted[0]
+            return self._space.rotate(RotationCause.ERASURE, plan).outcome  # what is replaced is erased
+        return self._space.ledger.transact(plan)
 
     def inspect(self) -> tuple[ArchiveRoot, int]:
         """Check the archive; return its root and how many turns it holds."""

@@ -27,13 +27,13 @@ from muniment.governance.slices import disclosed_labels
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts
 from muniment.ledger.attest import SignedCheckpoint, audit
-from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent, Writer, draft
+from muniment.ledger.ledger import SPACE_STREAM, VKEY, OpenedEvent, Writer, draft
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.evidence.disclosure_log import Disclosing, Disclosures
 from muniment.operations.evidence.inspect import Inspecting, InspectionReport
 from muniment.operations.provenance.links import Linking, LinkPage, MemoryKey, asked_of_one
 from muniment.projections.transcript import ReadTurn
-from muniment.space.space import VKEY, Space
+from muniment.space.space import Space
 
 BUNDLE_TYPE = "application/jsonl"
 RECEIPT_TYPE = "text/plain"

@@ -8,7 +8,6 @@ ids and no words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -16,20 +15,18 @@ from muniment.declaration.session import Session
 from muniment.errors import AccessDenied, InvalidInput, UnknownConversation, UnknownPlace
 from muniment.events.changes import RedactionTarget, TurnSpan
 from muniment.events.identity import ConversationKey, TurnId, check_name
-from muniment.events.records import EventKind
-from muniment.events.references import Plane, RefDerived, SourceEvidence
+from muniment.events.references import Plane, SourceEvidence
 from muniment.governance.budgets import BudgetApplied, applied
 from muniment.governance.phases import MASKED_PHASES, Phase, runs
 from muniment.governance.profiles import Ceiling
 from muniment.governance.views import View
 from muniment.log.port import Reader, StreamHead
 from muniment.operations.page import binding, limit_of_query
+from muniment.operations.provenance.derived_refs import citation
 from muniment.projections.change_fold import Changes
 from muniment.projections.conversation_catalogue import CaughtUpCatalogue
 from muniment.projections.evidence_links import Reference, faults_of
-from muniment.space.space import Space
 
-CITED = "transcript"
 SEE_LINKS = frozenset({View.RAW_OWNER, View.OPERATOR_AUDIT})  # links are structure; no slice shows them
 
 
@@ -177,14 +174,6 @@ def asked_of_one(memory: MemoryKey | None, conversation: ConversationKey | None,
         raise InvalidInput(at="turn", problem="without_conversation")
 
 
-def citation(source: SourceEvidence) -> str:
-    """Return a source as people cite it; for showing, never to be read again."""
-    place = "/".join(quote(part, safe="") for part in (source.space, source.channel, source.conversation))
-    named = {"turn": source.turn, "through": source.through, "message": source.message}
-    marks = "".join(f"#{name}={quote(text, safe='')}" for name, text in named.items() if text is not None)
-    return f"{CITED}:{place}{marks}"
-
-
 def state_of(head: StreamHead, changes: Changes, span: TurnSpan, message: int | None) -> SourceState:
     """Count what is left of a source."""
     last = head.turns if span.last is None else min(span.last, head.turns)
@@ -207,44 +196,3 @@ def state_of(head: StreamHead, changes: Changes, span: TurnSpan, message: int | 
 def _concerns(target: RedactionTarget, message: int) -> bool:
     """Tell whether a redaction withholds something of a message: it names the message, or the whole turn."""
     return target.field is None and target.message in {None, message}
-
-
-# --- in the reports of the lifecycle ----------------------------------------------------------------------------------
-
-
-class DerivedRef(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An item of memory that was derived from turns that a change concerns; somebody may want to decide about it."""
-
-    position: int
-    plane: Plane
-    key: str
-    subject: str
-    citation: str
-
-
-def derived_refs(
-    space: Space, reader: Reader, head: StreamHead, affected: Sequence[TurnSpan], most: int
-) -> tuple[list[DerivedRef], int]:
-    """Return the references whose sources are among the affected turns, as many as fit, and how many there are."""
-    noted = space.transcript.changes(reader, head).noted.get(EventKind.REF_DERIVED, ())
-    found = [one for one in noted if any(_meet(one.span, span) for span in affected)]
-    listed: list[DerivedRef] = []
-    for one in found[:most]:
-        row = reader.sealed(one.position)
-        assert row is not None, "it was read when the changes were folded"
-        meta = space.ledger.open(row).meta
-        assert isinstance(meta, RefDerived), "rows of this kind have this body"
-        listed.append(
-            DerivedRef(
-                position=one.position,
-                plane=meta.plane,
-                key=meta.key,
-                subject=meta.subject,
-                citation=citation(meta.source),
-            )
-        )
-    return listed, len(found)
-
-
-def _meet(one: TurnSpan, other: TurnSpan) -> bool:
-    return (other.last is None or one.first <= other.last) and (one.last is None or other.first <= one.last)

@@ -18,6 +18,7 @@ from muniment.operations.spaces.backup.restore import RestoreReport, Restoring
 from muniment.operations.spaces.backup.take import BackingUp, Backup
 from muniment.operations.spaces.export_conversation import Exporting
 from muniment.operations.spaces.import_file import Importing, ImportReport
+from muniment.space.rotation import nothing_else
 
 IMPORTED = SubjectId("imported")  # whose turns these are when nobody says
 
@@ -147,7 +148,7 @@ class Spaces(Group):
         """Count what the open space holds; of conversations, those that are found under their names."""
         space = self._session.space
         with space.ledger.reader() as reader:
-            opened = space.transcript.conversations(reader, -1, None)
+            opened = space.transcript.conversations(reader)
             rows = [row for row in opened if space.transcript.is_current(reader, row)]
             heads = [space.transcript.head(reader, row.stream) for row in rows]
             return Usage(
@@ -170,7 +171,7 @@ class Spaces(Group):
         """
         if root is not None:
             return KeysRotated(spaces_rewrapped=self._session.store.rotate_root(root))
-        done = self._session.space.rotate(RotationCause.REQUESTED)
+        done = self._session.space.rotate(RotationCause.REQUESTED, nothing_else)
         return KeysRotated(
             version=done.version,
             bundles_rewrapped=done.bundles_rewrapped,

@@ -55,14 +55,11 @@ class Fences:
 
     def collect(self, reader: Reader) -> None:
         """Remember every erasure of the present log."""
-        after = -1
-        while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, BATCH):
-            after = rows[-1].position
-            for row in rows:
-                try:
-                    self._remember(reader, row)
-                except (Corrupt, KeyMissing):
-                    self.unreadable += 1
+        for row in reader.of_kind(EventKind.TURN_LIFECYCLE):
+            try:
+                self._remember(reader, row)
+            except (Corrupt, KeyMissing):
+                self.unreadable += 1
 
     def _remember(self, reader: Reader, row: SealedRow) -> None:
         ledger = self._space.ledger

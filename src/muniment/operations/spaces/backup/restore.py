@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from muniment.crypto import escrow
-from muniment.crypto.cell import NONCE_BYTES, rewrap_bundle
+from muniment.crypto.cell import NONCE_BYTES, rewrap_bundles
 from muniment.crypto.keyring import UnwrappedKeys
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, KeyUnavailable, RestoreConflict
@@ -28,7 +28,7 @@ from muniment.evidence.tree import frontier_at
 from muniment.evidence.verifier import Checkpoint
 from muniment.kernel.sources import Entropy
 from muniment.ledger.attest import Notary
-from muniment.ledger.ledger import SPACE_STREAM, Writer, draft, place_of
+from muniment.ledger.ledger import VKEY, Change, Writer, placed_bundles
 from muniment.ledger.transfer import (
     CheckpointsFrame,
     Discard,
@@ -43,7 +43,7 @@ from muniment.log.port import CheckpointRow, SealedRow
 from muniment.operations.spaces.backup.fences import Fences
 from muniment.operations.spaces.backup.take import KEYS_FILE, LOG_FILE, keys_copy, read_log
 from muniment.space.healing import Healing
-from muniment.space.space import VKEY, Space
+from muniment.space.space import Space
 
 
 class RestoreReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -166,9 +166,8 @@ class Restoring:
 
     def _fill(self, space: Space, report: RestoreReport, taken: ReceivedLog) -> RestoreReport:
         """Replace the log of a space in one transaction, under a new version of its key."""
-        done: list[RestoreReport] = []
 
-        def plan(writer: Writer) -> None:
+        def plan(writer: Writer) -> RestoreReport:
             fences = Fences(space)
             fences.collect(writer.tx)
             writer.clear()
@@ -184,16 +183,14 @@ class Restoring:
             self._say(writer, space, report, erased)
             writer.tx.put_meta(VKEY, str(space.notary.key).encode())
             space.begin_epoch(writer)
-            done.append(changed(report, restored=True, erased_again=erased, fences_unreadable=fences.unreadable))
+            return changed(report, restored=True, erased_again=erased, fences_unreadable=fences.unreadable)
 
-        space.rotate(RotationCause.RESTORE, plan)
-        return done[0]
+        return space.rotate(RotationCause.RESTORE, plan).outcome
 
     def _say(self, writer: Writer, space: Space, report: RestoreReport, erased: int) -> None:
         body = SpaceRestored(restore=BackupRestore(events=report.events, erased_again=erased, former=self._former))
-        event = draft(space.sources.entropy, EventKind.SPACE_RESTORED, space.sources.clock.now_ms(), body)
         lost = {} if report.lost_last is None else {"first": report.lost_first or 0, "last": report.lost_last}
-        writer.append(event, stream=SPACE_STREAM, refs=lost)
+        writer.change(Change(EventKind.SPACE_RESTORED, space.sources.clock.now_ms(), body, lost))
         writer.flush()
 
 
@@ -212,7 +209,7 @@ class LogRestorer:
         if isinstance(frame, CheckpointsFrame):
             self._checkpoints += frame.rows
         elif isinstance(frame, EventsFrame):
-            self._writer.put_back([self._rewrapped(row) for row in frame.rows])
+            self._writer.put_back(self._rewrapped(frame.rows))
         elif isinstance(frame, HeadsFrame):
             for head in frame.rows:
                 tx.put_stream_head(head)
@@ -224,12 +221,11 @@ class LogRestorer:
                 tx.put_checkpoint(one.size, one.note)
             tx.put_checkpoint(tx.frontier().size, frame.note)
 
-    def _rewrapped(self, row: SealedRow) -> SealedRow:
-        if row.bundle is None:
-            return row
-        nonce = self._entropy.take(NONCE_BYTES)
-        new = self._writer.space_key
-        return changed(row, bundle=rewrap_bundle(self._ring, new, nonce, row.bundle, row.leaf, place_of(row)))
+    def _rewrapped(self, rows: list[SealedRow]) -> list[SealedRow]:
+        placed = placed_bundles(rows)
+        nonces = [self._entropy.take(NONCE_BYTES) for _ in placed]
+        bundles = dict(rewrap_bundles(self._ring, self._writer.space_key, zip(nonces, placed, strict=True)))
+        return [row if row.bundle is None else changed(row, bundle=bundles[row.position]) for row in rows]
 
 
 def _head(space: Space, size: int | None = None) -> Checkpoint | None:
