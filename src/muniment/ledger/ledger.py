@@ -17,7 +17,6 @@ and the tree account for every row.
 from __future__ import annotations
 
 import hmac
-import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol, TypeVar
@@ -29,7 +28,6 @@ from muniment.crypto.cell import (
     KEY_CHANCE_BYTES,
     NONCE_BYTES,
     CellKey,
-    PlacedBundle,
     Squeezed,
     keys_from,
     open_cell,
@@ -47,24 +45,20 @@ from muniment.events.records import CHANGES, ContentBody, EventKind, MetaBody, T
 from muniment.evidence.header import Header, commit_fields, encode, salts_of
 from muniment.evidence.tree import Frontier, extend, inclusion_proof
 from muniment.evidence.verifier import Refused, leaf_hash, verify_inclusion
+from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
 from muniment.kernel.sources import Entropy
 from muniment.ledger.headers import pack, unpack
-from muniment.log.port import WHOLE_CONVERSATION, BundleRow, EventRow, Reader, SealedRow, Store, StreamHead, Transaction
+from muniment.ledger.packing import head_tag, place_of
+from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
 META, CONTENT = 0, 1
 SPACE_STREAM = 0
-HEAD_TAG_BYTES = 16
 NAME_DIGEST_BYTES = 16
 EPOCH = "epoch"  # the named value that counts restores: an id, new with each
 VKEY = "vkey"  # the named value that holds the public key of the log
 ERASED = "erased"  # the named value of a log that takes no more events: its space was erased
 CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
-
-ABSENT = 2**64 - 1  # what a column without a value packs to
-
-_PLACE = struct.Struct(">QQQQQQ")
-_HEAD = struct.Struct(">QQQQQ")
 
 Outcome = TypeVar("Outcome")
 EncodedContent = tuple[ContentBody, Sequence[tuple[str, bytes]]]  # with the canonical JSON of its fields, by label
@@ -149,45 +143,6 @@ def draft(
         fields.update(commit_fields(seeds[CONTENT], encoded))
         cells.append(squeeze(pack_cell(seeds[CONTENT], body)))
     return Draft(kind, time_ms, reason, fields, cells, keys_from(chance[keys_at:nonces_at], range(classes)), nonces)
-
-
-def place_of(row: EventRow) -> bytes:
-    """Return the columns of a row as the associated data of its bundle."""
-    turn = ABSENT if row.turn_seq is None else row.turn_seq
-    target = ABSENT if row.target_seq is None else row.target_seq
-    try:
-        numbers = _PLACE.pack(row.position, row.stream, row.seq, turn, target, row.time)
-    except struct.error:  # below zero, as no ledger writes it
-        raise Corrupt(at=f"position {row.position}", problem="columns") from None
-    return numbers + row.kind.encode()
-
-
-def placed_bundles(rows: Iterable[BundleRow]) -> list[PlacedBundle]:
-    """Return the bundles of rows, each with leaf and place of its event.
-
-    As `place_of`, but one loop without a call: a rotation does this for every event of a space.
-    """
-    bundles: list[PlacedBundle] = []
-    for row in rows:
-        if row.bundle is None:
-            continue
-        turn = ABSENT if row.turn_seq is None else row.turn_seq
-        target = ABSENT if row.target_seq is None else row.target_seq
-        try:
-            numbers = _PLACE.pack(row.position, row.stream, row.seq, turn, target, row.time)
-        except struct.error:
-            raise Corrupt(at=f"position {row.position}", problem="columns") from None
-        bundles.append((row.position, row.bundle, row.leaf + numbers + row.kind.encode()))
-    return bundles
-
-
-def head_tag(keyed: KeyedDigest, head: StreamHead) -> bytes:
-    """Return the MAC of a head under the index key of its space."""
-    try:
-        numbers = _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes)
-    except struct.error:  # below zero, as no ledger writes it
-        raise Corrupt(at=f"stream {head.stream}", problem="head") from None
-    return keyed.of(b"muniment/head" + numbers + head.leaf)[:HEAD_TAG_BYTES]
 
 
 class CheckpointSigner(Protocol):
@@ -288,8 +243,14 @@ class Writer:
 
     def change(self, change: Change, stream: int | None = SPACE_STREAM, event: Draft | None = None) -> Placed:
         """Append a change to a stream. `event` is its draft, where that was made before the transaction."""
+        assert change.target is None or not self._flaws(change, stream), "only valid changes are appended"
         drafted = change.drafted(self._ledger.entropy) if event is None else event
         return self.append(drafted, stream=stream, target=change.target, refs=change.refs)
+
+    def _flaws(self, change: Change, stream: int | None) -> list[ChangeFlaw]:
+        head = None if stream is None else self.head(stream)
+        state = StreamState(0 if head is None else head.turns, is_space=stream == SPACE_STREAM)
+        return list(flaws_of(change.kind, change.reason, change.refs, state))
 
     def destroy_content(self, row: SealedRow) -> bool:
         """Destroy the key and the ciphertext of an event's content; return whether there was any."""

@@ -25,16 +25,18 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.crypto.cell import open_cell, unwrap_bundle
+from muniment.crypto.cell import NONCE_BYTES, open_cell, rewrap_bundles, unwrap_bundle
 from muniment.crypto.keyring import UnwrappedKeys
 from muniment.crypto.stream import SealedReader
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.evidence.audit import Audit
 from muniment.evidence.verifier import EMPTY_ROOT, Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.kernel.digest import KeyedDigest
+from muniment.kernel.sources import Entropy
 from muniment.ledger.attest import says
 from muniment.ledger.headers import unpack
-from muniment.ledger.ledger import SPACE_STREAM, Ledger, head_tag, place_of
+from muniment.ledger.ledger import SPACE_STREAM, Ledger, Writer
+from muniment.ledger.packing import head_tag, place_of, placed_bundles
 from muniment.log.port import BATCH_SEALED_MAX, CONTENT, META, CheckpointRow, LookupRow, Reader, SealedRow, StreamHead
 from muniment.log.tail import agrees, longer
 
@@ -106,6 +108,40 @@ class Discard:
 
     def take(self, frame: Frame) -> None:
         """Keep nothing."""
+
+
+class LogRestorer:
+    """Writes the frames of a log into a transaction, every bundle rewrapped."""
+
+    def __init__(self, writer: Writer, ring: UnwrappedKeys, entropy: Entropy) -> None:
+        self._writer = writer
+        self._ring = ring
+        self._entropy = entropy
+        self._checkpoints: list[CheckpointRow] = []
+
+    def take(self, frame: Frame) -> None:
+        """Write the next frame."""
+        tx = self._writer.tx
+        if isinstance(frame, CheckpointsFrame):
+            self._checkpoints += frame.rows
+        elif isinstance(frame, EventsFrame):
+            self._writer.put_back(self._rewrapped(frame.rows))
+        elif isinstance(frame, HeadsFrame):
+            for head in frame.rows:
+                tx.put_stream_head(head)
+        elif isinstance(frame, LookupsFrame):
+            for row in frame.rows:
+                tx.claim(row.digest, row.stream, row.position)
+        elif isinstance(frame, EndFrame):
+            for checkpoint in self._checkpoints:
+                tx.put_checkpoint(checkpoint.size, checkpoint.note)
+            tx.put_checkpoint(tx.frontier().size, frame.note)
+
+    def _rewrapped(self, rows: list[SealedRow]) -> list[SealedRow]:
+        placed = placed_bundles(rows)
+        nonces = [self._entropy.take(NONCE_BYTES) for _ in placed]
+        bundles = dict(rewrap_bundles(self._ring, self._writer.space_key, zip(nonces, placed, strict=True)))
+        return [row if row.bundle is None else replace(row, bundle=bundles[row.position]) for row in rows]
 
 
 class ReceivedLog(Struct, frozen=True, kw_only=True):

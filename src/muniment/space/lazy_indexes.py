@@ -60,9 +60,8 @@ class LazyIndexes:
         """The indexes, if anybody has needed them."""
         return self._made
 
-    @property
     def existing(self) -> Indexes | None:
-        """The indexes, if there are any, in memory or at rest."""
+        """Return the indexes, if there are any, in memory or at rest."""
         is_kept = self._snapshots is not None and bool(self._snapshots.views())
         return self.opened if self._made is not None or is_kept else None
 

@@ -16,18 +16,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
 from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundles
 from muniment.errors import StoreFull
 from muniment.events.records import EventKind, KeyRotated, RotationCause
+from muniment.governance.views import View
 from muniment.kernel.sources import Clock
-from muniment.ledger.ledger import Change, Ledger, Writer, placed_bundles
+from muniment.ledger.ledger import Change, Ledger, Writer
+from muniment.ledger.packing import placed_bundles
 from muniment.log.port import ScrubReport, Store
 from muniment.search.index_status import IndexesAfterRotation
-from muniment.space.lazy_indexes import LazyIndexes
 
 Outcome = TypeVar("Outcome")
 
@@ -47,10 +48,22 @@ class Rotation(Struct, Generic[Outcome], frozen=True, kw_only=True):
     indexes: IndexesAfterRotation
 
 
+class RotatingIndexes(Protocol):
+    """Indexes whose snapshots are sealed under the key that is rotated."""
+
+    def before_turning(self) -> dict[View, Any]:
+        """Return what opens the snapshots that there are."""
+        ...
+
+    def after_turning(self, locks: dict[View, Any], since: int) -> IndexesAfterRotation:
+        """Take out what was erased from a position on, and write the snapshots again."""
+        ...
+
+
 class Rotator:
     """Rotates the key of one space, one rotation at a time."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, indexes: LazyIndexes) -> None:
+    def __init__(self, ledger: Ledger, clock: Clock, indexes: Callable[[], RotatingIndexes | None]) -> None:
         self._ledger = ledger
         self._clock = clock
         self._indexes = indexes
@@ -62,7 +75,7 @@ class Rotator:
         may_use_reserve = cause is RotationCause.ERASURE
         attempt = partial(with_reserve, store) if may_use_reserve else _once
         with self._lock:
-            indexes = self._indexes.existing
+            indexes = self._indexes()
             snapshots = indexes.before_turning() if indexes is not None else {}
             with self._ledger.reader() as reader:
                 since = reader.frontier().size

@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from muniment.crypto.cursor_key import CursorKey
+from muniment.crypto.cursor_key import cursors_of
 from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, SpaceErased
 from muniment.events.records import EventKind, RotationCause, SpaceOpened
-from muniment.governance.detection.detection import detection_for
-from muniment.kernel.cursor import Cursors
 from muniment.ledger.attest import Notary, SignedCheckpoint
 from muniment.ledger.ledger import EPOCH, VKEY, Change, Ledger, Writer
 from muniment.log.port import Reader, ScrubReport, Store
@@ -25,7 +23,7 @@ from muniment.projections.transcript import Transcript
 from muniment.space.denials import Denials
 from muniment.space.healing import Healing
 from muniment.space.lazy_indexes import IndexSetup, LazyIndexes
-from muniment.space.options import Options
+from muniment.space.options import Options, detection_of
 from muniment.space.rotation import Rotation, Rotator, nothing_else, with_reserve
 
 if TYPE_CHECKING:
@@ -42,16 +40,16 @@ class Space:
         self.keys = keys
         self.sources = options.sources
         self.limits = options.limits
-        self.detection = detection_for(options.detect)
+        self.detection = detection_of(options)
         self.notary = Notary(keys, options.pin)
         self.ledger = Ledger(store, keys, options.sources.entropy, self.notary)
         self.transcript = Transcript(self.ledger)
         self.catalogue = Catalogue(self.ledger, self.transcript)
         self.lazy_indexes = LazyIndexes(self.ledger, self.transcript, self.detection, indexes)
-        self.cursors = Cursors(CursorKey(keys.index_key))
+        self.cursors = cursors_of(keys.index_key)
         self.denials = Denials(self.ledger, options.sources)
         self.fault: MunimentError | None = None
-        self._rotator = Rotator(self.ledger, options.sources.clock, self.lazy_indexes)
+        self._rotator = Rotator(self.ledger, options.sources.clock, self.lazy_indexes.existing)
 
     @property
     def name(self) -> str:
@@ -175,5 +173,5 @@ class Space:
         finally:  # the keys do not wait for somebody who reads an old snapshot
             self.keys.destroy()
             self.fault = SpaceErased()
-            if (indexes := self.lazy_indexes.existing) is not None:
+            if (indexes := self.lazy_indexes.existing()) is not None:
                 indexes.drop()

@@ -18,10 +18,19 @@ from muniment.declaration.session import Session
 from muniment.events.archiving import ArchiveExport, ArchiveExported, ArchiveScope, Private
 from muniment.events.records import EventKind
 from muniment.governance.views import View
-from muniment.ledger.ledger import SPACE_STREAM, draft
+from muniment.ledger.ledger import Change
 from muniment.operations.archives.archive_lines import Telling
-from muniment.operations.archives.archive_reader import CONTEXT, Checking, opened_document
-from muniment.operations.archives.document import PIECE_BYTES, ArchiveRoot, DocumentLine, EventLine, Tally, line_of
+from muniment.operations.archives.archive_reader import Checking
+from muniment.operations.archives.document import (
+    CONTEXT,
+    PIECE_BYTES,
+    ArchiveRoot,
+    DocumentLine,
+    EventLine,
+    Tally,
+    line_of,
+    opened_document,
+)
 from muniment.operations.archives.scopes import ScopedConversation, checked, conversations
 from muniment.operations.outfile import OutFile, outside, reading
 
@@ -107,6 +116,5 @@ class Archiving:
 
     def _record(self, root: ArchiveRoot) -> int:
         body = ArchiveExported(archive=ArchiveExport(scope=root.scope, private=root.private, digest=root.digest))
-        sources = self._space.sources
-        event = draft(sources.entropy, EventKind.ARCHIVE_EXPORTED, sources.clock.now_ms(), body)
-        return self._space.ledger.transact(lambda writer: writer.append(event, stream=SPACE_STREAM)).position
+        change = Change(EventKind.ARCHIVE_EXPORTED, self._space.sources.clock.now_ms(), body)
+        return self._space.ledger.transact(lambda writer: writer.change(change)).position

@@ -37,8 +37,8 @@ from muniment.events.records import (
 )
 from muniment.events.references import RefDerived
 from muniment.ledger.ledger import SPACE_STREAM, Draft, Placed, Writer, draft
-from muniment.operations.archives.archive_reader import CONTEXT, ArchivedEvent, Checking, check_root, opened_document
-from muniment.operations.archives.document import POSITIONS, ArchiveRoot, DocumentLine
+from muniment.operations.archives.archive_reader import ArchivedEvent, Checking, check_root
+from muniment.operations.archives.document import CONTEXT, POSITIONS, ArchiveRoot, DocumentLine, opened_document
 from muniment.operations.archives.replacing import Fenced, Replacing, check_holds
 from muniment.operations.archives.scopes import checked, conversations
 from muniment.space.space import Space

@@ -27,7 +27,8 @@ from muniment.ledger.ledger import Change, Writer
 from muniment.log.port import Reader, ScrubReport
 from muniment.operations.lifecycle.guard import Guard, Judgements
 from muniment.operations.lifecycle.receipt import OUTSIDE, event_proof
-from muniment.operations.lifecycle.reporting import ErasedPlace, ErasureReceipt, HoldInForce, LifecycleReport, Reporting
+from muniment.operations.lifecycle.report import ErasedPlace, ErasureReceipt, HoldInForce, LifecycleReport
+from muniment.operations.lifecycle.reporting import Reporting
 from muniment.operations.lifecycle.scope import Scope, SpaceTarget
 from muniment.space.space import Space
 

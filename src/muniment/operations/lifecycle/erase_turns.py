@@ -27,7 +27,8 @@ from muniment.ledger.ledger import Change, Writer
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Guard, Judgements, last_of
 from muniment.operations.lifecycle.receipt import OUTSIDE, erased_places, event_proof
-from muniment.operations.lifecycle.reporting import ErasureReceipt, LifecycleReport, Reporting
+from muniment.operations.lifecycle.report import ErasureReceipt, LifecycleReport
+from muniment.operations.lifecycle.reporting import Reporting
 from muniment.operations.lifecycle.scope import Scope, Target, turns_of
 from muniment.projections.change_fold import Changes, beside
 from muniment.space.healing import erase_content, erase_messages

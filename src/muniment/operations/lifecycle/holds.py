@@ -15,7 +15,8 @@ from muniment.governance.phases import Hold, Phase, runs
 from muniment.ledger.ledger import SPACE_STREAM, Change, Writer
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Judgements, phase_at, pieces
-from muniment.operations.lifecycle.reporting import LifecycleReport, Reporting
+from muniment.operations.lifecycle.report import LifecycleReport
+from muniment.operations.lifecycle.reporting import Reporting
 from muniment.operations.lifecycle.scope import Scope, Target, Turns, TurnsTarget, key_of, target_of
 from muniment.space.space import Space
 

@@ -14,7 +14,7 @@ from muniment.operations.lifecycle.erase_space import erase_space
 from muniment.operations.lifecycle.erase_turns import erase_turns
 from muniment.operations.lifecycle.holds import make_hold, release_hold
 from muniment.operations.lifecycle.receipts import Receipts, receipts_of
-from muniment.operations.lifecycle.reporting import LifecycleReport
+from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.retention import RetentionPolicies, RetentionReport, apply_policies, set_policy
 from muniment.operations.lifecycle.review import review_request
 from muniment.operations.lifecycle.scope import Scope, target_of

@@ -19,13 +19,8 @@ from muniment.events.records import EventKind
 from muniment.ledger.ledger import Change, Writer
 from muniment.operations.lifecycle.erase_turns import destroy_turns
 from muniment.operations.lifecycle.guard import Guard, Judgements, length
-from muniment.operations.lifecycle.reporting import (
-    AffectedConversation,
-    ErasureReceipt,
-    KeptTurn,
-    Reporting,
-    RetentionInForce,
-)
+from muniment.operations.lifecycle.report import AffectedConversation, ErasureReceipt, KeptTurn, RetentionInForce
+from muniment.operations.lifecycle.reporting import Reporting
 from muniment.operations.lifecycle.scope import Scope, Turns, TurnsTarget, conversations
 
 PERIOD_MS_MAX = 1000 * 365 * 24 * 60 * 60 * 1000  # a thousand years

@@ -12,7 +12,8 @@ from muniment.operations.lifecycle.erase_space import review_space_erasure
 from muniment.operations.lifecycle.erase_turns import review_erasure
 from muniment.operations.lifecycle.guard import Guard
 from muniment.operations.lifecycle.holds import review_hold
-from muniment.operations.lifecycle.reporting import HoldInForce, LifecycleReport, Reporting
+from muniment.operations.lifecycle.report import HoldInForce, LifecycleReport
+from muniment.operations.lifecycle.reporting import Reporting
 from muniment.operations.lifecycle.scope import Scope, SpaceTarget, target_of
 from muniment.operations.lifecycle.transition import review_transition
 

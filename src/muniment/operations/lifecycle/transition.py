@@ -11,7 +11,8 @@ from muniment.governance.phases import after, runs
 from muniment.ledger.ledger import Change, Writer
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Judgements, pieces
-from muniment.operations.lifecycle.reporting import LifecycleReport, Reporting
+from muniment.operations.lifecycle.report import LifecycleReport
+from muniment.operations.lifecycle.reporting import Reporting
 from muniment.operations.lifecycle.scope import ConversationTarget, Scope
 from muniment.space.space import Space
 

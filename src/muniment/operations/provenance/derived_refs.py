@@ -1,4 +1,4 @@
-"""Derived references as the reports of the lifecycle list them: what was derived from turns that a change concerns."""
+"""What a derived reference says to a reader: its citation, what is left of its source, and whom a change concerns."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from muniment.events.changes import TurnSpan
+from muniment.events.changes import RedactionTarget, TurnSpan
 from muniment.events.records import EventKind
 from muniment.events.references import Plane, RefDerived, SourceEvidence
+from muniment.governance.phases import MASKED_PHASES, Phase, runs
 from muniment.log.port import Reader, StreamHead
+from muniment.projections.change_fold import Changes
 from muniment.space.space import Space
 
 CITED = "transcript"
@@ -56,3 +58,51 @@ def derived_refs(
             )
         )
     return listed, len(concerned)
+
+
+# --- what is left of a source ----------------------------------------------------------------------------------------
+
+
+class SourceState(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is left of a source: how many turns it has and in which phase they are.
+
+    `messages_erased` counts messages of the source that were erased alone, `redactions` those that withhold something
+    of it from one view or another.
+    """
+
+    turns: int
+    active: int = 0
+    archived: int = 0
+    masked: int = 0
+    erased: int = 0
+    messages_erased: int = 0
+    redactions: int = 0
+
+
+def state_of(head: StreamHead, changes: Changes, span: TurnSpan, message: int | None) -> SourceState:
+    """Count what is left of a source."""
+    last = head.turns if span.last is None else min(span.last, head.turns)
+    phases: dict[Phase, int] = dict.fromkeys(Phase, 0)
+    for run in runs(head.turns, changes.steps):
+        phases[run.phase] += max(0, min(run.last, last) - max(run.first, span.first) + 1)
+    erased = [messages for turn, messages in changes.erased.items() if span.holds(turn)]
+    targets = [
+        redaction.target
+        for turn, redactions in changes.redactions.items()
+        if span.holds(turn)
+        for redaction in redactions
+    ]
+    return SourceState(
+        turns=sum(phases.values()),
+        active=phases[Phase.ACTIVE],
+        archived=phases[Phase.ARCHIVED],
+        masked=sum(phases[phase] for phase in MASKED_PHASES),
+        erased=phases[Phase.ERASED],
+        messages_erased=sum(len(places) if message is None else message in places for places in erased),
+        redactions=sum(message is None or _concerns(target, message) for target in targets),
+    )
+
+
+def _concerns(target: RedactionTarget, message: int) -> bool:
+    """Tell whether a redaction withholds something of a message: it names the message, or the whole turn."""
+    return target.field is None and target.message in {None, message}

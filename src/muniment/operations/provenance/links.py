@@ -13,19 +13,17 @@ from msgspec import Struct
 
 from muniment.declaration.session import Session
 from muniment.errors import AccessDenied, InvalidInput, UnknownConversation, UnknownPlace
-from muniment.events.changes import RedactionTarget, TurnSpan
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.references import Plane, SourceEvidence
 from muniment.governance.budgets import BudgetApplied, applied
-from muniment.governance.phases import MASKED_PHASES, Phase, runs
 from muniment.governance.profiles import Ceiling
 from muniment.governance.views import View
-from muniment.log.port import Reader, StreamHead
+from muniment.log.port import Reader
 from muniment.operations.page import binding, limit_of_query
-from muniment.operations.provenance.derived_refs import citation
-from muniment.projections.change_fold import Changes
+from muniment.operations.provenance.derived_refs import SourceState, citation, state_of
 from muniment.projections.conversation_catalogue import CaughtUpCatalogue
-from muniment.projections.evidence_links import Reference, faults_of
+from muniment.projections.evidence_links import Reference
+from muniment.projections.link_checks import faults_of
 
 SEE_LINKS = frozenset({View.RAW_OWNER, View.OPERATOR_AUDIT})  # links are structure; no slice shows them
 
@@ -35,22 +33,6 @@ class MemoryKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     plane: Plane
     key: str
-
-
-class SourceState(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is left of a source: how many turns it has and in which phase they are.
-
-    `messages_erased` counts messages of the source that were erased alone, `redactions` those that withhold something
-    of it from one view or another.
-    """
-
-    turns: int
-    active: int = 0
-    archived: int = 0
-    masked: int = 0
-    erased: int = 0
-    messages_erased: int = 0
-    redactions: int = 0
 
 
 class Link(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -172,27 +154,3 @@ def asked_of_one(memory: MemoryKey | None, conversation: ConversationKey | None,
         raise InvalidInput(at="memory", problem="memory_or_conversation")
     if turn is not None and conversation is None:
         raise InvalidInput(at="turn", problem="without_conversation")
-
-
-def state_of(head: StreamHead, changes: Changes, span: TurnSpan, message: int | None) -> SourceState:
-    """Count what is left of a source."""
-    last = head.turns if span.last is None else min(span.last, head.turns)
-    phases: dict[Phase, int] = dict.fromkeys(Phase, 0)
-    for run in runs(head.turns, changes.steps):
-        phases[run.phase] += max(0, min(run.last, last) - max(run.first, span.first) + 1)
-    erased = [places for turn, places in changes.erased.items() if span.holds(turn)]
-    redactions = [one.target for turn, each in changes.redactions.items() if span.holds(turn) for one in each]
-    return SourceState(
-        turns=sum(phases.values()),
-        active=phases[Phase.ACTIVE],
-        archived=phases[Phase.ARCHIVED],
-        masked=sum(phases[phase] for phase in MASKED_PHASES),
-        erased=phases[Phase.ERASED],
-        messages_erased=sum(len(places) if message is None else message in places for places in erased),
-        redactions=sum(message is None or _concerns(target, message) for target in redactions),
-    )
-
-
-def _concerns(target: RedactionTarget, message: int) -> bool:
-    """Tell whether a redaction withholds something of a message: it names the message, or the whole turn."""
-    return target.field is None and target.message in {None, message}

@@ -24,7 +24,7 @@ from muniment.governance.access import Effect
 from muniment.governance.judgement import authority_of
 from muniment.ledger.ledger import Draft, Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION, Reader, SealedRow, StreamHead
-from muniment.projections.evidence_links import turns_of
+from muniment.projections.link_checks import turns_of
 
 
 class Derivation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -19,27 +19,19 @@ from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from muniment.crypto import escrow
-from muniment.crypto.cell import NONCE_BYTES, rewrap_bundles
 from muniment.crypto.keyring import UnwrappedKeys
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, KeyUnavailable, RestoreConflict
 from muniment.events.records import BackupRestore, EventKind, RotationCause, SpaceRestored
 from muniment.evidence.tree import frontier_at
 from muniment.evidence.verifier import Checkpoint
-from muniment.kernel.sources import Entropy
 from muniment.ledger.attest import Notary
-from muniment.ledger.ledger import VKEY, Change, Writer, placed_bundles
+from muniment.ledger.ledger import VKEY, Change, Writer
 from muniment.ledger.transfer import (
-    CheckpointsFrame,
     Discard,
-    EndFrame,
-    EventsFrame,
-    Frame,
-    HeadsFrame,
-    LookupsFrame,
+    LogRestorer,
     ReceivedLog,
 )
-from muniment.log.port import CheckpointRow, SealedRow
 from muniment.operations.spaces.backup.fences import Fences
 from muniment.operations.spaces.backup.take import KEYS_FILE, LOG_FILE, keys_copy, read_log
 from muniment.space.healing import Healing
@@ -192,40 +184,6 @@ class Restoring:
         lost = {} if report.lost_last is None else {"first": report.lost_first or 0, "last": report.lost_last}
         writer.change(Change(EventKind.SPACE_RESTORED, space.sources.clock.now_ms(), body, lost))
         writer.flush()
-
-
-class LogRestorer:
-    """Writes the frames of a log into a transaction, every bundle wrapped anew."""
-
-    def __init__(self, writer: Writer, ring: UnwrappedKeys, entropy: Entropy) -> None:
-        self._writer = writer
-        self._ring = ring
-        self._entropy = entropy
-        self._checkpoints: list[CheckpointRow] = []
-
-    def take(self, frame: Frame) -> None:
-        """Write the next frame."""
-        tx = self._writer.tx
-        if isinstance(frame, CheckpointsFrame):
-            self._checkpoints += frame.rows
-        elif isinstance(frame, EventsFrame):
-            self._writer.put_back(self._rewrapped(frame.rows))
-        elif isinstance(frame, HeadsFrame):
-            for head in frame.rows:
-                tx.put_stream_head(head)
-        elif isinstance(frame, LookupsFrame):
-            for row in frame.rows:
-                tx.claim(row.digest, row.stream, row.position)
-        elif isinstance(frame, EndFrame):
-            for one in self._checkpoints:
-                tx.put_checkpoint(one.size, one.note)
-            tx.put_checkpoint(tx.frontier().size, frame.note)
-
-    def _rewrapped(self, rows: list[SealedRow]) -> list[SealedRow]:
-        placed = placed_bundles(rows)
-        nonces = [self._entropy.take(NONCE_BYTES) for _ in placed]
-        bundles = dict(rewrap_bundles(self._ring, self._writer.space_key, zip(nonces, placed, strict=True)))
-        return [row if row.bundle is None else changed(row, bundle=bundles[row.position]) for row in rows]
 
 
 def _head(space: Space, size: int | None = None) -> Checkpoint | None:
