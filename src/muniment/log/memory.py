@@ -200,7 +200,7 @@ class MemoryReader:
         return 0
 
     def size_bytes(self) -> int:
-        """Return the room that headers, cells and bundles take."""
+        """Return the memory that headers, cells and bundles take."""
         state = self._state
         blobs = [*(row.header for row in state.rows), *state.cells.values(), *state.bundles.values()]
         return sum(map(len, blobs))

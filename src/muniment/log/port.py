@@ -69,8 +69,8 @@ class SealedRow(BundleRow, frozen=True, kw_only=True, array_like=True, gc=False)
 class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
     """The newest event of a stream, and what the stream amounts to.
 
-    `seq` events, `turns` of them turns, `changes` of them with a target. The store holds these to the rows that it is
-    given. `messages` and `tag` (a MAC over the rest) belong to the layer above and are only kept.
+    `seq` events, `turns` of them turns, `changes` of them with a target. The store checks these against the rows that
+    it is given. `messages` and `tag` (a MAC over the rest) belong to the layer above and are only kept.
     """
 
     stream: int
@@ -200,7 +200,7 @@ class Reader(Hashes, Protocol):
         ...
 
     def size_bytes(self) -> int:
-        """Return the room that the store takes, without its write-ahead log."""
+        """Return the disk space that the store takes, without its write-ahead log."""
         ...
 
 
@@ -289,11 +289,11 @@ class Store(Protocol):
         ...
 
     def keep_reserve(self) -> None:
-        """Keep some room back for erasures on a full disk, where a store has a disk; a repeat does nothing."""
+        """Keep a reserve for erasures on a full disk, where a store has a disk; a repeat does nothing."""
         ...
 
     def release_reserve(self) -> bool:
-        """Give the room away that was kept back; return whether there was any."""
+        """Give up the reserve; return whether there was any."""
         ...
 
     def close(self) -> None:

@@ -221,5 +221,5 @@ class SqliteReader:
         return self._number(ORPHANS)
 
     def size_bytes(self) -> int:
-        """Return the room that the database takes."""
+        """Return the disk space that the database takes."""
         return self._number(SIZE_BYTES)

@@ -3,7 +3,7 @@
     <store>/store.json                 which root keys open the store
     <store>/spaces/<digest>/keys.json  the wrapped keys of a space
     <store>/spaces/<digest>/log.db     its log
-    <store>/spaces/<digest>/ballast    room that an erasure takes when the disk is full
+    <store>/spaces/<digest>/ballast    the reserve for erasures on a full disk
     <store>/spaces/<digest>/index-*    snapshots of its indexes, sealed
     <store>/restoring/<digest>/        a space that is being put back from a backup
     <store>/models/                    the imported model (`space.embedders`)
@@ -51,7 +51,7 @@ _log = logging.getLogger("muniment")
 
 
 @contextlib.contextmanager
-def telling_of_new_key(keys: str | RootKey) -> Iterator[None]:
+def announcing_new_key(keys: str | RootKey) -> Iterator[None]:
     """Say that a key file was made, when what runs inside makes it; nobody else can keep it safe."""
     path = Path(keys.removeprefix("file:")) if isinstance(keys, str) and keys.startswith("file:") else None
     is_new = path is not None and not path.exists()
@@ -182,14 +182,14 @@ class OpenStore:
             return self.keys.root, self.keys.descriptor
         entropy, create = self.sources.entropy, descriptor is None
         found = descriptor or describe(uri, entropy)
-        with telling_of_new_key(uri):
+        with announcing_new_key(uri):
             return open_root(uri, OpenerContext(entropy=entropy, descriptor=found, create=create)), found
 
     def rotate_root(self, uri: str) -> int:
-        """Turn the root key of the store over to the one that a URI names; return how many spaces were wrapped anew."""
-        assert self.keys is not None, "keys are turned over with keys"
+        """Rotate the root key of the store to the one that a URI names; return how many spaces were rewrapped."""
+        assert self.keys is not None, "keys are rotated with keys"
         descriptor = describe(uri, self.sources.entropy)
-        with telling_of_new_key(uri):
+        with announcing_new_key(uri):
             new = open_root(uri, OpenerContext(entropy=self.sources.entropy, descriptor=descriptor, create=True))
         with self._lock:
             changed = self.keys.rotate_root(new, descriptor, self.sources.entropy)

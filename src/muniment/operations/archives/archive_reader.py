@@ -1,4 +1,4 @@
-"""Reading an archive: every line held to the format and to the others before anything of it is acted upon.
+"""Reading an archive: every line is checked, by itself and against the others, before anything is done with it.
 
 What a document must be: canonical line by line, the root equal to what is behind it, names canonical and none twice,
 turns dense, changes about turns and events that are there, words exactly where nothing calls them erased, and every
@@ -50,7 +50,7 @@ from muniment.operations.archives.scopes import mounted, within
 
 
 class ArchivedEvent(Struct, frozen=True, kw_only=True):
-    """An event as it was told, its bodies read. `number` is its number in its conversation."""
+    """An event of an archive, its bodies read. `number` is its number in its conversation."""
 
     number: int
     line: EventLine
@@ -82,9 +82,9 @@ class Checking:
             elif current is None:
                 raise ArchiveRefused(at=f"line {number}", problem="no_conversation")
             else:
-                told = current.take(parse_event(line, number), number)
-                self.turns += told.line.turn is not None
-                yield told
+                archived = current.take(parse_event(line, number), number)
+                self.turns += archived.line.turn is not None
+                yield archived
         if current is not None:
             current.end()
         if self._tally.root(self.root.scope, self.root.private) != self.root:
@@ -191,16 +191,16 @@ class _CheckedConversation:
             return self._is_source(meta, span, message)
         if not isinstance(meta, AttributeRecorded):
             return True
-        aim, head = (span.first, message), meta.attribute
-        self._valued.append((*aim, content is not None))
+        target, head = (span.first, message), meta.attribute
+        self._valued.append((*target, content is not None))
         sound = content is None or (isinstance(content, AttributeContent) and flaw(meta, content) is None)
         return (
             sound
             and span.first == span.last
-            and (head.message, self._attributes.setdefault(head.id, aim))
+            and (head.message, self._attributes.setdefault(head.id, target))
             == (
                 message,
-                aim,
+                target,
             )
         )
 
@@ -220,7 +220,7 @@ class _CheckedConversation:
         )
 
     def end(self) -> None:
-        """Hold what was read of a conversation together."""
+        """Check what was read of a conversation as a whole."""
         turns = set(range(1, len(self._messages) + 1))
         gone = {turn for turn in turns if any(span.holds(turn) for span in self._erased)}
         cut = {turn for turn, _ in self._cut_said}

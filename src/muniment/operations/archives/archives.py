@@ -12,8 +12,13 @@ from muniment.events.archiving import ArchiveScope, ImportMode, Private
 from muniment.events.identity import ConversationId
 from muniment.governance.access import Effect
 from muniment.operations.archives.document import ArchiveRoot
-from muniment.operations.archives.export_archive import ArchiveReport, Archiving
-from muniment.operations.archives.import_archive import ArchiveImporting, ArchiveImportReport
+from muniment.operations.archives.export_archive import ArchiveReport, export_archive
+from muniment.operations.archives.import_archive import (
+    ArchiveFile,
+    ArchiveImportReport,
+    import_archive,
+    inspect_archive,
+)
 from muniment.operations.archives.scopes import check_into
 
 
@@ -51,7 +56,7 @@ class Archives(Group):
         `archive.exported` once the document was read back. The same part gives the same root digest again. Raises
         `file.taken`, `file.unavailable`, `access.denied` for words without the raw_owner view.
         """
-        return Archiving(self._session, Path(file), scope, private, sealed_by).run()
+        return export_archive(self._session, Path(file), scope, private, sealed_by)
 
     @operation(Effect.READ)
     def inspect(self, file: str, sealed_by: str | None = None) -> ArchiveCheck:
@@ -61,7 +66,7 @@ class Archives(Group):
         `archive.refused`, `key.wrong`, `file.unavailable`.
         """
         self._session.access.require(Effect.ADMIN)
-        root, turns = ArchiveImporting(self._session, Path(file), sealed_by).inspect()
+        root, turns = inspect_archive(ArchiveFile(self._session, Path(file), sealed_by))
         return ArchiveCheck(root=root, turns=turns)
 
     @operation(Effect.ERASE)
@@ -86,4 +91,5 @@ class Archives(Group):
         """
         self._session.access.require(Effect.ADMIN)
         check_into(scope, into)
-        return ArchiveImporting(self._session, Path(file), sealed_by).run(scope, private, mode, into)
+        archive = ArchiveFile(self._session, Path(file), sealed_by)
+        return import_archive(self._session, archive, scope, private, mode, into)

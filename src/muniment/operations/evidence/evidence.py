@@ -31,7 +31,7 @@ from muniment.ledger.ledger import SPACE_STREAM, VKEY, OpenedEvent, Writer, draf
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.evidence.disclosure_log import Disclosing, Disclosures
 from muniment.operations.evidence.inspect import Inspecting, InspectionReport
-from muniment.operations.provenance.links import Linking, LinkPage, MemoryKey, asked_of_one
+from muniment.operations.provenance.links import LinkPage, LinkQuery, MemoryKey, asked_of_one
 from muniment.projections.transcript import ReadTurn
 from muniment.space.space import Space
 
@@ -290,7 +290,7 @@ class Evidence(Group):
         `transcript.unknown_conversation`, `transcript.unknown_place`, `cursor.invalid`.
         """
         asked_of_one(memory, conversation, turn)
-        linking = Linking(self._session, limit)
+        linking = LinkQuery(self._session, limit)
         if memory is not None:
             return linking.of_memory(memory, cursor)
         assert conversation is not None, "one of both was given"

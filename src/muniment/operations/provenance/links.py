@@ -1,7 +1,7 @@
 """Evidence links, both ways: where an item of memory came from, and what was derived from a turn.
 
-A link tells what was recorded, what is left of its source today, and whether the
-source is proved: whether the turns that it names are there and their leaves give the digest that was recorded. It shows
+A link says what was recorded, what is left of its source today, and whether the source is
+proved: whether the turns that it names are there and their leaves give the digest that was recorded. It shows
 ids and no words.
 """
 
@@ -71,8 +71,8 @@ class LinksMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unkno
     position: int
 
 
-class Linking:
-    """One page of links on its way."""
+class LinkQuery:
+    """A query for one page of links."""
 
     def __init__(self, session: Session, limit: int) -> None:
         if not session.access.views & SEE_LINKS:
@@ -86,8 +86,8 @@ class Linking:
         """Return what an item of memory was derived from."""
         check_name(memory.key, at="memory.key")
         with self._space.catalogue.caught_up(self._session.progress) as caught:
-            found = caught.links.of_memory(memory.plane, memory.key)
-            return self._page(caught, found, ("memory", memory.plane, memory.key), cursor)
+            references = caught.links.of_memory(memory.plane, memory.key)
+            return self._page(caught, references, ("memory", memory.plane, memory.key), cursor)
 
     def of_conversation(self, key: ConversationKey, turn: TurnId | None, cursor: str | None) -> LinkPage:
         """Return what was derived from a conversation, or from a turn of it."""
@@ -99,42 +99,46 @@ class Linking:
             stream = transcript.stream_of(caught.reader, key)
             if stream is None:
                 raise UnknownConversation(at="conversation")
-            found = caught.links.of_stream(stream)
+            references = caught.links.of_stream(stream)
             if turn is not None:
                 opened = transcript.turn(caught.reader, transcript.head(caught.reader, stream), key, turn)
                 if opened is None or opened.row.turn_seq is None:
                     raise UnknownPlace(at="turn")
                 sequence = opened.row.turn_seq
-                found = [one for one in found if one.span.holds(sequence)]
-            asked = ("turns", key.channel, key.conversation, *([] if turn is None else [turn]))
-            return self._page(caught, found, asked, cursor)
+                references = [reference for reference in references if reference.span.holds(sequence)]
+            request = ("turns", key.channel, key.conversation, *([] if turn is None else [turn]))
+            return self._page(caught, references, request, cursor)
 
     def _page(
-        self, caught: CaughtUpCatalogue, found: Sequence[Reference], asked: tuple[str, ...], cursor: str | None
+        self, caught: CaughtUpCatalogue, references: Sequence[Reference], request: tuple[str, ...], cursor: str | None
     ) -> LinkPage:
         space, reader = self._space, caught.reader
-        bound = binding(self._session, reader, *asked)
+        bound = binding(self._session, reader, *request)
         if cursor is not None:
             mark = space.cursors.accept("links", bound, cursor, LinksMark)
-            found = [one for one in found if (one.created_ms, one.position) > (mark.created_ms, mark.position)]
-        most = self._limit if self._budget.derived_refs is None else min(self._limit, self._budget.derived_refs)
-        shown, more = found[:most], len(found) > most
+            references = [
+                reference
+                for reference in references
+                if (reference.created_ms, reference.position) > (mark.created_ms, mark.position)
+            ]
+        limit = self._limit if self._budget.derived_refs is None else min(self._limit, self._budget.derived_refs)
+        shown, has_more = references[:limit], len(references) > limit
         following = None
-        if more:
+        if has_more:
             mark = LinksMark(created_ms=shown[-1].created_ms, position=shown[-1].position)
             following = space.cursors.issue("links", bound, mark)
         return LinkPage(
-            links=[self._link(reader, one) for one in shown],
-            has_more=more,
+            links=[self._link(reader, reference) for reference in shown],
+            has_more=has_more,
             next_cursor=following,
-            budget_applied=applied(self._budget, {Ceiling.DERIVED_REFS: min(len(found), self._limit)}),
+            budget_applied=applied(self._budget, {Ceiling.DERIVED_REFS: min(len(references), self._limit)}),
         )
 
-    def _link(self, reader: Reader, one: Reference) -> Link:
-        space, meta = self._space, one.meta
-        head = space.transcript.head(reader, one.stream)
+    def _link(self, reader: Reader, reference: Reference) -> Link:
+        space, meta = self._space, reference.meta
+        head = space.transcript.head(reader, reference.stream)
         return Link(
-            position=one.position,
+            position=reference.position,
             plane=meta.plane,
             key=meta.key,
             subject=meta.subject,
@@ -142,9 +146,10 @@ class Linking:
             citation=citation(meta.source),
             created_ms=meta.created_ms,
             digest=meta.digest,
-            verified=bool(meta.digest) and not faults_of(space.transcript, reader, space.ledger.log, space.name, one),
+            verified=bool(meta.digest)
+            and not faults_of(space.transcript, reader, space.ledger.log, space.name, reference),
             from_archive=not meta.digest,
-            state=state_of(head, space.transcript.changes(reader, head), one.span, one.message),
+            state=state_of(head, space.transcript.changes(reader, head), reference.span, reference.message),
         )
 
 

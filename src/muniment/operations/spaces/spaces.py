@@ -14,9 +14,9 @@ from muniment.formats.reading.import_format import Format
 from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.access import Effect
 from muniment.governance.views import View
-from muniment.operations.spaces.backup.restore import RestoreReport, Restoring
-from muniment.operations.spaces.backup.take import BackingUp, Backup
-from muniment.operations.spaces.export_conversation import Exporting
+from muniment.operations.spaces.backup.restore import RestoreReport, open_backup, restore_backup
+from muniment.operations.spaces.backup.take import Backup, take_backup
+from muniment.operations.spaces.export_conversation import export_conversation
 from muniment.operations.spaces.import_file import Importing, ImportReport
 from muniment.space.rotation import nothing_else
 
@@ -105,7 +105,7 @@ class Spaces(Group):
         """
         self._session.access.require_view(view)
         self._session.check_key(conversation)
-        return Exporting(self._session, conversation, format, view).run()
+        return export_conversation(self._session, conversation, format, view)
 
     @operation(Effect.ADMIN)
     def backup(self, target: str, keyring: str | None = None, sealed_by: str | None = None) -> Backup:
@@ -119,7 +119,7 @@ class Spaces(Group):
         `file.unavailable`.
         """
         keys = None if keyring is None else Path(keyring)
-        return BackingUp(self._session, Path(target), keys, sealed_by).run()
+        return take_backup(self._session, Path(target), keys, sealed_by)
 
     @operation(Effect.ERASE, spaceless=True)
     def restore(
@@ -141,7 +141,8 @@ class Spaces(Group):
         """
         self._session.access.require(Effect.ADMIN)
         keys = None if keyring is None else Path(keyring)
-        return Restoring(self._session, Path(source), keys, sealed_by).run(replace=replace, dry_run=dry_run)
+        backup = open_backup(self._session, Path(source), keys, sealed_by)
+        return restore_backup(self._session, backup, replace=replace, dry_run=dry_run)
 
     @operation(Effect.READ)
     def usage(self) -> Usage:
