@@ -16,6 +16,8 @@ from muniment.kernel.sources import system_sources
 from muniment.log.sqlite import SqliteStore
 from muniment.runtime.runtime import Runtime
 from muniment.search import indexes
+from muniment.search.index_memory import IndexMemory
+from muniment.space.lazy_indexes import IndexSetup
 from muniment.space.open_store import LOG
 from muniment.space.options import DEFAULTS, Options
 from muniment.space.space import Space
@@ -35,7 +37,7 @@ def inside(directory: Path) -> Space:
     sources = system_sources()
     stored = open_keys(directory / "store", _key(directory), sources)
     [keys] = stored.spaces(sources.entropy)
-    return Space(SqliteStore(stored.space_directory(keys.name) / LOG), keys, Options())
+    return Space(SqliteStore(stored.space_directory(keys.name) / LOG), keys, Options(), IndexSetup(IndexMemory(0)))
 
 
 def space_below(directory: Path) -> Path:

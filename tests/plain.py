@@ -150,7 +150,7 @@ def heads(world: World) -> dict[tuple[str, str], tuple[int, str]]:
     """Return revision and digest of every conversation with a turn, as the log has them."""
     space = world.runtime._session.space
     with space.ledger.reader() as reader:
-        rows = space.transcript.conversations(reader, -1, None)
+        rows = space.transcript.conversations(reader)
         found = [(space.transcript.names(row), space.transcript.head(reader, row.stream)) for row in rows]
     return {(names.channel, names.conversation): (head.seq, head.leaf.hex()) for names, head in found}
 

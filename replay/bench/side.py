@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from muniment.log.ballast import BALLAST_BYTES
+from muniment.log.reserve import RESERVE_BYTES
 from replay.bench.contestants import CONVERSATION, PAGE_TURNS, Contestant, Muniment, PlainRows, SealedRows
 from replay.bench.figures import Amount, Figure, Mark, ranged
 from replay.bench.peers import installed
 from replay.bench.scene import Measured, Measuring, Scene
 from replay.measure import Rounds, Work, timed_in_turns
 
-KEPT_FREE = f"{BALLAST_BYTES / 2**20:.0f} MiB of it is the reserve for erasures on a full disk"
+KEPT_FREE = f"{RESERVE_BYTES / 2**20:.0f} MiB of it is the reserve for erasures on a full disk"
 HERE: tuple[Callable[[Path], Contestant], ...] = (Muniment, PlainRows, SealedRows)
 
 
@@ -58,7 +58,7 @@ def _room(count: int, name: str, size: int) -> Figure:
         subject="size",
         what=f"side by side, {count:,} turns, closed: {name}",
         measured=Amount(median=size / count, unit="bytes a turn", digits=0),
-        note=f"{BALLAST_BYTES / 2**20:.0f} MiB of it is the reserve for erasures on a full disk"
+        note=f"{RESERVE_BYTES / 2**20:.0f} MiB of it is the reserve for erasures on a full disk"
         if name == Muniment.name
         else "",
         mark=Mark(chart="size", bar=name),

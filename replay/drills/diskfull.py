@@ -17,7 +17,7 @@ from pathlib import Path
 from muniment.errors import MunimentError, StoreFull
 from muniment.events.identity import ConversationId, TurnId, message_id
 from muniment.governance.views import View
-from muniment.log.ballast import NAME as BALLAST
+from muniment.log.reserve import NAME as RESERVE
 from muniment.operations.lifecycle import Scope
 from muniment.runtime.runtime import Runtime
 from replay.drills.faulty import FaultyDisk, bytes_below, faulty
@@ -28,7 +28,7 @@ from replay.stores import opened
 from replay.words import Words, key_of
 
 ROUNDS = 20
-ROOM_BYTES = 8_000_000  # what fits on the disk, the ballast included
+ROOM_BYTES = 8_000_000  # what fits on the disk, the reserve included
 CHARACTERS = (50, 4000)  # of a message: many small turns, or few large ones
 REFUSED_IN_A_ROW = 2
 TALK = "talk"
@@ -47,7 +47,7 @@ def diskfull(count: int | None, seed: int) -> Outcome:
             drill = Round(scratch / "home", chance)
             failures += [f"round {number}: {one}" for one in drill.run()]
             turns += drill.turns
-        control = Round(scratch / "home", chance, has_ballast=False).run()
+        control = Round(scratch / "home", chance, has_reserve=False).run()
     return Outcome(
         name="diskfull",
         tried=f"{rounds} disks filled with {turns:,} turns, 3 erasures on each",
@@ -61,10 +61,10 @@ def diskfull(count: int | None, seed: int) -> Outcome:
 class Round:
     """One disk."""
 
-    def __init__(self, home: Path, chance: random.Random, *, has_ballast: bool = True) -> None:
+    def __init__(self, home: Path, chance: random.Random, *, has_reserve: bool = True) -> None:
         self._home = home
         self._chance = chance
-        self._has_ballast = has_ballast
+        self._has_reserve = has_reserve
         self._words = Words(small=True)
         self._characters = chance.choice(CHARACTERS)
         self.turns = 0
@@ -97,8 +97,8 @@ class Round:
 
     def _full(self, runtime: Runtime) -> None:
         """Commit until there is no room, and let nothing small fit either."""
-        if not self._has_ballast:
-            for path in self._home.rglob(BALLAST):
+        if not self._has_reserve:
+            for path in self._home.rglob(RESERVE):
                 path.unlink()
         refused = 0
         while refused < REFUSED_IN_A_ROW:

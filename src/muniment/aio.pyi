@@ -25,7 +25,7 @@ from muniment.operations.evidence.disclosure_log import Disclosures
 from muniment.operations.evidence.evidence import AuditedSpaces, CheckpointReport, VerificationReport
 from muniment.operations.evidence.inspect import InspectionReport
 from muniment.operations.lifecycle.receipts import Receipts
-from muniment.operations.lifecycle.reporting import LifecycleReport
+from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.retention import RetentionPolicies, RetentionReport
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.provenance.links import LinkPage, MemoryKey

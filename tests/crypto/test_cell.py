@@ -12,7 +12,7 @@ from muniment.crypto.cell import (
     SpaceKey,
     bundle_version,
     open_cell,
-    rewrap_bundle,
+    rewrap_bundles,
     seal_cell,
     unwrap_bundle,
     wrap_bundle,
@@ -143,11 +143,23 @@ def test_a_bundle_under_another_version_of_the_space_key_gives_the_same_keys() -
     newer = SpaceKey(8, bytes(32))
     keys = draw_keys(SystemEntropy(), (0, 1))
     wrapped = wrap_bundle(SPACE, NONCE, keys, LEAF, PLACE)
-    again = rewrap_bundle(Versions(SPACE), newer, NONCE, wrapped, LEAF, PLACE)
+    [(_, again)] = rewrap_bundles(Versions(SPACE), newer, [(NONCE, (3, wrapped, LEAF + PLACE))])
     assert bundle_version(again) == 8
     assert shown(unwrap_bundle(Versions(newer), again, LEAF, PLACE)) == shown(keys)
     with pytest.raises(KeyMissing):
         unwrap_bundle(Versions(newer), wrapped, LEAF, PLACE)
+    assert rewrap_bundles(Versions(SPACE), newer, [(NONCE, (3, again, LEAF + PLACE))]) == []
+
+
+@pytest.mark.parametrize("damage", [b"", bytes(60), SPACE.head, SPACE.head + bytes(60)])
+def test_bundles_are_rewrapped_until_one_is_damaged(damage: bytes) -> None:
+    """A bundle that does not open, or that has not the layout of one, is named by the position of its event."""
+    newer = SpaceKey(8, bytes(32))
+    wrapped = wrap_bundle(SPACE, NONCE, draw_keys(SystemEntropy(), (0, 1)), LEAF, PLACE)
+    bundles = [(NONCE, (3, wrapped, LEAF + PLACE)), (NONCE, (5, damage, LEAF + PLACE))]
+    with pytest.raises(Corrupt) as refused:
+        rewrap_bundles(Versions(SPACE), newer, bundles)
+    assert refused.value.at == "position 5"
 
 
 @given(st.lists(st.integers(0, 255), unique=True, max_size=4))

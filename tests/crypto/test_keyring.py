@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from muniment.crypto import files
-from muniment.crypto.cell import rewrap_bundle, unwrap_bundle, wrap_bundle
+from muniment.crypto.cell import rewrap_bundles, unwrap_bundle, wrap_bundle
 from muniment.crypto.keyring import VERSIONS_MAX, SpaceKeys, is_erased, root_of
 from muniment.errors import (
     Conflict,
@@ -124,7 +124,7 @@ def test_a_rotation_adds_re_wraps_and_destroys(tmp_path: Path) -> None:
     old = wrap_bundle(keys.current, bytes(12), event_keys, LEAF, b"")
     added = keys.begin_rotation()
     assert (keys.current, keys.versions) == (added, (1, 2))
-    new = rewrap_bundle(keys, added, bytes(12), old, LEAF, b"")
+    [(_, new)] = rewrap_bundles(keys, added, [(bytes(12), (0, old, LEAF))])
     retired = wrapped_version(tmp_path, 1)
     assert keys.finish_rotation(2) == 1
     assert keys.finish_rotation(2) == 0

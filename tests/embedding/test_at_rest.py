@@ -59,7 +59,7 @@ def vectors_now(world: World) -> int:
 
 def kept_numbers(world: World) -> bytes:
     """Return the vectors in the snapshot, decrypted."""
-    snapshots = world.runtime._session.space._snapshots
+    snapshots = world.runtime._session.space.lazy_indexes._snapshots
     assert isinstance(snapshots, Snapshots)
     lock = snapshots.unlock(View.HOST_UI)
     assert lock is not None

@@ -17,7 +17,7 @@ from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import Frontier, extend, frontier_at
 from muniment.evidence.verifier import VerifierKey, open_checkpoint
 from muniment.ledger.attest import Notary, audit
-from muniment.ledger.ledger import place_of
+from muniment.ledger.packing import place_of
 from tests.log.ledgers import FileBook, memory_book, space_keys, sqlite_book
 
 SIGNED = 20  # enough for a stored node of the tree

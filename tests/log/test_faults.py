@@ -34,7 +34,7 @@ def read_everything(store: Store) -> None:
         list(reader.sealed_events(0, frontier.size))
         list(reader.events(0, frontier.size))
         reader.bundles(-1, 100)
-        reader.of_kind("conversation.opened", -1, 100)
+        list(reader.of_kind("conversation.opened"))
         reader.checkpoints()
         reader.stream_totals()
         reader.count()

@@ -23,7 +23,8 @@ from muniment.evidence import header as headers
 from muniment.kernel.sources import SystemEntropy
 from muniment.ledger.attest import Notary
 from muniment.ledger.headers import LABEL_SETS, pack, unpack
-from muniment.ledger.ledger import Ledger, Writer, draft, place_of
+from muniment.ledger.ledger import Ledger, Writer, draft
+from muniment.ledger.packing import place_of
 from muniment.log.memory import MemoryReader, MemoryStore, _State
 from muniment.log.port import EventRow, SealedRow, StreamHead
 from muniment.operations.transcripts.transcripts import Committing

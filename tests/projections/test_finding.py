@@ -8,6 +8,7 @@ from muniment.errors import Corrupt
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.records import AliasRecorded, EventKind
 from muniment.ledger.ledger import Writer
+from muniment.log import sqlite_reader
 from muniment.log.port import Reader
 from muniment.projections import transcript as transcripts
 from muniment.projections.transcript import Transcript
@@ -35,7 +36,7 @@ def test_a_conversation_is_found_by_its_names_and_nothing_else_is(book: Book) ->
 def test_the_first_no_checks_every_name_and_later_ones_none(
     file_book: FileBook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transcripts, "NAMES_BATCH", 1)
+    monkeypatch.setattr(sqlite_reader, "BATCH_SEALED_MAX", 1)
     file_book.edited("DELETE FROM lookups WHERE position = 5")
     transcript = Transcript(file_book.ledger)
     with file_book.ledger.reader() as reader:
@@ -186,18 +187,10 @@ def test_turns_that_were_checked_are_not_checked_again(file_book: FileBook) -> N
 # --- listing ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("batch", [1, 2, 500])
-def test_conversations_are_listed_in_the_order_of_their_opening(
-    book: Book, batch: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(transcripts, "NAMES_BATCH", batch)
+def test_conversations_are_listed_in_the_order_of_their_opening(book: Book) -> None:
     for name in ("a", "b", "c"):
         book.conversation(name)
     transcript = Transcript(book.ledger)
     with book.ledger.reader() as reader:
-        rows = transcript.conversations(reader, -1, None)
-        assert [transcript.names(row).conversation for row in rows] == ["talk", "a", "b", "c"]
-        assert transcript.conversations(reader, rows[0].position, 2) == rows[1:3]
-        assert transcript.conversations(reader, -1, 0) == []
-        assert transcript.conversations(reader, rows[-1].position, 5) == []
-        assert transcript.conversations(reader, -1, 100) == rows
+        names = [transcript.names(row).conversation for row in transcript.conversations(reader)]
+    assert names == ["talk", "a", "b", "c"]

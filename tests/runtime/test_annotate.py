@@ -356,7 +356,7 @@ def contents(world: World) -> list[bool]:
     """Return of each attribute event whether its content is there: the cell, and the key that opens it."""
     space = space_of(world)
     with space.ledger.reader() as reader:
-        rows = reader.of_kind(EventKind.ATTR_RECORDED, -1, 100)
+        rows = reader.of_kind(EventKind.ATTR_RECORDED)
         kept = [(row.content is not None, CONTENT in space.ledger.keys_of(row)) for row in rows]
     assert all(cell is key for cell, key in kept)
     return [cell for cell, _ in kept]

@@ -336,17 +336,17 @@ def test_every_turn_of_a_subject_is_erased_and_no_other(world: World) -> None:
 def test_turns_of_a_subject_that_came_while_it_was_searched_are_erased_too(world: World) -> None:
     """The plan decides inside the transaction (decision 0005)."""
     from muniment.events.changes import LifecycleRequest
-    from muniment.operations.lifecycle.erase_turns import Erasing
-    from muniment.operations.lifecycle.scope import aim_of
+    from muniment.operations.lifecycle.erase_turns import destroy_turns, review_erasure
+    from muniment.operations.lifecycle.scope import target_of
     from muniment.space.options import no_progress
 
     with_subjects(world)
     session = world.runtime._session
     request = LifecycleRequest(reason="why", requester="who", requested_ms=1, subject="bob")
-    erasing = Erasing(session, of("bob"), aim_of(session.space, of("bob"), no_progress), request)
-    assert erasing.review().affected_turns == 4
+    target = target_of(session.space, of("bob"), no_progress)
+    assert review_erasure(session, of("bob"), target, request).affected_turns == 4
     world.with_turn(said(6, "bob")).with_turn(said(1, "bob", "fourth"))
-    receipt = erasing.erase()
+    receipt = destroy_turns(session.space, target, request)
     assert receipt is not None
     assert receipt.turns_erased == 6
     assert (left(world), left(world, "fourth")) == ([1, 4], [])

@@ -379,7 +379,7 @@ def test_an_event_whose_keys_were_turned_over_meanwhile_is_looked_at_again(erase
         world.runtime.spaces.rotate()
         assert rows.look(older, row).opened is not None
         assert findings.total == 0
-        on_turn(2, lambda _, writer, opened: writer.tx.put_bundle(opened.row.position, bytes(60)))(world)
+        on_turn(2, lambda _, writer, opened: writer.tx.put_bundles([(opened.row.position, bytes(60))]))(world)
         assert rows.look(older, row).opened is None
         assert findings.counts == {Is.KEYS_MISSING: 1}
     world.close()

@@ -22,11 +22,11 @@ from muniment.kernel.sources import seeded_sources
 from muniment.log.connection import OpenMode
 from muniment.log.sqlite import SqliteStore
 from muniment.operations.lifecycle import Scope
-from muniment.operations.lifecycle.erase_turns import Erasing
-from muniment.operations.lifecycle.scope import aim_of
-from muniment.operations.lifecycle.transition import Asking
+from muniment.operations.lifecycle.erase_turns import complete_erasure, review_erasure
+from muniment.operations.lifecycle.scope import target_of
+from muniment.operations.lifecycle.transition import change_phases, review_transition
 from muniment.runtime.runtime import Runtime
-from muniment.space import space
+from muniment.space import rotation
 from muniment.space.open_store import OpenStore
 from muniment.space.options import Options, no_progress
 from tests.log.worlds import Disk
@@ -136,17 +136,19 @@ def test_a_request_that_somebody_else_fulfilled_meanwhile_changes_nothing(world:
     world.with_turns(1)
     for transition in (Transition.MASK, Transition.ERASE):
         session = world.runtime._session
-        asked = LifecycleRequest(reason="why", requester="who", requested_ms=1)
+        request = LifecycleRequest(reason="why", requester="who", requested_ms=1)
         scope = Scope(conversation=TALK)
-        asking: Asking | Erasing
+        target = target_of(session.space, scope, no_progress)
         if transition is Transition.MASK:
-            asking = Asking(session, scope, transition, asked)
+            report = review_transition(session, scope, transition, request)
         else:
-            asking = Erasing(session, scope, aim_of(session.space, scope, no_progress), asked)
-        report = asking.review()
+            report = review_erasure(session, scope, target, request)
         assert report.affected_turns == 1
         world.request(transition)
-        late = asking.carry_out(report)
+        if transition is Transition.MASK:
+            late = change_phases(session.space, scope, request, report)
+        else:
+            late = complete_erasure(session.space, target, request, report)
         assert (late.changed, late.position, late.receipt) == (False, None, None)
 
 
@@ -198,7 +200,7 @@ def test_an_erasure_on_a_full_disk_wraps_the_keys_in_parts(
 ) -> None:
     """The first attempt finds the disk full; with the room that was kept back it is done, a few bundles at a time."""
     runtime, disk = failing
-    monkeypatch.setattr(space, "TIGHT_BATCH", 2)
+    monkeypatch.setattr(rotation, "TIGHT_BATCH", 2)
     for number in range(1, 6):
         runtime.transcripts.commit(plain_turn(number))
     disk.broken["xWrite", "-wal"] = apsw.FullError

@@ -28,7 +28,7 @@ def test_another_space_has_its_own_turns_and_shares_the_store(world: World) -> N
     assert here.spaces.list_().spaces == there.spaces.list_().spaces == ["default", "elsewhere"]
     assert there.system.health().space == "elsewhere"
     mine, theirs = here._session.space, there._session.space
-    assert (mine is theirs, mine._memory is theirs._memory) == (False, True)
+    assert (mine is theirs, mine.lazy_indexes._setup.memory is theirs.lazy_indexes._setup.memory) == (False, True)
     assert here.space("elsewhere")._session.space is theirs
 
 

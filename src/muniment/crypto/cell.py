@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from cryptography.exceptions import InvalidTag
@@ -59,8 +59,10 @@ _ENTRY = struct.Struct(f"B{KEY_ID_BYTES}s{KEY_BYTES}s")
 
 CELL_BODY_AT = _CELL.size
 BUNDLE_BODY_AT = _BUNDLE.size
+BUNDLE_HEAD_BYTES = BUNDLE_BODY_AT - NONCE_BYTES
 KEY_CHANCE_BYTES = _CHANCE.size
 
+PlacedBundle = tuple[int, bytes, bytes]  # the position of its event, the wrapped bundle, leaf and place joined
 Squeezed = tuple[bytes, bytes]  # the first two bytes of the cell, and its body in clear
 
 _CLASS = tuple(bytes((cls,)) for cls in range(256))
@@ -203,11 +205,35 @@ def unwrap_bundle(keyring: SpaceKeyring, wrapped: bytes, leaf: bytes, place: byt
     return keys
 
 
-def rewrap_bundle(
-    keyring: SpaceKeyring, new: SpaceKey, nonce: bytes, wrapped: bytes, leaf: bytes, place: bytes
-) -> bytes:
-    """Return the same bundle under another version of the space key; raises as `unwrap_bundle`."""
-    return _wrap(new, nonce, _unwrap(keyring, wrapped, leaf + place), leaf + place)
+def rewrap_bundles(
+    keyring: SpaceKeyring, new: SpaceKey, bundles: Iterable[tuple[bytes, PlacedBundle]]
+) -> list[tuple[int, bytes]]:
+    """Return bundles, each with a nonce, under another version of the space key, by the position of their event.
+
+    Those that are under it already are left out. Raises as `unwrap_bundle` and names the position. One loop without a
+    call of ours: a rotation does this for every event of a space.
+    """
+    rewrapped: list[tuple[int, bytes]] = []
+    head, seal, context = new.head, new.aead.encrypt, BUNDLE_CONTEXT + new.head
+    last_head, former_context, unseal = b"", b"", new.aead.decrypt
+    for nonce, (position, wrapped, where) in bundles:
+        wrapped_head = wrapped[:BUNDLE_HEAD_BYTES]
+        if wrapped_head == head and len(wrapped) > BUNDLE_BODY_AT:
+            continue
+        try:
+            if wrapped_head != last_head or len(wrapped) < BUNDLE_BODY_AT + TAG_BYTES:
+                former = keyring.by_version(bundle_version(wrapped))
+                last_head, former_context, unseal = wrapped_head, BUNDLE_CONTEXT + former.head, former.aead.decrypt
+            former_nonce, body = wrapped[BUNDLE_HEAD_BYTES:BUNDLE_BODY_AT], wrapped[BUNDLE_BODY_AT:]
+            entries = unseal(former_nonce, body, former_context + where)
+        except Corrupt as corrupt:
+            raise Corrupt(at=f"position {position}", problem=corrupt.problem) from None
+        except InvalidTag:
+            raise Corrupt(at=f"position {position}", problem="not_authentic") from None
+        if len(entries) % _ENTRY.size:
+            raise Corrupt(at=f"position {position}", problem="layout")
+        rewrapped.append((position, head + nonce + seal(nonce, entries, context + where)))
+    return rewrapped
 
 
 def bundle_version(wrapped: bytes) -> int:

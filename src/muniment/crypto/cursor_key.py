@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 from muniment.crypto.root import derive
 from muniment.crypto.secret import Secret
+from muniment.kernel.cursor import Cursors
 
 SIV_KEY_BYTES = 64
 PURPOSE = b"muniment/v1/cursor"
@@ -38,3 +39,8 @@ class CursorKey(Secret):
             return self._aead.decrypt(sealed, [context])
         except InvalidTag:
             return None
+
+
+def cursors_of(index_key: bytes) -> Cursors:
+    """Return the cursors of the space that has this index key."""
+    return Cursors(CursorKey(index_key))

@@ -11,7 +11,7 @@ cannot be.
 Turning the space key over:
 
 1. `begin_rotation` adds a version, makes it current, and makes that durable;
-2. the log re-wraps every bundle of an older version (`cell.rewrap_bundle`). A writer calls `refresh` inside its write
+2. the log re-wraps every bundle of an older version (`cell.rewrap_bundles`). A writer calls `refresh` inside its write
    transaction before it wraps, so none uses a retired version once the re-wrapping has committed;
 3. `finish_rotation` destroys the older versions. A reader that still looks at the log of before step 2 may now meet
    `KeyMissing`; it looks again at the present log.

@@ -137,6 +137,10 @@ class TurnSpan(NamedTuple):
         """Tell whether a turn is among them."""
         return self.first <= turn and (self.last is None or turn <= self.last)
 
+    def overlaps(self, other: TurnSpan) -> bool:
+        """Tell whether any turn is in both."""
+        return (other.last is None or self.first <= other.last) and (self.last is None or other.first <= self.last)
+
 
 def span_of(refs: Mapping[str, int]) -> TurnSpan:
     """Return the turns that the references of a change are about."""

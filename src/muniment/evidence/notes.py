@@ -8,12 +8,15 @@ work.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from typing import NoReturn
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from muniment.evidence.verifier import ORIGIN_PREFIX, Checkpoint, VerifierKey
+
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 
 
 def origin_of(log: str) -> str:
@@ -49,7 +52,7 @@ class Signer:
     def sign_note(self, text: str) -> str:
         """Return the text as a signed note; it ends with a newline and holds no control characters."""
         assert text.endswith("\n"), "a note ends with a newline"
-        assert all(character >= " " or character == "\n" for character in text), "a note holds no control characters"
+        assert CONTROL.search(text) is None, "a note holds no control characters"
         signature = self._public.key_id + self._private.sign(text.encode())
         return f"{text}\n\N{EM DASH} {self._public.name} {base64.b64encode(signature).decode()}\n"
 

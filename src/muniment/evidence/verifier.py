@@ -370,7 +370,7 @@ class Chains:
 
 def is_key_name(name: str) -> bool:
     """Tell whether a key may have this name: not empty, no spaces, no plus."""
-    return bool(name) and "+" not in name and not any(character.isspace() for character in name)
+    return "+" not in name and name.split() == [name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,12 +17,12 @@ step 3 never reads more than that many events.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
 from muniment.errors import Corrupt, RolledBack
-from muniment.events.records import CHANGES, EventKind
+from muniment.events.records import CHANGES, EventKind, SpaceRestored
 from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
 from muniment.evidence.header import Header
@@ -31,7 +31,7 @@ from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.ledger.headers import unpack
-from muniment.ledger.ledger import SPACE_STREAM, Ledger, Writer
+from muniment.ledger.ledger import ERASED, SPACE_STREAM, Ledger, Writer
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader
 
 AUDIT_PROGRESS_EVENTS = 1000
@@ -86,10 +86,29 @@ class Notary:
         """Return the note at the pin as it stands there, or None."""
         return self._pin.read(self.origin) if self._pin is not None else None
 
-    def repin(self, ledger: Ledger, former: str) -> None:
-        """Sign the head and pin it in place of a note that the log itself calls abandoned."""
-        assert self._pin is not None, "the former note was read from it"
-        self._pin.replace(self.origin, former, ledger.transact(self._of_head).note)
+    def attest_again(self, ledger: Ledger) -> None:
+        """Attest the log against its pin; a pin that a restore has abandoned is replaced (decision 0091)."""
+        pinned, note = self.pinned(), self.pinned_note()
+        with ledger.reader() as reader:
+            is_abandoned = note is not None and note in _abandoned(ledger, reader)
+            self.attest(ledger, reader, None if is_abandoned else pinned)
+        if note is not None and is_abandoned:
+            assert self._pin is not None, "the note was read from it"
+            self._pin.replace(self.origin, note, ledger.transact(self._of_head).note)
+
+    def has_ended(self, ledger: Ledger) -> bool:
+        """Return whether the log says that the whole space was erased; its final checkpoint is pinned then."""
+        with ledger.reader() as reader:
+            last = next(reader.of_kind(EventKind.SPACE_ERASED), None)
+            kept, is_ended = reader.latest_checkpoint(), reader.meta(ERASED) is not None
+        if last is not None and last.bundle is not None:
+            ledger.keys_of(last)  # only a holder of the keys can have written it
+            assert kept is not None, "it was signed with the event"
+            self.remember(kept.note)
+            return True
+        if last is not None or is_ended:
+            raise Corrupt(at="log", problem="ended")
+        return False
 
     def attest(self, ledger: Ledger, reader: Reader, pinned: Checkpoint | None) -> Frontier:
         """Account for every row; return the head, or raise `Corrupt` or `RolledBack`.
@@ -132,6 +151,14 @@ class Notary:
             return open_checkpoint(note, self.key)
         except Refused as refused:
             raise Corrupt(at=at, problem=refused.code) from None
+
+
+def _abandoned(ledger: Ledger, reader: Reader) -> Iterator[str]:
+    """Yield the signed checkpoints that the log grew to before it was restored."""
+    for row in reader.of_kind(EventKind.SPACE_RESTORED):
+        meta = ledger.open(row).meta
+        if isinstance(meta, SpaceRestored) and meta.restore.former is not None:
+            yield meta.restore.former
 
 
 def _unnamed_of_the_space(ledger: Ledger, reader: Reader) -> int:

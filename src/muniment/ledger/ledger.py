@@ -17,7 +17,6 @@ and the tree account for every row.
 from __future__ import annotations
 
 import hmac
-import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol, TypeVar
@@ -26,11 +25,9 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from muniment.crypto.cell import (
-    BUNDLE_BODY_AT,
     KEY_CHANCE_BYTES,
     NONCE_BYTES,
     CellKey,
-    SpaceKey,
     Squeezed,
     keys_from,
     open_cell,
@@ -44,29 +41,27 @@ from muniment.errors import Corrupt, KeyMissing, SpaceErased
 from muniment.events.cells import SEED_BYTES, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.records import ContentBody, EventKind, MetaBody, TurnContent
+from muniment.events.records import CHANGES, ContentBody, EventKind, MetaBody, TurnContent
 from muniment.evidence.header import Header, commit_fields, encode, salts_of
 from muniment.evidence.tree import Frontier, extend, inclusion_proof
 from muniment.evidence.verifier import Refused, leaf_hash, verify_inclusion
+from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
 from muniment.kernel.sources import Entropy
 from muniment.ledger.headers import pack, unpack
-from muniment.log.port import EventRow, Reader, SealedRow, Store, StreamHead, Transaction
+from muniment.ledger.packing import head_tag, place_of
+from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
 META, CONTENT = 0, 1
 SPACE_STREAM = 0
-HEAD_TAG_BYTES = 16
 NAME_DIGEST_BYTES = 16
 EPOCH = "epoch"  # the named value that counts restores: an id, new with each
+VKEY = "vkey"  # the named value that holds the public key of the log
 ERASED = "erased"  # the named value of a log that takes no more events: its space was erased
 CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
 
-ABSENT = 2**64 - 1  # what a column without a value packs to
-
-_PLACE = struct.Struct(">QQQQQQ")
-_HEAD = struct.Struct(">QQQQQ")
-
 Outcome = TypeVar("Outcome")
+EncodedContent = tuple[ContentBody, Sequence[tuple[str, bytes]]]  # with the canonical JSON of its fields, by label
 
 
 class Draft(NamedTuple):
@@ -79,6 +74,32 @@ class Draft(NamedTuple):
     cells: list[Squeezed]  # packed, by class
     keys: dict[int, CellKey]  # fresh, by class
     nonces: list[bytes]  # one for each cell and one for the bundle
+
+
+NO_REFS: dict[str, int] = {}
+
+
+class Change(NamedTuple):
+    """An event that speaks of others: of turns, or (in the stream of the space) of the space or another conversation.
+
+    `refs` names what it is about, see `events.changes`. `content` comes with its fields, already encoded.
+    """
+
+    kind: EventKind
+    time_ms: int
+    meta: MetaBody
+    refs: dict[str, int] = NO_REFS
+    reason: str | None = None
+    content: EncodedContent | None = None
+
+    def drafted(self, entropy: Entropy) -> Draft:
+        """Return the event without a place."""
+        return draft(entropy, self.kind, self.time_ms, self.meta, reason=self.reason, content=self.content)
+
+    @property
+    def target(self) -> int | None:
+        """The turn that it changes, or `WHOLE_CONVERSATION`; None for what changes no turns."""
+        return self.refs.get("turn", WHOLE_CONVERSATION) if self.kind in CHANGES else None
 
 
 class Placed(NamedTuple):
@@ -107,7 +128,7 @@ def draft(
     meta: MetaBody,
     *,
     reason: str | None = None,
-    content: tuple[ContentBody, Sequence[tuple[str, bytes]]] | None = None,
+    content: EncodedContent | None = None,
 ) -> Draft:
     """Return an event without a place. `content` comes with its fields, which the caller has already encoded."""
     classes = 1 if content is None else 2
@@ -122,26 +143,6 @@ def draft(
         fields.update(commit_fields(seeds[CONTENT], encoded))
         cells.append(squeeze(pack_cell(seeds[CONTENT], body)))
     return Draft(kind, time_ms, reason, fields, cells, keys_from(chance[keys_at:nonces_at], range(classes)), nonces)
-
-
-def place_of(row: EventRow) -> bytes:
-    """Return the columns of a row as the associated data of its bundle."""
-    turn = ABSENT if row.turn_seq is None else row.turn_seq
-    target = ABSENT if row.target_seq is None else row.target_seq
-    try:
-        numbers = _PLACE.pack(row.position, row.stream, row.seq, turn, target, row.time)
-    except struct.error:  # below zero, as no ledger writes it
-        raise Corrupt(at=f"position {row.position}", problem="columns") from None
-    return numbers + row.kind.encode()
-
-
-def head_tag(keyed: KeyedDigest, head: StreamHead) -> bytes:
-    """Return the MAC of a head under the index key of its space."""
-    try:
-        numbers = _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes)
-    except struct.error:  # below zero, as no ledger writes it
-        raise Corrupt(at=f"stream {head.stream}", problem="head") from None
-    return keyed.of(b"muniment/head" + numbers + head.leaf)[:HEAD_TAG_BYTES]
 
 
 class CheckpointSigner(Protocol):
@@ -240,13 +241,25 @@ class Writer:
         )
         return Placed(position, stream, seq, turn_seq, leaf)
 
+    def change(self, change: Change, stream: int | None = SPACE_STREAM, event: Draft | None = None) -> Placed:
+        """Append a change to a stream. `event` is its draft, where that was made before the transaction."""
+        assert change.target is None or not self._flaws(change, stream), "only valid changes are appended"
+        drafted = change.drafted(self._ledger.entropy) if event is None else event
+        return self.append(drafted, stream=stream, target=change.target, refs=change.refs)
+
+    def _flaws(self, change: Change, stream: int | None) -> list[ChangeFlaw]:
+        head = None if stream is None else self.head(stream)
+        state = StreamState(0 if head is None else head.turns, is_space=stream == SPACE_STREAM)
+        return list(flaws_of(change.kind, change.reason, change.refs, state))
+
     def destroy_content(self, row: SealedRow) -> bool:
         """Destroy the key and the ciphertext of an event's content; return whether there was any."""
         keys = self._ledger.keys_of(row)
         gone = keys.pop(CONTENT, None) is not None
         if gone or row.content is not None:
             nonce = self._ledger.entropy.take(NONCE_BYTES)
-            self.tx.put_bundle(row.position, wrap_bundle(self.space_key, nonce, keys, row.leaf, place_of(row)))
+            bundle = wrap_bundle(self.space_key, nonce, keys, row.leaf, place_of(row))
+            self.tx.put_bundles([(row.position, bundle)])
             self.tx.destroy_cell(row.position, CONTENT)
         return gone or row.content is not None
 
@@ -283,7 +296,7 @@ class Writer:
         cell = seal_squeezed(fresh[CONTENT], cell_nonce, squeeze(left), row.leaf, CONTENT)
         keys = opened.keys | fresh
         bundle = wrap_bundle(self.space_key, chance[-NONCE_BYTES:], keys, row.leaf, place_of(row))
-        self.tx.put_bundle(row.position, bundle)
+        self.tx.put_bundles([(row.position, bundle)])
         self.tx.put_cell(row.position, CONTENT, cell)
 
     def clear(self) -> None:
@@ -443,8 +456,3 @@ class Ledger:
     def words_digest(self, words: bytes) -> bytes:
         """Return the keyed digest of a turn as it was handed over; it never equals one of names."""
         return self._keyed.of(framed("turn-words", words))
-
-
-def is_rewrapped(bundle: bytes, key: SpaceKey) -> bool:
-    """Tell whether a bundle is already wrapped by this version of the space key."""
-    return len(bundle) > BUNDLE_BODY_AT and bundle.startswith(key.head)

@@ -17,23 +17,26 @@ no reason to lose the others: it is counted.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.crypto.cell import open_cell, unwrap_bundle
+from muniment.crypto.cell import NONCE_BYTES, open_cell, rewrap_bundles, unwrap_bundle
 from muniment.crypto.keyring import UnwrappedKeys
 from muniment.crypto.stream import SealedReader
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.evidence.audit import Audit
 from muniment.evidence.verifier import EMPTY_ROOT, Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.kernel.digest import KeyedDigest
+from muniment.kernel.sources import Entropy
 from muniment.ledger.attest import says
 from muniment.ledger.headers import unpack
-from muniment.ledger.ledger import SPACE_STREAM, Ledger, head_tag, place_of
+from muniment.ledger.ledger import SPACE_STREAM, Ledger, Writer
+from muniment.ledger.packing import head_tag, place_of, placed_bundles
 from muniment.log.port import BATCH_SEALED_MAX, CONTENT, META, CheckpointRow, LookupRow, Reader, SealedRow, StreamHead
 from muniment.log.tail import agrees, longer
 
@@ -107,6 +110,40 @@ class Discard:
         """Keep nothing."""
 
 
+class LogRestorer:
+    """Writes the frames of a log into a transaction, every bundle rewrapped."""
+
+    def __init__(self, writer: Writer, ring: UnwrappedKeys, entropy: Entropy) -> None:
+        self._writer = writer
+        self._ring = ring
+        self._entropy = entropy
+        self._checkpoints: list[CheckpointRow] = []
+
+    def take(self, frame: Frame) -> None:
+        """Write the next frame."""
+        tx = self._writer.tx
+        if isinstance(frame, CheckpointsFrame):
+            self._checkpoints += frame.rows
+        elif isinstance(frame, EventsFrame):
+            self._writer.put_back(self._rewrapped(frame.rows))
+        elif isinstance(frame, HeadsFrame):
+            for head in frame.rows:
+                tx.put_stream_head(head)
+        elif isinstance(frame, LookupsFrame):
+            for row in frame.rows:
+                tx.claim(row.digest, row.stream, row.position)
+        elif isinstance(frame, EndFrame):
+            for checkpoint in self._checkpoints:
+                tx.put_checkpoint(checkpoint.size, checkpoint.note)
+            tx.put_checkpoint(tx.frontier().size, frame.note)
+
+    def _rewrapped(self, rows: list[SealedRow]) -> list[SealedRow]:
+        placed = placed_bundles(rows)
+        nonces = [self._entropy.take(NONCE_BYTES) for _ in placed]
+        bundles = dict(rewrap_bundles(self._ring, self._writer.space_key, zip(nonces, placed, strict=True)))
+        return [row if row.bundle is None else replace(row, bundle=bundles[row.position]) for row in rows]
+
+
 class ReceivedLog(Struct, frozen=True, kw_only=True):
     """What a log was that came in: its head, its roots at the sizes that were asked for, the cells that do not open."""
 
@@ -137,8 +174,8 @@ def given(ledger: Ledger, progress: Callable[[int, int], None]) -> Iterator[byte
             done = last + 1
             if done == frontier.size:
                 heads = (reader.stream_head(stream) for stream in streams)
-                yield from _pages(HeadsFrame, [head for head in heads if head is not None])
-                yield from _lookups(reader)
+                yield from _pages(HeadsFrame, (head for head in heads if head is not None))
+                yield from _pages(LookupsFrame, reader.lookups())
                 yield _framed(EndFrame(ledger.witness.sign(frontier)))
         progress(done, frontier.size)
         if done == frontier.size:
@@ -158,16 +195,10 @@ def _batches(reader: Reader, first: int, last: int) -> Iterator[list[SealedRow]]
         yield batch
 
 
-def _pages(frame: Callable[[list[Row]], Frame], rows: list[Row]) -> Iterator[bytes]:
-    for start in range(0, len(rows), FRAME_ROWS):
-        yield _framed(frame(rows[start : start + FRAME_ROWS]))
-
-
-def _lookups(reader: Reader) -> Iterator[bytes]:
-    after = b""
-    while rows := reader.lookups(after, FRAME_ROWS):
-        after = rows[-1].digest
-        yield _framed(LookupsFrame(rows))
+def _pages(frame: Callable[[list[Row]], Frame], rows: Iterable[Row]) -> Iterator[bytes]:
+    remaining = iter(rows)
+    while page := list(islice(remaining, FRAME_ROWS)):
+        yield _framed(frame(page))
 
 
 def _framed(frame: Frame) -> bytes:

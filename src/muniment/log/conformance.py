@@ -198,15 +198,16 @@ class StoreMachine(RuleBasedStateMachine):
             self.store.transact(lambda tx: tx.put_cell(position, cls, cell))
             self.model.rows[position] = msgspec.structs.replace(row, **{("meta", "content")[cls]: cell})
 
-    @rule(position=st.integers(0, 50), bundle=blobs)
-    def put_bundle(self, position: int, bundle: bytes) -> None:
-        """Check that a bundle can be replaced, not made."""
-        row = self.model.rows[position] if position < len(self.model.rows) else None
-        if row is None or row.bundle is None:
-            self.refused(lambda tx: tx.put_bundle(position, bundle))
-        else:
-            self.store.transact(lambda tx: tx.put_bundle(position, bundle))
-            self.model.rows[position] = msgspec.structs.replace(row, bundle=bundle)
+    @rule(bundles=st.dictionaries(st.integers(0, 50), blobs, max_size=3))
+    def put_bundles(self, bundles: dict[int, bytes]) -> None:
+        """Check that bundles can be replaced, not made."""
+        rows = {row.position: row for row in self.model.rows if row.bundle is not None}
+        if bundles.keys() - rows.keys():
+            self.refused(lambda tx: tx.put_bundles(list(bundles.items())))
+            return
+        self.store.transact(lambda tx: tx.put_bundles(list(bundles.items())))
+        for position, bundle in bundles.items():
+            self.model.rows[position] = msgspec.structs.replace(rows[position], bundle=bundle)
 
     @rule(wanted=st.lists(drafts, min_size=1, max_size=4), kept=st.booleans(), name=names, value=blobs)
     def clear(self, wanted: list[ModelDraft], kept: bool, name: str, value: bytes) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import TypeVar
 
 import msgspec
@@ -124,10 +125,10 @@ class MemoryReader:
         """Return how many digests lead somewhere."""
         return len(self._state.lookups)
 
-    def lookups(self, after: bytes, limit: int) -> list[LookupRow]:
-        """Return digests and where they lead, in the order of the digests."""
-        found = sorted((digest, lookup) for digest, lookup in self._state.lookups.items() if digest > after)[:limit]
-        return [LookupRow(digest=digest, stream=one.stream, position=one.position) for digest, one in found]
+    def lookups(self) -> Iterator[LookupRow]:
+        """Yield digests and where they lead, in the order of the digests."""
+        for digest, lookup in sorted(self._state.lookups.items(), key=itemgetter(0)):
+            yield LookupRow(digest=digest, stream=lookup.stream, position=lookup.position)
 
     def sealed(self, position: int) -> SealedRow | None:
         """Return the event at a position."""
@@ -158,11 +159,10 @@ class MemoryReader:
         start = bisect_right(state.changes.get(stream, []), after_seq, key=lambda position: state.rows[position].seq)
         return iter(self._sealed_rows(state.changes.get(stream, [])[start:]))
 
-    def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
-        """Return events of a kind that is not a turn."""
+    def of_kind(self, kind: str, after: int = -1) -> Iterator[SealedRow]:
+        """Yield events of a kind that is not a turn."""
         positions = self._state.kinds.get(kind, [])
-        start = bisect_right(positions, after)
-        return self._sealed_rows(positions[start : start + limit])
+        return iter(self._sealed_rows(positions[bisect_right(positions, after) :]))
 
     def bundles(self, after: int, limit: int) -> list[BundleRow]:
         """Return the events that have a key bundle."""
@@ -200,7 +200,7 @@ class MemoryReader:
         return 0
 
     def size_bytes(self) -> int:
-        """Return the room that headers, cells and bundles take."""
+        """Return the memory that headers, cells and bundles take."""
         state = self._state
         blobs = [*(row.header for row in state.rows), *state.cells.values(), *state.bundles.values()]
         return sum(map(len, blobs))
@@ -301,10 +301,11 @@ class MemoryTransaction(MemoryReader):
         """Set a named value."""
         self._set(self._state.meta, name, value)
 
-    def put_bundle(self, position: int, bundle: bytes) -> None:
-        """Replace the key bundle of an event."""
-        self._demand(position in self._state.bundles, f"position {position}", "no_bundle")
-        self._set(self._state.bundles, position, bundle)
+    def put_bundles(self, bundles: Sequence[tuple[int, bytes]]) -> None:
+        """Replace key bundles, by the position of their event."""
+        for position, bundle in bundles:
+            self._demand(position in self._state.bundles, f"position {position}", "no_bundle")
+            self._set(self._state.bundles, position, bundle)
 
     def put_cell(self, position: int, cls: int, cell: bytes) -> None:
         """Replace a cell of an event."""

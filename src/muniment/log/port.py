@@ -69,8 +69,8 @@ class SealedRow(BundleRow, frozen=True, kw_only=True, array_like=True, gc=False)
 class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
     """The newest event of a stream, and what the stream amounts to.
 
-    `seq` events, `turns` of them turns, `changes` of them with a target. The store holds these to the rows that it is
-    given. `messages` and `tag` (a MAC over the rest) belong to the layer above and are only kept.
+    `seq` events, `turns` of them turns, `changes` of them with a target. The store checks these against the rows that
+    it is given. `messages` and `tag` (a MAC over the rest) belong to the layer above and are only kept.
     """
 
     stream: int
@@ -140,8 +140,8 @@ class Reader(Hashes, Protocol):
         """Return how many digests lead somewhere, by counting them."""
         ...
 
-    def lookups(self, after: bytes, limit: int) -> list[LookupRow]:
-        """Return digests and where they lead in the order of the digests, from behind one (b"": from the first)."""
+    def lookups(self) -> Iterator[LookupRow]:
+        """Yield digests and where they lead in the order of the digests; reads in bounded batches."""
         ...
 
     def sealed(self, position: int) -> SealedRow | None:
@@ -171,8 +171,8 @@ class Reader(Hashes, Protocol):
         """
         ...
 
-    def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
-        """Return events without turn_seq of a kind, from the position behind `after` (-1: from the first)."""
+    def of_kind(self, kind: str, after: int = -1) -> Iterator[SealedRow]:
+        """Yield events without turn_seq of a kind, from the position behind `after`; reads in bounded batches."""
         ...
 
     def bundles(self, after: int, limit: int) -> list[BundleRow]:
@@ -200,7 +200,7 @@ class Reader(Hashes, Protocol):
         ...
 
     def size_bytes(self) -> int:
-        """Return the room that the store takes, without its write-ahead log."""
+        """Return the disk space that the store takes, without its write-ahead log."""
         ...
 
 
@@ -234,8 +234,8 @@ class Transaction(Reader, Protocol):
         """Set a named value."""
         ...
 
-    def put_bundle(self, position: int, bundle: bytes) -> None:
-        """Replace the key bundle of an event; an event without one is a `Conflict`."""
+    def put_bundles(self, bundles: Sequence[tuple[int, bytes]]) -> None:
+        """Replace key bundles, by the position of their event; an event without one is a `Conflict`."""
         ...
 
     def put_cell(self, position: int, cls: int, cell: bytes) -> None:
@@ -289,11 +289,11 @@ class Store(Protocol):
         ...
 
     def keep_reserve(self) -> None:
-        """Keep some room back for erasures on a full disk, where a store has a disk; a repeat does nothing."""
+        """Keep a reserve for erasures on a full disk, where a store has a disk; a repeat does nothing."""
         ...
 
     def release_reserve(self) -> bool:
-        """Give the room away that was kept back; return whether there was any."""
+        """Give up the reserve; return whether there was any."""
         ...
 
     def close(self) -> None:

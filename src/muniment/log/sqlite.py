@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 import apsw
 
 from muniment.errors import MunimentError, StoreClosed, StoreReadOnly
-from muniment.log.ballast import Ballast
 from muniment.log.connection import PATIENCE_S, LogFile, OpenMode, give_up
 from muniment.log.faults import POISONOUS, STORE_ERRORS, fault_of
 from muniment.log.group_commit import GroupCommit, Ticket
 from muniment.log.port import BATCH_EVENTS_MAX, EventRow, Reader, ScrubReport, Transaction
+from muniment.log.reserve import Reserve
 from muniment.log.sqlite_reader import SqliteReader
 from muniment.log.sqlite_transaction import SqliteTransaction
 
@@ -42,7 +42,7 @@ class SqliteStore:
         self, path: Path, *, mode: OpenMode = OpenMode.CREATE, patience_s: float = PATIENCE_S, vfs: str | None = None
     ) -> None:
         self._place = LogFile(path, mode, patience_s, vfs)
-        self._ballast = Ballast(path.parent)
+        self._reserve = Reserve(path.parent)
         self._group = GroupCommit(self._commit, self._tend)
         self._idle: list[apsw.Connection] = []
         self._pool = threading.Lock()
@@ -181,13 +181,13 @@ class SqliteStore:
         return self._group.submit(lambda _: self._guarded(lambda: self._empty_wal(self._writing())), alone=True)
 
     def keep_reserve(self) -> None:
-        """Keep some room back for erasures on a full disk."""
+        """Keep the reserve for erasures on a full disk."""
         if self._place.mode is not OpenMode.READ:
-            self._ballast.keep()
+            self._reserve.keep()
 
     def release_reserve(self) -> bool:
-        """Give the room away that was kept back; return whether there was any."""
-        return self._ballast.release()
+        """Give up the reserve; return whether there was any."""
+        return self._reserve.release()
 
     def _guarded(self, work: Callable[[], T]) -> T:
         """Return what the work returns; an error of the disk in it gives up the connections."""

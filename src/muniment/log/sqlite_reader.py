@@ -142,9 +142,12 @@ class SqliteReader:
         """Return how many digests lead somewhere."""
         return self._number(LOOKUP_COUNT)
 
-    def lookups(self, after: bytes, limit: int) -> list[LookupRow]:
-        """Return digests and where they lead, in the order of the digests."""
-        return self._rows(list[LookupRow], LOOKUPS, (after, limit))
+    def lookups(self) -> Iterator[LookupRow]:
+        """Yield digests and where they lead, in the order of the digests."""
+        after = b""
+        while rows := self._rows(list[LookupRow], LOOKUPS, (after, BATCH_EVENTS_MAX)):
+            yield from rows
+            after = rows[-1].digest
 
     def sealed(self, position: int) -> SealedRow | None:
         """Return the event at a position."""
@@ -178,9 +181,13 @@ class SqliteReader:
             yield from rows
             after_seq = rows[-1].seq if rows else after_seq
 
-    def of_kind(self, kind: str, after: int, limit: int) -> list[SealedRow]:
-        """Return events of a kind that is not a turn."""
-        return self._rows(list[SealedRow], OF_KIND, (kind, after, limit))
+    def of_kind(self, kind: str, after: int = -1) -> Iterator[SealedRow]:
+        """Yield events of a kind that is not a turn."""
+        rows = None
+        while rows is None or len(rows) == BATCH_SEALED_MAX:
+            rows = self._rows(list[SealedRow], OF_KIND, (kind, after, BATCH_SEALED_MAX))
+            yield from rows
+            after = rows[-1].position if rows else after
 
     def bundles(self, after: int, limit: int) -> list[BundleRow]:
         """Return the events that have a key bundle."""
@@ -214,5 +221,5 @@ class SqliteReader:
         return self._number(ORPHANS)
 
     def size_bytes(self) -> int:
-        """Return the room that the database takes."""
+        """Return the disk space that the database takes."""
         return self._number(SIZE_BYTES)

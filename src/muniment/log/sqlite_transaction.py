@@ -169,10 +169,12 @@ class SqliteTransaction(SqliteReader):
         """Set a named value."""
         self._write(PUT_META, [(name, value)])
 
-    def put_bundle(self, position: int, bundle: bytes) -> None:
-        """Replace the key bundle of an event."""
-        self._write(UPDATE_BUNDLE, [(position, bundle)])
-        self._demand(self._connection.changes() == 1, f"position {position}", "no_bundle")
+    def put_bundles(self, bundles: Sequence[tuple[int, bytes]]) -> None:
+        """Replace key bundles, by the position of their event."""
+        before = self._connection.total_changes()
+        self._write(UPDATE_BUNDLE, bundles)
+        replaced = self._connection.total_changes() - before
+        self._demand(replaced == len(bundles), "bundles", "no_bundle")
 
     def put_cell(self, position: int, cls: int, cell: bytes) -> None:
         """Replace a cell of an event."""

@@ -1,6 +1,6 @@
 """The tail of a stream: what its rows amount to while a plan appends to it.
 
-A head is what the layer above says of a stream, a tail is what the rows say. Every store holds the one to the other.
+A head is what the layer above says of a stream, a tail is what the rows say. Every store compares the two.
 """
 
 from __future__ import annotations

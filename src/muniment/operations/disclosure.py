@@ -19,9 +19,11 @@ from muniment.governance.judgement import TurnRecord
 from muniment.governance.phases import Phase
 from muniment.governance.slices import RedactionItem, SliceTurn, cut
 from muniment.governance.views import View
-from muniment.ledger.ledger import SPACE_STREAM, Draft, Writer, draft
+from muniment.ledger.ledger import Change, Writer
+from muniment.log.port import Reader
 from muniment.operations.parameters import InConversation, Requester, Why
 from muniment.operations.transcripts.redact import Count
+from muniment.space.space import Space
 
 REASON_BYTES_MAX = 4096
 
@@ -75,69 +77,60 @@ class Disclosure(Group):
             raise InvalidInput(at="reason", problem="empty")
         if len(reason.encode()) > REASON_BYTES_MAX:
             raise LimitExceeded(at="reason", problem="too_long", limit=REASON_BYTES_MAX, found=len(reason.encode()))
-        return Revealing(self._session, conversation, turn, message).run(
-            LifecycleRequest(
-                reason=reason, requester=requester, requested_ms=self._session.space.sources.clock.now_ms()
-            )
-        )
+        now_ms = self._session.space.sources.clock.now_ms()
+        request = LifecycleRequest(reason=reason, requester=requester, requested_ms=now_ms)
+        return _reveal(self._session, conversation, turn, message, request)
 
 
-class Revealing:
-    """One disclosure on its way."""
+def _reveal(
+    session: Session, key: ConversationKey, turn: TurnId, message: int | None, request: LifecycleRequest
+) -> Revealed:
+    """Append the event; when it is durable return the content."""
+    caller = Caller(views=sorted(session.access.views), subject=session.access.subject)
+    body = ContentRevealed(request=request, caller=caller)
+    change = Change(EventKind.CONTENT_REVEALED, request.requested_ms, body)
+    event = change.drafted(session.space.sources.entropy)
 
-    def __init__(self, session: Session, conversation: ConversationKey, turn: TurnId, message: int | None) -> None:
-        self._space = session.space
-        self._access = session.access
-        self._conversation = conversation
-        self._turn = turn
-        self._message = message
+    def plan(writer: Writer) -> tuple[int, TurnRecord]:
+        record, refs = _found(session.space, writer.tx, key, turn, message)
+        return writer.change(change._replace(refs=refs), event=event).position, record
 
-    def run(self, request: LifecycleRequest) -> Revealed:
-        """Append the event; when it is durable return the words."""
-        caller = Caller(views=sorted(self._access.views), subject=self._access.subject)
-        body = ContentRevealed(request=request, caller=caller)
-        event = draft(self._space.sources.entropy, EventKind.CONTENT_REVEALED, request.requested_ms, body)
-        position, record = self._space.ledger.transact(lambda writer: self._plan(writer, event))
-        whole = replace(record, phase=Phase.ACTIVE, redactions=())
-        shown, items = cut(whole, View.RAW_OWNER, detection=NOWHERE)
-        if self._message is not None:
-            shown = replace(shown, messages=[shown.messages[self._message]], tools=[], host_refs=[])
-            items = []
-        return Revealed(
-            position=position,
-            turn=replace(shown, phase=record.phase),
-            items=items,
-            reason=request.reason,
-            requester=request.requester,
-            requested_ms=request.requested_ms,
-        )
+    position, record = session.space.ledger.transact(plan)
+    shown, items = cut(replace(record, phase=Phase.ACTIVE, redactions=()), View.RAW_OWNER, detection=NOWHERE)
+    if message is not None:
+        shown = replace(shown, messages=[shown.messages[message]], tools=[], host_refs=[])
+        items = []
+    return Revealed(
+        position=position,
+        turn=replace(shown, phase=record.phase),
+        items=items,
+        reason=request.reason,
+        requester=request.requester,
+        requested_ms=request.requested_ms,
+    )
 
-    def _plan(self, writer: Writer, event: Draft) -> tuple[int, TurnRecord]:
-        """Find the words and append; runs inside the write transaction, so that both are of one state."""
-        transcript = self._space.transcript
-        stream = transcript.stream_of(writer.tx, self._conversation)
-        if stream is None:
-            raise UnknownConversation(at="conversation")
-        head = transcript.head(writer.tx, stream)
-        opened = transcript.turn(writer.tx, head, self._conversation, self._turn)
-        if opened is None:
-            raise UnknownPlace(at="turn")
-        sequence = opened.row.turn_seq
-        assert sequence is not None, "a turn has a place among the turns"
-        changes = transcript.changes(writer.tx, head)
-        record = transcript.read(opened.row, sequence, changes, lambda _phase, _meta: True).record
-        self._check(record)
-        refs = {"stream": stream, "turn": sequence}
-        if self._message is not None:
-            refs["message"] = self._message
-        return writer.append(event, stream=SPACE_STREAM, refs=refs).position, record
 
-    def _check(self, record: TurnRecord) -> None:
-        """Refuse to reveal what is not there, or is erased."""
-        count = len(record.meta.messages)
-        if self._message is not None and self._message >= count:
-            raise UnknownPlace(at="message", limit=count, found=self._message)
-        if record.phase is Phase.ERASED or len(record.erased) == count:
-            raise WordsErased(at="turn")
-        if self._message in record.erased:
-            raise WordsErased(at="message")
+def _found(
+    space: Space, reader: Reader, key: ConversationKey, turn: TurnId, message: int | None
+) -> tuple[TurnRecord, dict[str, int]]:
+    """Return a turn with its content and the references to it; runs inside the write transaction."""
+    transcript = space.transcript
+    stream = transcript.stream_of(reader, key)
+    if stream is None:
+        raise UnknownConversation(at="conversation")
+    head = transcript.head(reader, stream)
+    opened = transcript.turn(reader, head, key, turn)
+    if opened is None:
+        raise UnknownPlace(at="turn")
+    sequence = opened.row.turn_seq
+    assert sequence is not None, "a turn has a place among the turns"
+    record = transcript.read(opened.row, sequence, transcript.changes(reader, head), lambda _phase, _meta: True).record
+    count = len(record.meta.messages)
+    if message is not None and message >= count:
+        raise UnknownPlace(at="message", limit=count, found=message)
+    if record.phase is Phase.ERASED or len(record.erased) == count:
+        raise WordsErased(at="turn")
+    if message in record.erased:
+        raise WordsErased(at="message")
+    refs = {"stream": stream, "turn": sequence}
+    return record, refs if message is None else refs | {"message": message}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -36,7 +36,6 @@ from muniment.projections.change_fold import NOTHING, Changes, ChangesBuilder, N
 
 STREAMS_KEPT_MAX = 10_000
 NAMES_KEPT_MAX = 10_000
-NAMES_BATCH = 500
 TURNS_BATCH = 500
 
 
@@ -208,23 +207,12 @@ class Transcript:
                     self._turns_checked.popitem(last=False)
 
     def _check_names(self, reader: Reader) -> None:
-        for row in self.conversations(reader, -1, None):
+        for row in self.conversations(reader):
             self.is_current(reader, row)
 
-    def conversations(self, reader: Reader, after: int, limit: int | None) -> list[SealedRow]:
-        """Return the events that opened conversations, in log order, from behind a position."""
-        rows: list[SealedRow] = []
-        while limit is None or len(rows) < limit:
-            batch = reader.of_kind(
-                EventKind.CONVERSATION_OPENED,
-                after,
-                NAMES_BATCH if limit is None else min(NAMES_BATCH, limit - len(rows)),
-            )
-            if not batch:
-                break
-            rows += batch
-            after = batch[-1].position
-        return rows
+    def conversations(self, reader: Reader) -> Iterator[SealedRow]:
+        """Yield the events that opened conversations, in log order."""
+        return reader.of_kind(EventKind.CONVERSATION_OPENED)
 
     def names(self, row: SealedRow) -> ConversationOpened:
         """Return the names of the conversation that a row opened."""

@@ -24,7 +24,7 @@ from muniment.log.sqlite import SqliteStore
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import set_embedder, set_policies, set_profile, set_token_counter, settings
-from muniment.space.open_store import MakeStore, OpenStore, telling_of_new_key
+from muniment.space.open_store import MakeStore, OpenStore, announcing_new_key
 from muniment.space.options import DEFAULTS, Options
 from muniment.space.space import Space
 
@@ -87,7 +87,7 @@ def _on_disk(store: str | Path | None, keys: str | RootKey | None, options: Opti
     found = settings()
     directory = Path(store) if store is not None else found.store
     uri = keys if keys is not None else found.keys
-    with telling_of_new_key(uri):
+    with announcing_new_key(uri):
         opened = open_keys(directory, uri, options.sources, create=options.create)
     options = replace(options, pin=options.pin or FilePin(found.pins))
     return OpenStore(directory, opened, _sqlite_store, options), options

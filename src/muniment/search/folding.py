@@ -116,13 +116,10 @@ class IndexFollower:
 
 def erased(ledger: Ledger, since: int) -> Iterator[tuple[int, int, int]]:
     """Yield each turn of which words were erased from a position on: where that is said, its stream and sequence."""
-    after = since - 1
     with ledger.reader() as reader:
-        while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, TURNS_BATCH):
-            after = rows[-1].position
-            for row in rows:
-                header, _ = ledger.header(row)
-                if header.reason == Transition.ERASE:
-                    span = span_of(header.refs)
-                    assert span.last is not None, "what is erased was there"
-                    yield from ((row.position, row.stream, turn) for turn in range(span.first, span.last + 1))
+        for row in reader.of_kind(EventKind.TURN_LIFECYCLE, since - 1):
+            header, _ = ledger.header(row)
+            if header.reason == Transition.ERASE:
+                span = span_of(header.refs)
+                assert span.last is not None, "what is erased was there"
+                yield from ((row.position, row.stream, turn) for turn in range(span.first, span.last + 1))

@@ -19,7 +19,7 @@ from muniment.errors import MunimentError
 from muniment.events.disclosures import AccessRefused, Denial
 from muniment.events.records import EventKind
 from muniment.kernel.sources import Sources
-from muniment.ledger.ledger import SPACE_STREAM, Ledger, Writer, draft
+from muniment.ledger.ledger import Change, Ledger, Writer
 
 QUIET_MS = 60_000
 
@@ -94,9 +94,7 @@ class Denials:
                     attempts=waiting.attempts,
                     since_ms=waiting.since_ms,
                 )
-                body = AccessRefused(denial=denial)
-                event = draft(self._sources.entropy, EventKind.ACCESS_DENIED, now_ms, body)
-                writer.append(event, stream=SPACE_STREAM)
+                writer.change(Change(EventKind.ACCESS_DENIED, now_ms, AccessRefused(denial=denial)))
                 waiting = PendingDenials(written_ms=now_ms)
             writer.tx.put_meta(name, msgspec.json.encode(waiting))
 

@@ -1,7 +1,7 @@
-"""What the log calls erased and is there all the same: found at every opening, and destroyed again.
+"""Healing: content that the log calls erased and that is there again is destroyed at every opening.
 
-Somebody who puts rows of an older state back into a log brings words back that an event of this log calls erased. Each
-erasure is read again, and what it names is looked at:
+Somebody who puts rows of an older state back into a log brings content back that an event of this log calls erased. So
+each erasure is read again, and what it names is checked:
 
 - the content of each turn, and of what was recorded beside turns that are all erased, must not be there;
 - of a message that was erased alone, the content of its turn must hold no part, and no digest of the whole.
@@ -48,17 +48,17 @@ class Healing:
             streams.add(row.stream)
             span, message = span_of(refs), refs.get("message")
             if message is None:
-                whole.update(self._there(reader, row.stream, span))
+                whole.update(turn.position for turn in turns_in(reader, row.stream, span) if turn.content is not None)
             else:
                 for turn in reader.turns(row.stream, span.first, span.first):
                     if self.holds(turn, message):
                         alone[turn.position] = alone.get(turn.position, frozenset()) | {message}
-        if any(reader.of_kind(kind, -1, 1) for kind in CONTENT_BODIES):
+        if streams and any(next(reader.of_kind(kind), None) for kind in CONTENT_BODIES):
             for stream in streams:
                 whole.update(self._beside(reader, stream))
-        found = [ReturnedContent(position) for position in whole]
-        found += [ReturnedContent(position, messages) for position, messages in alone.items() if position not in whole]
-        return sorted(found)
+        returned = [ReturnedContent(position) for position in whole]
+        returned += [ReturnedContent(place, messages) for place, messages in alone.items() if place not in whole]
+        return sorted(returned)
 
     def destroy(self, writer: Writer, returned: list[ReturnedContent]) -> None:
         """Destroy again what was found."""
@@ -85,19 +85,10 @@ class Healing:
         return bool(words.parts[message] or words.digest)
 
     def _erasures(self, reader: Reader) -> Iterator[tuple[SealedRow, dict[str, int]]]:
-        after = -1
-        while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, BATCH):
-            after = rows[-1].position
-            for row in rows:
-                header, _ = self._ledger.header(row)
-                if header.reason == Transition.ERASE:
-                    yield row, header.refs
-
-    def _there(self, reader: Reader, stream: int, span: TurnSpan) -> Iterator[int]:
-        assert span.last is not None, "what is erased was there"
-        for start in range(span.first, span.last + 1, BATCH):
-            turns = reader.turns(stream, start, min(span.last, start + BATCH - 1))
-            yield from (found.position for found in turns if found.content is not None)
+        for row in reader.of_kind(EventKind.TURN_LIFECYCLE):
+            header, _ = self._ledger.header(row)
+            if header.reason == Transition.ERASE:
+                yield row, header.refs
 
     def _beside(self, reader: Reader, stream: int) -> Iterator[int]:
         head = self._transcript.head(reader, stream)
@@ -105,6 +96,13 @@ class Healing:
             row = reader.sealed(position)
             if row is not None and row.content is not None:
                 yield position
+
+
+def turns_in(reader: Reader, stream: int, span: TurnSpan) -> Iterator[SealedRow]:
+    """Yield the turns of an erasure that are there, in bounded batches."""
+    assert span.last is not None, "what is erased was there"
+    for start in range(span.first, span.last + 1, BATCH):
+        yield from reader.turns(stream, start, min(span.last, start + BATCH - 1))
 
 
 def erase_content(writer: Writer, row: SealedRow) -> tuple[bool, bool]:

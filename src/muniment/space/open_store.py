@@ -3,7 +3,7 @@
     <store>/store.json                 which root keys open the store
     <store>/spaces/<digest>/keys.json  the wrapped keys of a space
     <store>/spaces/<digest>/log.db     its log
-    <store>/spaces/<digest>/ballast    room that an erasure takes when the disk is full
+    <store>/spaces/<digest>/ballast    the reserve for erasures on a full disk
     <store>/spaces/<digest>/index-*    snapshots of its indexes, sealed
     <store>/restoring/<digest>/        a space that is being put back from a backup
     <store>/models/                    the imported model (`space.embedders`)
@@ -35,6 +35,7 @@ from muniment.ledger.attest import Notary
 from muniment.log.port import Store
 from muniment.search.index_memory import IndexMemory
 from muniment.space.embedders import Embedders
+from muniment.space.lazy_indexes import IndexSetup
 from muniment.space.options import Options
 from muniment.space.space import Space
 
@@ -50,7 +51,7 @@ _log = logging.getLogger("muniment")
 
 
 @contextlib.contextmanager
-def telling_of_new_key(keys: str | RootKey) -> Iterator[None]:
+def announcing_new_key(keys: str | RootKey) -> Iterator[None]:
     """Say that a key file was made, when what runs inside makes it; nobody else can keep it safe."""
     path = Path(keys.removeprefix("file:")) if isinstance(keys, str) and keys.startswith("file:") else None
     is_new = path is not None and not path.exists()
@@ -102,7 +103,7 @@ class OpenStore:
         assert self.keys is not None, "spaces are opened with keys"
         store = self._log_of(keys, self.keys.space_directory(name) / LOG)
         at_rest = self.keys.space_directory(name) if self._at_rest else None
-        space = Space(store, keys, self._options, memory=self._memory, at_rest=at_rest, embedders=self.embedders)
+        space = Space(store, keys, self._options, IndexSetup(self._memory, at_rest, self.embedders))
         try:
             space.begin()
         except BaseException:
@@ -110,11 +111,11 @@ class OpenStore:
             raise
         return space
 
-    def embed_anew(self) -> None:
+    def embed_again(self) -> None:
         """Let every open space take the embedder that the store has now."""
         with self._lock:
             for space in self._spaces.values():
-                space.embed_anew()
+                space.lazy_indexes.embed_again()
 
     def _log_of(self, keys: SpaceKeys, path: Path) -> Store:
         """Return the log of a space, made when there is none, or an empty file that was to become one.
@@ -140,7 +141,7 @@ class OpenStore:
 
     def bare(self, space: Space) -> Space:
         """Return a space on the same log whose checkpoints are pinned nowhere: for whoever puts another log into it."""
-        return Space(space.store, space.keys, replace(self._options, pin=None))
+        return Space(space.store, space.keys, replace(self._options, pin=None), IndexSetup(self._memory))
 
     def put_back(self, ring: UnwrappedKeys, fill: Callable[[Space], T]) -> T:
         """Make a space of keys that were made elsewhere and of the log that `fill` writes.
@@ -159,7 +160,7 @@ class OpenStore:
             keys = SpaceKeys.put_back(staging, ring, self.keys.root, self.sources.entropy)
             store = self._make_store(staging / LOG, True)
             try:
-                outcome = fill(Space(store, keys, replace(self._options, pin=None)))
+                outcome = fill(Space(store, keys, replace(self._options, pin=None), IndexSetup(self._memory)))
             finally:
                 store.close()
             with files.faults(SPACES):
@@ -181,14 +182,14 @@ class OpenStore:
             return self.keys.root, self.keys.descriptor
         entropy, create = self.sources.entropy, descriptor is None
         found = descriptor or describe(uri, entropy)
-        with telling_of_new_key(uri):
+        with announcing_new_key(uri):
             return open_root(uri, OpenerContext(entropy=entropy, descriptor=found, create=create)), found
 
     def rotate_root(self, uri: str) -> int:
-        """Turn the root key of the store over to the one that a URI names; return how many spaces were wrapped anew."""
-        assert self.keys is not None, "keys are turned over with keys"
+        """Rotate the root key of the store to the one that a URI names; return how many spaces were rewrapped."""
+        assert self.keys is not None, "keys are rotated with keys"
         descriptor = describe(uri, self.sources.entropy)
-        with telling_of_new_key(uri):
+        with announcing_new_key(uri):
             new = open_root(uri, OpenerContext(entropy=self.sources.entropy, descriptor=descriptor, create=True))
         with self._lock:
             changed = self.keys.rotate_root(new, descriptor, self.sources.entropy)

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from muniment.embedding.choice import EmbedderChoice
 from muniment.embedding.protocol import Embedder
 from muniment.evidence.pin import Pin
-from muniment.governance.detection.detection import Detect
+from muniment.governance.detection.detection import Detect, Detection, detection_for
 from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Pressure, Profile
@@ -55,6 +55,11 @@ class Options(Struct, frozen=True, kw_only=True):
     pressure: Callable[[], Pressure | None] = unmeasured
     index_bytes_max: int = INDEX_BYTES_MAX
     token_counter: TokenCounter | UnsetType | None = UNSET
+
+
+def detection_of(options: Options) -> Detection:
+    """Return what a store detects, ready for use."""
+    return detection_for(options.detect)
 
 
 DEFAULTS = Options()

@@ -71,7 +71,7 @@ def test_an_index_that_leaves_for_another_comes_back_from_its_snapshot(kept: Fil
             pass
         assert runtime.system.health().indexes == []
         assert found(runtime, "harbour")
-        assert other.standings() == []
+        assert other.lazy_indexes.standings() == []
 
 
 def test_two_views_do_not_wait_for_each_other(kept: FileWorld) -> None:

@@ -1,8 +1,8 @@
-"""A conversation as the lines of a document: its events as they stand in the log, without what depends on it.
+"""A conversation as the lines of a document: its events as the log has them, without what depends on the log.
 
-Two things are never told: words that the policy leaves out, and messages of soul governance. Events
-of the archive's own say so behind the others, an erasure of all turns or of each message, so that every fold comes out
-whole where it is read. Their time is that of the last event, so that telling twice gives the same lines.
+Two things never leave: content that the policy excludes, and messages of soul governance. Events of the archive itself
+follow the others and record that, as an erasure of all turns or of each message, so that whoever folds the events gets
+a complete result. Their time is that of the last event, so that a repeat gives the same lines.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ LEFT_OUT = "left out of an archive"
 REQUESTER = "archive"
 
 
-class Telling:
-    """One conversation on its way into a document, as one snapshot has it."""
+class ConversationLines:
+    """The lines of one conversation, as one snapshot has it."""
 
     def __init__(self, space: Space, reader: Reader, stream: int, private: Private) -> None:
         self._space = space
@@ -38,7 +38,7 @@ class Telling:
         self._head = space.transcript.head(reader, stream)
         self._changes: Changes = space.transcript.changes(reader, self._head)
         self._numbers: dict[int, int] = {}
-        self._left: dict[tuple[int, int], None] = {}
+        self._omitted: dict[tuple[int, int], None] = {}
         self._withheld = False
 
     def lines(self) -> Iterator[EventLine]:
@@ -54,7 +54,7 @@ class Telling:
             yield self._line(self._space.ledger.open(row))
         if self._withheld:
             yield _erasure(span_refs(TurnSpan(1, self._head.turns)), last_ms)
-        for turn, message in self._left:
+        for turn, message in self._omitted:
             yield _erasure({"turn": turn, "message": message, OMITTED: 1}, last_ms)
 
     def _line(self, opened: OpenedEvent) -> EventLine:
@@ -75,7 +75,7 @@ class Telling:
         )
 
     def _meta(self, meta: MetaBody) -> MetaBody:
-        """Return what is told of a meta body: of a derived reference neither the space nor the leaves of this log."""
+        """Return a meta body as it leaves: a derived reference names neither the space nor the leaves of this log."""
         return replace(meta, source=replace(meta.source, space=""), digest="") if isinstance(meta, RefDerived) else meta
 
     def _content(self, opened: OpenedEvent, refs: Mapping[str, int]) -> Raw | UnsetType:
@@ -83,7 +83,8 @@ class Telling:
         if EventKind(row.kind) not in CONTENT_BODIES:
             return UNSET
         if row.turn_seq is None:
-            if (refs.get("turn", 0), refs.get("message", -1)) in self._left:  # it is about a message of soul governance
+            about = (refs.get("turn", 0), refs.get("message", -1))
+            if about in self._omitted:  # a message of soul governance
                 return UNSET
             return Raw(encode(self._space.ledger.content(opened)[1])) if CONTENT in opened.keys else UNSET
         if phase_of(row.turn_seq, self._changes.steps) is Phase.ERASED:
@@ -102,7 +103,7 @@ class Telling:
             for place, head in enumerate(opened.meta.messages)
             if head.authority is Authority.SOUL_GOVERNANCE and place not in gone
         ]
-        self._left.update(dict.fromkeys((turn, place) for place in soul))
+        self._omitted.update(dict.fromkeys((turn, place) for place in soul))
         return replace(
             content,
             parts=[[] if place in soul else parts for place, parts in enumerate(content.parts)],

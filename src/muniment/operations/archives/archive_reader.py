@@ -1,4 +1,4 @@
-"""Reading an archive: every line held to the format and to the others before anything of it is acted upon.
+"""Reading an archive: every line is checked, by itself and against the others, before anything is done with it.
 
 What a document must be: canonical line by line, the root equal to what is behind it, names canonical and none twice,
 turns dense, changes about turns and events that are there, words exactly where nothing calls them erased, and every
@@ -7,21 +7,14 @@ conversation within the scope that the root names.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import BinaryIO
+from collections.abc import Iterator
 
 from msgspec import UNSET, Struct
 
-from muniment.crypto.envelope import LINE_BYTES_MAX as ENVELOPE_BYTES_MAX
-from muniment.crypto.envelope import Envelope, parse_envelope
-from muniment.crypto.stream import SealedReader
-from muniment.errors import ArchiveRefused, Corrupt, InvalidInput
+from muniment.errors import ArchiveRefused, InvalidInput
 from muniment.events.archiving import ArchiveScope, Private, ScopeKind
 from muniment.events.attributes import AttributeContent, AttributeRecorded
-from muniment.events.changes import REPLACED, Custody, RedactionReason, Transition, TurnSpan, span_of
+from muniment.events.changes import REPLACED, Custody, Transition, TurnSpan, span_of
 from muniment.events.identity import TurnId, check_name, message_id
 from muniment.events.records import (
     CHANGES,
@@ -38,77 +31,31 @@ from muniment.events.records import (
 from muniment.events.references import RefDerived
 from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.governance.annotation import flaw
+from muniment.governance.change_rules import StreamState, flaws_of
 from muniment.log.port import WHOLE_CONVERSATION
 from muniment.operations.archives.document import (
     ARCHIVED,
-    POSITIONS,
     PRIVATE_KINDS,
     ArchiveRoot,
     DocumentLine,
     EventLine,
     Tally,
     body_of,
-    lines,
     opens_document,
     parse_document,
     parse_event,
     parse_root,
 )
 from muniment.operations.archives.scopes import mounted, within
-from muniment.operations.outfile import outside
-
-CONTEXT = b"muniment/archive"
-REASONS: dict[str, frozenset[str]] = {
-    EventKind.TURN_LIFECYCLE: frozenset({*Transition, *Custody}),
-    EventKind.TURN_REDACTED: frozenset(RedactionReason),
-}
 
 
 class ArchivedEvent(Struct, frozen=True, kw_only=True):
-    """An event as it was told, its bodies read. `number` is its number in its conversation."""
+    """An event of an archive, its bodies read. `number` is its number in its conversation."""
 
     number: int
     line: EventLine
     meta: MetaBody
     content: ContentBody | None
-
-
-@contextmanager
-def opened_document(file: BinaryIO, key_of: Callable[[Envelope], bytes]) -> Iterator[Iterator[bytes]]:
-    """Give the lines of a sealed document."""
-    with outside("file"):
-        with sound():
-            envelope = parse_envelope(file.readline(ENVELOPE_BYTES_MAX))
-            sealed = SealedReader(file, key_of(envelope), CONTEXT)
-        yield opened_lines(sealed)
-
-
-@contextmanager
-def going_back(file: BinaryIO) -> Iterator[BinaryIO]:
-    """Give a stream that can be read twice: the stream itself, or a copy in a file without a name."""
-    if file.seekable():
-        yield file
-        return
-    with tempfile.TemporaryFile() as copy:
-        with outside("file"):
-            shutil.copyfileobj(file, copy)
-            copy.seek(0)
-        yield copy
-
-
-def opened_lines(sealed: SealedReader) -> Iterator[bytes]:
-    """Yield the lines of a document."""
-    with sound():
-        yield from lines(sealed)
-
-
-@contextmanager
-def sound() -> Iterator[None]:
-    """Say of a file that does not hold that it is the archive; the store is another matter."""
-    try:
-        yield
-    except Corrupt as fault:
-        raise ArchiveRefused(at=fault.at, problem=fault.problem) from None
 
 
 class Checking:
@@ -135,9 +82,9 @@ class Checking:
             elif current is None:
                 raise ArchiveRefused(at=f"line {number}", problem="no_conversation")
             else:
-                told = current.take(parse_event(line, number), number)
-                self.turns += told.line.turn is not None
-                yield told
+                archived = current.take(parse_event(line, number), number)
+                self.turns += archived.line.turn is not None
+                yield archived
         if current is not None:
             current.end()
         if self._tally.root(self.root.scope, self.root.private) != self.root:
@@ -198,7 +145,7 @@ class _CheckedConversation:
             self._change(line, at)
             if not self._names_what_is_there(line, meta, content):
                 raise ArchiveRefused(at=at, problem="references")
-        if (line.turn is not None) != isinstance(meta, TurnMeta) or (kind not in REASONS and line.reason is not None):
+        if (line.turn is not None) != isinstance(meta, TurnMeta) or (kind not in CHANGES and line.reason is not None):
             raise ArchiveRefused(at=at, problem="references")
         return ArchivedEvent(number=self._number, line=line, meta=meta, content=content)
 
@@ -219,33 +166,23 @@ class _CheckedConversation:
                 self._cut.add(line.turn)
 
     def _change(self, line: EventLine, at: str) -> None:
-        """Hold a change to the turns and events that are there."""
-        span, turns, refs = span_of(line.refs), len(self._messages), line.refs
-        one = refs.get("turn")
-        sound = (
+        """Check a change against the turns and events that are there."""
+        refs, turn = line.refs, line.refs.get("turn")
+        state = StreamState(len(self._messages), self._holds, lambda turn: self._messages[turn - 1])
+        is_sound = (
             line.kind in CHANGES
-            and line.reason in REASONS.get(line.kind, {line.reason})
-            and line.target == (WHOLE_CONVERSATION if one is None else one)
-            and span.first >= 1
-            and (span.last is None or span.first <= span.last <= turns)
+            and line.target == (WHOLE_CONVERSATION if turn is None else turn)
             and REPLACED not in refs
-            and all(refs[name] in self._holds for name in POSITIONS & refs.keys())
-            and ("message" not in refs or (one is not None and refs["message"] < self._messages[one - 1]))
+            and not any(flaws_of(line.kind, line.reason, refs, state))
         )
+        if not is_sound:
+            raise ArchiveRefused(at=at, problem="references")
         if line.reason == Custody.HOLD:
             self._holds.add(self._number)
-        elif line.reason == Custody.RELEASE:
-            sound = sound and "hold" in refs
-        elif line.kind == EventKind.TURN_LIFECYCLE:
-            sound = sound and span.last is not None
-            if line.reason == Transition.ERASE and "message" in refs:
-                self._cut_said.add((one or 0, refs["message"]))
-            elif line.reason == Transition.ERASE:
-                self._erased.append(span)
-        elif line.kind == EventKind.TURN_REDACTED:
-            sound = sound and one is not None
-        if not sound:
-            raise ArchiveRefused(at=at, problem="references")
+        if line.reason == Transition.ERASE and "message" in refs:
+            self._cut_said.add((turn or 0, refs["message"]))
+        elif line.reason == Transition.ERASE:
+            self._erased.append(span_of(refs))
 
     def _names_what_is_there(self, line: EventLine, meta: MetaBody, content: ContentBody | None) -> bool:
         """Tell whether an attribute or a derived reference is one, and of the turns that its references name."""
@@ -254,16 +191,16 @@ class _CheckedConversation:
             return self._is_source(meta, span, message)
         if not isinstance(meta, AttributeRecorded):
             return True
-        aim, head = (span.first, message), meta.attribute
-        self._valued.append((*aim, content is not None))
+        target, head = (span.first, message), meta.attribute
+        self._valued.append((*target, content is not None))
         sound = content is None or (isinstance(content, AttributeContent) and flaw(meta, content) is None)
         return (
             sound
             and span.first == span.last
-            and (head.message, self._attributes.setdefault(head.id, aim))
+            and (head.message, self._attributes.setdefault(head.id, target))
             == (
                 message,
-                aim,
+                target,
             )
         )
 
@@ -283,7 +220,7 @@ class _CheckedConversation:
         )
 
     def end(self) -> None:
-        """Hold what was read of a conversation together."""
+        """Check what was read of a conversation as a whole."""
         turns = set(range(1, len(self._messages) + 1))
         gone = {turn for turn in turns if any(span.holds(turn) for span in self._erased)}
         cut = {turn for turn, _ in self._cut_said}

@@ -12,10 +12,14 @@ from muniment.declaration.session import Session
 from muniment.events.archiving import ArchiveScope, ImportMode, Private
 from muniment.events.identity import ConversationId
 from muniment.governance.views import View
-from muniment.operations.archives.archive_reader import going_back
-from muniment.operations.archives.document import ArchiveRoot
-from muniment.operations.archives.export_archive import ArchiveReport, Archiving
-from muniment.operations.archives.import_archive import ArchiveImporting, ArchiveImportReport
+from muniment.operations.archives.document import ArchiveRoot, going_back
+from muniment.operations.archives.export_archive import ArchiveReport, export_archive
+from muniment.operations.archives.import_archive import (
+    ArchiveFile,
+    ArchiveImportReport,
+    import_archive,
+    inspect_archive,
+)
 from muniment.operations.archives.scopes import check_into
 from muniment.operations.parameters import SealedBy
 
@@ -66,7 +70,7 @@ class Archives(Group):
         same part gives the same root digest again. Raises `file.taken`, `file.unavailable`, `access.denied` for content
         without the raw_owner view.
         """
-        return Archiving(self._session, Path(file), scope, private, sealed_by).run()
+        return export_archive(self._session, Path(file), scope, private, sealed_by)
 
     @operation(
         Effect.READ, family=Family.VALIDATION, also=(SecondRight(effect=Effect.ADMIN),), request="InspectArchiveRequest"
@@ -82,7 +86,7 @@ class Archives(Group):
         `archive.refused`, `key.wrong`, `file.unavailable`.
         """
         with going_back(stream_of(file)) as archive:
-            root, turns = ArchiveImporting(self._session, archive, sealed_by).inspect()
+            root, turns = inspect_archive(ArchiveFile(self._session, archive, sealed_by))
         return ArchiveCheck(root=root, turns=turns)
 
     @operation(
@@ -115,5 +119,6 @@ class Archives(Group):
         minimum too), `key.wrong`.
         """
         check_into(scope, into)
-        with going_back(stream_of(file)) as archive:
-            return ArchiveImporting(self._session, archive, sealed_by).run(scope, private, mode, into)
+        with going_back(stream_of(file)) as stream:
+            archive = ArchiveFile(self._session, stream, sealed_by)
+            return import_archive(self._session, archive, scope, private, mode, into)

@@ -17,21 +17,28 @@ in every store.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from typing import Annotated, Any, Protocol
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, BinaryIO, Protocol
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from muniment.crypto.envelope import LINE_BYTES_MAX as ENVELOPE_BYTES_MAX
+from muniment.crypto.envelope import Envelope, parse_envelope
 from muniment.crypto.stream import SealedReader
-from muniment.errors import ArchiveRefused, LimitExceeded
+from muniment.errors import ArchiveRefused, Corrupt, LimitExceeded
 from muniment.events.archiving import ArchiveScope, Private
 from muniment.events.records import EventKind
+from muniment.operations.outfile import outside
 
 SCHEMA = "muniment/archive/1"
 ROOT_LINE_BYTES_MAX = 8192
 LINE_BYTES_MAX = 64 * 2**20
 PIECE_BYTES = 64 * 1024
+CONTEXT = b"muniment/archive"
 
 # kinds that stand in the stream of a conversation, behind the event that opened it
 ARCHIVED = frozenset({
@@ -196,3 +203,44 @@ def _parsed(decoder: msgspec.json.Decoder[Any], line: bytes, number: int) -> Any
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         pass
     raise ArchiveRefused(at=f"line {number}", problem="malformed")
+
+
+# --- sealed documents -------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def opened_document(file: BinaryIO, key_of: Callable[[Envelope], bytes]) -> Iterator[Iterator[bytes]]:
+    """Give the lines of a sealed document."""
+    with outside("file"):
+        with sound():
+            envelope = parse_envelope(file.readline(ENVELOPE_BYTES_MAX))
+            sealed = SealedReader(file, key_of(envelope), CONTEXT)
+        yield opened_lines(sealed)
+
+
+@contextmanager
+def going_back(file: BinaryIO) -> Iterator[BinaryIO]:
+    """Give a stream that can be read twice: the stream itself, or a copy in a file without a name."""
+    if file.seekable():
+        yield file
+        return
+    with tempfile.TemporaryFile() as copy:
+        with outside("file"):
+            shutil.copyfileobj(file, copy)
+            copy.seek(0)
+        yield copy
+
+
+def opened_lines(sealed: SealedReader) -> Iterator[bytes]:
+    """Yield the lines of a document."""
+    with sound():
+        yield from lines(sealed)
+
+
+@contextmanager
+def sound() -> Iterator[None]:
+    """Refuse a damaged archive as such: `store.corrupt` is said of the store alone."""
+    try:
+        yield
+    except Corrupt as fault:
+        raise ArchiveRefused(at=fault.at, problem=fault.problem) from None

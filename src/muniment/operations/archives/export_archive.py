@@ -18,11 +18,20 @@ from muniment.declaration.session import Session
 from muniment.events.archiving import ArchiveExport, ArchiveExported, ArchiveScope, Private
 from muniment.events.records import EventKind
 from muniment.governance.views import View
-from muniment.ledger.ledger import SPACE_STREAM, draft
-from muniment.operations.archives.archive_lines import Telling
-from muniment.operations.archives.archive_reader import CONTEXT, Checking, opened_document
-from muniment.operations.archives.document import PIECE_BYTES, ArchiveRoot, DocumentLine, EventLine, Tally, line_of
-from muniment.operations.archives.scopes import ScopedConversation, checked, conversations
+from muniment.ledger.ledger import Change
+from muniment.operations.archives.archive_lines import ConversationLines
+from muniment.operations.archives.archive_reader import Checking
+from muniment.operations.archives.document import (
+    CONTEXT,
+    PIECE_BYTES,
+    ArchiveRoot,
+    DocumentLine,
+    EventLine,
+    Tally,
+    line_of,
+    opened_document,
+)
+from muniment.operations.archives.scopes import checked, conversations
 from muniment.operations.outfile import OutFile, outside, reading
 
 SPOOL_CONTEXT = b"muniment/archive/spool"
@@ -38,78 +47,63 @@ class ArchiveReport(Struct, frozen=True, kw_only=True):
     position: int
 
 
-class Archiving:
-    """A scope of a space on its way into a document."""
-
-    def __init__(
-        self, session: Session, target: Path, scope: ArchiveScope, private: Private, sealed_by: str | None
-    ) -> None:
-        if private is Private.INCLUDE:
-            session.access.require_view(View.RAW_OWNER)
-        self._session = session
-        self._space = session.space
-        self._scope = checked(scope, session.access)
-        self._private = private
-        self._sealed_by = sealed_by
-        self._file = OutFile(target, "file")
-        self._spool = OutFile(target.with_name(target.name + ".spool"), "file")
-
-    def run(self) -> ArchiveReport:
-        """Write the document, read it back, record it, give it its name, and report."""
-        root_key, descriptor = self._session.store.seal(self._sealed_by)
-        entropy = self._space.sources.entropy
-        spool_key, key = entropy.take(KEY_BYTES), entropy.take(KEY_BYTES)
-        try:
-            root = self._gather(spool_key)
-            with self._file.writing() as file, reading(self._spool.beside, "file") as spooled:
-                file.write(Envelope.around(key, root_key, descriptor, CONTEXT).line())
-                sealed = SealedWriter(file, key, entropy.take(SALT_BYTES), CONTEXT)
-                sealed.write(line_of(root))
-                spool = SealedReader(spooled, spool_key, SPOOL_CONTEXT)
-                while piece := spool.read(PIECE_BYTES):
-                    sealed.write(piece)
-                sealed.finish()
-            with (
-                reading(self._file.beside, "file") as written,
-                opened_document(written, lambda envelope: envelope.open(root_key, CONTEXT)) as lines,
-            ):
-                check = Checking(lines)
-                for _ in check.events():
-                    pass
-            with outside("file"):
-                size = self._file.beside.stat().st_size
-            position = self._record(root)
-            self._file.keep()
-        finally:
-            self._spool.drop()
-            self._file.drop()
-        return ArchiveReport(root=root, turns=check.turns, file=str(self._file.path), bytes=size, position=position)
-
-    def _gather(self, key: bytes) -> ArchiveRoot:
-        """Write everything behind the root into the spool; return the root."""
-        space, tally = self._space, Tally()
-        with space.ledger.reader() as reader:
-            found = conversations(space, reader, self._scope)
-        with self._spool.writing() as file:
-            sealed = SealedWriter(file, key, space.sources.entropy.take(SALT_BYTES), SPOOL_CONTEXT)
-            for done, one in enumerate(found):
-                self._session.progress("archive", done, len(found))
-                self._tell(one, sealed, tally)
+def export_archive(
+    session: Session, target: Path, scope: ArchiveScope, private: Private, sealed_by: str | None
+) -> ArchiveReport:
+    """Write the document, read it back, record it, give it its name, and report."""
+    if private is Private.INCLUDE:
+        session.access.require_view(View.RAW_OWNER)
+    space, scope = session.space, checked(scope, session.access)
+    file, spool = OutFile(target, "file"), OutFile(target.with_name(target.name + ".spool"), "file")
+    root_key, descriptor = session.store.seal(sealed_by)
+    entropy = space.sources.entropy
+    spool_key, key = entropy.take(KEY_BYTES), entropy.take(KEY_BYTES)
+    try:
+        root = _gather(session, scope, private, spool, spool_key)
+        with file.writing() as written, reading(spool.beside, "file") as spooled:
+            written.write(Envelope.around(key, root_key, descriptor, CONTEXT).line())
+            sealed = SealedWriter(written, key, entropy.take(SALT_BYTES), CONTEXT)
+            sealed.write(line_of(root))
+            rest = SealedReader(spooled, spool_key, SPOOL_CONTEXT)
+            while piece := rest.read(PIECE_BYTES):
+                sealed.write(piece)
             sealed.finish()
-        self._session.progress("archive", len(found), len(found))
-        return tally.root(self._scope, self._private)
-
-    def _tell(self, one: ScopedConversation, sealed: SealedWriter, tally: Tally) -> None:
-        opening = DocumentLine(channel=one.key.channel, conversation=one.key.conversation, t=one.t)
-        with self._space.ledger.reader() as reader:
-            telling = Telling(self._space, reader, one.stream, self._private)
-            for line in chain[DocumentLine | EventLine]([opening], telling.lines()):
-                data = line_of(line)
-                tally.take(data)
-                sealed.write(data)
-
-    def _record(self, root: ArchiveRoot) -> int:
+        with (
+            reading(file.beside, "file") as written,
+            opened_document(written, lambda envelope: envelope.open(root_key, CONTEXT)) as lines,
+        ):
+            check = Checking(lines)
+            for _ in check.events():
+                pass
+        with outside("file"):
+            size = file.beside.stat().st_size
         body = ArchiveExported(archive=ArchiveExport(scope=root.scope, private=root.private, digest=root.digest))
-        sources = self._space.sources
-        event = draft(sources.entropy, EventKind.ARCHIVE_EXPORTED, sources.clock.now_ms(), body)
-        return self._space.ledger.transact(lambda writer: writer.append(event, stream=SPACE_STREAM)).position
+        change = Change(EventKind.ARCHIVE_EXPORTED, space.sources.clock.now_ms(), body)
+        position = space.ledger.transact(lambda writer: writer.change(change)).position
+        file.keep()
+    finally:
+        spool.drop()
+        file.drop()
+    return ArchiveReport(root=root, turns=check.turns, file=str(file.path), bytes=size, position=position)
+
+
+def _gather(session: Session, scope: ArchiveScope, private: Private, spool: OutFile, key: bytes) -> ArchiveRoot:
+    """Write everything after the root into the spool; return the root."""
+    space, tally = session.space, Tally()
+    with space.ledger.reader() as reader:
+        scoped = conversations(space, reader, scope)
+    with spool.writing() as file:
+        sealed = SealedWriter(file, key, space.sources.entropy.take(SALT_BYTES), SPOOL_CONTEXT)
+        for done, conversation in enumerate(scoped):
+            session.progress("archive", done, len(scoped))
+            names = conversation.key
+            opening = DocumentLine(channel=names.channel, conversation=names.conversation, t=conversation.t)
+            with space.ledger.reader() as reader:
+                events = ConversationLines(space, reader, conversation.stream, private).lines()
+                for line in chain[DocumentLine | EventLine]([opening], events):
+                    data = line_of(line)
+                    tally.take(data)
+                    sealed.write(data)
+        sealed.finish()
+    session.progress("archive", len(scoped), len(scoped))
+    return tally.root(scope, private)

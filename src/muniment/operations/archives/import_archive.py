@@ -1,8 +1,8 @@
-"""Admitting an archive: read to its end and checked, then appended in one write transaction.
+"""Importing an archive: it is read to its end and checked, then appended in one write transaction.
 
-1. The document is read and held to every rule (`reading`), and to the scope and policy that were asked for; nothing is
-   written before that.
-2. In one transaction: what is here of the scope is in the way (`bootstrap`) or replaced (`restore`); the document is
+1. The document is read and checked by every rule (`archive_reader`), and against the scope and policy of the request;
+   nothing is written before that.
+2. In one transaction: what is here of the scope is a conflict (`bootstrap`) or replaced (`restore`); the document is
    read again, to the same root, and every event is appended with its own time, under fresh salts and keys. Turns that
    were erased here come without their words. An event names the archive and the positions that came from it.
 
@@ -36,9 +36,9 @@ from muniment.events.records import (
     TurnMeta,
 )
 from muniment.events.references import RefDerived
-from muniment.ledger.ledger import SPACE_STREAM, Draft, Placed, Writer, draft
-from muniment.operations.archives.archive_reader import CONTEXT, ArchivedEvent, Checking, check_root, opened_document
-from muniment.operations.archives.document import POSITIONS, ArchiveRoot, DocumentLine
+from muniment.ledger.ledger import Change, Draft, Placed, Writer, draft
+from muniment.operations.archives.archive_reader import ArchivedEvent, Checking, check_root
+from muniment.operations.archives.document import CONTEXT, POSITIONS, ArchiveRoot, DocumentLine, opened_document
 from muniment.operations.archives.replacing import Fenced, Replacing, check_holds
 from muniment.operations.archives.scopes import checked, conversations
 from muniment.space.space import Space
@@ -65,66 +65,70 @@ class ArchiveImportReport(Struct, frozen=True, kw_only=True, omit_defaults=True)
     last: int | None = None
 
 
-class ArchiveImporting:
-    """An archive on its way into a space. It is read twice."""
+class ArchiveFile:
+    """An archive to be read, several times; what opens it is asked for once."""
 
     def __init__(self, session: Session, file: BinaryIO, sealed_by: str | None) -> None:
         self._session = session
-        self._space = session.space
         self._file = file
         self._start = self._file.tell()
         self._sealed_by = sealed_by
         self._key: bytes | None = None
 
-    def run(
-        self, scope: ArchiveScope, private: Private, mode: ImportMode, into: ConversationId | None
-    ) -> ArchiveImportReport:
-        """Check the archive, append it, and report."""
-        scope = checked(scope, self._session.access)
-        foreseen = Foreseeing(self._space, mode, into)
-        with self._checking() as check:
-            check_root(check.root, scope, private)
-            root = check.root
-            for done, told in enumerate(check.events(), start=1):
-                foreseen.take(told)
-                self._session.progress("check", done, root.events)
-        foreseen.check(scope)
-        admitted: list[ArchiveImportReport] = []
-
-        def plan(writer: Writer) -> None:
-            with self._checking() as again:
-                if again.root != root:
-                    raise ArchiveRefused(at="line 1", problem="changed_meanwhile")
-                admitted.append(Appending(self._session, writer, root, mode, into).run(again))
-
-        if mode is ImportMode.RESTORE:
-            self._space.rotate(RotationCause.ERASURE, plan)  # what is replaced is erased
-        else:
-            self._space.ledger.transact(plan)
-        return admitted[0]
-
-    def inspect(self) -> tuple[ArchiveRoot, int]:
-        """Check the archive; return its root and how many turns it holds."""
-        with self._checking() as check:
-            for _ in check.events():
-                pass
-        return check.root, check.turns
-
     @contextmanager
-    def _checking(self) -> Iterator[Checking]:
+    def checking(self) -> Iterator[Checking]:
+        """Read the document from its beginning."""
         self._file.seek(self._start)
         with opened_document(self._file, self._open) as lines:
             yield Checking(lines)
 
     def _open(self, envelope: Envelope) -> bytes:
-        if self._key is None:  # a passphrase is asked for once
+        if self._key is None:
             root, _ = self._session.store.seal(self._sealed_by, envelope.descriptor)
             self._key = envelope.open(root, CONTEXT)
         return self._key
 
 
-class Foreseeing:
-    """What stands in the way of an archive, found out before the key of the space is turned over for it.
+def inspect_archive(archive: ArchiveFile) -> tuple[ArchiveRoot, int]:
+    """Check an archive; return its root and how many turns it holds."""
+    with archive.checking() as check:
+        for _ in check.events():
+            pass
+    return check.root, check.turns
+
+
+def import_archive(
+    session: Session,
+    archive: ArchiveFile,
+    scope: ArchiveScope,
+    private: Private,
+    mode: ImportMode,
+    into: ConversationId | None,
+) -> ArchiveImportReport:
+    """Check an archive, append it, and report."""
+    space, scope = session.space, checked(scope, session.access)
+    conflicts = ImportConflicts(space, mode, into)
+    with archive.checking() as check:
+        check_root(check.root, scope, private)
+        root = check.root
+        for done, line in enumerate(check.events(), start=1):
+            conflicts.take(line)
+            session.progress("check", done, root.events)
+    conflicts.check(scope)
+
+    def plan(writer: Writer) -> ArchiveImportReport:
+        with archive.checking() as again:
+            if again.root != root:
+                raise ArchiveRefused(at="line 1", problem="changed_meanwhile")
+            return ArchiveAppender(session, writer, root, mode, into).run(again)
+
+    if mode is ImportMode.RESTORE:
+        return space.rotate(RotationCause.ERASURE, plan).outcome  # what is replaced is erased
+    return space.ledger.transact(plan)
+
+
+class ImportConflicts:
+    """What an archive conflicts with, found out before the key of the space is rotated for it.
 
     The plan of the import finds it out again, in the state that it writes to.
     """
@@ -136,23 +140,23 @@ class Foreseeing:
         self._keys: list[ConversationKey] = []
         self._aliases: list[AliasRecorded] = []
 
-    def take(self, told: DocumentLine | ArchivedEvent) -> None:
+    def take(self, archived: DocumentLine | ArchivedEvent) -> None:
         """Note the names of the archive."""
-        if isinstance(told, DocumentLine):
-            self._keys.append(target_of(told, self._into))
-        elif isinstance(told.meta, AliasRecorded) and self._into is None:
-            self._aliases.append(told.meta)
+        if isinstance(archived, DocumentLine):
+            self._keys.append(target_of(archived, self._into))
+        elif isinstance(archived.meta, AliasRecorded) and self._into is None:
+            self._aliases.append(archived.meta)
 
     def check(self, scope: ArchiveScope) -> None:
         """Raise `ArchiveConflict` or `AliasConflict` for what is in the way."""
         transcript = self._space.transcript
         with self._space.ledger.reader() as reader:
-            there = conversations(self._space, reader, here(scope, self._into))
-            if there and self._mode is ImportMode.BOOTSTRAP:
+            present = conversations(self._space, reader, here(scope, self._into))
+            if present and self._mode is ImportMode.BOOTSTRAP:
                 raise ArchiveConflict(at="scope", problem="not_empty")
-            going = {one.stream for one in there}
-            for one in there:
-                check_holds(self._space, reader, one.key, one.stream)
+            going = {conversation.stream for conversation in present}
+            for conversation in present:
+                check_holds(self._space, reader, conversation.key, conversation.stream)
             for key in self._keys:
                 if transcript.stream_of(reader, key) not in {None, *going}:
                     raise ArchiveConflict(at="conversation", problem="of_another_scope")
@@ -175,7 +179,7 @@ def here(scope: ArchiveScope, into: ConversationId | None) -> ArchiveScope:
     return ArchiveScope(kind=ScopeKind.CONVERSATION, channel=scope.channel, conversation=into)
 
 
-class Appending:
+class ArchiveAppender:
     """The plan of an import: runs inside the write transaction."""
 
     def __init__(
@@ -194,29 +198,29 @@ class Appending:
         self._counts = dict.fromkeys(("came", "turns", "went", "turns went", "erased"), 0)
 
     def run(self, check: Checking) -> ArchiveImportReport:
-        """Make room, append what the archive tells, and say so."""
-        self._make_room()
+        """Retire what is replaced, append the events of the archive, and record the import."""
+        self._retire()
         current: _IncomingConversation | None = None
-        for done, told in enumerate(check.events(), start=1):
-            if isinstance(told, DocumentLine):
+        for done, archived in enumerate(check.events(), start=1):
+            if isinstance(archived, DocumentLine):
                 if current is not None:
                     current.end()
-                current = self._opened(told)
+                current = self._opened(archived)
             else:
                 assert current is not None, "an event behind no conversation was refused"
-                current.take(told)
+                current.take(archived)
             self._session.progress("import", done, self._root.events)
         if current is not None:
             current.end()
-        return self._report(self._say())
+        return self._report(self._record())
 
-    def _make_room(self) -> None:
+    def _retire(self) -> None:
         """Retire what is here of the scope, or refuse the archive because it is there."""
-        for one in conversations(self._space, self._writer.tx, here(self._root.scope, self._into)):
+        for conversation in conversations(self._space, self._writer.tx, here(self._root.scope, self._into)):
             if self._mode is ImportMode.BOOTSTRAP:
                 raise ArchiveConflict(at="scope", problem="not_empty")
             self._counts["went"] += 1
-            self._counts["turns went"] += self._replacing.retire(one.key, one.stream)
+            self._counts["turns went"] += self._replacing.retire(conversation.key, conversation.stream)
 
     def _opened(self, line: DocumentLine) -> _IncomingConversation:
         key = ConversationKey(conversation=ConversationId(line.conversation), channel=Channel(line.channel))
@@ -292,7 +296,7 @@ class Appending:
 
     # --- reporting ----------------------------------------------------------------------------------------------------
 
-    def _say(self) -> int:
+    def _record(self) -> int:
         root, counts = self._root, self._counts
         body = ArchiveImport(
             scope=root.scope,
@@ -304,8 +308,8 @@ class Appending:
         )
         refs = {} if self._first is None or self._last is None else {"first": self._first, "last": self._last}
         self._writer.flush()
-        event = self.drafted(EventKind.ARCHIVE_IMPORTED, self._now_ms, ArchiveImported(archive=body))
-        placed = self._writer.append(event, stream=SPACE_STREAM, refs=refs)
+        change = Change(EventKind.ARCHIVE_IMPORTED, self._now_ms, ArchiveImported(archive=body), refs)
+        placed = self._writer.change(change)
         self._writer.flush()
         return placed.position
 
@@ -327,7 +331,9 @@ class Appending:
 class _IncomingConversation:
     """One conversation on its way in."""
 
-    def __init__(self, into: Appending, key: ConversationKey, stream: int, fences: dict[str, list[Fenced]]) -> None:
+    def __init__(
+        self, into: ArchiveAppender, key: ConversationKey, stream: int, fences: dict[str, list[Fenced]]
+    ) -> None:
         self._into = into
         self._key = key
         self._stream = stream
@@ -337,19 +343,19 @@ class _IncomingConversation:
         self._fenced: dict[int, list[Fenced]] = {}
         self._gone: set[tuple[int, int | None]] = set()  # turns, or messages of turns
 
-    def take(self, told: ArchivedEvent) -> None:
+    def take(self, archived: ArchivedEvent) -> None:
         """Append the next event."""
-        if isinstance(told.meta, TurnMeta):
-            self._turn(told, told.meta)
-        elif isinstance(told.meta, AliasRecorded):
-            self._alias(told, told.meta)
+        if isinstance(archived.meta, TurnMeta):
+            self._turn(archived, archived.meta)
+        elif isinstance(archived.meta, AliasRecorded):
+            self._alias(archived, archived.meta)
         else:
-            self._change(told)
+            self._change(archived)
 
-    def _turn(self, told: ArchivedEvent, meta: TurnMeta) -> None:
+    def _turn(self, archived: ArchivedEvent, meta: TurnMeta) -> None:
         self._turns += 1
-        content = self._allowed(told.content, self._fences.get(meta.delivery.turn, []))
-        event = self._into.drafted(EventKind.TURN_COMMITTED, told.line.t, meta, body=content)
+        content = self._allowed(archived.content, self._fences.get(meta.delivery.turn, []))
+        event = self._into.drafted(EventKind.TURN_COMMITTED, archived.line.t, meta, body=content)
         placed = self._into.append(event, self._stream, messages=len(meta.messages))
         self._into.claim(self._into.space.transcript.turn_digest(self._key, meta.delivery.turn), placed)
 
@@ -369,27 +375,27 @@ class _IncomingConversation:
         left = [[] if place in alone else parts for place, parts in enumerate(content.parts)]
         return replace(content, parts=left, digest=b"" if alone else content.digest)
 
-    def _alias(self, told: ArchivedEvent, meta: AliasRecorded) -> None:
+    def _alias(self, archived: ArchivedEvent, meta: AliasRecorded) -> None:
         if self._into.renamed:
             return  # the chat id stands for the conversation under its own name
         digest = self._into.space.transcript.alias_digest(meta.subject, meta.channel, meta.chat)
-        placed = self._into.append(self._into.drafted(EventKind.ALIAS_RECORDED, told.line.t, meta), self._stream)
+        placed = self._into.append(self._into.drafted(EventKind.ALIAS_RECORDED, archived.line.t, meta), self._stream)
         self._into.claim_alias(meta, digest, placed)
 
-    def _change(self, told: ArchivedEvent) -> None:
-        line, refs = told.line, dict(told.line.refs)
+    def _change(self, archived: ArchivedEvent) -> None:
+        line, refs = archived.line, dict(archived.line.refs)
         for name in POSITIONS & refs.keys():
             refs[name] = self._positions[refs[name]]
         kind = EventKind(line.kind)
         gone = {(refs.get("turn"), None), (refs.get("turn"), refs.get("message"))} & self._gone
-        meta = told.meta
+        meta = archived.meta
         if isinstance(meta, RefDerived):  # its digest stays behind: the leaves here are others
             space, names = self._into.space.name, self._key
             source = replace(meta.source, space=space, channel=names.channel, conversation=names.conversation)
             meta = replace(meta, source=source)
-        event = self._into.drafted(kind, line.t, meta, line.reason, None if gone else told.content)
+        event = self._into.drafted(kind, line.t, meta, line.reason, None if gone else archived.content)
         placed = self._into.append(event, self._stream, target=line.target, refs=refs)
-        self._positions[told.number] = placed.position
+        self._positions[archived.number] = placed.position
 
     def end(self) -> None:
         """Erase, as it is said here, what came without its words."""

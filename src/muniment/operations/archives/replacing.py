@@ -16,8 +16,8 @@ from muniment.events.changes import OMITTED, REPLACED, LifecycleRequest, Transit
 from muniment.events.identity import ConversationKey
 from muniment.events.records import AliasRecorded, EventKind, TurnMeta
 from muniment.governance.custody import Rule
-from muniment.ledger.ledger import Writer, draft
-from muniment.log.port import WHOLE_CONVERSATION, Reader, StreamHead
+from muniment.ledger.ledger import Change, Writer
+from muniment.log.port import Reader, StreamHead
 from muniment.operations.archives.archive_lines import REQUESTER
 from muniment.operations.lifecycle.guard import Guard
 from muniment.operations.lifecycle.scope import Turns
@@ -77,15 +77,9 @@ class Replacing:
         writer, transcript = self._writer, self._space.transcript
         head = check_holds(self._space, writer.tx, key, stream)
         request = LifecycleRequest(reason=REASON, requester=REQUESTER, requested_ms=self._now_ms)
-        event = draft(
-            self._space.sources.entropy,
-            EventKind.TURN_LIFECYCLE,
-            self._now_ms,
-            TurnLifecycle(request=request),
-            reason=Transition.ERASE,
-        )
         refs = {REPLACED: 1, "through": head.turns}
-        writer.append(event, stream=stream, target=WHOLE_CONVERSATION, refs=refs)
+        body = TurnLifecycle(request=request)
+        writer.change(Change(EventKind.TURN_LIFECYCLE, self._now_ms, body, refs, Transition.ERASE), stream)
         writer.flush()
         number = len(transcript.former_streams(writer.tx, key)) + 1
         digest = transcript.conversation_digest(key.channel, key.conversation)

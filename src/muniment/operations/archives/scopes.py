@@ -77,7 +77,7 @@ def within(scope: ArchiveScope, subjects: Iterable[str]) -> bool:
 def conversations(space: Space, reader: Reader, scope: ArchiveScope) -> list[ScopedConversation]:
     """Return the conversations of a scope as they are found now, in the order of channel and id."""
     found = []
-    for row in space.transcript.conversations(reader, -1, None):
+    for row in space.transcript.conversations(reader):
         names = space.transcript.names(row)
         key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
         if scope.kind is ScopeKind.CONVERSATION:

@@ -26,15 +26,15 @@ from muniment.governance.slices import disclosed_labels
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts
 from muniment.ledger.attest import SignedCheckpoint, audit
-from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent, Writer, draft
+from muniment.ledger.ledger import SPACE_STREAM, VKEY, OpenedEvent, Writer, draft
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.evidence.disclosure_log import Disclosing, Disclosures
 from muniment.operations.evidence.inspect import Inspecting, InspectionReport
 from muniment.operations.outfile import outside
 from muniment.operations.parameters import InConversation, OnlyConversation, PageCursor, ThroughView
-from muniment.operations.provenance.links import SEE_LINKS, Linking, LinkPage, MemoryKey, asked_of_one
+from muniment.operations.provenance.links import SEE_LINKS, LinkPage, LinkQuery, MemoryKey, asked_of_one
 from muniment.projections.transcript import ReadTurn
-from muniment.space.space import VKEY, Space
+from muniment.space.space import Space
 
 BUNDLE_TYPE = "application/jsonl"
 RECEIPT_TYPE = "text/plain"
@@ -315,7 +315,7 @@ class Evidence(Group):
         `operator_audit`. Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `cursor.invalid`.
         """
         asked_of_one(memory, conversation, turn)
-        linking = Linking(self._session, limit)
+        linking = LinkQuery(self._session, limit)
         if memory is not None:
             return linking.of_memory(memory, cursor)
         assert conversation is not None, "one of both was given"

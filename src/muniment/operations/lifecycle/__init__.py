@@ -6,7 +6,7 @@
 """
 
 from muniment.operations.lifecycle.lifecycle import REASON_BYTES_MAX, Lifecycle
-from muniment.operations.lifecycle.reporting import LifecycleReport
+from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.scope import Scope
 
 __all__ = ["REASON_BYTES_MAX", "Lifecycle", "LifecycleReport", "Scope"]

@@ -1,42 +1,39 @@
-"""Erasing turns and messages: the one thing that destroys, and the receipt of it.
+"""Erasing turns and messages: the one thing that destroys, and its receipt.
 
 In one write transaction: the events are appended, content keys and ciphertext removed (also of what was recorded beside
-turns that are all erased), and the space key is turned over; then the write-ahead log is emptied and the old space key
-is destroyed; only then comes the answer. What goes is decided inside the transaction, by the guard; what came between
-the question and the transaction is decided like everything else.
+turns that are all erased), and the space key is rotated. Then the write-ahead log is emptied and the old space key is
+destroyed; only then the caller gets its report. What goes is decided by the guard inside the transaction, so that
+everything that was committed in between is decided, too.
 
-Nothing has to be decrypted to be destroyed. The content of a turn whose cells or keys do not open any more is destroyed
-as well, once its header and the tree have proved which turn it is; one message alone can only be taken out of content
-that opens.
+Nothing has to be decrypted to be destroyed. Content whose cells or keys do not open any more is destroyed as well, once
+the header of its turn and the tree have proved which turn it is. Only one message alone cannot be taken out of content
+that does not open.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from muniment.declaration.session import Session
-from muniment.events.changes import Action, LifecycleRequest, Transition, TurnLifecycle, TurnSpan, span_refs
+from muniment.events.changes import Action, LifecycleRequest, Transition, TurnLifecycle, span_refs
 from muniment.events.records import AliasRecorded, EventKind, RotationCause
-from muniment.evidence.bundle import event_line
-from muniment.evidence.receipt import receipt as tlog_proof
-from muniment.evidence.tree import inclusion_proof
 from muniment.governance.phases import Step
-from muniment.ledger.ledger import Writer, draft
-from muniment.log.port import WHOLE_CONVERSATION, Reader
-from muniment.operations.lifecycle.guard import Guard, Judgements
-from muniment.operations.lifecycle.reporting import ErasedPlace, ErasureReceipt, LifecycleReport, Reporting
+from muniment.ledger.ledger import Change, Writer
+from muniment.log.port import Reader
+from muniment.operations.lifecycle.guard import Guard, Judgements, last_of
+from muniment.operations.lifecycle.receipt import OUTSIDE, erased_places, event_proof
+from muniment.operations.lifecycle.report import ErasureReceipt, LifecycleReport
+from muniment.operations.lifecycle.reporting import Reporting
 from muniment.operations.lifecycle.scope import Scope, Target, turns_of
 from muniment.projections.change_fold import Changes, beside
-from muniment.search.index_status import IndexesAfterRotation
 from muniment.space.healing import erase_content, erase_messages
-from muniment.space.space import Rotation, Space
-
-NAMES_BATCH = 500
+from muniment.space.rotation import Rotation, nothing_else
+from muniment.space.space import Space
 
 # kind of event -> what left the store with it
 DISCLOSED: dict[EventKind, str] = {
@@ -44,12 +41,6 @@ DISCLOSED: dict[EventKind, str] = {
     EventKind.CONTENT_REVEALED: "what was revealed",
     EventKind.CONTEXT_ISSUED: "the recorded context of a prompt",
 }
-OUTSIDE = (
-    "indexes in the memory of other processes, until they search the space again",
-    "copies that the host, model providers or readers of earlier replays keep",
-    "backups of keyring and log made before, until they are restored or destroyed",
-    "blocks that the file system or the disk keeps of overwritten key files",
-)
 
 
 class ErasureOutcome(NamedTuple):
@@ -60,197 +51,144 @@ class ErasureOutcome(NamedTuple):
     counts: Counter[str]
 
 
-class Erasing:
-    """One erasure of turns on its way."""
+def review_erasure(
+    session: Session, scope: Scope, target: Target, request: LifecycleRequest | None = None
+) -> LifecycleReport:
+    """Return what would be erased and what would be kept now."""
+    space, budget = session.space, session.budget()
+    now_ms = space.sources.clock.now_ms() if request is None else request.requested_ms
+    target.prepare()
+    with space.ledger.reader() as reader:
+        judged = _judged(space, reader, target, now_ms, requested=True)
+        return Reporting(space, reader, budget).report(Action.ERASE, scope, request, judged)
 
-    def __init__(self, session: Session, scope: Scope, aim: Target, request: LifecycleRequest | None) -> None:
-        self._space: Space = session.space
-        self._budget = session.budget()
-        self._scope = scope
-        self._aim = aim
-        self._request = request
-        self._requested = True
-        self._now_ms = request.requested_ms if request else session.space.sources.clock.now_ms()
 
-    def by_policy(self) -> Erasing:
-        """Let nobody have asked: only what policies call due goes."""
-        self._requested = False
-        return self
+def erase_turns(session: Session, scope: Scope, target: Target, request: LifecycleRequest) -> LifecycleReport:
+    """Destroy the content that nothing keeps, and report."""
+    space, report = session.space, review_erasure(session, scope, target, request)
+    if report.affected_turns:
+        return complete_erasure(space, target, request, report)
+    if len(space.keys.versions) > 1:
+        space.rotate(RotationCause.ERASURE, nothing_else)  # an earlier erasure was kept from finishing
+    return report
 
-    def review(self) -> LifecycleReport:
-        """Return what would be erased and what would be kept now."""
-        self._aim.prepare()
-        with self._space.ledger.reader() as reader:
-            _, judged = self.judged(reader)
-            return Reporting(self._space, reader, self._budget).report(Action.ERASE, self._scope, self._request, judged)
 
-    def run(self) -> LifecycleReport:
-        """Decide, destroy what is to go, and report."""
-        report = self.review()
-        if report.affected_turns:
-            return self.carry_out(report)
-        if len(self._space.keys.versions) > 1:
-            self._space.rotate(RotationCause.ERASURE)  # an earlier erasure was kept from finishing
-        return report
+def complete_erasure(
+    space: Space, target: Target, request: LifecycleRequest, report: LifecycleReport
+) -> LifecycleReport:
+    """Destroy the content that is still to go, and complete the report of its review."""
+    receipt = destroy_turns(space, target, request)
+    return report if receipt is None else replace(report, changed=True, position=receipt.position, receipt=receipt)
 
-    def carry_out(self, report: LifecycleReport) -> LifecycleReport:
-        """Destroy what is still to go, and complete the report."""
-        receipt = self.erase()
-        if receipt is None:
-            return report
-        return replace(report, changed=True, position=receipt.position, receipt=receipt)
 
-    def erase(self) -> ErasureReceipt | None:
-        """Destroy what is to go; return the receipt, or None when somebody was faster."""
-        done = ErasureOutcome([], set(), Counter())
-        rotation = self._space.rotate(RotationCause.ERASURE, partial(self._plan, done))
-        return self._receipt(done, rotation) if done.positions else None
+def destroy_turns(
+    space: Space, target: Target, request: LifecycleRequest, *, requested: bool = True
+) -> ErasureReceipt | None:
+    """Destroy content; return the receipt, or None when nothing was left to destroy.
 
-    def judged(self, reader: Reader) -> tuple[Guard, list[Judgements]]:
-        """Return what becomes of everything that was asked about, in one state of the log."""
-        guard = Guard(self._space, reader, self._now_ms)
-        return guard, [guard.judge(lot, requested=self._requested) for lot in self._aim.lots(reader)]
+    Without `requested` only what policies call due is destroyed.
+    """
 
-    # --- inside the transaction ---------------------------------------------------------------------------------------
-
-    def _plan(self, done: ErasureOutcome, writer: Writer) -> None:
-        for so_far in done:  # of an attempt that found the disk full
-            so_far.clear()
-        _, judged = self.judged(writer.tx)
-        going = [one for one in judged if one.spans]
-        before = {one.lot.head.stream: self._space.transcript.changes(writer.tx, one.lot.head) for one in going}
-        for one in going:
-            done.positions.extend(self._append(writer, one))
-            done.streams.add(one.lot.head.stream)
+    def plan(writer: Writer) -> ErasureOutcome:
+        judged = _judged(space, writer.tx, target, request.requested_ms, requested=requested)
+        going = [judgements for judgements in judged if judgements.spans]
+        streams = {judgements.turns.head.stream for judgements in going}
+        before = [space.transcript.changes(writer.tx, judgements.turns.head) for judgements in going]
+        positions = [position for judgements in going for position in _append(writer, judgements, request)]
         writer.flush()
-        for one in going:
-            done.counts.update(self._destroyed(writer, one, before[one.lot.head.stream]))
+        counts: Counter[str] = Counter()
+        for judgements, changes in zip(going, before, strict=True):
+            counts.update(_destroy(space, writer, judgements, changes))
+        return ErasureOutcome(positions, streams, counts)
 
-    def _append(self, writer: Writer, one: Judgements) -> Iterator[int]:
-        assert self._request is not None, "a review appends nothing"
-        for span in one.events:
-            refs = span_refs(span)
-            if one.lot.message is not None:
-                refs["message"] = one.lot.message
-            event = draft(
-                self._space.sources.entropy,
-                EventKind.TURN_LIFECYCLE,
-                self._request.requested_ms,
-                TurnLifecycle(request=self._request),
-                reason=Transition.ERASE,
-            )
-            target = refs.get("turn", WHOLE_CONVERSATION)
-            yield writer.append(event, stream=one.lot.head.stream, target=target, refs=refs).position
-
-    def _destroyed(self, writer: Writer, one: Judgements, before: Changes) -> Iterator[str]:
-        """Destroy the content of what goes; yield a word for each thing that was destroyed."""
-        head, message = one.lot.head, one.lot.message
-        for span in one.spans:
-            for row in turns_of(writer.tx, head.stream, span):
-                if message is not None:
-                    erase_messages(self._space.ledger, writer, row, frozenset({message}))
-                    yield "message"
-                    continue
-                gone, blind = erase_content(writer, row)
-                if gone:
-                    yield "content"
-                if blind:
-                    yield "blind"
-        for position in beside(_after(before, one), head.turns):
-            row_beside = writer.tx.sealed(position)
-            if row_beside is not None and writer.destroy_content(row_beside):
-                yield "beside"
-
-    # --- the receipt --------------------------------------------------------------------------------------------------
-
-    def _receipt(self, done: ErasureOutcome, rotation: Rotation) -> ErasureReceipt:
-        space, position = self._space, done.positions[0]
-        signed = space.with_reserve(space.checkpoint)
-        with space.ledger.reader() as reader:
-            row = reader.sealed(position)
-            assert row is not None, "the event was just made durable"
-            shown = [f"{what} at position {at}" for what, at in self._shown(reader, done.streams)]
-            aliases = list(self._aliases(reader))
-            proof = inclusion_proof(reader, position, signed.checkpoint.size)
-        return ErasureReceipt(
-            position=position,
-            leaf=row.leaf.hex(),
-            turns_erased=done.counts["content"],
-            places=list(_places(done.counts, rotation)),
-            outside=[
-                *OUTSIDE,
-                *aliases,
-                *shown,
-            ],
-            proof=tlog_proof(event_line(space.ledger.header(row)[1], {}), position, proof, signed.note),
-            positions=done.positions[: space.limits.report_items_max],
-        )
-
-    def _shown(self, reader: Reader, streams: set[int]) -> Iterator[tuple[str, int]]:
-        """Yield where words of these conversations left the store on record, as many as a report lists."""
-        left = self._space.limits.report_items_max
-        for kind, what in DISCLOSED.items():
-            after = -1
-            while left > 0 and (rows := reader.of_kind(kind, after, NAMES_BATCH)):
-                after = rows[-1].position
-                for found in rows:
-                    if left > 0 and self._space.ledger.header(found)[0].refs.get("stream") in streams:
-                        left -= 1
-                        yield what, found.position
-
-    def _aliases(self, reader: Reader) -> Iterator[str]:
-        """Yield what stays of the name of a subject that everything was erased of."""
-        subject = self._scope.subject
-        if subject is None:
-            return
-        count, after = 0, -1
-        while rows := reader.of_kind(EventKind.ALIAS_RECORDED, after, NAMES_BATCH):
-            after = rows[-1].position
-            for row in rows:
-                meta = self._space.ledger.open(row).meta
-                count += isinstance(meta, AliasRecorded) and meta.subject == subject
-        yield f"the name of the subject, sealed: in who spoke, in the events of this erasure, and in {count} chat ids"
+    rotation = space.rotate(RotationCause.ERASURE, plan)
+    return _receipt(space, request.subject, rotation) if rotation.outcome.positions else None
 
 
-def _after(changes: Changes, one: Judgements) -> Changes:
+# --- inside the transaction -------------------------------------------------------------------------------------------
+
+
+def _judged(space: Space, reader: Reader, target: Target, now_ms: int, *, requested: bool) -> list[Judgements]:
+    guard = Guard(space, reader, now_ms)
+    return [guard.judge(turns, requested=requested) for turns in target.turns(reader)]
+
+
+def _append(writer: Writer, judgements: Judgements, request: LifecycleRequest) -> Iterator[int]:
+    turns = judgements.turns
+    for span in judgements.events:
+        refs = span_refs(span)
+        if turns.message is not None:
+            refs["message"] = turns.message
+        body = TurnLifecycle(request=request)
+        change = Change(EventKind.TURN_LIFECYCLE, request.requested_ms, body, refs, Transition.ERASE)
+        yield writer.change(change, turns.head.stream).position
+
+
+def _destroy(space: Space, writer: Writer, judgements: Judgements, before: Changes) -> Iterator[str]:
+    """Destroy the content of turns; yield a word for each thing that was destroyed."""
+    head, message = judgements.turns.head, judgements.turns.message
+    for span in judgements.spans:
+        for row in turns_of(writer.tx, head.stream, span):
+            if message is not None:
+                erase_messages(space.ledger, writer, row, frozenset({message}))
+                yield "message"
+                continue
+            is_destroyed, is_blind = erase_content(writer, row)
+            if is_destroyed:
+                yield "content"
+            if is_blind:
+                yield "blind"
+    for position in beside(_after(before, judgements), head.turns):
+        row_beside = writer.tx.sealed(position)
+        if row_beside is not None and writer.destroy_content(row_beside):
+            yield "beside"
+
+
+def _after(changes: Changes, judgements: Judgements) -> Changes:
     """Return the changes of a stream with the events of an erasure, as far as they say what is erased."""
-    if one.lot.message is not None:
-        turn = one.lot.spans[0].first
-        alone = changes.erased.get(turn, frozenset()) | {one.lot.message}
-        return replace(changes, erased={**changes.erased, turn: alone})
-    steps = tuple(Step(Transition.ERASE, span.first, _last(span)) for span in one.events)
+    turns = judgements.turns
+    if turns.message is not None:
+        turn = turns.spans[0].first
+        messages = changes.erased.get(turn, frozenset()) | {turns.message}
+        return replace(changes, erased={**changes.erased, turn: messages})
+    steps = tuple(Step(Transition.ERASE, span.first, last_of(span)) for span in judgements.events)
     return replace(changes, steps=changes.steps + steps)
 
 
-def _last(span: TurnSpan) -> int:
-    assert span.last is not None, "what is erased was there"
-    return span.last
+# --- the receipt ------------------------------------------------------------------------------------------------------
 
 
-def _places(counts: Counter[str], rotation: Rotation) -> Iterator[ErasedPlace]:
-    erased = counts["content"]
-    if counts["message"]:
-        yield ErasedPlace(place="content of the turn", done="sealed anew without the message, the former key destroyed")
-    else:
-        yield ErasedPlace(place="content keys", done=f"{erased} destroyed")
-        yield ErasedPlace(place="content cells", done=f"{erased} removed, freed pages overwritten")
-    if counts["blind"]:
-        told = f"{counts['blind']} that did not open destroyed whole: of these turns only the header is left"
-        yield ErasedPlace(place="key bundles", done=told)
-    if counts["beside"]:
-        yield ErasedPlace(place="content recorded beside the turns", done=f"{counts['beside']} destroyed")
-    yield ErasedPlace(place="digest of the turn's words", done="destroyed with its content cell")
-    yield ErasedPlace(place="write-ahead log", done=f"emptied, {rotation.scrub.wal_bytes} bytes left")
-    yield ErasedPlace(
-        place="space key", done=f"version {rotation.version} in force, {rotation.versions_destroyed} older destroyed"
+def _receipt(space: Space, subject: str | None, rotation: Rotation[ErasureOutcome]) -> ErasureReceipt:
+    outcome = rotation.outcome
+    position = outcome.positions[0]
+    signed = space.with_reserve(space.checkpoint)
+    with space.ledger.reader() as reader:
+        disclosed = islice(_disclosed(space, reader, outcome.streams), space.limits.report_items_max)
+        outside = [*OUTSIDE, *_aliases(space, reader, subject), *disclosed]
+        leaf, proof = event_proof(space, reader, position, signed.checkpoint.size, signed.note)
+    return ErasureReceipt(
+        position=position,
+        leaf=leaf,
+        turns_erased=outcome.counts["content"],
+        places=list(erased_places(outcome.counts, rotation)),
+        outside=outside,
+        proof=proof,
+        positions=outcome.positions[: space.limits.report_items_max],
     )
-    yield from _indexes(rotation.indexes)
-    yield ErasedPlace(place="memory of this process", done="nothing else of the words is cached")
 
 
-def _indexes(carried: IndexesAfterRotation) -> Iterator[ErasedPlace]:
-    told = f"taken out of {carried.in_memory}, vectors too" if carried.in_memory else "there were none"
-    yield ErasedPlace(place="search indexes in memory", done=told)
-    kept = f"{carried.rewritten} sealed anew without the words, {carried.removed} removed, former keys destroyed"
-    told = kept if carried.rewritten or carried.removed else "there were none"
-    yield ErasedPlace(place="search indexes at rest", done=told)
+def _disclosed(space: Space, reader: Reader, streams: set[int]) -> Iterator[str]:
+    """Yield where content of these conversations left the store on record."""
+    for kind, what in DISCLOSED.items():
+        for row in reader.of_kind(kind):
+            if space.ledger.header(row)[0].refs.get("stream") in streams:
+                yield f"{what} at position {row.position}"
+
+
+def _aliases(space: Space, reader: Reader, subject: str | None) -> Iterator[str]:
+    """Yield what stays of the name of a subject whose turns were all erased."""
+    if subject is None:
+        return
+    metas = (space.ledger.open(row).meta for row in reader.of_kind(EventKind.ALIAS_RECORDED))
+    count = sum(isinstance(meta, AliasRecorded) and meta.subject == subject for meta in metas)
+    yield f"the name of the subject, sealed: in who spoke, in the events of this erasure, and in {count} chat ids"

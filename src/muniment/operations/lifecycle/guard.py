@@ -1,8 +1,8 @@
-"""What may go and what is kept: the rules of `governance.custody`, asked for the turns of a lot in one state of a log.
+"""Which turns may be erased and which are kept: the rules of `governance.custody` for one state of a log.
 
-Holds of turns and conversations stand in the stream of the conversation; holds of subjects and of the space, and the
-policies, in that of the space. Rows of turns are only read where the answer depends on when a turn was committed or
-whose it is. Of a turn that does not open any more nobody can say whose it is: every hold of a subject keeps it.
+Holds of turns and conversations are events of the conversation; holds of subjects and of the space, and the policies,
+are events of the space. Rows of turns are only read where the decision depends on when a turn was committed or whose it
+is. Nobody can tell whose turn it is when it does not open any more: every hold of a subject keeps it.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ class Verdict(NamedTuple):
 
 
 class KeptTurns(NamedTuple):
-    """Turns that were asked about and stay."""
+    """Turns in question that stay, and the verdict that keeps them."""
 
     span: TurnSpan
     verdict: Verdict
 
 
 class Judgements(NamedTuple):
-    """What becomes of a lot: the turns that go, the events that say so, what is kept.
+    """What becomes of turns in question: those that go, the events that record it, those that are kept.
 
-    `spans` are exactly the turns that go. `events` may reach over turns between them that were erased before.
+    `spans` are exactly the turns that go. `events` may include turns between them that were erased before.
     `unreadable` counts the turns about which nothing can be decided.
     """
 
-    lot: Turns
+    turns: Turns
     spans: tuple[TurnSpan, ...] = ()
     events: tuple[TurnSpan, ...] = ()
     kept: tuple[KeptTurns, ...] = ()
     unreadable: int = 0
 
     @property
-    def turns(self) -> int:
+    def affected(self) -> int:
         """How many turns go."""
         return sum(map(length, self.spans))
 
@@ -87,24 +87,24 @@ class Guard:
                 raise Corrupt(at=f"position {noted.position}", problem="rows_missing")
             yield PolicyInForce(position=noted.position, policy=meta.policy)
 
-    def judge(self, lot: Turns, *, requested: bool) -> Judgements:
-        """Decide about every turn of a lot that has words: asked for by somebody, or only by the policies."""
-        changes = self._space.transcript.changes(self._reader, lot.head)
-        terms = terms_of(self.policies, lot.key.channel, lot.key.conversation)
-        phases = runs(lot.head.turns, changes.steps)
-        unreadable = sum(phase_at(phases, turn) is not Phase.ERASED for turn in lot.unreadable)
+    def judge(self, turns: Turns, *, requested: bool) -> Judgements:
+        """Decide about every turn that has content: requested by somebody, or only due under the policies."""
+        changes = self._space.transcript.changes(self._reader, turns.head)
+        terms = terms_of(self.policies, turns.key.channel, turns.key.conversation)
+        phases = runs(turns.head.turns, changes.steps)
+        unreadable = sum(phase_at(phases, turn) is not Phase.ERASED for turn in turns.unreadable)
         if not requested and terms.erase_after_ms is None:
-            return Judgements(lot, unreadable=unreadable)
-        if lot.message is not None and lot.message in changes.erased.get(lot.spans[0].first, NOTHING):
-            return Judgements(lot)
+            return Judgements(turns, unreadable=unreadable)
+        if turns.message is not None and turns.message in changes.erased.get(turns.spans[0].first, NOTHING):
+            return Judgements(turns)
         deciding = Deciding(self, changes, terms, requested=requested)
         spans: list[TurnSpan] = []
         events: list[TurnSpan] = []
         kept: list[KeptTurns] = []
-        for run in pieces(lot.spans, phases):
+        for run in pieces(turns.spans, phases):
             if run.phase is Phase.ERASED:
                 continue
-            for span, verdict in deciding.about(lot, TurnSpan(run.first, run.last)):
+            for span, verdict in deciding.about(turns, TurnSpan(run.first, run.last)):
                 if verdict is None:
                     unreadable += length(span)
                 elif not KEEPS[verdict.rule]:
@@ -116,7 +116,7 @@ class Guard:
                 events[-1] = TurnSpan(events[-1].first, span.last)
             else:
                 events.append(span)
-        return Judgements(lot, tuple(spans), tuple(events), tuple(kept), unreadable)
+        return Judgements(turns, tuple(spans), tuple(events), tuple(kept), unreadable)
 
     # --- one turn -----------------------------------------------------------------------------------------------------
 
@@ -129,9 +129,9 @@ class Guard:
         assert isinstance(meta, TurnMeta), "only turns have a turn sequence"
         return row.time, meta
 
-    def rows(self, lot: Turns, span: TurnSpan) -> Iterator[SealedRow]:
+    def rows(self, turns: Turns, span: TurnSpan) -> Iterator[SealedRow]:
         """Yield the rows of turns."""
-        return turns_of(self._reader, lot.head.stream, span)
+        return turns_of(self._reader, turns.head.stream, span)
 
     @property
     def now_ms(self) -> int:
@@ -151,10 +151,10 @@ class Deciding:
         self._of_subjects = [hold for hold in guard.holds if hold.subject is not None]
         self._by_row = bool(self._of_subjects) or terms.keep_at_least_ms is not None or not requested
 
-    def about(self, lot: Turns, span: TurnSpan) -> Iterator[tuple[TurnSpan, Verdict | None]]:
+    def about(self, turns: Turns, span: TurnSpan) -> Iterator[tuple[TurnSpan, Verdict | None]]:
         """Yield what is decided of turns, alike ones together; None for those about which nothing can be decided."""
         so_far: tuple[TurnSpan, Verdict | None] | None = None
-        for part, verdict in self._about(lot, span):
+        for part, verdict in self._about(turns, span):
             if so_far is not None and so_far[1] == verdict:
                 so_far = (TurnSpan(so_far[0].first, part.last), verdict)
                 continue
@@ -164,12 +164,12 @@ class Deciding:
         if so_far is not None:
             yield so_far
 
-    def _about(self, lot: Turns, span: TurnSpan) -> Iterator[tuple[TurnSpan, Verdict | None]]:
+    def _about(self, turns: Turns, span: TurnSpan) -> Iterator[tuple[TurnSpan, Verdict | None]]:
         if not self._by_row:
             for part in cut(span, self._holds):
                 yield part, self._verdict(self._on(part.first), None)
             return
-        for row in self._guard.rows(lot, span):
+        for row in self._guard.rows(turns, span):
             turn = row.turn_seq or 0
             time_ms, meta = self._guard.facts(row)
             if meta is None and not self._requested:
@@ -204,15 +204,20 @@ class Deciding:
 # --- spans ------------------------------------------------------------------------------------------------------------
 
 
+def last_of(span: TurnSpan) -> int:
+    """Return the last turn of a closed span."""
+    assert span.last is not None, "only turns that are there are counted"
+    return span.last
+
+
 def length(span: TurnSpan) -> int:
     """Return how many turns a closed span has."""
-    assert span.last is not None, "only turns that are there are counted"
-    return span.last - span.first + 1
+    return last_of(span) - span.first + 1
 
 
 def cut(span: TurnSpan, holds: list[Hold]) -> Iterator[TurnSpan]:
     """Yield the parts of a span in which no hold begins or ends."""
-    assert span.last is not None, "only turns that are there are held against anything"
+    assert span.last is not None, "only turns that are there have holds"
     borders = {span.first, span.last + 1}
     for hold in holds:
         ends = (hold.span.first, None if hold.span.last is None else hold.span.last + 1)

@@ -12,15 +12,15 @@ from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.changes import Action, LifecycleRequest, RetentionPolicy, Transition
 from muniment.events.identity import Channel, ConversationId, TurnId, check_name
-from muniment.operations.lifecycle.erase_space import ErasingSpace
-from muniment.operations.lifecycle.erase_turns import Erasing
-from muniment.operations.lifecycle.holds import Holding, Releasing
-from muniment.operations.lifecycle.receipts import Recalling, Receipts
-from muniment.operations.lifecycle.reporting import LifecycleReport
-from muniment.operations.lifecycle.retention import Applying, Retaining, RetentionPolicies, RetentionReport
-from muniment.operations.lifecycle.review import Reviewing
-from muniment.operations.lifecycle.scope import Scope, aim_of
-from muniment.operations.lifecycle.transition import Asking
+from muniment.operations.lifecycle.erase_space import erase_space
+from muniment.operations.lifecycle.erase_turns import erase_turns
+from muniment.operations.lifecycle.holds import make_hold, release_hold
+from muniment.operations.lifecycle.receipts import Receipts, receipts_of
+from muniment.operations.lifecycle.report import LifecycleReport
+from muniment.operations.lifecycle.retention import RetentionPolicies, RetentionReport, apply_policies, set_policy
+from muniment.operations.lifecycle.review import review_request
+from muniment.operations.lifecycle.scope import Scope, target_of
+from muniment.operations.lifecycle.transition import request_transition
 from muniment.operations.parameters import DryRun, InConversation, Requester, Why
 
 REASON_BYTES_MAX = 4096
@@ -57,10 +57,10 @@ class Lifecycle(Group):
         """
         self._session.check_key(conversation)
         scope = Scope(conversation=conversation.conversation, channel=conversation.channel, turn=turn)
-        asked = self._asked(reason, requester)
+        request = self._request(reason, requester)
         if transition is Transition.ERASE:
-            return self._erased(scope, asked)
-        return Asking(self._session, scope, transition, asked).run()
+            return self._erased(scope, request)
+        return request_transition(self._session, scope, transition, request)
 
     @operation(
         Effect.ERASE,
@@ -85,7 +85,7 @@ class Lifecycle(Group):
         """
         scope.check(self._session.space.name)
         self._session.access.require_subjects(scope.subject)
-        return self._erased(scope, self._asked(reason, requester))
+        return self._erased(scope, self._request(reason, requester))
 
     @operation(Effect.READ, family=Family.LIFECYCLE)
     def review(
@@ -100,7 +100,7 @@ class Lifecycle(Group):
         space lists all of them. Appends nothing and changes no byte of the store. `release` has no review.
         """
         scope.check(self._session.space.name)
-        return Reviewing(self._session, action, scope).run()
+        return review_request(self._session, action, scope)
 
     @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
     def hold(
@@ -117,7 +117,7 @@ class Lifecycle(Group):
         possible. Raises `transcript.unknown_conversation` and `transcript.unknown_place`.
         """
         scope.check(self._session.space.name)
-        return Holding(self._session, scope, self._asked(reason, requester)).run()
+        return make_hold(self._session, scope, self._request(reason, requester))
 
     @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
     def release(
@@ -131,7 +131,7 @@ class Lifecycle(Group):
         Appends `turn.lifecycle` with reason `release`. Releasing a hold again changes nothing. Raises
         `lifecycle.hold_missing` when there never was a hold at this position.
         """
-        return Releasing(self._session, hold, self._asked(reason, requester)).run()
+        return release_hold(self._session, hold, self._request(reason, requester))
 
     @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
     def retain(
@@ -169,7 +169,7 @@ class Lifecycle(Group):
             keep_at_least_ms=keep_at_least_ms,
             erase_after_ms=erase_after_ms,
         )
-        return Retaining(self._session, policy, self._asked(reason, requester)).run()
+        return set_policy(self._session, policy, self._request(reason, requester))
 
     @operation(Effect.ERASE, family=Family.LIFECYCLE, idempotent=True)
     def apply_retention(
@@ -187,7 +187,7 @@ class Lifecycle(Group):
         With `limit` the other turns stay for another time. With `dry_run` nothing is erased and the report says what
         would be. Appends `turn.lifecycle` as `erase` does.
         """
-        return Applying(self._session, self._asked(reason, requester), limit).run(dry_run=dry_run)
+        return apply_policies(self._session, self._request(reason, requester), limit, dry_run=dry_run)
 
     @operation(Effect.READ, family=Family.LIFECYCLE)
     def receipts(
@@ -200,18 +200,18 @@ class Lifecycle(Group):
         nothing.
         """
         self._session.check_key(conversation)
-        return Recalling(self._session, conversation).run()
+        return receipts_of(self._session, conversation)
 
     # --- shared -------------------------------------------------------------------------------------------------------
 
-    def _erased(self, scope: Scope, asked: LifecycleRequest) -> LifecycleReport:
+    def _erased(self, scope: Scope, request: LifecycleRequest) -> LifecycleReport:
         if scope.whole_space is not None:
-            return ErasingSpace(self._session, asked).run()
-        aim = aim_of(self._session.space, scope, self._session.progress)
-        return Erasing(self._session, scope, aim, replace(asked, subject=scope.subject)).run()
+            return erase_space(self._session, request)
+        target = target_of(self._session.space, scope, self._session.progress)
+        return erase_turns(self._session, scope, target, replace(request, subject=scope.subject))
 
-    def _asked(self, reason: str, requester: str) -> LifecycleRequest:
-        """Return who asks for something and why, with the time that it is asked at."""
+    def _request(self, reason: str, requester: str) -> LifecycleRequest:
+        """Return who asks for something, why and when."""
         if not reason.strip():
             raise InvalidInput(at="reason", problem="empty")
         if len(reason.encode()) > REASON_BYTES_MAX:

@@ -1,4 +1,4 @@
-"""What the log has of the life of a conversation: every transition, hold and release, each with its proof."""
+"""The receipts of a conversation: every transition, hold and release that its log has, each with its proof."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from muniment.evidence.receipt import receipt as tlog_proof
 from muniment.evidence.tree import inclusion_proof
 from muniment.ledger.attest import SignedCheckpoint
 from muniment.log.port import Reader, SealedRow
-from muniment.operations.lifecycle.scope import BATCH
-from muniment.space.healing import Healing
+from muniment.space.healing import Healing, turns_in
 from muniment.space.space import Space
 
 
@@ -48,61 +47,54 @@ class Receipts(Struct, frozen=True, kw_only=True):
     entries: list[LifecycleEntry]
 
 
-class Recalling:
-    """Reads the records of one conversation."""
+def receipts_of(session: Session, conversation: ConversationKey) -> Receipts:
+    """Return everything that was asked of the turns of a conversation."""
+    space = session.space
+    signed = space.checkpoint()
+    with space.ledger.reader() as reader:
+        stream = space.transcript.stream_of(reader, conversation)
+        if stream is None:
+            return Receipts(entries=[])
+        space.transcript.changes(reader, space.transcript.head(reader, stream))  # proves that none is missing
+        return Receipts(entries=list(_entries(space, reader, stream, signed)))
 
-    def __init__(self, session: Session, conversation: ConversationKey) -> None:
-        self._space: Space = session.space
-        self._conversation = conversation
 
-    def run(self) -> Receipts:
-        """Return all of them."""
-        space = self._space
-        signed = space.checkpoint()
-        with space.ledger.reader() as reader:
-            stream = space.transcript.stream_of(reader, self._conversation)
-            if stream is None:
-                return Receipts(entries=[])
-            space.transcript.changes(reader, space.transcript.head(reader, stream))  # proves that none is missing
-            return Receipts(entries=list(self._entries(reader, stream, signed)))
+def _entries(space: Space, reader: Reader, stream: int, signed: SignedCheckpoint) -> Iterator[LifecycleEntry]:
+    for row in reader.changes(stream, 0):
+        if row.position >= signed.checkpoint.size:
+            break  # appended since
+        meta = space.ledger.open(row).meta
+        if isinstance(meta, TurnLifecycle):
+            yield _entry(space, reader, row, meta.request, signed)
 
-    def _entries(self, reader: Reader, stream: int, signed: SignedCheckpoint) -> Iterator[LifecycleEntry]:
-        for row in reader.changes(stream, 0):
-            if row.position >= signed.checkpoint.size:
-                break  # came meanwhile
-            meta = self._space.ledger.open(row).meta
-            if isinstance(meta, TurnLifecycle):
-                yield self._entry(reader, row, meta.request, signed)
 
-    def _entry(
-        self, reader: Reader, row: SealedRow, request: LifecycleRequest, signed: SignedCheckpoint
-    ) -> LifecycleEntry:
-        header, exact = self._space.ledger.header(row)
-        action, span, message = Action(header.reason or ""), span_of(header.refs), header.refs.get("message")
-        proof = inclusion_proof(reader, row.position, signed.checkpoint.size)
-        return LifecycleEntry(
-            position=row.position,
-            leaf=row.leaf.hex(),
-            transition=action,
-            first=span.first,
-            last=span.last,
-            message=message,
-            hold=header.refs.get("hold"),
-            subject=request.subject,
-            reason=request.reason,
-            requester=request.requester,
-            requested_ms=request.requested_ms,
-            content_left=self._left(reader, row.stream, span, message) if action is Action.ERASE else 0,
-            proof=tlog_proof(event_line(exact, {}), row.position, proof, signed.note),
-        )
+def _entry(
+    space: Space, reader: Reader, row: SealedRow, request: LifecycleRequest, signed: SignedCheckpoint
+) -> LifecycleEntry:
+    header, exact = space.ledger.header(row)
+    action, span, message = Action(header.reason or ""), span_of(header.refs), header.refs.get("message")
+    proof = inclusion_proof(reader, row.position, signed.checkpoint.size)
+    return LifecycleEntry(
+        position=row.position,
+        leaf=row.leaf.hex(),
+        transition=action,
+        first=span.first,
+        last=span.last,
+        message=message,
+        hold=header.refs.get("hold"),
+        subject=request.subject,
+        reason=request.reason,
+        requester=request.requester,
+        requested_ms=request.requested_ms,
+        content_left=_content_left(space, reader, row.stream, span, message) if action is Action.ERASE else 0,
+        proof=tlog_proof(event_line(exact, {}), row.position, proof, signed.note),
+    )
 
-    def _left(self, reader: Reader, stream: int, span: TurnSpan, message: int | None) -> int:
-        """Count the turns of an erasure that have what it destroyed all the same."""
-        assert span.last is not None, "what is erased was there"
-        healing, left = Healing(self._space.ledger, self._space.transcript), 0
-        for start in range(span.first, span.last + 1, BATCH):
-            turns = reader.turns(stream, start, min(span.last, start + BATCH - 1))
-            left += sum(
-                found.content is not None if message is None else healing.holds(found, message) for found in turns
-            )
-        return left
+
+def _content_left(space: Space, reader: Reader, stream: int, span: TurnSpan, message: int | None) -> int:
+    """Count the turns of an erasure that still have what it destroyed."""
+    healing = Healing(space.ledger, space.transcript)
+    return sum(
+        turn.content is not None if message is None else healing.holds(turn, message)
+        for turn in turns_in(reader, stream, span)
+    )

@@ -1,4 +1,4 @@
-"""Reviews: what a request would do, told by the same code that would do it, without a transaction."""
+"""Reviews: what a request would do, reported by the same code that would do it, without a transaction."""
 
 from __future__ import annotations
 
@@ -6,81 +6,61 @@ from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
-from muniment.events.changes import Action, Transition, TurnSpan
-from muniment.governance.phases import Hold
+from muniment.events.changes import Action, Transition
 from muniment.log.port import Reader
-from muniment.operations.lifecycle.erase_space import ErasingSpace
-from muniment.operations.lifecycle.erase_turns import Erasing
+from muniment.operations.lifecycle.erase_space import review_space_erasure
+from muniment.operations.lifecycle.erase_turns import review_erasure
 from muniment.operations.lifecycle.guard import Guard
-from muniment.operations.lifecycle.holds import Holding
-from muniment.operations.lifecycle.reporting import HoldInForce, LifecycleReport, Reporting
-from muniment.operations.lifecycle.scope import Scope, SpaceTarget, aim_of
-from muniment.operations.lifecycle.transition import Asking
-from muniment.space.space import Space
+from muniment.operations.lifecycle.holds import review_hold
+from muniment.operations.lifecycle.report import HoldInForce, LifecycleReport
+from muniment.operations.lifecycle.reporting import Reporting
+from muniment.operations.lifecycle.scope import Scope, SpaceTarget, target_of
+from muniment.operations.lifecycle.transition import review_transition
 
 
-class Reviewing:
-    """One review on its way."""
-
-    def __init__(self, session: Session, action: Action, scope: Scope) -> None:
-        if action is Action.RELEASE:
-            raise InvalidInput(at="action", problem="not_reviewed")
-        self._session = session
-        self._space: Space = session.space
-        self._action = action
-        self._scope = scope
-
-    def run(self) -> LifecycleReport:
-        """Return the report of the request, with what is in force."""
-        report = self._asked()
-        most = self._space.limits.report_items_max
-        with self._space.ledger.reader() as reader:
-            guard = Guard(self._space, reader, self._space.sources.clock.now_ms())
-            reporting = Reporting(self._space, reader)
-            holds = self._holds(reader, guard, reporting)
-            key = self._scope.key
-            policies = [
-                each
-                for each in reporting.policies(guard.policies)
-                if key is None
-                or (each.channel in (None, key.channel) and each.conversation in (None, key.conversation))
-            ]
-        return replace(
-            report,
-            holds=holds[:most],
-            policies=policies[:most],
-            clipped=report.clipped or max(len(holds), len(policies)) > most,
-        )
-
-    def _asked(self) -> LifecycleReport:
-        if self._action is Action.HOLD:
-            return Holding(self._session, self._scope, None).review()
-        if self._action is not Action.ERASE:
-            return Asking(self._session, self._scope, Transition(self._action), None).review()
-        if self._scope.whole_space is not None:
-            return ErasingSpace(self._session, None).review()
-        aim = aim_of(self._space, self._scope, self._session.progress)
-        return Erasing(self._session, self._scope, aim, None).review()
-
-    def _holds(self, reader: Reader, guard: Guard, reporting: Reporting) -> list[HoldInForce]:
-        """Return the holds that bear on the scope: those of the space, and those of the conversations it reaches."""
-        subject = self._scope.subject
-        of_space = [hold for hold in guard.holds if subject is None or hold.subject in (None, subject)]
-        found = list(reporting.holds(of_space))
-        aim = (
-            SpaceTarget(self._space)
-            if self._scope.key is None
-            else aim_of(self._space, self._scope, self._session.progress)
-        )
-        for lot in aim.lots(reader):
-            own = self._space.transcript.changes(reader, lot.head).holds.values()
-            found += reporting.holds((hold for hold in own if _meet(hold, lot.spans)), lot.key)
-        return found
-
-
-def _meet(hold: Hold, spans: tuple[TurnSpan, ...]) -> bool:
-    """Tell whether a hold is about any of these turns."""
-    last = hold.span.last
-    return any(
-        hold.span.first <= (span.last or hold.span.first) and (last is None or span.first <= last) for span in spans
+def review_request(session: Session, action: Action, scope: Scope) -> LifecycleReport:
+    """Return the report of the request, with the holds and policies in force that concern its scope."""
+    if action is Action.RELEASE:
+        raise InvalidInput(at="action", problem="not_reviewed")
+    space = session.space
+    report = _reviewed(session, action, scope)
+    limit, key = space.limits.report_items_max, scope.key
+    with space.ledger.reader() as reader:
+        guard = Guard(space, reader, space.sources.clock.now_ms())
+        reporting = Reporting(space, reader)
+        holds = _holds(session, reader, guard, reporting, scope)
+        policies = [
+            policy
+            for policy in reporting.policies(guard.policies)
+            if key is None
+            or (policy.channel in (None, key.channel) and policy.conversation in (None, key.conversation))
+        ]
+    return replace(
+        report,
+        holds=holds[:limit],
+        policies=policies[:limit],
+        clipped=report.clipped or max(len(holds), len(policies)) > limit,
     )
+
+
+def _reviewed(session: Session, action: Action, scope: Scope) -> LifecycleReport:
+    if action is Action.HOLD:
+        return review_hold(session, scope)
+    if action is not Action.ERASE:
+        return review_transition(session, scope, Transition(action))
+    if scope.whole_space is not None:
+        return review_space_erasure(session)
+    return review_erasure(session, scope, target_of(session.space, scope, session.progress))
+
+
+def _holds(session: Session, reader: Reader, guard: Guard, reporting: Reporting, scope: Scope) -> list[HoldInForce]:
+    """Return the holds that concern the scope: those of the space, and those of the conversations in it."""
+    space = session.space
+    of_space = [hold for hold in guard.holds if scope.subject is None or hold.subject in (None, scope.subject)]
+    holds = list(reporting.holds(of_space))
+    target = SpaceTarget(space) if scope.key is None else target_of(space, scope, session.progress)
+    for turns in target.turns(reader):
+        own = space.transcript.changes(reader, turns.head).holds.values()
+        concerned = (hold for hold in own if any(hold.span.overlaps(span) for span in turns.spans))
+        holds += reporting.holds(concerned, turns.key)
+    return holds

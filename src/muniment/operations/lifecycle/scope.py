@@ -1,7 +1,7 @@
 """What a request is about: a message, a turn, a conversation, the turns of a subject, or the whole space.
 
-An *aim* finds it in the log, as lots: of each conversation the turns in question. It is asked twice, once to report and
-once inside the write transaction, where it finds what has come meanwhile too.
+A *target* finds it in the log: the turns in question of each conversation. It looks twice, once for the report and once
+inside the write transaction, where it also finds what was committed in between.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from muniment.events.identity import (
     check_name,
     message_id,
 )
-from muniment.events.records import TurnMeta
+from muniment.events.records import ConversationOpened, TurnMeta
 from muniment.governance.custody import subjects_of
 from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.space.options import Progress
@@ -38,8 +38,7 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     """What a request is about: exactly one of `conversation`, `subject` and `whole_space`.
 
     Of a conversation (`channel`: the default one) all turns, one `turn`, or one `message` by its id. `subject`: every
-    turn whose subject, acting subject or mounted subject it is. `whole_space` is the name of the open space, said once
-    more.
+    turn whose subject, acting subject or mounted subject it is. `whole_space` is the name of the open space, repeated.
     """
 
     conversation: Annotated[ConversationId | None, Meta(description="Id of the conversation.")] = None
@@ -89,9 +88,9 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
 
 class Turns(NamedTuple):
-    """Turns of a conversation that are in question, or (with a place) one message of one turn.
+    """Turns of a conversation that are in question, or one message of one turn, counted from 0.
 
-    `unreadable` are turns of which nobody can tell any more whether they belong here.
+    `unreadable` are turns that do not open any more, so that nobody can tell whether they belong here.
     """
 
     key: ConversationKey
@@ -108,13 +107,13 @@ class Target(Protocol):
         """Do what takes long, in snapshots of its own."""
         ...
 
-    def lots(self, reader: Reader) -> list[Turns]:
-        """Return what it is about, conversation by conversation; nothing when there is nothing of the kind."""
+    def turns(self, reader: Reader) -> list[Turns]:
+        """Return the turns, conversation by conversation; nothing when there are none."""
         ...
 
 
-def aim_of(space: Space, scope: Scope, progress: Progress) -> Target:
-    """Return the aim of a scope that was checked."""
+def target_of(space: Space, scope: Scope, progress: Progress) -> Target:
+    """Return the target of a scope that was checked."""
     if scope.key is not None:
         return ConversationTarget(space, scope.key, scope.turn, scope.message)
     return SubjectTarget(space, scope.subject, progress) if scope.subject is not None else SpaceTarget(space)
@@ -130,10 +129,10 @@ class ConversationTarget:
         self._message = message
 
     def prepare(self) -> None:
-        """Find nothing beforehand."""
+        """Do nothing: finding the turns is quick."""
 
-    def lots(self, reader: Reader) -> list[Turns]:
-        """Return the one lot, if the conversation has such turns."""
+    def turns(self, reader: Reader) -> list[Turns]:
+        """Return the turns, if the conversation has them."""
         transcript = self._space.transcript
         stream = transcript.stream_of(reader, self._key)
         if stream is None:
@@ -157,13 +156,13 @@ class ConversationTarget:
         return [Turns(self._key, head, (span,), names.index(self._message))] if self._message in names else []
 
     def _left_over(self, reader: Reader, head: StreamHead, turn: TurnId, fault: Corrupt | KeyMissing) -> TurnSpan:
-        """Return the turn that an id must mean when its own row does not open: no other turn has this id.
+        """Return the turn that an id must mean when its row does not open, or raise the fault.
 
-        Where its lookup leads is not believed alone, but all turns that can be read are somebody else, and the lookup
-        leads to one that cannot.
+        The lookup alone proves nothing. But it leads to a turn that cannot be read, and every turn that can be read has
+        another id.
         """
-        found = reader.lookup(self._space.transcript.turn_digest(self._key, turn))
-        row = None if found is None else reader.sealed(found.position)
+        lookup = reader.lookup(self._space.transcript.turn_digest(self._key, turn))
+        row = None if lookup is None else reader.sealed(lookup.position)
         if row is None or row.stream != head.stream or row.turn_seq is None or self._named(row) is not None:
             raise fault
         for start in range(1, head.turns + 1, BATCH):
@@ -178,18 +177,18 @@ class ConversationTarget:
 
 
 class SubjectTarget:
-    """Every turn of a subject, in whatever conversation; what was looked at once is not looked at again."""
+    """Every turn of a subject, in all conversations; no turn is read twice."""
 
     def __init__(self, space: Space, subject: str, progress: Progress) -> None:
         self._space = space
         self._subject = subject
         self._progress = progress
-        self._looked: dict[int, int] = {}
-        self._found: dict[int, list[int]] = {}
+        self._read: dict[int, int] = {}  # by stream, up to which turn
+        self._sequences: dict[int, list[int]] = {}
         self._unreadable: dict[int, list[int]] = {}
 
     def prepare(self) -> None:
-        """Look at all turns of the space, a part at a time."""
+        """Read all turns of the space, a part at a time."""
         with self._space.ledger.reader() as reader:
             heads = [head for _, head in conversations(self._space, reader)]
         done, total = 0, sum(head.turns for head in heads)
@@ -197,30 +196,30 @@ class SubjectTarget:
             for first in range(1, head.turns + 1, SCAN_PART_TURNS):
                 last = min(head.turns, first + SCAN_PART_TURNS - 1)
                 with self._space.ledger.reader() as reader:
-                    self._look(reader, head.stream, last)
+                    self._read_to(reader, head.stream, last)
                 done += last - first + 1
                 self._progress("turns of the subject", done, total)
 
-    def lots(self, reader: Reader) -> list[Turns]:
+    def turns(self, reader: Reader) -> list[Turns]:
         """Return the turns of the subject, conversation by conversation."""
-        found: list[Turns] = []
+        turns: list[Turns] = []
         for key, head in conversations(self._space, reader):
-            self._look(reader, head.stream, head.turns)
-            spans = tuple(spans_of(self._found.get(head.stream, ())))
+            self._read_to(reader, head.stream, head.turns)
+            spans = tuple(spans_of(self._sequences.get(head.stream, ())))
             unreadable = tuple(self._unreadable.get(head.stream, ()))
             if spans or unreadable:
-                found.append(Turns(key, head, spans, None, unreadable))
-        return found
+                turns.append(Turns(key, head, spans, None, unreadable))
+        return turns
 
-    def _look(self, reader: Reader, stream: int, upto: int) -> None:
-        for first in range(self._looked.get(stream, 0) + 1, upto + 1, BATCH):
+    def _read_to(self, reader: Reader, stream: int, upto: int) -> None:
+        for first in range(self._read.get(stream, 0) + 1, upto + 1, BATCH):
             for row in turns_of(reader, stream, TurnSpan(first, min(upto, first + BATCH - 1))):
                 meta, sequence = readable(self._space, row), row.turn_seq or 0
                 if meta is None:
                     self._unreadable.setdefault(stream, []).append(sequence)
                 elif self._subject in subjects_of(meta.actor):
-                    self._found.setdefault(stream, []).append(sequence)
-                self._looked[stream] = sequence
+                    self._sequences.setdefault(stream, []).append(sequence)
+                self._read[stream] = sequence
 
 
 class SpaceTarget:
@@ -230,9 +229,9 @@ class SpaceTarget:
         self._space = space
 
     def prepare(self) -> None:
-        """Find nothing beforehand."""
+        """Do nothing: finding the turns is quick."""
 
-    def lots(self, reader: Reader) -> list[Turns]:
+    def turns(self, reader: Reader) -> list[Turns]:
         """Return all turns, conversation by conversation."""
         return [
             Turns(key, head, (TurnSpan(1, head.turns),))
@@ -249,9 +248,9 @@ class TurnsTarget:
         self._chosen = chosen
 
     def prepare(self) -> None:
-        """Find nothing beforehand."""
+        """Do nothing: finding the turns is quick."""
 
-    def lots(self, reader: Reader) -> list[Turns]:
+    def turns(self, reader: Reader) -> list[Turns]:
         """Return the chosen turns as they are now."""
         return [
             Turns(key, self._space.transcript.head(reader, stream), tuple(spans))
@@ -264,12 +263,15 @@ class TurnsTarget:
 
 def conversations(space: Space, reader: Reader) -> list[tuple[ConversationKey, StreamHead]]:
     """Return every conversation with its proved head, in log order."""
-    found = []
-    for row in space.transcript.conversations(reader, -1, None):
-        names = space.transcript.names(row)
-        key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
-        found.append((key, space.transcript.head(reader, row.stream)))
-    return found
+    return [
+        (key_of(space.transcript.names(row)), space.transcript.head(reader, row.stream))
+        for row in space.transcript.conversations(reader)
+    ]
+
+
+def key_of(names: ConversationOpened) -> ConversationKey:
+    """Return the key of a conversation of these names."""
+    return ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
 
 
 def turns_of(reader: Reader, stream: int, span: TurnSpan) -> Iterator[SealedRow]:

@@ -8,68 +8,64 @@ from muniment.declaration.session import Session
 from muniment.events.changes import Action, LifecycleRequest, Transition, TurnLifecycle, TurnSpan
 from muniment.events.records import EventKind
 from muniment.governance.phases import after, runs
-from muniment.ledger.ledger import Writer, draft
-from muniment.log.port import WHOLE_CONVERSATION, Reader
+from muniment.ledger.ledger import Change, Writer
+from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Judgements, pieces
-from muniment.operations.lifecycle.reporting import LifecycleReport, Reporting
-from muniment.operations.lifecycle.scope import ConversationTarget, Scope, Turns
+from muniment.operations.lifecycle.report import LifecycleReport
+from muniment.operations.lifecycle.reporting import Reporting
+from muniment.operations.lifecycle.scope import ConversationTarget, Scope
 from muniment.space.space import Space
 
 
-class Asking:
-    """One request for a transition on its way."""
+def request_transition(
+    session: Session, scope: Scope, transition: Transition, request: LifecycleRequest
+) -> LifecycleReport:
+    """Change the phase of turns that it changes, and report."""
+    report = review_transition(session, scope, transition, request)
+    return change_phases(session.space, scope, request, report) if report.affected_turns else report
 
-    def __init__(
-        self, session: Session, scope: Scope, transition: Transition, request: LifecycleRequest | None
-    ) -> None:
-        self._space: Space = session.space
-        self._budget = session.budget()
-        self._scope = scope
-        self._transition = transition
-        self._request = request
-        self._aim = ConversationTarget(session.space, scope.within_a_conversation(), scope.turn)
 
-    def review(self) -> LifecycleReport:
-        """Return what would be affected now."""
-        with self._space.ledger.reader() as reader:
-            judged = [self._affected(reader, lot) for lot in self._aim.lots(reader)]
-            action = Action(self._transition)
-            return Reporting(self._space, reader, self._budget).report(action, self._scope, self._request, judged)
+def review_transition(
+    session: Session, scope: Scope, transition: Transition, request: LifecycleRequest | None = None
+) -> LifecycleReport:
+    """Return what a transition would affect now."""
+    space, budget = session.space, session.budget()
+    target = _target_of(space, scope)
+    with space.ledger.reader() as reader:
+        judged = _affected(space, reader, target, transition)
+        return Reporting(space, reader, budget).report(Action(transition), scope, request, judged)
 
-    def run(self) -> LifecycleReport:
-        """Decide, change what is to change, and report."""
-        report = self.review()
-        return self.carry_out(report) if report.affected_turns else report
 
-    def carry_out(self, report: LifecycleReport) -> LifecycleReport:
-        """Append the event if it still changes anything, and complete the report."""
-        position = self._space.ledger.transact(self._append)
-        return replace(report, changed=position is not None, position=position)
+def change_phases(space: Space, scope: Scope, request: LifecycleRequest, report: LifecycleReport) -> LifecycleReport:
+    """Append the event of a reviewed transition if it still changes anything, and complete the report."""
+    transition, target = Transition(report.transition), _target_of(space, scope)
 
-    def _affected(self, reader: Reader, lot: Turns) -> Judgements:
-        phases = runs(lot.head.turns, self._space.transcript.changes(reader, lot.head).steps)
-        changed = [run for run in pieces(lot.spans, phases) if after(run.phase, self._transition) is not run.phase]
-        return Judgements(lot, tuple(TurnSpan(run.first, run.last) for run in changed))
-
-    def _append(self, writer: Writer) -> int | None:
-        """Append the event if it still changes anything; return its position."""
-        lots = self._aim.lots(writer.tx)
-        if not lots or not self._affected(writer.tx, lots[0]).spans:
+    def plan(writer: Writer) -> int | None:
+        affected = _affected(space, writer.tx, target, transition)
+        if not affected or not affected[0].spans:
             return None
-        assert self._request is not None, "a review appends nothing"
-        head, (span,) = lots[0].head, lots[0].spans
-        event = draft(
-            self._space.sources.entropy,
+        head, (span,), whole = affected[0].turns.head, affected[0].turns.spans, scope.turn is None
+        change = Change(
             EventKind.TURN_LIFECYCLE,
-            self._request.requested_ms,
-            TurnLifecycle(request=self._request),
-            reason=self._transition,
-        )
-        whole = self._scope.turn is None
-        placed = writer.append(
-            event,
-            stream=head.stream,
-            target=WHOLE_CONVERSATION if whole else span.first,
+            request.requested_ms,
+            TurnLifecycle(request=request),
             refs={"through": head.turns} if whole else {"turn": span.first},
+            reason=transition,
         )
-        return placed.position
+        return writer.change(change, head.stream).position
+
+    position = space.ledger.transact(plan)
+    return replace(report, changed=position is not None, position=position)
+
+
+def _target_of(space: Space, scope: Scope) -> ConversationTarget:
+    return ConversationTarget(space, scope.within_a_conversation(), scope.turn)
+
+
+def _affected(space: Space, reader: Reader, target: ConversationTarget, transition: Transition) -> list[Judgements]:
+    affected = []
+    for turns in target.turns(reader):
+        phases = runs(turns.head.turns, space.transcript.changes(reader, turns.head).steps)
+        changed = [run for run in pieces(turns.spans, phases) if after(run.phase, transition) is not run.phase]
+        affected.append(Judgements(turns, tuple(TurnSpan(run.first, run.last) for run in changed)))
+    return affected

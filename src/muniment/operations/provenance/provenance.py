@@ -21,9 +21,10 @@ from muniment.events.records import EventKind, TurnMeta
 from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.evidence.verifier import source_digest
 from muniment.governance.judgement import authority_of
-from muniment.ledger.ledger import Draft, Writer, draft
-from muniment.log.port import WHOLE_CONVERSATION, Reader, SealedRow, StreamHead
-from muniment.projections.evidence_links import turns_of
+from muniment.ledger.ledger import Change, Draft, Writer
+from muniment.log.port import Reader, SealedRow, StreamHead
+from muniment.projections.link_checks import turns_of
+from muniment.space.space import Space
 
 
 class Derivation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -84,7 +85,7 @@ class Provenance(Group):
         Raises `transcript.unknown_conversation`, `transcript.unknown_place`, `request.invalid`,
         `request.limit_exceeded`, `access.denied`; then nothing was appended.
         """
-        return RecordingDerivations(self._session).run(derivations)
+        return _record(self._session, derivations)
 
 
 class PreparedDerivation(NamedTuple):
@@ -92,162 +93,170 @@ class PreparedDerivation(NamedTuple):
 
     head: StreamHead
     span: TurnSpan
-    message: int | None
-    meta: RefDerived
+    body: RefDerived
     known: int | None  # its position, when it was there before the transaction
+    change: Change
     event: Draft
 
 
-class RecordingDerivations:
-    """One recording on its way. Turns never change, so all but the repetition is decided before the transaction."""
+def _record(session: Session, derivations: list[Derivation]) -> DerivationReport:
+    """Check all derivations, then append what is new."""
+    space = session.space
+    now_ms, limit = space.sources.clock.now_ms(), space.limits.derivations_max
+    if not derivations:
+        raise InvalidInput(at="derivations", problem="empty")
+    if len(derivations) > limit:
+        raise LimitExceeded(at="derivations", problem="too_many", limit=limit, found=len(derivations))
+    for number, derivation in enumerate(derivations):
+        _check(session, derivation, f"derivations[{number}]")
+    with space.ledger.reader() as reader:
+        prepared = [
+            _prepared(space, reader, derivation, f"derivations[{number}]", now_ms)
+            for number, derivation in enumerate(derivations)
+        ]
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._space = session.space
-        self._now_ms = self._space.sources.clock.now_ms()
+    def plan(writer: Writer) -> list[RecordedDerivation]:
+        positions: dict[tuple[int, RefDerived], int] = {}
+        return [_append(space, writer, reference, positions) for reference in prepared]
 
-    def run(self, derivations: list[Derivation]) -> DerivationReport:
-        """Check all, then append what is new."""
-        most = self._space.limits.derivations_max
-        if not derivations:
-            raise InvalidInput(at="derivations", problem="empty")
-        if len(derivations) > most:
-            raise LimitExceeded(at="derivations", problem="too_many", limit=most, found=len(derivations))
-        for place, each in enumerate(derivations):
-            self._check(each, f"derivations[{place}]")
-        with self._space.ledger.reader() as reader:
-            prepared = [self._prepared(reader, one, f"derivations[{n}]") for n, one in enumerate(derivations)]
-
-        def plan(writer: Writer) -> list[RecordedDerivation]:
-            found: dict[tuple[int, RefDerived], int] = {}
-            return [self._append(writer, one, found) for one in prepared]
-
-        told = self._space.ledger.transact(plan)
-        return DerivationReport(recorded=sum(one.changed for one in told), references=told)
-
-    def _check(self, one: Derivation, at: str) -> None:
-        self._session.check_key(one.conversation)
-        for name, text in (("key", one.key), ("subject", one.subject), ("turn", one.turn), ("through", one.through)):
-            if text is not None:
-                check_name(text, at=f"{at}.{name}")
-        self._session.access.require_subjects(one.subject)
-        if one.message is not None and one.through is not None:
-            raise InvalidInput(at=f"{at}.message", problem="of_one_turn_alone")
-        if one.message is not None and one.plane is Plane.PRIVATE_GARDEN:
-            raise InvalidInput(at=f"{at}.message", problem="private")
-
-    # --- before the transaction ---------------------------------------------------------------------------------------
-
-    def _prepared(self, reader: Reader, one: Derivation, at: str) -> PreparedDerivation:
-        space, names = self._space, one.conversation
-        stream = space.transcript.stream_of(reader, names)
-        if stream is None:
-            raise UnknownConversation(at=f"{at}.conversation")
-        head = space.transcript.head(reader, stream)
-        span = TurnSpan(
-            self._sequence(reader, head, names, (one.turn, f"{at}.turn")),
-            self._sequence(reader, head, names, (one.through or one.turn, f"{at}.through")),
-        )
-        turns = self._length(span, f"{at}.through")
-        leaves: list[bytes] = []
-        subjects: set[str | None] = set()
-        said: set[Authority] = set()
-        message = None
-        for read in turns_of(space.transcript, reader, head, span):
-            meta = read.record.meta
-            leaves.append(read.opened.row.leaf)
-            subjects |= {meta.actor.subject, meta.actor.acting_subject, meta.actor.mounted_subject}
-            message = None if one.message is None else _place_of_message(meta, one, f"{at}.message")
-            said |= {authority_of(each) for place, each in enumerate(meta.messages) if message in {None, place}}
-        assert len(leaves) == turns, "a page is whole"
-        if one.subject not in subjects:
-            raise InvalidInput(at=f"{at}.subject", problem="not_of_the_source")
-        if one.authority is not None and one.authority not in said:
-            raise InvalidInput(at=f"{at}.authority", problem="not_of_the_source")
-        meta_of_it = RefDerived(
-            plane=one.plane,
-            key=one.key,
-            subject=one.subject,
-            source=SourceEvidence(
-                space=space.name,
-                channel=names.channel,
-                conversation=names.conversation,
-                turn=one.turn,
-                through=one.through if span.last != span.first else None,
-                message=one.message,
-                subject=one.subject,
-                authority=one.authority,
-            ),
-            created_ms=self._now_ms,
-            digest=source_digest(space.ledger.log, leaves, message),
-        )
-        event = draft(space.sources.entropy, EventKind.REF_DERIVED, self._now_ms, meta_of_it)
-        known = self._known(reader, head, span, meta_of_it)
-        return PreparedDerivation(head, span, message, meta_of_it, known, event)
-
-    def _sequence(self, reader: Reader, head: StreamHead, key: ConversationKey, named: tuple[TurnId, str]) -> int:
-        turn, at = named
-        opened = self._space.transcript.turn(reader, head, key, turn)
-        if opened is None or opened.row.turn_seq is None:
-            raise UnknownPlace(at=at)
-        return opened.row.turn_seq
-
-    def _length(self, span: TurnSpan, at: str) -> int:
-        assert span.last is not None, "a source has both ends"
-        turns, most = span.last - span.first + 1, self._space.limits.source_turns_max
-        if turns < 1:
-            raise InvalidInput(at=at, problem="reversed")
-        if turns > most:
-            raise LimitExceeded(at=at, problem="too_many", limit=most, found=turns)
-        return turns
-
-    def _known(self, reader: Reader, head: StreamHead, span: TurnSpan, meta: RefDerived) -> int | None:
-        """Return where the same reference stands already."""
-        for noted in self._space.transcript.changes(reader, head).noted.get(EventKind.REF_DERIVED, ()):
-            row = reader.sealed(noted.position) if noted.span == span else None
-            if row is not None and self._is_same(row, meta):
-                return row.position
-        return None
-
-    def _is_same(self, row: SealedRow, meta: RefDerived) -> bool:
-        """Tell whether an event is the same reference, whenever it was created."""
-        found = self._space.ledger.open(row).meta
-        return isinstance(found, RefDerived) and replace(found, created_ms=meta.created_ms) == meta
-
-    # --- inside it ----------------------------------------------------------------------------------------------------
-
-    def _append(
-        self, writer: Writer, one: PreparedDerivation, found: dict[tuple[int, RefDerived], int]
-    ) -> RecordedDerivation:
-        stream = one.head.stream
-        position = one.known if one.known is not None else found.get((stream, one.meta))
-        if position is None:
-            position = self._arrived(writer, one)
-        changed = position is None
-        if position is None:
-            refs = span_refs(one.span) | ({} if one.message is None else {"message": one.message})
-            target = refs.get("turn", WHOLE_CONVERSATION)
-            position = writer.append(one.event, stream=stream, target=target, refs=refs).position
-        found[stream, one.meta] = position
-        return RecordedDerivation(
-            plane=one.meta.plane,
-            key=one.meta.key,
-            position=position,
-            changed=changed,
-            turns=(one.span.last or 0) - one.span.first + 1,
-            digest=one.meta.digest,
-        )
-
-    def _arrived(self, writer: Writer, one: PreparedDerivation) -> int | None:
-        """Return where the same reference came to stand since it was looked for."""
-        for row in writer.tx.changes(one.head.stream, one.head.seq):
-            if row.kind == EventKind.REF_DERIVED and self._is_same(row, one.meta):
-                return row.position
-        return None
+    recorded = space.ledger.transact(plan)
+    return DerivationReport(recorded=sum(reference.changed for reference in recorded), references=recorded)
 
 
-def _place_of_message(turn: TurnMeta, one: Derivation, at: str) -> int:
+def _check(session: Session, given: Derivation, at: str) -> None:
+    session.check_key(given.conversation)
+    names = (("key", given.key), ("subject", given.subject), ("turn", given.turn), ("through", given.through))
+    for name, text in names:
+        if text is not None:
+            check_name(text, at=f"{at}.{name}")
+    session.access.require_subjects(given.subject)
+    if given.message is not None and given.through is not None:
+        raise InvalidInput(at=f"{at}.message", problem="of_one_turn_alone")
+    if given.message is not None and given.plane is Plane.PRIVATE_GARDEN:
+        raise InvalidInput(at=f"{at}.message", problem="private")
+
+
+# --- before the transaction: turns never change, so all but the repetition is decided here ----------------------------
+
+
+def _prepared(space: Space, reader: Reader, given: Derivation, at: str, now_ms: int) -> PreparedDerivation:
+    key = given.conversation
+    stream = space.transcript.stream_of(reader, key)
+    if stream is None:
+        raise UnknownConversation(at=f"{at}.conversation")
+    head = space.transcript.head(reader, stream)
+    span = TurnSpan(
+        _sequence(space, reader, head, key, (given.turn, f"{at}.turn")),
+        _sequence(space, reader, head, key, (given.through or given.turn, f"{at}.through")),
+    )
+    turns = _length(space, span, f"{at}.through")
+    leaves: list[bytes] = []
+    subjects: set[str | None] = set()
+    authorities: set[Authority] = set()
+    message = None
+    for read in turns_of(space.transcript, reader, head, span):
+        meta = read.record.meta
+        leaves.append(read.opened.row.leaf)
+        subjects |= {meta.actor.subject, meta.actor.acting_subject, meta.actor.mounted_subject}
+        message = None if given.message is None else _place_of_message(meta, given, f"{at}.message")
+        authorities |= {
+            authority_of(message_head) for place, message_head in enumerate(meta.messages) if message in {None, place}
+        }
+    assert len(leaves) == turns, "a page is whole"
+    if given.subject not in subjects:
+        raise InvalidInput(at=f"{at}.subject", problem="not_of_the_source")
+    if given.authority is not None and given.authority not in authorities:
+        raise InvalidInput(at=f"{at}.authority", problem="not_of_the_source")
+    body = RefDerived(
+        plane=given.plane,
+        key=given.key,
+        subject=given.subject,
+        source=SourceEvidence(
+            space=space.name,
+            channel=key.channel,
+            conversation=key.conversation,
+            turn=given.turn,
+            through=given.through if span.last != span.first else None,
+            message=given.message,
+            subject=given.subject,
+            authority=given.authority,
+        ),
+        created_ms=now_ms,
+        digest=source_digest(space.ledger.log, leaves, message),
+    )
+    refs = span_refs(span) | ({} if message is None else {"message": message})
+    change = Change(EventKind.REF_DERIVED, now_ms, body, refs)
+    event = change.drafted(space.sources.entropy)
+    return PreparedDerivation(head, span, body, _known(space, reader, head, span, body), change, event)
+
+
+def _sequence(space: Space, reader: Reader, head: StreamHead, key: ConversationKey, named: tuple[TurnId, str]) -> int:
+    turn, at = named
+    opened = space.transcript.turn(reader, head, key, turn)
+    if opened is None or opened.row.turn_seq is None:
+        raise UnknownPlace(at=at)
+    return opened.row.turn_seq
+
+
+def _length(space: Space, span: TurnSpan, at: str) -> int:
+    assert span.last is not None, "a source has both ends"
+    turns, limit = span.last - span.first + 1, space.limits.source_turns_max
+    if turns < 1:
+        raise InvalidInput(at=at, problem="reversed")
+    if turns > limit:
+        raise LimitExceeded(at=at, problem="too_many", limit=limit, found=turns)
+    return turns
+
+
+def _place_of_message(turn: TurnMeta, given: Derivation, at: str) -> int:
     for place in range(len(turn.messages)):
-        if message_id(one.turn, place) == one.message:
+        if message_id(given.turn, place) == given.message:
             return place
     raise UnknownPlace(at=at)
+
+
+def _known(space: Space, reader: Reader, head: StreamHead, span: TurnSpan, body: RefDerived) -> int | None:
+    """Return the position of the same reference, if it is recorded already."""
+    for noted in space.transcript.changes(reader, head).noted.get(EventKind.REF_DERIVED, ()):
+        row = reader.sealed(noted.position) if noted.span == span else None
+        if row is not None and _is_same(space, row, body):
+            return row.position
+    return None
+
+
+def _is_same(space: Space, row: SealedRow, body: RefDerived) -> bool:
+    """Tell whether an event is the same reference, whenever it was created."""
+    recorded = space.ledger.open(row).meta
+    return isinstance(recorded, RefDerived) and replace(recorded, created_ms=body.created_ms) == body
+
+
+# --- inside the transaction -------------------------------------------------------------------------------------------
+
+
+def _append(
+    space: Space, writer: Writer, reference: PreparedDerivation, positions: dict[tuple[int, RefDerived], int]
+) -> RecordedDerivation:
+    stream, body, span = reference.head.stream, reference.body, reference.span
+    position = reference.known if reference.known is not None else positions.get((stream, body))
+    if position is None:
+        position = _arrived(space, writer, reference)
+    changed = position is None
+    if position is None:
+        position = writer.change(reference.change, stream, reference.event).position
+    positions[stream, body] = position
+    return RecordedDerivation(
+        plane=body.plane,
+        key=body.key,
+        position=position,
+        changed=changed,
+        turns=(span.last or 0) - span.first + 1,
+        digest=body.digest,
+    )
+
+
+def _arrived(space: Space, writer: Writer, reference: PreparedDerivation) -> int | None:
+    """Return the position of the same reference, if somebody recorded it since it was looked for."""
+    for row in writer.tx.changes(reference.head.stream, reference.head.seq):
+        if row.kind == EventKind.REF_DERIVED and _is_same(space, row, reference.body):
+            return row.position
+    return None

@@ -21,64 +21,43 @@ DOCUMENT_BYTES_MAX = 64 * 2**20
 PAGE_TURNS = 100
 
 
-class Exporting:
-    """One conversation on its way into a document."""
+def export_conversation(session: Session, key: ConversationKey, wanted: ExportFormat, view: View) -> Document:
+    """Read a conversation to its end and return it as a document."""
+    writing, counts = WRITINGS[wanted], Counter[str](turns=0, messages=0, withheld=0)
+    turns = _turns(session, key, view, counts)
+    pieces: list[str] = []
+    size = 0
+    for piece in writing.write(ExportedConversation(key.channel, key.conversation, view, turns)):
+        pieces.append(piece)
+        size += len(piece) if piece.isascii() else len(piece.encode())
+        if size > DOCUMENT_BYTES_MAX:
+            raise LimitExceeded(at="conversation", problem="document_too_large", limit=DOCUMENT_BYTES_MAX)
+    summary: dict[str, str | int | bool | None] = {"format": wanted, "view": view}
+    if looked_for := session.space.detection.view(view).told:
+        summary["looked_for"] = looked_for
+    return Document(media_type=writing.media_type, text="".join(pieces), summary={**summary, **counts, "bytes": size})
 
-    def __init__(self, session: Session, conversation: ConversationKey, asked: ExportFormat, view: View) -> None:
-        self._session = session
-        self._conversation = conversation
-        self._format = asked
-        self._view = view
-        self._counts: Counter[str] = Counter(turns=0, messages=0, withheld=0)
 
-    def run(self) -> Document:
-        """Read the conversation to its end and return it as a document."""
-        writing = WRITINGS[self._format]
-        key = self._conversation
-        told = ExportedConversation(key.channel, key.conversation, self._view, self._turns(self._last()))
-        pieces: list[str] = []
-        size = 0
-        for piece in writing.write(told):
-            pieces.append(piece)
-            size += len(piece) if piece.isascii() else len(piece.encode())
-            if size > DOCUMENT_BYTES_MAX:
-                raise LimitExceeded(at="conversation", problem="document_too_large", limit=DOCUMENT_BYTES_MAX)
-        summary: dict[str, str | int | bool | None] = {"format": self._format, "view": self._view}
-        if looked_for := self._session.space.detection.view(self._view).told:
-            summary["looked_for"] = looked_for
-        return Document(
-            media_type=writing.media_type, text="".join(pieces), summary={**summary, **self._counts, "bytes": size}
-        )
-
-    def _last(self) -> int:
-        """Return how many turns there are to tell; what is committed from now on is not waited for."""
-        space = self._session.space
-        with space.ledger.reader() as reader:
-            stream = space.transcript.stream_of(reader, self._conversation)
-            if stream is None:
-                raise UnknownConversation(at="conversation")
-            return space.transcript.head(reader, stream).turns
-
-    def _turns(self, last: int) -> Iterator[ExportedTurn]:
-        transcripts, cursor = (
-            Transcripts(replace(self._session, profile=None)),
-            None,
-        )  # a document is whole (decision 0080)
-        told = 0
-        limit = min(PAGE_TURNS, self._session.space.limits.page_turns_max)
-        more = last > 0
-        while more:
-            page = transcripts.replay(self._conversation, self._view, min(limit, last - told), cursor)
-            of_turn: defaultdict[str, list[RedactionItem]] = defaultdict(list)
-            for item in page.items:
-                if item.attribute is not None:
-                    continue  # no format has attributes, so none is missing
+def _turns(session: Session, key: ConversationKey, view: View, counts: Counter[str]) -> Iterator[ExportedTurn]:
+    """Yield the turns that there are now, and count them; what is committed from now on is left out."""
+    space = session.space
+    with space.ledger.reader() as reader:
+        stream = space.transcript.stream_of(reader, key)
+        if stream is None:
+            raise UnknownConversation(at="conversation")
+        last = space.transcript.head(reader, stream).turns
+    transcripts = Transcripts(replace(session, profile=None))  # a document is whole (decision 0080)
+    limit, done, cursor = min(PAGE_TURNS, space.limits.page_turns_max), 0, None
+    is_more = last > 0
+    while is_more:
+        page = transcripts.replay(key, view, min(limit, last - done), cursor)
+        of_turn: defaultdict[str, list[RedactionItem]] = defaultdict(list)
+        for item in page.items:
+            if item.attribute is None:  # no format has attributes, so none is missing
                 of_turn[item.turn].append(item)
-            for turn in page.turns:
-                self._counts["turns"] += 1
-                self._counts["messages"] += len(turn.messages)
-                self._counts["withheld"] += len(of_turn[turn.turn])
-                yield ExportedTurn(turn, of_turn[turn.turn])
-            told, cursor = told + len(page.turns), page.next_cursor
-            self._session.progress("export", told, last)
-            more = told < last and cursor is not None
+        for turn in page.turns:
+            counts.update(turns=1, messages=len(turn.messages), withheld=len(of_turn[turn.turn]))
+            yield ExportedTurn(turn, of_turn[turn.turn])
+        done, cursor = done + len(page.turns), page.next_cursor
+        session.progress("export", done, last)
+        is_more = done < last and cursor is not None

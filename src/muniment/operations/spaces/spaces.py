@@ -25,10 +25,11 @@ from muniment.formats.reading.import_format import Format
 from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.views import View
 from muniment.operations.parameters import DryRun, InConversation, SealedBy, ThroughView
-from muniment.operations.spaces.backup.restore import RestoreReport, Restoring
-from muniment.operations.spaces.backup.take import BackingUp, Backup
-from muniment.operations.spaces.export_conversation import Exporting
+from muniment.operations.spaces.backup.restore import RestoreReport, open_backup, restore_backup
+from muniment.operations.spaces.backup.take import Backup, take_backup
+from muniment.operations.spaces.export_conversation import export_conversation
 from muniment.operations.spaces.import_file import Importing, ImportReport
+from muniment.space.rotation import nothing_else
 
 ON_SERVER = ServerPath(
     reason="a backup is two files that must not be kept together, and both are read back where they are written"
@@ -125,7 +126,7 @@ class Spaces(Group):
         """
         self._session.access.require_view(view)
         self._session.check_key(conversation)
-        return Exporting(self._session, conversation, format, view).run()
+        return export_conversation(self._session, conversation, format, view)
 
     @operation(Effect.ADMIN, family=Family.STORE)
     def backup(
@@ -147,7 +148,7 @@ class Spaces(Group):
         `file.taken` instead of overwriting a file, `file.unavailable`.
         """
         keys = None if keyring is None else Path(keyring)
-        return BackingUp(self._session, Path(target), keys, sealed_by).run()
+        return take_backup(self._session, Path(target), keys, sealed_by)
 
     @operation(
         Effect.ERASE, family=Family.STORE, also=(SecondRight(effect=Effect.ADMIN),), spaceless=True, inspecting=True
@@ -176,14 +177,15 @@ class Spaces(Group):
         `key.wrong`, `store.corrupt`, `file.unavailable`.
         """
         keys = None if keyring is None else Path(keyring)
-        return Restoring(self._session, Path(source), keys, sealed_by).run(replace=replace, dry_run=dry_run)
+        backup = open_backup(self._session, Path(source), keys, sealed_by)
+        return restore_backup(self._session, backup, replace=replace, dry_run=dry_run)
 
     @operation(Effect.READ, family=Family.STORE)
     def usage(self) -> Usage:
         """Count what the open space holds; of conversations, those that can be found by name."""
         space = self._session.space
         with space.ledger.reader() as reader:
-            opened = space.transcript.conversations(reader, -1, None)
+            opened = space.transcript.conversations(reader)
             rows = [row for row in opened if space.transcript.is_current(reader, row)]
             heads = [space.transcript.head(reader, row.stream) for row in rows]
             return Usage(
@@ -212,7 +214,7 @@ class Spaces(Group):
         """
         if root is not None:
             return KeysRotated(spaces_rewrapped=self._session.store.rotate_root(root))
-        done = self._session.space.rotate(RotationCause.REQUESTED)
+        done = self._session.space.rotate(RotationCause.REQUESTED, nothing_else)
         return KeysRotated(
             version=done.version,
             bundles_rewrapped=done.bundles_rewrapped,

@@ -35,7 +35,7 @@ def import_model(session: Session, folder: str) -> ImportedModel:
         raise ModelInvalid(at="weights", problem="not_alike")
     contents = weights.write_archive(packed)
     session.store.embedders.keep(kept.digest, contents)
-    session.store.embed_anew()
+    session.store.embed_again()
     return ImportedModel(
         name=kept.name,
         digest=kept.digest,

@@ -189,7 +189,7 @@ class System(Group):
             key_versions=len(space.keys.versions),
             fault=None if fault is None else fault.code,
             fault_message=None if fault is None else str(fault),
-            indexes=space.standings(),
+            indexes=space.lazy_indexes.standings(),
         )
 
     @operation(Effect.ADMIN, family=Family.SYSTEM, inspecting=True, idempotent=True)
@@ -220,7 +220,7 @@ class System(Group):
 
     def _rederived(self, space: Space) -> list[RebuiltProjection]:
         """Forget what was folded from the log bit by bit, fold it anew, and say whether it is the same."""
-        indexes = space.existing_indexes
+        indexes = space.lazy_indexes.existing()
         views = indexes.views() if indexes is not None else []
 
         def digests() -> list[FoldDigests]:

@@ -50,7 +50,7 @@ class Embedding:
 
     def semantic(self) -> tuple[SemanticCoverage, str | None]:
         """Return how far meaning counted in what was just asked, and why it did not."""
-        fault = self._space.embedder_fault
+        fault = self._space.lazy_indexes.embedder_fault
         if self._meaning is None:
             return SemanticCoverage.ABSENT, None if fault is None else fault.code
         flaw = self._meaning.flaw
@@ -114,7 +114,7 @@ class Reembedding:
         with space.indexes.caught_up(self._view, self._session.progress) as (index, reader):
             meaning = index.vectors
             if not isinstance(meaning, Meaning):
-                raise space.embedder_fault or ModelUnavailable(at="embedder", problem="none_chosen")
+                raise space.lazy_indexes.embedder_fault or ModelUnavailable(at="embedder", problem="none_chosen")
             there = index.passages_there()
             pending = meaning.pending(there, BATCH_PASSAGES)
             reading = PassageReader(space.transcript, self._view, space.detection.view(self._view))

@@ -23,22 +23,15 @@ from muniment.ledger.ledger import CONTENT, META, Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.change_fold import NOTHING, Changes
 from muniment.projections.inspection.findings import FindingKind, Findings
+from muniment.projections.inspection.seen import ReadEvent
 from muniment.projections.transcript import Transcript
 
-# why the changes of a stream cannot be folded -> the issue, where it is the head's
-HEAD_ISSUES: dict[str, FindingKind] = {
+# why the changes of a stream cannot be folded -> the finding, where it is the head's
+HEAD_FINDINGS: dict[str, FindingKind] = {
     "head_missing": FindingKind.HEAD_MISSING,
     "head": FindingKind.HEAD_MISMATCH,
     "changes_missing": FindingKind.HEAD_MISMATCH,
 }
-
-
-class ReadEvent(NamedTuple):
-    """What could be read of an event."""
-
-    row: SealedRow
-    header: Header | None
-    opened: OpenedEvent | None
 
 
 class ExpectedContent(NamedTuple):
@@ -58,7 +51,7 @@ class EventChecks:
         self._unfolded: set[int] = set()
 
     def look(self, reader: Reader, row: SealedRow) -> ReadEvent:
-        """Look at an event; whatever is wrong with it is an issue."""
+        """Look at an event; whatever is wrong with it is a finding."""
         self._findings.events += 1
         header = self._header(row)
         try:
@@ -71,14 +64,14 @@ class EventChecks:
         return self._sealed(reader, row, header, keys)
 
     def changes(self, reader: Reader, stream: int) -> Changes | None:
-        """Return the changes of a stream, or None where they cannot be folded; what keeps them from it is an issue."""
+        """Return the changes of a stream, or None where they cannot be folded; what prevents it is a finding."""
         if stream in self._unfolded:
             return None
         try:
             return self._transcript.changes(reader, self._transcript.head(reader, stream))
         except (Corrupt, KeyMissing) as fault:
             self._unfolded.add(stream)
-            kind = HEAD_ISSUES.get(fault.problem or "")  # anything else is the fault of an event, and is told there
+            kind = HEAD_FINDINGS.get(fault.problem or "")  # else it is the fault of an event, reported there
             if kind is not None:
                 self._findings.of_stream(stream, kind, fault.problem)
             return None
@@ -138,7 +131,7 @@ class EventChecks:
         expected = self._expected(reader, row, header)
         is_whole = row.content is not None and CONTENT in opened.keys
         if expected is None:
-            return  # that it is not known is an issue already
+            return  # that it is not known is a finding already
         if expected.erased:
             if row.content is not None or CONTENT in opened.keys:
                 self._findings.of(row, FindingKind.CONTENT_LEFT)

@@ -27,7 +27,6 @@ from muniment.projections.inspection.stream_checks import StreamChecks
 from muniment.projections.transcript import Transcript
 
 PART_EVENTS = 1000  # looked at in one snapshot
-OPENINGS_BATCH = 500
 MISSING_MAX = 100_000  # positions without an event that are looked for behind the last one
 
 Told = Callable[[int, int], None]
@@ -106,13 +105,8 @@ class Inspection:
                 return found.stream
         except (Corrupt, KeyMissing, StoreNewer):
             pass
-        after = -1
-        while rows := reader.of_kind(EventKind.CONVERSATION_OPENED, after, OPENINGS_BATCH):
-            after = rows[-1].position
-            for row in rows:
-                if self._opens(row, key):
-                    return row.stream
-        return None
+        openings = reader.of_kind(EventKind.CONVERSATION_OPENED)
+        return next((row.stream for row in openings if self._opens(row, key)), None)
 
     def _opens(self, row: SealedRow | None, key: ConversationKey) -> bool:
         try:

@@ -11,29 +11,10 @@ from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnMeta
 from muniment.kernel.digest import b64url
 from muniment.ledger.ledger import SPACE_STREAM, Ledger
-from muniment.log.port import Lookup, Reader, SealedRow, StreamHead
-from muniment.projections.inspection.event_checks import ReadEvent
+from muniment.log.port import Lookup, Reader, SealedRow
 from muniment.projections.inspection.findings import FindingKind, Findings
+from muniment.projections.inspection.seen import ReadEvent, StreamTail
 from muniment.projections.transcript import Transcript
-
-
-class StreamTail:
-    """A stream so far: what its events amount to, and what later ones may name."""
-
-    __slots__ = ("changes", "holds", "key", "leaf", "messages", "seq", "stream", "turns", "unread")
-
-    def __init__(self, stream: int) -> None:
-        self.stream = stream
-        self.seq = self.turns = self.messages = self.changes = 0
-        self.leaf = b""
-        self.key: ConversationKey | None = None
-        self.holds: set[int] = set()
-        self.unread = False  # a turn could not be read, so that its messages are not counted
-
-    def agrees(self, head: StreamHead) -> bool:
-        """Tell whether a head accounts for what went by."""
-        said, seen = (head.seq, head.turns, head.changes, head.leaf), (self.seq, self.turns, self.changes, self.leaf)
-        return said == seen and (self.unread or head.messages == self.messages)
 
 
 class StreamChecks:

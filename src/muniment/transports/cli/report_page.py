@@ -29,7 +29,8 @@ from muniment.operations.disclosure import Revealed
 from muniment.operations.evidence.disclosure_log import Disclosures
 from muniment.operations.evidence.inspect import InspectionReport
 from muniment.operations.place import Place
-from muniment.operations.provenance.links import LinkPage, SourceState
+from muniment.operations.provenance.derived_refs import SourceState
+from muniment.operations.provenance.links import LinkPage
 from muniment.operations.system.system import Capabilities, Capability, ViewCapability
 from muniment.operations.transcripts.activity import Activity
 from muniment.operations.transcripts.conversations import ConversationEntry, Conversations

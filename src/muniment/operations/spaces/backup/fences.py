@@ -17,8 +17,8 @@ from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import OMITTED, REPLACED, Transition, TurnLifecycle, TurnSpan, span_of, span_refs
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnMeta
-from muniment.ledger.ledger import CONTENT, Writer, draft
-from muniment.log.port import WHOLE_CONVERSATION, Reader, SealedRow
+from muniment.ledger.ledger import CONTENT, Change, Writer
+from muniment.log.port import Reader, SealedRow
 from muniment.space.healing import Healing, erase_messages
 from muniment.space.space import Space
 
@@ -55,14 +55,11 @@ class Fences:
 
     def collect(self, reader: Reader) -> None:
         """Remember every erasure of the present log."""
-        after = -1
-        while rows := reader.of_kind(EventKind.TURN_LIFECYCLE, after, BATCH):
-            after = rows[-1].position
-            for row in rows:
-                try:
-                    self._remember(reader, row)
-                except (Corrupt, KeyMissing):
-                    self.unreadable += 1
+        for row in reader.of_kind(EventKind.TURN_LIFECYCLE):
+            try:
+                self._remember(reader, row)
+            except (Corrupt, KeyMissing):
+                self.unreadable += 1
 
     def _remember(self, reader: Reader, row: SealedRow) -> None:
         ledger = self._space.ledger
@@ -144,12 +141,5 @@ class Fences:
         return None if lookup is None else reader.sealed(lookup.position)
 
     def _append(self, writer: Writer, stream: int, refs: dict[str, int], event: TurnLifecycle) -> None:
-        sources = self._space.sources
-        again = draft(
-            sources.entropy,
-            EventKind.TURN_LIFECYCLE,
-            sources.clock.now_ms(),
-            event,
-            reason=Transition.ERASE,
-        )
-        writer.append(again, stream=stream, target=refs.get("turn", WHOLE_CONVERSATION), refs=refs)
+        now_ms = self._space.sources.clock.now_ms()
+        writer.change(Change(EventKind.TURN_LIFECYCLE, now_ms, event, refs, Transition.ERASE), stream)

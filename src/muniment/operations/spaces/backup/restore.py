@@ -1,11 +1,11 @@
 """Restoring a backup: the whole log is replaced in one write transaction, or a space is made whole beside the others.
 
-1. Both files are read to their end and held to every rule; nothing is written before that.
-2. What would be lost is found out: a space that is there, events behind those of the backup, a pin that is ahead.
-   Unless `replace` says that this is meant, nothing is changed (`backup.restore_conflict`).
+1. Both files are read to their end and checked by every rule; nothing is written before that.
+2. What would be lost is found out: a space that is there, events after those of the backup, a pin that is ahead.
+   Without `replace` nothing is changed then (`backup.restore_conflict`).
 3. In one transaction: the erasures of the present log are remembered, the log is cleared and put back row by row (each
-   bundle wrapped under a new version of the space key), what was erased is erased again, and an event says what was
-   done (`space.restored`). The log begins another life: cursors from before fail.
+   bundle rewrapped under a new version of the space key), what was erased is erased again, and an event records it
+   (`space.restored`). The log begins another epoch: cursors from before fail.
 4. The new state is attested, and pinned in place of the checkpoint that it does not grow from (decision 0091).
 
 A crash leaves the old log or the new one; the same restore may be repeated after either.
@@ -13,37 +13,32 @@ A crash leaves the old log or the new one; the same restore may be repeated afte
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from muniment.crypto import escrow
-from muniment.crypto.cell import NONCE_BYTES, rewrap_bundle
 from muniment.crypto.keyring import UnwrappedKeys
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, KeyUnavailable, RestoreConflict
 from muniment.events.records import BackupRestore, EventKind, RotationCause, SpaceRestored
 from muniment.evidence.tree import frontier_at
 from muniment.evidence.verifier import Checkpoint
-from muniment.kernel.sources import Entropy
 from muniment.ledger.attest import Notary
-from muniment.ledger.ledger import SPACE_STREAM, Writer, draft, place_of
+from muniment.ledger.ledger import VKEY, Change, Writer
 from muniment.ledger.transfer import (
-    CheckpointsFrame,
     Discard,
-    EndFrame,
-    EventsFrame,
-    Frame,
-    HeadsFrame,
-    LookupsFrame,
+    LogRestorer,
     ReceivedLog,
 )
-from muniment.log.port import CheckpointRow, SealedRow
 from muniment.operations.spaces.backup.fences import Fences
 from muniment.operations.spaces.backup.take import KEYS_FILE, LOG_FILE, keys_copy, read_log
 from muniment.space.healing import Healing
-from muniment.space.space import VKEY, Space
+from muniment.space.open_store import OpenStore
+from muniment.space.space import Space
 
 
 class RestoreReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -69,167 +64,140 @@ class RestoreReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sound: bool | None = None
 
 
-class Restoring:
-    """A backup on its way into a store."""
+class OpenedBackup(NamedTuple):
+    """A backup whose keys were opened: its log, and the keys of the space and of the log."""
 
-    def __init__(self, session: Session, source: Path, keyring: Path | None, sealed_by: str | None) -> None:
-        if session.store.keys is None:
-            raise KeyUnavailable(problem="opened_without_key")
-        self._session = session
-        self._home = session.store
-        self._log = source / LOG_FILE
-        copy = keys_copy((keyring or source) / KEYS_FILE)
-        root, _ = session.store.seal(sealed_by, copy.descriptor)
-        self._keys = escrow.open_keys(copy, root)
-        self._former: str | None = None
+    log: Path
+    keys: tuple[UnwrappedKeys, bytes]
 
     @property
-    def _ring(self) -> UnwrappedKeys:
-        return self._keys[0]
+    def ring(self) -> UnwrappedKeys:
+        """The keys of the space."""
+        return self.keys[0]
 
-    def run(self, *, replace: bool, dry_run: bool) -> RestoreReport:
-        """Find out what would happen, let it happen if it was asked for, and report."""
-        present = self._present()
-        notary = Notary(self._ring, self._home.pin)
-        pinned, note = notary.pinned(), notary.pinned_note()
-        marks = [pinned.size] if pinned is not None else []
-        here = None if present is None else _head(present)
-        if here is not None:
-            marks.append(here.size)
-        taken = read_log(self._log, self._keys, Discard(), self._session.progress, marks)
-        report = self._foreseen(taken, present, [one for one in (here, pinned) if one is not None])
-        if pinned is not None and not _grows_from(taken, pinned):
-            self._former = note
-        elif here is not None and not _grows_from(taken, here):
-            self._former = self._last_note(present)
-        if dry_run:
-            return report
-        if not replace and (present is not None or report.diverged or report.lost_last is not None):
-            raise RestoreConflict(
-                at="space",
-                problem="exists" if present is not None else "behind_pin",
-                limit=taken.checkpoint.size,
-                found=max([one.size for one in (here, pinned) if one is not None], default=0),
-            )
-        return self._replace(report, present, taken)
 
-    # --- what is here -------------------------------------------------------------------------------------------------
+def open_backup(session: Session, source: Path, keyring: Path | None, sealed_by: str | None) -> OpenedBackup:
+    """Open the keys of a backup."""
+    if session.store.keys is None:
+        raise KeyUnavailable(problem="opened_without_key")
+    copy = keys_copy((keyring or source) / KEYS_FILE)
+    root, _ = session.store.seal(sealed_by, copy.descriptor)
+    return OpenedBackup(source / LOG_FILE, escrow.open_keys(copy, root))
 
-    def _present(self) -> Space | None:
-        """Return the space that is here under the name of the backed up one."""
-        ring = self._ring
-        if not self._home.holds(ring.name):
-            return None
-        space = self._home.space(ring.name, create=False)
-        if space.ledger.log != ring.log_id:
-            raise RestoreConflict(at="space", problem="another_log")
-        return space
 
-    def _foreseen(self, taken: ReceivedLog, present: Space | None, known: list[Checkpoint]) -> RestoreReport:
-        size = taken.checkpoint.size
-        last = max([one.size for one in known], default=0) - 1
-        diverged = any(one.size <= size and not _grows_from(taken, one) for one in known)
-        if present is not None and _head(present, size) not in {None, taken.checkpoint}:
-            diverged = True
-        return RestoreReport(
-            space=self._ring.name,
-            log=self._ring.log_id,
-            restored=False,
-            events=size,
-            turns=taken.turns,
-            cells_damaged=taken.cells_damaged,
-            replaced=present is not None,
-            diverged=diverged,
-            lost_first=size if last >= size else None,
-            lost_last=last if last >= size else None,
+def restore_backup(session: Session, backup: OpenedBackup, *, replace: bool, dry_run: bool) -> RestoreReport:
+    """Find out what would happen, let it happen if it was asked for, and report."""
+    present = _present(session.store, backup.ring)
+    notary = Notary(backup.ring, session.store.pin)
+    pinned, note = notary.pinned(), notary.pinned_note()
+    head = None if present is None else _head(present)
+    known = [checkpoint for checkpoint in (head, pinned) if checkpoint is not None]
+    sizes = [checkpoint.size for checkpoint in known]
+    received = read_log(backup.log, backup.keys, Discard(), session.progress, sizes)
+    report = _foreseen(backup.ring, received, present, known)
+    if dry_run:
+        return report
+    if not replace and (present is not None or report.diverged or report.lost_last is not None):
+        raise RestoreConflict(
+            at="space",
+            problem="exists" if present is not None else "behind_pin",
+            limit=received.checkpoint.size,
+            found=max(sizes, default=0),
         )
+    former = None
+    if pinned is not None and not _grows_from(received, pinned):
+        former = note
+    elif head is not None and not _grows_from(received, head):
+        former = _last_note(present)
+    refill = partial(_refill, session, backup, report, received, former)
+    if present is None:
+        restored = session.store.put_back(backup.ring, refill)
+        space = session.store.space(backup.ring.name, create=False)
+    else:
+        restored, space = refill(session.store.bare(present)), present
+        space.recover()
+    if space.fault is None:
+        space.checkpoint()
+    return changed(restored, sound=space.fault is None)
 
-    @staticmethod
-    def _last_note(present: Space | None) -> str | None:
-        assert present is not None, "its head was looked at"
-        with present.ledger.reader() as reader:
-            kept = reader.latest_checkpoint()
-        return None if kept is None else kept.note
 
-    # --- putting back -------------------------------------------------------------------------------------------------
+# --- what is here -----------------------------------------------------------------------------------------------------
 
-    def _replace(self, report: RestoreReport, present: Space | None, taken: ReceivedLog) -> RestoreReport:
-        if present is None:
-            done = self._home.put_back(self._ring, lambda space: self._fill(space, report, taken))
-            space = self._home.space(self._ring.name, create=False)
-        else:
-            done, space = self._fill(self._home.bare(present), report, taken), present
-            space.recover()
-        if space.fault is None:
-            space.checkpoint()
-        return changed(done, sound=space.fault is None)
 
-    def _fill(self, space: Space, report: RestoreReport, taken: ReceivedLog) -> RestoreReport:
-        """Replace the log of a space in one transaction, under a new version of its key."""
-        done: list[RestoreReport] = []
+def _present(store: OpenStore, ring: UnwrappedKeys) -> Space | None:
+    """Return the space that is here under the name of the backed up one."""
+    if not store.holds(ring.name):
+        return None
+    space = store.space(ring.name, create=False)
+    if space.ledger.log != ring.log_id:
+        raise RestoreConflict(at="space", problem="another_log")
+    return space
 
-        def plan(writer: Writer) -> None:
-            fences = Fences(space)
-            fences.collect(writer.tx)
-            writer.clear()
-            sink = LogRestorer(writer, self._ring, space.sources.entropy)
-            again = read_log(self._log, self._keys, sink, self._session.progress)
-            if again.checkpoint != taken.checkpoint:
-                raise Corrupt(at="backup", problem="changed_meanwhile")
-            healing = Healing(space.ledger, space.transcript)
-            healing.destroy(writer, healing.returned(writer.tx))
-            erased = fences.apply(writer)
-            writer.flush()
-            healing.destroy(writer, healing.returned(writer.tx))  # what was recorded beside turns that went just now
-            self._say(writer, space, report, erased)
-            writer.tx.put_meta(VKEY, str(space.notary.key).encode())
-            space.begin_epoch(writer)
-            done.append(changed(report, restored=True, erased_again=erased, fences_unreadable=fences.unreadable))
 
-        space.rotate(RotationCause.RESTORE, plan)
-        return done[0]
+def _foreseen(
+    ring: UnwrappedKeys, received: ReceivedLog, present: Space | None, known: list[Checkpoint]
+) -> RestoreReport:
+    size = received.checkpoint.size
+    last = max((checkpoint.size for checkpoint in known), default=0) - 1
+    diverged = any(checkpoint.size <= size and not _grows_from(received, checkpoint) for checkpoint in known)
+    if present is not None and _head(present, size) not in {None, received.checkpoint}:
+        diverged = True
+    return RestoreReport(
+        space=ring.name,
+        log=ring.log_id,
+        restored=False,
+        events=size,
+        turns=received.turns,
+        cells_damaged=received.cells_damaged,
+        replaced=present is not None,
+        diverged=diverged,
+        lost_first=size if last >= size else None,
+        lost_last=last if last >= size else None,
+    )
 
-    def _say(self, writer: Writer, space: Space, report: RestoreReport, erased: int) -> None:
-        body = SpaceRestored(restore=BackupRestore(events=report.events, erased_again=erased, former=self._former))
-        event = draft(space.sources.entropy, EventKind.SPACE_RESTORED, space.sources.clock.now_ms(), body)
-        lost = {} if report.lost_last is None else {"first": report.lost_first or 0, "last": report.lost_last}
-        writer.append(event, stream=SPACE_STREAM, refs=lost)
+
+def _last_note(present: Space | None) -> str | None:
+    assert present is not None, "its head was read"
+    with present.ledger.reader() as reader:
+        kept = reader.latest_checkpoint()
+    return None if kept is None else kept.note
+
+
+# --- putting back -----------------------------------------------------------------------------------------------------
+
+
+def _refill(
+    session: Session,
+    backup: OpenedBackup,
+    report: RestoreReport,
+    received: ReceivedLog,
+    former: str | None,
+    space: Space,
+) -> RestoreReport:
+    """Replace the log of a space in one transaction, under a new version of its key."""
+
+    def plan(writer: Writer) -> RestoreReport:
+        fences = Fences(space)
+        fences.collect(writer.tx)
+        writer.clear()
+        sink = LogRestorer(writer, backup.ring, space.sources.entropy)
+        again = read_log(backup.log, backup.keys, sink, session.progress)
+        if again.checkpoint != received.checkpoint:
+            raise Corrupt(at="backup", problem="changed_meanwhile")
+        healing = Healing(space.ledger, space.transcript)
+        healing.destroy(writer, healing.returned(writer.tx))
+        erased = fences.apply(writer)
         writer.flush()
+        healing.destroy(writer, healing.returned(writer.tx))  # what was recorded beside turns that went just now
+        body = SpaceRestored(restore=BackupRestore(events=report.events, erased_again=erased, former=former))
+        lost = {} if report.lost_last is None else {"first": report.lost_first or 0, "last": report.lost_last}
+        writer.change(Change(EventKind.SPACE_RESTORED, space.sources.clock.now_ms(), body, lost))
+        writer.flush()
+        writer.tx.put_meta(VKEY, str(space.notary.key).encode())
+        space.begin_epoch(writer)
+        return changed(report, restored=True, erased_again=erased, fences_unreadable=fences.unreadable)
 
-
-class LogRestorer:
-    """Writes the frames of a log into a transaction, every bundle wrapped anew."""
-
-    def __init__(self, writer: Writer, ring: UnwrappedKeys, entropy: Entropy) -> None:
-        self._writer = writer
-        self._ring = ring
-        self._entropy = entropy
-        self._checkpoints: list[CheckpointRow] = []
-
-    def take(self, frame: Frame) -> None:
-        """Write the next frame."""
-        tx = self._writer.tx
-        if isinstance(frame, CheckpointsFrame):
-            self._checkpoints += frame.rows
-        elif isinstance(frame, EventsFrame):
-            self._writer.put_back([self._rewrapped(row) for row in frame.rows])
-        elif isinstance(frame, HeadsFrame):
-            for head in frame.rows:
-                tx.put_stream_head(head)
-        elif isinstance(frame, LookupsFrame):
-            for row in frame.rows:
-                tx.claim(row.digest, row.stream, row.position)
-        elif isinstance(frame, EndFrame):
-            for one in self._checkpoints:
-                tx.put_checkpoint(one.size, one.note)
-            tx.put_checkpoint(tx.frontier().size, frame.note)
-
-    def _rewrapped(self, row: SealedRow) -> SealedRow:
-        if row.bundle is None:
-            return row
-        nonce = self._entropy.take(NONCE_BYTES)
-        new = self._writer.space_key
-        return changed(row, bundle=rewrap_bundle(self._ring, new, nonce, row.bundle, row.leaf, place_of(row)))
+    return space.rotate(RotationCause.RESTORE, plan).outcome
 
 
 def _head(space: Space, size: int | None = None) -> Checkpoint | None:
@@ -245,6 +213,6 @@ def _head(space: Space, size: int | None = None) -> Checkpoint | None:
     return Checkpoint(origin=space.notary.origin, size=then.size, root=then.root())
 
 
-def _grows_from(taken: ReceivedLog, known: Checkpoint) -> bool:
+def _grows_from(received: ReceivedLog, known: Checkpoint) -> bool:
     """Tell whether a log that came in has what is known in its past."""
-    return known.size <= taken.checkpoint.size and taken.roots.get(known.size) == known.root
+    return known.size <= received.checkpoint.size and received.roots.get(known.size) == known.root

@@ -1,10 +1,10 @@
 """Taking a backup: two sealed files, read back before they get their names.
 
-1. the keys of the space are looked at;
+1. the keys of the space are read;
 2. the log is written to `log.sealed` under a fresh key (`ledger.transfer`), part by part, while others go on writing;
-3. the keys are looked at again: when a rotation came in between, an erasure perhaps, the log is written anew;
+3. the keys are read again: after a rotation in between (an erasure, perhaps) the log is written again;
 4. the keys of the space and the fresh key are written to `keys.sealed`, under the root key of the store or another;
-5. both files are read back from the disk and held to every rule that a restore holds them to.
+5. both files are read back from the disk and checked as a restore checks them.
 
 Nothing readable leaves the store, headers, times and names included (decision 0090).
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -53,79 +54,69 @@ class Backup(Struct, frozen=True, kw_only=True):
     cells_damaged: int
 
 
-class BackingUp:
-    """A space on its way into two files."""
+def take_backup(session: Session, target: Path, keyring: Path | None, sealed_by: str | None) -> Backup:
+    """Write both files, read them back, give them their names, and report."""
+    space = session.space
+    log = OutFile(target / LOG_FILE, "target")
+    keys = OutFile((keyring or target) / KEYS_FILE, "target" if keyring is None else "keyring")
+    root, descriptor = session.store.seal(sealed_by)
+    try:
+        _write(session, log, keys, root, descriptor)
+        unwrapped = escrow.open_keys(keys_copy(keys.beside), root)
+        received = read_log(log.beside, unwrapped, Discard(), session.progress)
+        with outside("target"):
+            size = log.beside.stat().st_size
+        log.keep()
+        keys.keep()
+    finally:
+        log.drop()
+        keys.drop()
+    return Backup(
+        space=space.name,
+        log=space.ledger.log,
+        events=received.checkpoint.size,
+        turns=received.turns,
+        root=received.checkpoint.root.hex(),
+        log_file=str(log.path),
+        keys_file=str(keys.path),
+        bytes=size,
+        cells_damaged=received.cells_damaged,
+    )
 
-    def __init__(self, session: Session, target: Path, keyring: Path | None, sealed_by: str | None) -> None:
-        self._session = session
-        self._space = session.space
-        self._log = OutFile(target / LOG_FILE, "target")
-        self._keys = OutFile((keyring or target) / KEYS_FILE, "target" if keyring is None else "keyring")
-        self._sealed_by = sealed_by
 
-    def run(self) -> Backup:
-        """Write both files, read them back, give them their names, and report."""
-        root, descriptor = self._session.store.seal(self._sealed_by)
-        try:
-            self._write(root, descriptor)
-            log = self._log.beside
-            keys = escrow.open_keys(keys_copy(self._keys.beside), root)
-            taken = read_log(log, keys, Discard(), self._session.progress)
-            with outside("target"):
-                size = log.stat().st_size
-            self._log.keep()
-            self._keys.keep()
-        finally:
-            self._log.drop()
-            self._keys.drop()
-        return Backup(
-            space=self._space.name,
-            log=self._space.ledger.log,
-            events=taken.checkpoint.size,
-            turns=taken.turns,
-            root=taken.checkpoint.root.hex(),
-            log_file=str(self._log.path),
-            keys_file=str(self._keys.path),
-            bytes=size,
-            cells_damaged=taken.cells_damaged,
-        )
-
-    def _write(self, root: RootKey, descriptor: RootDescriptor) -> None:
-        entropy, keys = self._space.sources.entropy, self._space.keys
-        for _ in range(ATTEMPTS_MAX):
-            keys.refresh()
-            ring, stream_key = keys.ring, entropy.take(KEY_BYTES)
-            with self._log.writing() as file:
-                sealed = SealedWriter(file, stream_key, entropy.take(SALT_BYTES), CONTEXT)
-                for frame in given(self._space.ledger, self._told):
-                    sealed.write(frame)
-                sealed.finish()
-            keys.refresh()
-            if keys.ring.space.keys() == ring.space.keys():
-                with self._keys.writing() as file:
-                    file.write(escrow.sealed_keys(ring, stream_key, root, descriptor))
-                return
-        raise StoreBusy(at="keys", problem="rotated_meanwhile", limit=ATTEMPTS_MAX)
-
-    def _told(self, done: int, total: int) -> None:
-        self._session.progress("backup", done, total)
+def _write(session: Session, log: OutFile, keys: OutFile, root: RootKey, descriptor: RootDescriptor) -> None:
+    space_keys, entropy = session.space.keys, session.space.sources.entropy
+    for _ in range(ATTEMPTS_MAX):
+        space_keys.refresh()
+        ring, stream_key = space_keys.ring, entropy.take(KEY_BYTES)
+        with log.writing() as file:
+            sealed = SealedWriter(file, stream_key, entropy.take(SALT_BYTES), CONTEXT)
+            for frame in given(session.space.ledger, partial(session.progress, "backup")):
+                sealed.write(frame)
+            sealed.finish()
+        space_keys.refresh()
+        if space_keys.ring.space.keys() == ring.space.keys():
+            with keys.writing() as file:
+                file.write(escrow.sealed_keys(ring, stream_key, root, descriptor))
+            return
+    raise StoreBusy(at="keys", problem="rotated_meanwhile", limit=ATTEMPTS_MAX)
 
 
 def read_log(
     path: Path, keys: tuple[UnwrappedKeys, bytes], sink: Sink, progress: Progress, marks: Collection[int] = ()
 ) -> ReceivedLog:
-    """Hand a sealed log to a sink, held to every rule; return what it was, with its roots at some sizes."""
+    """Hand a sealed log to a sink, checked by every rule; return what it was, with its roots at some sizes."""
     ring, stream_key = keys
     with reading(path, "source") as file:
         total = os.fstat(file.fileno()).st_size
         stream = SealedReader(file, stream_key, CONTEXT)
 
-        def told() -> Iterator[Frame]:
+        def incoming() -> Iterator[Frame]:
             for frame in frames(stream):
                 progress("verify", file.tell(), total)
                 yield frame
 
-        return LogReceiver(ring, Signer(origin_of(ring.log_id), ring.signing_seed).key, marks).run(told(), sink)
+        return LogReceiver(ring, Signer(origin_of(ring.log_id), ring.signing_seed).key, marks).run(incoming(), sink)
 
 
 def keys_copy(path: Path) -> escrow.KeysCopy:

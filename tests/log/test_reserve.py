@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from muniment.log.ballast import BALLAST_BYTES, NAME
 from muniment.log.connection import OpenMode
 from muniment.log.memory import MemoryStore
+from muniment.log.reserve import NAME, RESERVE_BYTES
 from muniment.log.sqlite import SqliteStore
 
 
@@ -19,7 +19,7 @@ def test_room_is_kept_until_it_is_given_away(store: SqliteStore, log: Path) -> N
     for _ in range(2):
         store.keep_reserve()
         store.keep_reserve()
-        assert file.stat().st_size == BALLAST_BYTES
+        assert file.stat().st_size == RESERVE_BYTES
         assert file.stat().st_mode & 0o777 == 0o600
         assert [store.release_reserve(), store.release_reserve()] == [True, False]
         assert not file.exists()

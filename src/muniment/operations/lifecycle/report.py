@@ -1,0 +1,163 @@
+"""What a request to the lifecycle reports: its struct, and the lists in it as they grow."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from muniment.events.changes import Action
+from muniment.events.identity import Channel, ConversationId, ConversationKey, SpaceName, SubjectId, TurnId, message_id
+from muniment.events.turn import HostReference
+from muniment.governance.budgets import BudgetApplied, applied_to_slices
+from muniment.governance.custody import Rule
+from muniment.governance.detection.detection import NOWHERE
+from muniment.governance.profiles import Budget
+from muniment.governance.slices import RedactionItem, cut, hidden_references
+from muniment.governance.views import View
+from muniment.operations.provenance.derived_refs import DerivedRef
+from muniment.projections.transcript import ReadTurn
+
+
+class ErasedPlace(Struct, frozen=True, kw_only=True):
+    """One location of the content, and what was done there."""
+
+    place: str
+    done: str
+
+
+class ErasureReceipt(Struct, frozen=True, kw_only=True):
+    """What an erasure did. `outside` lists what no store can reach; `proof` is a C2SP tlog-proof of the event.
+
+    An erasure that had to leave turns in between, or reached several conversations, is several events: `positions` are
+    all of them, `position`, `leaf` and `proof` those of the first; `lifecycle receipts` has the proofs of the others.
+    """
+
+    position: int
+    leaf: str
+    turns_erased: int
+    places: list[ErasedPlace]
+    outside: list[str]
+    proof: str
+    positions: list[int]
+
+
+class AffectedConversation(Struct, frozen=True, kw_only=True):
+    """What of a conversation a request affects, where it is about several."""
+
+    channel: Channel
+    conversation: ConversationId
+    affected_turns: int
+    turns: list[TurnId]
+
+
+class KeptTurn(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A turn whose words stay, and one thing that keeps it: a hold, or the policy with its legal minimum.
+
+    `position` is that of the event; a turn that several holds keep is listed once for each. `turn` is absent where the
+    turn does not open any more.
+    """
+
+    sequence: int
+    rule: Rule
+    position: int
+    reason: str
+    requester: str
+    turn: TurnId | None = None
+    keep_until_ms: int | None = None
+    channel: Channel | None = None
+    conversation: ConversationId | None = None
+
+
+class HoldInForce(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A hold of a turn (`first` is `last`), of a conversation (no `last`), of a subject, or of the space (no names)."""
+
+    position: int
+    reason: str
+    requester: str
+    requested_ms: int
+    channel: Channel | None = None
+    conversation: ConversationId | None = None
+    first: int | None = None
+    last: int | None = None
+    subject: SubjectId | None = None
+
+
+class RetentionInForce(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A retention policy in force: of a conversation, a channel (no conversation) or the space (neither)."""
+
+    position: int
+    reason: str
+    requester: str
+    channel: Channel | None = None
+    conversation: ConversationId | None = None
+    keep_at_least_ms: int | None = None
+    erase_after_ms: int | None = None
+
+
+class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a request did. `clipped`: lists were cut at a limit or budget; the counts are whole.
+
+    It is about `conversation`, `subject` or `whole_space`; what is about several conversations lists them.
+    `kept_turns` were to be erased and are not, `kept` says why. `unreadable_turns` do not open any more and were left
+    alone, because nobody can tell whether they belong to the scope. `holds` and `policies` are listed by a review:
+    those in force that concern the scope.
+    """
+
+    conversation: ConversationKey | None = None
+    subject: SubjectId | None = None
+    whole_space: SpaceName | None = None
+    transition: Action
+    changed: bool
+    affected_turns: int
+    turns: list[TurnId]
+    messages: list[str]
+    host_refs: list[HostReference]
+    host_refs_redacted: int
+    items: list[RedactionItem]
+    derived_refs: list[DerivedRef]
+    derived_refs_total: int
+    clipped: bool
+    reason: str = ""
+    requester: str = ""
+    requested_ms: int = 0
+    kept_turns: int = 0
+    unreadable_turns: int = 0
+    conversations: list[AffectedConversation] = []
+    kept: list[KeptTurn] = []
+    holds: list[HoldInForce] = []
+    policies: list[RetentionInForce] = []
+    position: int | None = None
+    receipt: ErasureReceipt | None = None
+    budget_applied: list[BudgetApplied] = []
+
+
+class ReportLists:
+    """The lists of a report as they grow."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self.turns: list[TurnId] = []
+        self.messages: list[str] = []
+        self.host_refs: list[HostReference] = []
+        self.items: list[RedactionItem] = []
+        self.conversations: list[AffectedConversation] = []
+
+    def add(self, read: ReadTurn, message: int | None) -> None:
+        """Take a turn, or one message of it."""
+        # only ids and references of the slice are used, so that nothing has to be detected in its content
+        shown, withheld = cut(read.record, View.OPERATOR_AUDIT, self._budget.host_refs_per_turn, detection=NOWHERE)
+        self.turns.append(TurnId(shown.turn))
+        if message is not None:
+            self.messages.append(message_id(TurnId(shown.turn), message))
+            return
+        self.messages += [shown_message.id for shown_message in shown.messages]
+        self.host_refs += shown.host_refs
+        self.items += [item for item in withheld if item.host_ref is not None]
+
+    @property
+    def host_refs_redacted(self) -> int:
+        """How many references were withheld."""
+        return hidden_references(self.items)
+
+    def over_budget(self) -> list[BudgetApplied]:
+        """Return the ceilings of the budget that the lists reach."""
+        return applied_to_slices(self._budget, self.items)

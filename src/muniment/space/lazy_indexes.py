@@ -1,0 +1,85 @@
+"""The search indexes of a space: made when somebody first needs them, so that numpy is imported by who searches."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from muniment.errors import ModelInvalid, ModelUnavailable, MunimentError
+from muniment.governance.detection.detection import Detection
+from muniment.ledger.ledger import Ledger
+from muniment.projections.transcript import Transcript
+from muniment.search.index_memory import IndexMemory
+from muniment.search.index_status import IndexStatus
+from muniment.search.snapshots import Snapshots
+from muniment.space.embedders import Embedders
+
+if TYPE_CHECKING:
+    from muniment.embedding.guarded import GuardedEmbedder
+    from muniment.search.indexes import Indexes
+
+
+class IndexSetup(NamedTuple):
+    """What the indexes of a space share with other spaces, and where their snapshots are kept (None: nowhere)."""
+
+    memory: IndexMemory
+    directory: Path | None = None
+    embedders: Embedders | None = None
+
+
+class LazyIndexes:
+    """The indexes of one space, and why it has no embedder although one is wanted (`embedder_fault`). Thread-safe."""
+
+    def __init__(self, ledger: Ledger, transcript: Transcript, detection: Detection, setup: IndexSetup) -> None:
+        self._ledger = ledger
+        self._transcript = transcript
+        self._detection = detection
+        self._setup = setup
+        directory = setup.directory
+        self._snapshots = None if directory is None else Snapshots(directory, ledger.keys, ledger.entropy)
+        self._made: Indexes | None = None
+        self._lock = threading.Lock()
+        self.embedder_fault: MunimentError | None = None
+
+    @property
+    def opened(self) -> Indexes:
+        """The indexes, made now if nobody needed them before."""
+        with self._lock:
+            if self._made is None:
+                from muniment.search.indexes import Indexes  # noqa: PLC0415  # numpy is imported by who searches
+
+                self._made = Indexes(
+                    self._ledger, self._transcript, self._detection, self._setup.memory, self._snapshots
+                )
+                self._made.embed_with(self._embedder)
+            return self._made
+
+    @property
+    def in_memory(self) -> Indexes | None:
+        """The indexes, if anybody has needed them."""
+        return self._made
+
+    def existing(self) -> Indexes | None:
+        """Return the indexes, if there are any, in memory or at rest."""
+        is_kept = self._snapshots is not None and bool(self._snapshots.views())
+        return self.opened if self._made is not None or is_kept else None
+
+    def standings(self) -> list[IndexStatus]:
+        """Return the indexes that are in memory."""
+        return [] if self._made is None else self._made.standings()
+
+    def embed_again(self) -> None:
+        """Use the embedder that the store has now; vectors of another one are dropped."""
+        with self._lock:
+            if self._made is not None:
+                self._made.embed_with(self._embedder)
+
+    def _embedder(self) -> GuardedEmbedder | None:
+        self.embedder_fault = None
+        embedders = self._setup.embedders
+        try:
+            return None if embedders is None else embedders.of(self._ledger.keys.name)
+        except (ModelInvalid, ModelUnavailable) as fault:
+            self.embedder_fault = fault
+            return None
