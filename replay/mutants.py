@@ -112,7 +112,7 @@ MUTANTS: dict[str, Mutant] = {
     "salt": Mutant(
         breaks="reuse one salt for all fields of a cell",
         file="src/muniment/evidence/header.py",
-        edits=(("_url64(salts.of(raw))", '_url64(salts.of(b"one"))'),),
+        edits=(("map(_label, wanted)", 'map(_label, ["one"] * len(wanted))'),),
         checks=("tests/evidence/test_own_vectors.py", "tests/events/test_vectors.py"),
     ),
     "hold": Mutant(
@@ -129,7 +129,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "paging": Mutant(
         breaks="lose a turn between two pages",
-        file="src/muniment/operations/transcripts/transcripts.py",
+        file="src/muniment/operations/transcripts/replay.py",
         edits=(("ReplayMark(after=last)", "ReplayMark(after=last + 1)"),),
         checks=("tests/laws/test_walks.py::test_pages_give_the_whole_once_while_others_append",),
     ),

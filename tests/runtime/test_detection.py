@@ -21,7 +21,8 @@ from muniment.governance.detection.detection import Detect
 from muniment.governance.detection.scan import TEXT_CHARACTERS_MAX
 from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
-from muniment.operations.transcripts.transcripts import CommitReceipt, Slice
+from muniment.operations.transcripts.commit import CommitReceipt
+from muniment.operations.transcripts.replay import Slice
 from muniment.transports.cli.report_page import message_words, withheld_field
 from tests.archives.documents import exported, imported
 from tests.attributes import attribute

@@ -11,7 +11,7 @@ A turn of which nothing is left is not an error; it is skipped with one reason. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -150,11 +150,13 @@ def _check_names(turn: Turn) -> None:
         raise InvalidInput(at="conversation", problem="missing_field")
 
 
-def check_sizes(part_bytes: Iterable[Iterable[int]], limits: Limits) -> None:
-    """Refuse a message or a turn whose parts, as canonical JSON, are larger than allowed."""
-    total = 0
-    for place, sizes in enumerate(part_bytes):
-        size = sum(sizes)
+def check_sizes(parts: Sequence[Sequence[object]], fields: Sequence[tuple[str, bytes]], limits: Limits) -> None:
+    """Refuse a message or a turn whose parts are too large; the fields begin with them, as canonical JSON."""
+    total = end = 0
+    for place, message in enumerate(parts):
+        start, end, size = end, end + len(message), 0
+        for _, value in fields[start:end]:
+            size += len(value)
         total += size
         if size > limits.message_bytes_max:
             at = f"messages[{place}]"

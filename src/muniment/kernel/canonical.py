@@ -18,6 +18,7 @@ canonical bytes is ever accepted.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -36,6 +37,16 @@ def encode_plain(value: object) -> bytes:
     """Return the canonical bytes of a value in the plain profile; the caller vouches for the profile."""
     try:
         return _plain.encode(value)
+    except UnicodeEncodeError:
+        raise NotCanonical(problem="lone_surrogate") from None
+    except RecursionError:
+        raise NotCanonical(problem="too_deep", limit=DEPTH_MAX) from None
+
+
+def encode_each(values: Iterable[object]) -> list[bytes]:
+    """Return the canonical bytes of each value, as `encode_plain` does for one."""
+    try:
+        return list(map(_plain.encode, values))
     except UnicodeEncodeError:
         raise NotCanonical(problem="lone_surrogate") from None
     except RecursionError:

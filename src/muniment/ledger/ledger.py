@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hmac
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -402,17 +402,6 @@ class Ledger:
         salts, content = self.content(opened)
         assert isinstance(content, TurnContent), "a turn's content is its words"
         return salts, content
-
-    def disclosable(
-        self, opened: OpenedEvent, content: tuple[Salts, ContentBody] | None
-    ) -> Iterable[tuple[Salts, str, bytes]]:
-        """Yield (source of its salt, label, canonical JSON) of every field of an event that can still be read."""
-        for label, value in meta_fields(opened.meta):
-            yield opened.meta_seed, label, value
-        if content is not None:
-            salts, body = content
-            for label, value in content_fields(body):
-                yield salts, label, value
 
     def life(self, reader: Reader) -> str:
         """Return which life of the log this is (decision 0021); one that was never restored has no name."""

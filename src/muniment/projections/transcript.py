@@ -198,7 +198,7 @@ class Transcript:
             checked = self._turns_checked.get(head.stream, 0)
         for first in range(checked + 1, head.turns + 1, TURNS_BATCH):
             last = min(head.turns, first + TURNS_BATCH - 1)
-            for read in self.page(reader, head, first, last, _no_words):
+            for read in self.page(reader, head, first, last, no_words):
                 found = reader.lookup(self.turn_digest(key, read.record.meta.delivery.turn))
                 if found is None or found.position != read.record.position:
                     raise Corrupt(at=f"position {read.record.position}", problem="lookup_missing")
@@ -315,8 +315,12 @@ class Transcript:
         """Return the turn that a row holds, as it is after the changes of its stream; raises `Corrupt` for another."""
         if row.turn_seq != sequence:
             raise Corrupt(at=f"position {row.position}", problem="turns_missing")
-        opened = self._ledger.open(row)
-        meta = opened.meta
+        return self.read_opened(self._ledger.open(row), changes, wanted)
+
+    def read_opened(self, opened: OpenedEvent, changes: Changes, wanted: Callable[[Phase, TurnMeta], bool]) -> ReadTurn:
+        """Return the turn of a commit that was opened, as it is after the changes of its stream."""
+        row, meta, sequence = opened.row, opened.meta, opened.row.turn_seq
+        assert sequence is not None, "a turn has a place among the turns"
         assert isinstance(meta, TurnMeta), "only turns have a turn sequence"
         phase = phase_of(sequence, changes.steps) if changes.steps else Phase.ACTIVE
         salts = content = None
@@ -371,6 +375,6 @@ class Transcript:
         return AttributeRecord(position=opened.row.position, meta=meta, content=content)
 
 
-def _no_words(_phase: Phase, _meta: TurnMeta) -> bool:
+def no_words(_phase: Phase, _meta: TurnMeta) -> bool:
     """Want no words of a turn."""
     return False
