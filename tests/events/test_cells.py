@@ -16,7 +16,6 @@ from muniment.events.cells import (
     UPCASTS,
     VERSIONS,
     Upcast,
-    known_kind,
     lifted,
     pack,
     unpack_content,
@@ -74,7 +73,9 @@ def test_a_kind_of_the_future_is_refused_as_newer() -> None:
         unpack_meta("turn.dreamt", SPACE_OPENED_V1)
     assert refused.value.problem == "unknown_kind"
     assert "dreamt" not in str(refused.value)
-    assert [known_kind(kind.value) for kind in EventKind] == list(EventKind)
+    for kind in EventKind:
+        with pytest.raises(Corrupt):
+            unpack_meta(kind.value, b"")
 
 
 @pytest.mark.parametrize(

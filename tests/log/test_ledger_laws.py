@@ -97,7 +97,7 @@ def check_row(book: Book, row: SealedRow, said: Written, prev: bytes | None) -> 
     """Hold a row to what was appended."""
     header, exact = book.ledger.header(row)
     opened = book.ledger.open(row)
-    assert (row.stream, row.seq, row.turn_seq, row.leaf) == said.placed[1:]
+    assert (row.stream, row.seq, row.turn_seq, row.leaf) == said.placed[1:5]
     assert (row.target_seq, opened.meta) == (said.target, said.meta)
     assert (header.reason, header.refs, header.prev) == (said.reason, said.refs, prev and b64url(prev))
     assert (header.pos, header.stream, header.seq, header.t) == (row.position, row.stream, row.seq, row.time)

@@ -113,7 +113,7 @@ def commit(disclosure: str) -> str:
 
 def commit_fields(seed: bytes, fields: Iterable[Field]) -> dict[str, str]:
     """Return the commitments of all fields of an event."""
-    return {label: commitment for label, _, commitment in _disclosed(seed, fields)}
+    return dict(map(itemgetter(0, 2), _disclosed(seed, fields)))
 
 
 def disclosures(header: Header, parts: Iterable[tuple[Salts, Iterable[Field]]]) -> dict[str, str]:

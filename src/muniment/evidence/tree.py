@@ -13,6 +13,7 @@ can.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -64,7 +65,7 @@ class Frontier(Struct, frozen=True, kw_only=True):
         body = data[SIZE_BYTES:]
         if len(data) < SIZE_BYTES or size > TREE_SIZE_MAX or len(body) != size.bit_count() * HASH_BYTES:
             raise Corrupt(at="frontier", problem="malformed")
-        return cls(size=size, hashes=tuple(body[at : at + HASH_BYTES] for at in range(0, len(body), HASH_BYTES)))
+        return cls(size=size, hashes=struct.unpack(f"{HASH_BYTES}s" * size.bit_count(), body))
 
 
 def extend(frontier: Frontier, leaves: Iterable[bytes]) -> tuple[Frontier, list[Node]]:

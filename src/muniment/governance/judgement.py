@@ -24,7 +24,6 @@ from muniment.events.message import (
     Role,
     TextPart,
     ToolCallPart,
-    is_blank,
 )
 from muniment.events.records import MessageHead, TurnContent, TurnMeta
 from muniment.governance.annotation import is_erased
@@ -36,6 +35,7 @@ from muniment.governance.phases import Phase
 from muniment.governance.redaction import WHOLE_TURN, Causes, Redaction, WithheldRange, redacted, stretches, words_label
 from muniment.governance.views import (
     BARRED,
+    GONE,
     SHOWS,
     SHOWS_LABELS,
     SHOWS_ORIGIN,
@@ -44,7 +44,6 @@ from muniment.governance.views import (
     Reason,
     View,
     withheld_by_authority,
-    withheld_by_phase,
     withheld_by_policy,
 )
 
@@ -78,6 +77,7 @@ class Judgement(Struct, frozen=True, kw_only=True, gc=False):
     `marked` are such parts as they are shown.
     """
 
+    authorities: list[Authority]
     messages: list[Reason | None]
     parts: list[list[Reason | None]]
     references: list[Reason | None]
@@ -91,7 +91,7 @@ class Judgement(Struct, frozen=True, kw_only=True, gc=False):
 
 def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
     """Tell whether judging and showing a turn takes its words; what is not needed is not decrypted."""
-    if withheld_by_phase(phase) is not None:
+    if phase in GONE:
         return False
     return bool(SHOWS[view]) or bool(meta.tools) or bool(meta.host_refs)
 
@@ -101,31 +101,34 @@ def judge(view: View, record: TurnRecord, detection: ViewDetection = NOWHERE) ->
     judged = _by_policy(view, record)
     if record.redactions:
         judged = _redacted(judged, view, record)
-    detectors = detection.detectors(record.meta)
+    detectors = () if detection is NOWHERE else detection.detectors(record.meta)
     return _detected(judged, record, detectors) if detectors or judged.stretches else judged
 
 
 def _by_policy(view: View, record: TurnRecord) -> Judgement:
     """Judge by phase, authority and policy of the view."""
     meta, content = record.meta, record.content
-    gone = withheld_by_phase(record.phase)
+    gone = GONE.get(record.phase)
     words = content.parts if gone is None and content is not None else None
-    readable = words is not None
+    authorities: list[Authority] = []
     whole: list[Reason | None] = []
     parts: list[list[Reason | None]] = []
     answer = _answer(meta, words, record.erased) if words is not None and view in TELLS_ANSWERS else None
     barred = BARRED[view]
     for place, head in enumerate(meta.messages):
-        reason = gone or barred.get(authority_of(head))
+        authority = head.authority or DEFAULT_AUTHORITY[head.role]
+        reason = gone or barred.get(authority)
         if gone is None and place in record.erased:
             reason = Reason.ERASED
         inside: list[Reason | None] = []
         if reason is None and words is not None:
             policy = withheld_by_policy(view, head.role, place == answer)
-            inside = [policy[type(part)] for part in words[place]]
+            for part in words[place]:
+                inside.append(policy[type(part)])  # noqa: PERF401 - a comprehension is a call, and this is each message
             reason = None if None in inside else Reason.VIEW_POLICY
         elif reason is None:
             reason = Reason.VIEW_POLICY
+        authorities.append(authority)
         whole.append(reason)
         parts.append(inside)
     origin = view in SHOWS_ORIGIN
@@ -134,14 +137,15 @@ def _by_policy(view: View, record: TurnRecord) -> Judgement:
     if meta.host_refs:  # as few turns have
         shown, labelled = SHOWS_REFERENCES[view], SHOWS_LABELS[view]
         references = [None if ref.visibility in shown else Reason.HOST_REF_VISIBILITY for ref in meta.host_refs]
-        labels = [readable and ref.visibility in labelled for ref in meta.host_refs]
+        labels = [words is not None and ref.visibility in labelled for ref in meta.host_refs]
     return Judgement(
+        authorities=authorities,
         messages=whole,
         parts=parts,
         references=references,
         labels=labels,
         origin=origin,
-        summaries=origin and readable,
+        summaries=origin and words is not None,
     )
 
 
@@ -222,7 +226,10 @@ def _answer(meta: TurnMeta, words: list[list[Part]], erased: frozenset[int]) -> 
             if place in erased:
                 return place
             for part in words[place]:
-                if not isinstance(part, ToolCallPart) and not is_blank(part):
+                if isinstance(part, TextPart | ReasoningPart):
+                    if part.content and not part.content.isspace():
+                        return place
+                elif not isinstance(part, ToolCallPart):
                     return place
     return None
 

@@ -35,7 +35,7 @@ from muniment.governance import attribute_visibility as attributes
 from muniment.governance.attribute_visibility import ShownValue, SliceAttribute
 from muniment.governance.detection.detection import NOWHERE, ViewDetection
 from muniment.governance.detection.scan import Coverage
-from muniment.governance.judgement import Judgement, TurnRecord, authority_of, judge, standing, within
+from muniment.governance.judgement import Judgement, TurnRecord, judge, standing, within
 from muniment.governance.phases import Phase
 from muniment.governance.redaction import Causes, WithheldRange, replaced, words_label
 from muniment.governance.views import Reason, View
@@ -130,58 +130,57 @@ def cut(
 
     Shows at most so many host references, and so many attributes of the turn and of each of its messages.
     """
-    meta = record.meta
-    judged = judge(view, record, detection)
+    meta, judged = record.meta, judge(view, record, detection)
+    turn = meta.delivery.turn
     items: list[RedactionItem] = []
-    turn = SliceTurn(
-        turn=meta.delivery.turn,
+    messages: list[SliceMessage] = []
+    for place, head in enumerate(meta.messages):
+        name, authority, whole = f"{turn}#{place}", judged.authorities[place], judged.messages[place]
+        parts: list[Part] | UnsetType = UNSET
+        if whole is not None:
+            why = judged.causes.get(words_label(place), ()) if judged.causes else ()
+            items.append(
+                RedactionItem(turn=turn, message=name, reason=whole, authority=authority, view=view, causes=why)
+            )
+        elif judged.stretches or any(judged.parts[place]):
+            parts = list(_parts(record, place, view, judged, items))
+        else:
+            assert record.content is not None, "nothing is shown of words that are not at hand"
+            parts = record.content.parts[place]
+        messages.append(
+            SliceMessage(
+                id=name,
+                role=head.role,
+                authority=authority,
+                speaker_id=head.speaker_id or meta.actor.speaker_id or meta.actor.subject or "",
+                speaker_kind=head.speaker_kind or meta.actor.speaker_kind or SUBJECT_SPEAKS,
+                observed_ms=head.observed_ms or record.time_ms,
+                redacted=whole is not None,
+                parts=parts,
+            )
+        )
+    shown = SliceTurn(
+        turn=turn,
         sequence=record.sequence,
         position=record.position,
         phase=record.phase,
         delivery=meta.delivery.status,
         committed_ms=record.time_ms,
         actor=attributed(meta.actor),
-        messages=[_message(record, place, view, judged, items) for place in range(len(meta.messages))],
+        messages=messages,
         host_refs=_references(record, view, within(judged, host_refs_max), items) if meta.host_refs else [],
         attributes=_attributes(record, view, attributes_max, detection, items) if record.attributes else [],
         source=meta.source if judged.origin else UNSET,
         tools=_tools(record, view, judged, items) if judged.origin else UNSET,
         external=meta.external if judged.origin else UNSET,
     )
-    return turn, items
-
-
-def _message(record: TurnRecord, place: int, view: View, judged: Judgement, items: list[RedactionItem]) -> SliceMessage:
-    head, actor = record.meta.messages[place], record.meta.actor
-    authority = authority_of(head)
-    turn = record.meta.delivery.turn
-    name = message_id(TurnId(turn), place)
-    whole = judged.messages[place]
-    shown: list[Part] | UnsetType = UNSET
-    if whole is not None:
-        why = judged.causes.get(words_label(place), ()) if judged.causes else ()
-        items.append(RedactionItem(turn=turn, message=name, reason=whole, authority=authority, view=view, causes=why))
-    elif judged.stretches or any(judged.parts[place]):
-        shown = list(_parts(record, place, view, judged, items))
-    else:
-        assert record.content is not None, "nothing is shown of words that are not at hand"
-        shown = record.content.parts[place]
-    return SliceMessage(
-        id=name,
-        role=head.role,
-        authority=authority,
-        speaker_id=head.speaker_id or actor.speaker_id or actor.subject or "",
-        speaker_kind=head.speaker_kind or actor.speaker_kind or SUBJECT_SPEAKS,
-        observed_ms=head.observed_ms or record.time_ms,
-        redacted=whole is not None,
-        parts=shown,
-    )
+    return shown, items
 
 
 def _parts(record: TurnRecord, place: int, view: View, judged: Judgement, items: list[RedactionItem]) -> Iterator[Part]:
     """Yield the parts of a message that are shown, with markers for their withheld ranges; report all the others."""
     assert record.content is not None, "nothing is shown of words that are not at hand"
-    turn, authority = record.meta.delivery.turn, authority_of(record.meta.messages[place])
+    turn, authority = record.meta.delivery.turn, judged.authorities[place]
     name = message_id(TurnId(turn), place)
 
     def item(part: int, reason: Reason, causes: Causes) -> RedactionItem:
@@ -294,11 +293,15 @@ def audit(
     reasons = {item.reason for item in items}
     if Reason.ATTR_VALUE_BUDGET in reasons:
         reasons.add(Reason.PROFILE_BUDGET)
+    messages_redacted = 0
+    for turn in turns:
+        for message in turn.messages:
+            messages_redacted += message.redacted
     return SliceAudit(
         view=view,
         turns_read=len(turns),
         turns_returned=len(turns),
-        messages_redacted=sum(message.redacted for turn in turns for message in turn.messages),
+        messages_redacted=messages_redacted,
         host_refs_redacted=hidden_references(items),
         reasons=sorted(reasons),
         coverage=detection.coverage,
@@ -313,18 +316,20 @@ def hidden_references(items: Iterable[RedactionItem]) -> int:
 def disclosed_labels(record: TurnRecord, view: View, detection: ViewDetection = NOWHERE) -> set[str]:
     """Return the labels of a turn that an export for a view discloses: exactly what `cut` shows, no more."""
     judged = judge(view, record, detection)
-    labels = {"actor", "delivery", *(f"message/{place}" for place in range(len(record.meta.messages)))}
+    labels = {"actor", "delivery"}
     if judged.origin:
-        labels.update({"source", "tools", "external"})
+        labels |= {"source", "tools", "external"}
     for place, (whole, inside) in enumerate(zip(judged.messages, judged.parts, strict=True)):
+        labels.add(f"message/{place}")
         if whole is None:
-            labels.update(part_label(place, index) for index, reason in enumerate(inside) if reason is None)
-    labels.update(f"host_ref/{place}" for place, hidden in enumerate(judged.references) if hidden is None)
-    labels.update(
-        f"host_ref/{place}/label"
-        for place, (hidden, labelled) in enumerate(zip(judged.references, judged.labels, strict=True))
-        if hidden is None and labelled
-    )
+            for index, reason in enumerate(inside):
+                if reason is None:
+                    labels.add(f"message/{place}/content/{index}")
+    for place, (hidden, labelled) in enumerate(zip(judged.references, judged.labels, strict=True)):
+        if hidden is None:
+            labels.add(f"host_ref/{place}")
+            if labelled:
+                labels.add(f"host_ref/{place}/label")
     if judged.summaries:
         labels.update(f"tools/{place}/summary" for place in range(len(record.meta.tools)))
     labels.difference_update(judged.causes, judged.stretches)

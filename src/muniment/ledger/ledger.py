@@ -82,13 +82,14 @@ class Draft(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Where an event came to stand."""
+    """Where an event was appended; `messages` counts those of its stream up to it."""
 
     position: int
     stream: int
     seq: int
     turn_seq: int | None
     leaf: bytes
+    messages: int
 
 
 class OpenedEvent(Struct, frozen=True, kw_only=True, gc=False):
@@ -228,17 +229,18 @@ class Writer:
         bundle = wrap_bundle(self.space_key, event.nonces[-1], event.keys, leaf, place_of(bare))
         content = cells[CONTENT] if len(cells) > 1 else None
         self._rows.append(SealedRow(**asdict(bare), bundle=bundle, meta=cells[META], content=content))
+        total = head.messages + (messages or 0)
         self._heads[stream] = self._ledger.sealed_head(
             StreamHead(
                 stream=stream,
                 seq=seq,
                 turns=turns,
-                messages=head.messages + (messages or 0),
+                messages=total,
                 changes=head.changes + (target is not None),
                 leaf=leaf,
             )
         )
-        return Placed(position, stream, seq, turn_seq, leaf)
+        return Placed(position, stream, seq, turn_seq, leaf, total)
 
     def destroy_content(self, row: SealedRow) -> bool:
         """Destroy the key and the ciphertext of an event's content; return whether there was any."""

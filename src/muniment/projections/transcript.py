@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
-from muniment.events.records import AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnMeta
+from muniment.events.records import AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnContent, TurnMeta
 from muniment.governance.attribute_visibility import AttributeRecord, ShownValue, judge_attribute, order_of
 from muniment.governance.judgement import TurnRecord, needs_content, standing
 from muniment.governance.phases import Phase, phase_of
@@ -307,7 +307,12 @@ class Transcript:
             at = f"stream {head.stream}"
             raise Corrupt(at=at, problem="turns_missing", limit=last - first + 1, found=len(rows))
         changes = self.changes(reader, head)
-        return [self.read(row, sequence, changes, wanted) for sequence, row in enumerate(rows, start=first)]
+        turns = []
+        for sequence, row in enumerate(rows, start=first):
+            if row.turn_seq != sequence:
+                raise Corrupt(at=f"position {row.position}", problem="turns_missing")
+            turns.append(self.read_opened(self._ledger.open(row), changes, wanted))
+        return turns
 
     def read(
         self, row: SealedRow, sequence: int, changes: Changes, wanted: Callable[[Phase, TurnMeta], bool]
@@ -323,9 +328,12 @@ class Transcript:
         assert sequence is not None, "a turn has a place among the turns"
         assert isinstance(meta, TurnMeta), "only turns have a turn sequence"
         phase = phase_of(sequence, changes.steps) if changes.steps else Phase.ACTIVE
-        salts = content = None
+        salts: Salts | None = None
+        content: TurnContent | None = None
         if phase is not Phase.ERASED and wanted(phase, meta):
-            salts, content = self._ledger.words(opened)
+            salts, body = self._ledger.content(opened)
+            assert isinstance(body, TurnContent), "a turn's content is its words"
+            content = body
         record = TurnRecord(
             position=row.position,
             sequence=sequence,

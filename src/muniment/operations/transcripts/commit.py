@@ -82,7 +82,7 @@ def commit(session: Session, turn: Turn) -> CommitReceipt:
     """Commit a turn, or say why nothing of it is kept."""
     prepared = prepare(session, turn)
     if isinstance(prepared, PreparedTurn):
-        return session.space.ledger.transact(lambda writer: append(prepared, writer))
+        return prepared.space.ledger.transact(lambda writer: append(prepared, writer))
     with session.space.ledger.reader() as reader:
         conversation = find(session.space.transcript, reader, prepared.key)
     messages = 0 if conversation is None else conversation.head.messages
@@ -106,7 +106,8 @@ def prepare(session: Session, turn: Turn) -> PreparedTurn | SkippedTurn:
     kept = admission.admit(turn, space.limits, now_ms)
     conversation = turn.conversation if turn.conversation is not None else ConversationId(turn.chat or "")
     key = ConversationKey(conversation=conversation, channel=turn.channel, space=turn.space)
-    session.check_key(key)
+    if turn.space is not None:  # all names were checked when the turn was admitted
+        session.check_key(key)
     if isinstance(kept, SkipReason):
         return SkippedTurn(key, turn.turn, kept)
     digest = _digest_of_words(space, turn, key)
@@ -140,8 +141,6 @@ def append(prepared: PreparedTurn, writer: Writer) -> CommitReceipt:
         recorded = writer.append(_draft(prepared, EventKind.ALIAS_RECORDED, record), stream=stream)
         tx.claim(alias, stream, recorded.position)
         writer.flush()
-    head = writer.head(stream)
-    before = 0 if head is None else head.messages
     count = len(prepared.kept.parts)
     placed = writer.append(prepared.event, stream=stream, messages=count)
     tx.claim(prepared.found_by, stream, placed.position)
@@ -149,8 +148,8 @@ def append(prepared: PreparedTurn, writer: Writer) -> CommitReceipt:
         conversation=key,
         turn=prepared.turn.turn,
         committed=True,
-        messages_before=before,
-        messages_after=before + count,
+        messages_before=placed.messages - count,
+        messages_after=placed.messages,
         sequence=placed.turn_seq,
         position=placed.position,
         leaf=placed.leaf.hex(),
