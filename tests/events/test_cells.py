@@ -11,20 +11,12 @@ from hypothesis import strategies as st
 
 from muniment.errors import Corrupt, MunimentError, StoreNewer
 from muniment.events import cells
-from muniment.events.cells import (
-    SEED_BYTES,
-    UPCASTS,
-    VERSIONS,
-    Upcast,
-    lifted,
-    pack,
-    unpack_content,
-    unpack_meta,
-)
+from muniment.events.cells import SEED_BYTES, UPCASTS, Upcast, lifted, pack, unpack_content, unpack_meta
 from muniment.events.message import TextPart
 from muniment.events.records import (
     CONTENT_BODIES,
     META_BODIES,
+    VERSIONS,
     EventKind,
     KeyRotated,
     SpaceOpened,

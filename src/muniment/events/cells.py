@@ -19,15 +19,12 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from muniment.errors import Corrupt, StoreNewer
-from muniment.events.records import CONTENT_BODIES, META_BODIES, ContentBody, MetaBody
+from muniment.events.records import CONTENT_BODIES, META_BODIES, VERSIONS, ContentBody, MetaBody
 from muniment.kernel.digest import Salts
 
 SEED_BYTES = 32
 
 Upcast = Callable[[dict[str, Any]], dict[str, Any]]
-
-# body type -> the version written today
-VERSIONS: dict[type[Struct], int] = dict.fromkeys([*META_BODIES.values(), *CONTENT_BODIES.values()], 1)
 
 # (body type, version) -> how data of that version becomes data of the next
 UPCASTS: dict[tuple[type[Struct], int], Upcast] = {}

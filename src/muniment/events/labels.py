@@ -26,7 +26,7 @@ from __future__ import annotations
 from msgspec import Raw
 from msgspec.structs import astuple
 
-from muniment.events.attributes import AttributeContent
+from muniment.events.attributes import AttributeContent, link_label
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart
 from muniment.events.records import ContentBody, MetaBody, TurnMeta
 from muniment.events.turn import Source
@@ -72,16 +72,6 @@ def content_fields(body: ContentBody) -> list[tuple[str, bytes]]:
         if label is not None:
             values[f"host_ref/{place}/label"] = label
     return list(zip(values, encode_each(values.values()), strict=True))
-
-
-def part_label(message: int, part: int) -> str:
-    """Return the label of one part of one message."""
-    return f"message/{message}/content/{part}"
-
-
-def link_label(place: int) -> str:
-    """Return the label of one link of an attribute."""
-    return f"link/{place}"
 
 
 def encode_part(part: Part) -> bytes:

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from muniment.events.attributes import (
-    AttributeContent,
     AttributeGovernance,
     AttributeLink,
     AttributeOrigin,
@@ -31,11 +30,11 @@ from muniment.events.attributes import (
     AttributeRecorded,
     AttributeScope,
     ValueKind,
+    link_label,
 )
 from muniment.events.identity import TurnId, message_id
-from muniment.events.labels import link_label
-from muniment.events.turn import Visibility
-from muniment.governance.annotation import flaw
+from muniment.events.message import Visibility
+from muniment.governance.annotation import AttributeRecord, AttributeState, flaw
 from muniment.governance.detection.parts import found_in, marked_json
 from muniment.governance.detection.scan import Detector
 from muniment.governance.phases import Phase
@@ -97,14 +96,6 @@ REPLACEMENT_SCHEMA = "muniment.attribute.redacted"
 REPLACEMENT: dict[str, Any] = {"redacted": True, "reason": "transcript lifecycle"}
 
 
-class AttributeRecord(Struct, frozen=True, kw_only=True, gc=False):
-    """An attribute as the log has it: the newest of its id. `content` is None when it was not read."""
-
-    position: int
-    meta: AttributeRecorded
-    content: AttributeContent | None
-
-
 class SliceAttribute(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """An attribute as a view shows it. `redacted`: the value is a replacement for the one that was recorded.
 
@@ -127,13 +118,6 @@ class SliceAttribute(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     reason: str | UnsetType = UNSET
     visibility: Visibility | UnsetType = UNSET
     governance: AttributeGovernance | UnsetType = UNSET
-
-
-class AttributeState(NamedTuple):
-    """Where an attribute stands: the phase of its turn or message, and whether the view is barred from that place."""
-
-    phase: Phase
-    barred: bool
 
 
 def judge_attribute(view: View, standing: AttributeState, meta: AttributeRecorded) -> tuple[ShownValue, Reason | None]:

@@ -15,7 +15,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.events.labels import part_label
 from muniment.events.message import (
     DEFAULT_AUTHORITY,
     Authority,
@@ -24,10 +23,10 @@ from muniment.events.message import (
     Role,
     TextPart,
     ToolCallPart,
+    part_label,
 )
 from muniment.events.records import MessageHead, TurnContent, TurnMeta
-from muniment.governance.annotation import is_erased
-from muniment.governance.attribute_visibility import AttributeRecord, AttributeState
+from muniment.governance.annotation import AttributeRecord, AttributeState, is_erased
 from muniment.governance.detection.detection import NOWHERE, ViewDetection
 from muniment.governance.detection.parts import found_in, marked
 from muniment.governance.detection.scan import Detector

@@ -24,7 +24,8 @@ from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.records import AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnContent, TurnMeta
-from muniment.governance.attribute_visibility import AttributeRecord, ShownValue, judge_attribute, order_of
+from muniment.governance.annotation import AttributeRecord
+from muniment.governance.attribute_visibility import ShownValue, judge_attribute, order_of
 from muniment.governance.judgement import TurnRecord, needs_content, standing
 from muniment.governance.phases import Phase, phase_of
 from muniment.governance.views import View

@@ -30,7 +30,7 @@ from muniment.formats.reading.grouping import CompleteTurn, Grouping, size_of, t
 from muniment.formats.reading.import_format import PARSERS, PROTOCOLS, Format, sniff
 from muniment.formats.reading.items import Items
 from muniment.formats.reading.spoken import ParsedItem, ParsingNotes
-from muniment.governance.detection.detection import Replacements, together
+from muniment.governance.detection.before_commit import Replacements, together
 from muniment.ledger.ledger import Writer
 from muniment.operations.transcripts.commit import (
     ALREADY_COMMITTED,

@@ -20,7 +20,7 @@ from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpe
 from muniment.events.turn import Turn
 from muniment.governance import admission
 from muniment.governance.admission import AdmittedTurn, SkipReason
-from muniment.governance.detection.detection import Replacements, without_detected
+from muniment.governance.detection.before_commit import Replacements, without_detected
 from muniment.ledger.ledger import CONTENT, Draft, Writer, draft
 from muniment.projections.conversation import Conversation, find
 from muniment.space.space import Space
