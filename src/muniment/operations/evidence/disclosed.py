@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from muniment.errors import Corrupt, EvidenceMissing
+from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeRecorded
-from muniment.events.identity import ConversationKey
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import ContentBody, EventKind
 from muniment.evidence.bundle import event_line
@@ -18,19 +17,11 @@ from muniment.governance.slices import disclosed_labels
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts
 from muniment.ledger.ledger import OpenedEvent
-from muniment.log.port import Reader, SealedRow
-from muniment.projections.conversation import Conversation, find
+from muniment.log.port import SealedRow
+from muniment.projections.conversation import Conversation
 from muniment.space.space import Space
 
 SaltedFields = tuple[Salts, list[Field]]
-
-
-def provable(space: Space, reader: Reader, key: ConversationKey) -> Conversation:
-    """Return a conversation, or raise `EvidenceMissing` when there is none to prove."""
-    conversation = find(space.transcript, reader, key)
-    if conversation is None:
-        raise EvidenceMissing(at="conversation")
-    return conversation
 
 
 def event_lines(

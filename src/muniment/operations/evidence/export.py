@@ -11,8 +11,8 @@ from muniment.evidence.bundle import BundleHead, bundle, event_line
 from muniment.evidence.tree import multiproof
 from muniment.governance.views import View
 from muniment.ledger.ledger import SPACE_STREAM, Writer, draft
-from muniment.operations.evidence.disclosed import event_lines, provable
-from muniment.operations.evidence.prove import looked_for
+from muniment.operations.evidence.disclosed import event_lines
+from muniment.operations.evidence.prove import looked_for, provable
 from muniment.projections.conversation import Conversation
 from muniment.space.space import Space
 

@@ -12,8 +12,9 @@ from muniment.evidence import verifier
 from muniment.evidence.receipt import receipt
 from muniment.evidence.tree import inclusion_proof
 from muniment.governance.views import View
-from muniment.operations.evidence.disclosed import event_lines, provable
-from muniment.projections.conversation import Conversation
+from muniment.log.port import Reader
+from muniment.operations.evidence.disclosed import event_lines
+from muniment.projections.conversation import Conversation, find
 from muniment.space.space import Space
 
 RECEIPT_TYPE = "text/plain"
@@ -73,6 +74,14 @@ def prove(session: Session, key: ConversationKey, turn: TurnId, view: View) -> D
             **looked_for(space, view),
         },
     )
+
+
+def provable(space: Space, reader: Reader, key: ConversationKey) -> Conversation:
+    """Return a conversation, or raise `EvidenceMissing` when there is none to prove."""
+    conversation = find(space.transcript, reader, key)
+    if conversation is None:
+        raise EvidenceMissing(at="conversation")
+    return conversation
 
 
 def looked_for(space: Space, view: View) -> dict[str, str]:

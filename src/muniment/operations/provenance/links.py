@@ -15,7 +15,7 @@ from msgspec import Struct
 from muniment.declaration.session import Session
 from muniment.errors import AccessDenied, InvalidInput
 from muniment.events.changes import RedactionTarget, TurnSpan
-from muniment.events.identity import ConversationKey, TurnId, check_name
+from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind
 from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.governance.budgets import BudgetApplied, applied
@@ -24,8 +24,7 @@ from muniment.governance.profiles import Ceiling
 from muniment.governance.views import View
 from muniment.log.port import Reader, StreamHead
 from muniment.operations.page import Page
-from muniment.projections.change_fold import Changes
-from muniment.projections.conversation import opened
+from muniment.projections.conversation import Conversation, opened
 from muniment.projections.evidence_links import Reference, faults_of
 from muniment.space.space import Space
 
@@ -150,20 +149,21 @@ def _page(
 
 
 def _link(space: Space, reader: Reader, reference: Reference) -> Link:
-    meta, transcript = reference.meta, space.transcript
-    head = transcript.head(reader, reference.stream)
+    meta, transcript, source = reference.meta, space.transcript, reference.meta.source
+    key = ConversationKey(conversation=ConversationId(source.conversation), channel=Channel(source.channel))
+    conversation = Conversation(transcript, reader, key, reference.stream)
     return Link(
         position=reference.position,
         plane=meta.plane,
         key=meta.key,
         subject=meta.subject,
-        source=meta.source,
-        citation=citation(meta.source),
+        source=source,
+        citation=citation(source),
         created_ms=meta.created_ms,
         digest=meta.digest,
         verified=bool(meta.digest) and not faults_of(transcript, reader, space.ledger.log, space.name, reference),
         from_archive=not meta.digest,
-        state=state_of(head, transcript.changes(reader, head), reference.span, reference.message),
+        state=state_of(conversation, reference.span, reference.message),
     )
 
 
@@ -175,8 +175,9 @@ def citation(source: SourceEvidence) -> str:
     return f"{CITED}:{place}{marks}"
 
 
-def state_of(head: StreamHead, changes: Changes, span: TurnSpan, message: int | None) -> SourceState:
+def state_of(conversation: Conversation, span: TurnSpan, message: int | None) -> SourceState:
     """Count what is left of a source."""
+    head, changes = conversation.head, conversation.changes
     last = head.turns if span.last is None else min(span.last, head.turns)
     phases: dict[Phase, int] = dict.fromkeys(Phase, 0)
     for run in runs(head.turns, changes.steps):

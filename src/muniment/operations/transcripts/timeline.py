@@ -28,7 +28,6 @@ from msgspec import Meta, Struct
 from muniment.declaration.session import Session
 from muniment.errors import CursorInvalid, InvalidInput, UnknownPlace
 from muniment.events.identity import ConversationKey, Sequence, TurnId, message_id
-from muniment.events.records import TurnMeta
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.cursor_lifetime import CursorLifetime, check_unchanged
 from muniment.governance.listing import LifecycleFilter, before, listed, onward
@@ -259,7 +258,13 @@ def _place(conversation: Conversation, anchor: Anchor) -> Place:
             raise UnknownPlace(at=f"anchor.{name}")
     assert centre is not None, "the first of them is none of these"
     read = conversation.at(centre)
-    message = None if anchor.message is None else _index_of(anchor.message, read.record.meta)
+    meta = read.record.meta
+    message = None
+    if anchor.message is not None:
+        names = [message_id(TurnId(meta.delivery.turn), index) for index in range(len(meta.messages))]
+        if anchor.message not in names:
+            raise UnknownPlace(at="anchor.message")
+        message = names.index(anchor.message)
     return place_of(conversation.key, head, read, message)
 
 
@@ -277,14 +282,6 @@ def _spans(shown: list[PhaseRun], at: AnchorKind, gap: int, limit: int) -> list[
         return before(shown, gap, limit)
     older = limit // 2 if at is AnchorKind.AROUND else 0
     return before(shown, gap, older) + onward(shown, gap, limit - older)
-
-
-def _index_of(message: str, meta: TurnMeta) -> int:
-    """Return the place of a message in its turn by its id."""
-    for index in range(len(meta.messages)):
-        if message_id(TurnId(meta.delivery.turn), index) == message:
-            return index
-    raise UnknownPlace(at="anchor.message")
 
 
 # --- what is on it ----------------------------------------------------------------------------------------------------
