@@ -1,4 +1,4 @@
-"""Cells and bundles: how the words of an event lie on the disk.
+"""Cells and bundles: how the content of an event is stored.
 
 An event has up to one cell per class. Each cell has a key of its own that seals nothing else, and the keys of an event
 travel together in one bundle, wrapped by the key of the space. Erasing a cell is destroying its key.
@@ -212,7 +212,7 @@ def rewrap_bundle(
 
 
 def bundle_version(wrapped: bytes) -> int:
-    """Return the version of the space key that a bundle names; it is believed only once the bundle is unwrapped."""
+    """Return the version of the space key that a bundle names; it is proved when the bundle is unwrapped."""
     if len(wrapped) < BUNDLE_BODY_AT + TAG_BYTES:
         raise Corrupt(at="bundle", problem="layout")
     mark, version, _ = _BUNDLE.unpack_from(wrapped)

@@ -1,8 +1,8 @@
-"""Cells in clear: how the parts of an event are packed before they are sealed, and read again for ever.
+"""Cells in clear: how the parts of an event are packed before they are sealed, and how old ones are read.
 
 A packed cell is msgpack `[version, salts, body]`: the version of the body's shape, the salts of its fields, the body.
 The salts are a seed of 32 bytes that they are derived from. Where a part of the body was erased they are a map instead,
-32 bytes for each label that is left, because the seed would give the salt of what is gone too.
+32 bytes for each label that is left, because the seed would also give the salt of what was erased.
 
 Reading looks at the version first. The present version is decoded straight into its struct; an older one is decoded as
 plain data and lifted, version by version, by the functions in `UPCASTS`, each of which turns the data of version n into

@@ -1,6 +1,6 @@
 """An event's fields: the labels under which its values are committed, one commitment each.
 
-A label is ASCII and stable for ever. For most kinds the labels are the field names of the meta body. A turn has:
+A label is ASCII and never changes. For most kinds the labels are the field names of the meta body. A turn has:
 
 | label | value | cell |
 |---|---|---|

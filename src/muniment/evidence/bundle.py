@@ -1,16 +1,16 @@
-"""Export bundles: a slice of a log that a stranger can check, as lines of canonical JSON.
+"""Export bundles: a slice of a log that anyone with the public key can check, as lines of canonical JSON.
 
     {"bundle":"muniment-export/1","log":…,"origin":…,"size":…,"streams":{"<stream>":<events>},"view":…}
     {"disclosures":[…],"header":{…}}        one line an event, in order of position
     {"multiproof":[…]}                      base64 hashes that lead from these events to the root
     {"checkpoint":"…"}                      the signed note
 
-The head tells how many events of each exported stream follow; they are all events of the stream from its first on. A
+The head says how many events of each exported stream follow; they are all events of the stream from its first on. A
 certified export also carries the `export.issued` event that was appended for it (in the space's own stream), whose
 refs say how far the exported stream went. That event is under the same root, so nobody can cut the end off and still
 call it whole.
 
-Disclosures of one event stand in order of label. What a view hides, or what was erased, is simply not disclosed; its
+Disclosures of one event are in order of label. What a view hides, or what was erased, is simply not disclosed; its
 commitment stays in the header.
 """
 

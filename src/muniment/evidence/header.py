@@ -4,10 +4,10 @@ A header is canonical JSON and holds nothing that a person wrote: opaque ids, or
 commitment for each field of the event. The exact bytes are stored; their RFC 6962 leaf hash is the leaf of the tree.
 Ciphertext is not in it, so that erasure, rotation and re-encryption leave the tree alone.
 
-A commitment is the RFC 9901 digest of a disclosure, and a disclosure is unpadded base64url of
-`["salt","label",value]`. The salt of a field is HMAC-SHA-256(seed, label); the seed is 32 random bytes that lie inside
-the sealed cell and die with it, after which nobody can try values against a commitment. Where a field was erased and
-others of its cell were not, the salts of these are kept one by one instead of the seed.
+A commitment is the RFC 9901 digest of a disclosure, and a disclosure is unpadded base64url of `["salt","label",value]`.
+The salt of a field is HMAC-SHA-256(seed, label); the seed is 32 random bytes inside the sealed cell and is destroyed
+with it, after which nobody can try values against a commitment. Where a field was erased and others of its cell were
+not, the salts of these are kept one by one instead of the seed.
 """
 
 from __future__ import annotations

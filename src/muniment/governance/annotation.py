@@ -48,7 +48,7 @@ class AttributeRecord(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AttributeState(NamedTuple):
-    """Where an attribute stands: the phase of its turn or message, and whether the view is barred from that place."""
+    """The phase of the turn or message that an attribute is about, and whether the view is barred from it."""
 
     phase: Phase
     barred: bool

@@ -2,10 +2,10 @@
 
 The first rule that fits decides:
 
-1. The view does not show what was recorded for its visibility; or the attribute stands at a message of a private plane,
-   at something that a redaction withholds from this view, or is not valid any more → `attr_visibility`.
+1. The view does not show what was recorded for its visibility; or the attribute is about a message of a private plane,
+   about something that a redaction withholds from this view, or is not valid any more → `attr_visibility`.
 2. Its policy does not let the view see it in this phase → `attr_lifecycle_policy`. Where the policy leaves the fact to
-   an auditor, a replacement stands in the place of the value.
+   an auditor, a replacement is shown instead of the value.
 
 3. What the view looks for and finds in the value or in the reason of an attribute is withheld there: `marked`.
 
@@ -176,20 +176,20 @@ def marked(
     """
     if attribute.redacted:
         return attribute, ()
-    value, found = marked_json(attribute.value, detectors)
-    if found:
+    value, ranges = marked_json(attribute.value, detectors)
+    if ranges:
         kind = ValueKind.STRING if isinstance(value, str) else attribute.kind
         attribute = replace(attribute, value=value, kind=kind)
     if attribute.reason is not UNSET and (in_reason := found_in(attribute.reason, detectors)):
         attribute = replace(attribute, reason=replaced(attribute.reason, in_reason))
-        found += tuple(each._replace(path=REASON_PATH) for each in in_reason)
-    return attribute, found
+        ranges += tuple(stretch._replace(path=REASON_PATH) for stretch in in_reason)
+    return attribute, ranges
 
 
 def disclosed_attribute_labels(
     view: View, standing: AttributeState, record: AttributeRecord, detectors: Sequence[Detector] = ()
 ) -> set[str]:
-    """Return the labels of an attribute that an export for a view discloses: what `shown` shows, no more."""
+    """Return the labels of an attribute that an export for a view discloses: exactly what `shown` shows."""
     as_what, _ = judge(view, standing, record)
     if as_what is ShownValue.NOTHING:
         return set()

@@ -89,7 +89,7 @@ class Judgement(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
-    """Tell whether judging and showing a turn takes its words; what is not needed is not decrypted."""
+    """Return whether judging and showing a turn takes its content; what is not needed is not decrypted."""
     if phase in GONE:
         return False
     return bool(SHOWS[view]) or bool(meta.tools) or bool(meta.host_refs)
@@ -197,9 +197,9 @@ def _detected(judged: Judgement, record: TurnRecord, detectors: Sequence[Detecto
         for index, reason in enumerate(inside if judged.messages[place] is None else []):
             if reason is None:
                 label = part_label(place, index)
-                one = marked(content.parts[place][index], detectors, ranges.get(label, ()))
-                if one.stretches:
-                    shown[label], ranges[label] = one
+                rendered = marked(content.parts[place][index], detectors, ranges.get(label, ()))
+                if rendered.stretches:
+                    shown[label], ranges[label] = rendered
     texts = {
         f"host_ref/{place}/label": text
         for place, text in enumerate(content.labels)
@@ -208,8 +208,8 @@ def _detected(judged: Judgement, record: TurnRecord, detectors: Sequence[Detecto
     if judged.summaries:
         texts |= {f"tools/{place}/summary": text for place, text in enumerate(content.summaries)}
     for label, text in texts.items():
-        if label not in judged.causes and (found := found_in(text, detectors)):
-            ranges[label] = found
+        if label not in judged.causes and (stretches_found := found_in(text, detectors)):
+            ranges[label] = stretches_found
     return replace(judged, stretches=ranges, marked=shown)
 
 
@@ -234,7 +234,7 @@ def _answer(meta: TurnMeta, words: list[list[Part]], erased: frozenset[int]) -> 
 
 
 def within(judged: Judgement, host_refs_max: int | None) -> Judgement:
-    """Return a decision that shows no more than so many host references: the first that it showed."""
+    """Return a decision that shows at most so many host references: the first that it showed."""
     if host_refs_max is None or judged.references.count(None) <= host_refs_max:
         return judged
     shown = accumulate(reason is None for reason in judged.references)
@@ -246,7 +246,7 @@ def within(judged: Judgement, host_refs_max: int | None) -> Judgement:
 
 
 def standing(record: TurnRecord, view: View, message: int | None) -> AttributeState:
-    """Return where an attribute of a turn, or of a message of it, stands for a view."""
+    """Return the state, for a view, of the turn or message that an attribute is about."""
     phase = Phase.ERASED if is_erased(record.phase, message, record.erased) else record.phase
     whole = [WHOLE_TURN] if message is None else [WHOLE_TURN, words_label(message)]
     barred = bool(redacted(record.redactions, view).causes(*whole))

@@ -79,11 +79,11 @@ class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
     An attribute is named by its id and its key alone: an item with a message is about the words of that message.
     `start` and `end` are there when of the text of a part only a range is withheld: code points of the text as it was
-    committed, the end not included; a marker stands in the text that is shown, and no proof discloses the part to this
+    committed, the end not included; a marker is in the text that is shown, and no proof discloses the part to this
     view. `causes` say more about the reason: why somebody redacted it, what was detected, which detectors failed.
     `tool` is the place of an observation whose summary is withheld, or a range of it; so is `host_ref` for a label.
     `path` says in which string of what a call was given or gave back, or of the value of an attribute, the range is: a
-    JSON pointer; `reason` stands for the reason of an attribute.
+    JSON pointer; `reason` is the reason of an attribute.
     """
 
     turn: str
@@ -192,7 +192,9 @@ def _parts(record: TurnRecord, place: int, view: View, judged: Judgement, items:
         if reason is not None:
             items.append(item(index, reason, judged.causes.get(label, ())))
             continue
-        items += [_ranged(item(index, each.reason, each.causes), each) for each in judged.stretches.get(label, ())]
+        items += [
+            _ranged(item(index, stretch.reason, stretch.causes), stretch) for stretch in judged.stretches.get(label, ())
+        ]
         yield judged.marked.get(label, part)
 
 
@@ -215,12 +217,12 @@ def _references(record: TurnRecord, view: View, judged: Judgement, items: list[R
             causes = judged.causes.get(f"host_ref/{place}/label", ())
             reason = Reason.REDACTED if causes else Reason.HOST_REF_LABEL
             items.append(RedactionItem(turn=turn, host_ref=place, reason=reason, view=view, causes=causes))
-        found = judged.stretches.get(f"host_ref/{place}/label", ())
-        for each in found:
-            item = RedactionItem(turn=turn, host_ref=place, reason=each.reason, view=view, causes=each.causes)
-            items.append(_ranged(item, each))
-        told = replaced(label, found) if label is not None and found else label
-        shown.append(with_label(reference, told if judged.labels[place] else None))
+        ranges = judged.stretches.get(f"host_ref/{place}/label", ())
+        for stretch in ranges:
+            item = RedactionItem(turn=turn, host_ref=place, reason=stretch.reason, view=view, causes=stretch.causes)
+            items.append(_ranged(item, stretch))
+        text = replaced(label, ranges) if label is not None and ranges else label
+        shown.append(with_label(reference, text if judged.labels[place] else None))
     return shown
 
 
@@ -228,27 +230,29 @@ def _attributes(
     record: TurnRecord, view: View, attributes_max: int | None, detection: ViewDetection, items: list[RedactionItem]
 ) -> list[SliceAttribute]:
     turn = TurnId(record.meta.delivery.turn)
-    found: list[SliceAttribute] = []
+    attributes_shown: list[SliceAttribute] = []
     shown: Counter[int | None] = Counter()  # of the turn, and of each message
-    for each in record.attributes:
-        message = each.meta.attribute.message
-        as_what, reason = attributes.judge(view, standing(record, view, message), each)
+    for attribute in record.attributes:
+        message = attribute.meta.attribute.message
+        as_what, reason = attributes.judge(view, standing(record, view, message), attribute)
         if as_what is not ShownValue.NOTHING and attributes_max is not None and shown[message] >= attributes_max:
             as_what, reason = ShownValue.NOTHING, Reason.ATTR_VALUE_BUDGET
         if reason is not None:
-            items.append(attribute_item(turn, each.meta, reason, view))
+            items.append(attribute_item(turn, attribute.meta, reason, view))
         if as_what is not ShownValue.NOTHING:
             shown[message] += 1
-            told, ranges = attributes.marked(
-                attributes.shown(view, turn, each, as_what), detection.detectors(record.meta)
+            rendered, ranges = attributes.marked(
+                attributes.shown(view, turn, attribute, as_what), detection.detectors(record.meta)
             )
-            items += [_ranged(attribute_item(turn, each.meta, one.reason, view), one) for one in ranges]
-            found.append(told)
-    return found
+            items += [
+                _ranged(attribute_item(turn, attribute.meta, stretch.reason, view), stretch) for stretch in ranges
+            ]
+            attributes_shown.append(rendered)
+    return attributes_shown
 
 
 def attribute_item(turn: TurnId, meta: AttributeRecorded, reason: Reason, view: View) -> RedactionItem:
-    """Return the item for an attribute of which a view does not show the value; its id says where it stands."""
+    """Return the item for an attribute of which a view does not show the value; its id says which one."""
     head = meta.attribute
     return RedactionItem(turn=turn, reason=reason, view=view, attribute=head.id, attribute_key=head.key)
 
@@ -271,14 +275,14 @@ def _tools(record: TurnRecord, view: View, judged: Judgement, items: list[Redact
     shown: list[ToolObservation] = []
     for place, (tool, summary) in enumerate(zip(meta.tools, summaries, strict=True)):
         label, turn = f"tools/{place}/summary", meta.delivery.turn
-        causes, found = judged.causes.get(label, ()), judged.stretches.get(label, ())
+        causes, ranges = judged.causes.get(label, ()), judged.stretches.get(label, ())
         if causes:
             items.append(RedactionItem(turn=turn, tool=place, reason=Reason.REDACTED, view=view, causes=causes))
-        for each in found:
-            item = RedactionItem(turn=turn, tool=place, reason=each.reason, view=view, causes=each.causes)
-            items.append(_ranged(item, each))
-        told = "" if causes else replaced(summary, found)
-        shown.append(ToolObservation(id=tool.id, tool=tool.tool, external=tool.external, summary=told))
+        for stretch in ranges:
+            item = RedactionItem(turn=turn, tool=place, reason=stretch.reason, view=view, causes=stretch.causes)
+            items.append(_ranged(item, stretch))
+        text = "" if causes else replaced(summary, ranges)
+        shown.append(ToolObservation(id=tool.id, tool=tool.tool, external=tool.external, summary=text))
     return shown
 
 
@@ -313,7 +317,7 @@ def hidden_references(items: Iterable[RedactionItem]) -> int:
 
 
 def disclosed_labels(record: TurnRecord, view: View, detection: ViewDetection = NOWHERE) -> set[str]:
-    """Return the labels of a turn that an export for a view discloses: exactly what `cut` shows, no more."""
+    """Return the labels of a turn that an export for a view discloses: exactly what `cut` shows."""
     judged = judge(view, record, detection)
     labels = {"actor", "delivery"}
     if judged.origin:

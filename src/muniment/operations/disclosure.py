@@ -7,19 +7,19 @@ from msgspec.structs import replace
 
 from muniment.declaration.operation import Group, operation
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation, UnknownPlace, WordsErased
+from muniment.errors import InvalidInput, LimitExceeded, UnknownPlace, WordsErased
 from muniment.events.changes import LifecycleRequest
 from muniment.events.disclosures import Caller, ContentRevealed
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind
 from muniment.governance.access import Effect
-from muniment.governance.detection.detection import NOWHERE
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.phases import Phase
 from muniment.governance.slices import RedactionItem, SliceTurn, cut
 from muniment.governance.views import View
-from muniment.ledger.ledger import SPACE_STREAM, Draft, Writer, draft
+from muniment.ledger.ledger import SPACE_STREAM, Writer, draft
 from muniment.operations.transcripts.redact import Count
+from muniment.projections.conversation import opened
 
 REASON_BYTES_MAX = 4096
 
@@ -59,76 +59,62 @@ class Disclosure(Group):
         message (its place from 0) when it is named; never what is erased. Takes the right to reveal and no view. Raises
         `transcript.unknown_conversation`, `transcript.unknown_place`, `transcript.words_erased`.
         """
-        self._session.check_key(conversation)
-        check_name(turn, at="turn")
-        check_name(requester, at="requester")
-        if not reason.strip():
-            raise InvalidInput(at="reason", problem="empty")
-        if len(reason.encode()) > REASON_BYTES_MAX:
-            raise LimitExceeded(at="reason", problem="too_long", limit=REASON_BYTES_MAX, found=len(reason.encode()))
-        return Revealing(self._session, conversation, turn, message).run(
-            LifecycleRequest(
-                reason=reason, requester=requester, requested_ms=self._session.space.sources.clock.now_ms()
-            )
-        )
+        return reveal(self._session, conversation, turn, message, reason, requester)
 
 
-class Revealing:
-    """One disclosure on its way."""
+def reveal(
+    session: Session, key: ConversationKey, turn: TurnId, message: int | None, reason: str, requester: str
+) -> Revealed:
+    """Append the event; when it is durable return the content."""
+    session.check_key(key)
+    check_name(turn, at="turn")
+    check_name(requester, at="requester")
+    if not reason.strip():
+        raise InvalidInput(at="reason", problem="empty")
+    if (size := len(reason.encode())) > REASON_BYTES_MAX:
+        raise LimitExceeded(at="reason", problem="too_long", limit=REASON_BYTES_MAX, found=size)
+    space, access = session.space, session.access
+    request = LifecycleRequest(reason=reason, requester=requester, requested_ms=space.sources.clock.now_ms())
+    caller = Caller(views=sorted(access.views), subject=access.subject)
+    event = draft(
+        space.sources.entropy,
+        EventKind.CONTENT_REVEALED,
+        request.requested_ms,
+        ContentRevealed(request=request, caller=caller),
+    )
 
-    def __init__(self, session: Session, conversation: ConversationKey, turn: TurnId, message: int | None) -> None:
-        self._space = session.space
-        self._access = session.access
-        self._conversation = conversation
-        self._turn = turn
-        self._message = message
-
-    def run(self, request: LifecycleRequest) -> Revealed:
-        """Append the event; when it is durable return the words."""
-        caller = Caller(views=sorted(self._access.views), subject=self._access.subject)
-        body = ContentRevealed(request=request, caller=caller)
-        event = draft(self._space.sources.entropy, EventKind.CONTENT_REVEALED, request.requested_ms, body)
-        position, record = self._space.ledger.transact(lambda writer: self._plan(writer, event))
-        whole = replace(record, phase=Phase.ACTIVE, redactions=())
-        shown, items = cut(whole, View.RAW_OWNER, detection=NOWHERE)
-        if self._message is not None:
-            shown = replace(shown, messages=[shown.messages[self._message]], tools=[], host_refs=[])
-            items = []
-        return Revealed(
-            position=position,
-            turn=replace(shown, phase=record.phase),
-            items=items,
-            reason=request.reason,
-            requester=request.requester,
-            requested_ms=request.requested_ms,
-        )
-
-    def _plan(self, writer: Writer, event: Draft) -> tuple[int, TurnRecord]:
-        """Find the words and append; runs inside the write transaction, so that both are of one state."""
-        transcript = self._space.transcript
-        stream = transcript.stream_of(writer.tx, self._conversation)
-        if stream is None:
-            raise UnknownConversation(at="conversation")
-        head = transcript.head(writer.tx, stream)
-        opened = transcript.turn(writer.tx, head, self._conversation, self._turn)
-        if opened is None:
-            raise UnknownPlace(at="turn")
-        sequence = opened.row.turn_seq
-        assert sequence is not None, "a turn has a place among the turns"
-        changes = transcript.changes(writer.tx, head)
-        record = transcript.read(opened.row, sequence, changes, lambda _phase, _meta: True).record
-        self._check(record)
-        refs = {"stream": stream, "turn": sequence}
-        if self._message is not None:
-            refs["message"] = self._message
+    def plan(writer: Writer) -> tuple[int, TurnRecord]:
+        """Find the content and append; runs inside the write transaction, so that both are of one state."""
+        conversation = opened(space.transcript, writer.tx, key)
+        sequence, commit = conversation.known_turn(turn)
+        record = conversation.read(commit, lambda _phase, _meta: True).record
+        _check_revealable(record, message)
+        refs = {"stream": conversation.stream, "turn": sequence}
+        if message is not None:
+            refs["message"] = message
         return writer.append(event, stream=SPACE_STREAM, refs=refs).position, record
 
-    def _check(self, record: TurnRecord) -> None:
-        """Refuse to reveal what is not there, or is erased."""
-        count = len(record.meta.messages)
-        if self._message is not None and self._message >= count:
-            raise UnknownPlace(at="message", limit=count, found=self._message)
-        if record.phase is Phase.ERASED or len(record.erased) == count:
-            raise WordsErased(at="turn")
-        if self._message in record.erased:
-            raise WordsErased(at="message")
+    position, record = space.ledger.transact(plan)
+    shown, items = cut(replace(record, phase=Phase.ACTIVE, redactions=()), View.RAW_OWNER)
+    if message is not None:
+        shown = replace(shown, messages=[shown.messages[message]], tools=[], host_refs=[])
+        items = []
+    return Revealed(
+        position=position,
+        turn=replace(shown, phase=record.phase),
+        items=items,
+        reason=request.reason,
+        requester=request.requester,
+        requested_ms=request.requested_ms,
+    )
+
+
+def _check_revealable(record: TurnRecord, message: int | None) -> None:
+    """Refuse to reveal what is not there, or is erased."""
+    count = len(record.meta.messages)
+    if message is not None and message >= count:
+        raise UnknownPlace(at="message", limit=count, found=message)
+    if record.phase is Phase.ERASED or len(record.erased) == count:
+        raise WordsErased(at="turn")
+    if message in record.erased:
+        raise WordsErased(at="message")

@@ -1,8 +1,7 @@
-"""Where a store looks: in the slices of some views, and in what is about to be committed.
+"""Where a store detects personal data: in the slices of some views, and in what is about to be committed.
 
-What is found for a view is withheld from that view alone; the log has the words. What is found before a commit is
-replaced before anything is written: nobody can ever see it, and no proof can show it. Names are those that the store
-was given, and those that the turn itself names: its subjects, speakers and agent.
+What is found for a view is withheld from that view only; the log has the content. Names are those that the store was
+given, and those that the turn itself names: its subjects, speakers and agent.
 """
 
 from __future__ import annotations

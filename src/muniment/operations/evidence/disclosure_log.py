@@ -102,7 +102,7 @@ def list_disclosures(session: Session, key: ConversationKey | None, limit: int, 
 
 
 def _disclosed(space: Space, reader: Reader, after: int) -> Iterator[tuple[OpenedEvent, dict[str, int]]]:
-    """Yield every disclosure behind an event of the stream, with the references of its header."""
+    """Yield every disclosure after an event of the stream, with the references of its header."""
     ledger = space.ledger
     head = space.transcript.head(reader, SPACE_STREAM)
     if after > head.seq:

@@ -80,7 +80,7 @@ def inspect(session: Session, key: ConversationKey | None, limit: int) -> Inspec
 
 
 def _compared_folds(space: Space, findings: Findings, progress: Progress) -> int:
-    """Compare what this process folded bit by bit with a fold of the whole log; return how many folds were compared."""
+    """Compare what this process folded incrementally with a fold of the whole log; return how many were compared."""
     for _ in range(FOLDS_MAX):
         grown = space.catalogue.digests(progress)
         whole = Catalogue(space.ledger, Transcript(space.ledger)).digests(progress)

@@ -59,7 +59,7 @@ def prove(session: Session, key: ConversationKey, turn: TurnId, view: View) -> D
         _, line = next(event_lines(space, conversation, row.seq, row.seq, view))
         proof = inclusion_proof(reader, row.position, signed.checkpoint.size)
     text = receipt(line, row.position, proof, signed.note)
-    try:  # a wrong node in the store must not leave the house as a proof
+    try:  # a wrong node in the store must not go out as a proof
         report = verifier.verify_receipt(text.encode(), str(space.notary.key))
     except verifier.Refused as refused:
         raise Corrupt(at="proof", problem=refused.code) from None

@@ -40,7 +40,7 @@ class VerificationReport(Struct, frozen=True, kw_only=True):
 
 
 class SpaceAudit(Struct, frozen=True, kw_only=True):
-    """One log that was audited and found sound. The key is the log's own word unless one was given."""
+    """One log that was audited and found sound. The key is the one that the log declares, unless one was given."""
 
     origin: str
     events: int

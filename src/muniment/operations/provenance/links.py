@@ -1,8 +1,7 @@
 """Evidence links, both ways: where an item of memory came from, and what was derived from a turn.
 
-A link tells what was recorded, what is left of its source today, and whether the
-source is proved: whether the turns that it names are there and their leaves give the digest that was recorded. It shows
-ids and no words.
+A link shows what was recorded, what is left of its source today, and whether the source is proved: whether the turns
+that it names are there and their leaves give the digest that was recorded. It shows ids and no content.
 """
 
 from __future__ import annotations
@@ -183,7 +182,12 @@ def state_of(conversation: Conversation, span: TurnSpan, message: int | None) ->
     for run in runs(head.turns, changes.steps):
         phases[run.phase] += max(0, min(run.last, last) - max(run.first, span.first) + 1)
     erased = [places for turn, places in changes.erased.items() if span.holds(turn)]
-    redactions = [one.target for turn, each in changes.redactions.items() if span.holds(turn) for one in each]
+    redactions = [
+        redaction.target
+        for turn, redactions in changes.redactions.items()
+        if span.holds(turn)
+        for redaction in redactions
+    ]
     return SourceState(
         turns=sum(phases.values()),
         active=phases[Phase.ACTIVE],
@@ -196,7 +200,7 @@ def state_of(conversation: Conversation, span: TurnSpan, message: int | None) ->
 
 
 def _concerns(target: RedactionTarget, message: int) -> bool:
-    """Tell whether a redaction withholds something of a message: it names the message, or the whole turn."""
+    """Return whether a redaction withholds something of a message: it names the message, or the whole turn."""
     return target.field is None and target.message in {None, message}
 
 
@@ -218,23 +222,23 @@ def derived_refs(
 ) -> tuple[list[DerivedRef], int]:
     """Return the references whose sources are among the affected turns, as many as fit, and how many there are."""
     noted = space.transcript.changes(reader, head).noted.get(EventKind.REF_DERIVED, ())
-    found = [one for one in noted if any(_meet(one.span, span) for span in affected)]
+    references = [reference for reference in noted if any(_meet(reference.span, span) for span in affected)]
     listed: list[DerivedRef] = []
-    for one in found[:most]:
-        row = reader.sealed(one.position)
+    for reference in references[:most]:
+        row = reader.sealed(reference.position)
         assert row is not None, "it was read when the changes were folded"
         meta = space.ledger.open(row).meta
         assert isinstance(meta, RefDerived), "rows of this kind have this body"
         listed.append(
             DerivedRef(
-                position=one.position,
+                position=reference.position,
                 plane=meta.plane,
                 key=meta.key,
                 subject=meta.subject,
                 citation=citation(meta.source),
             )
         )
-    return listed, len(found)
+    return listed, len(references)
 
 
 def _meet(one: TurnSpan, other: TurnSpan) -> bool:

@@ -40,7 +40,7 @@ from muniment.projections.transcript import no_words
 class Annotation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What became of one attribute of a request: recorded at a position, or refused for a reason without a trace.
 
-    `replaces` is the position of the attribute of the same id that it stands for from now on.
+    `replaces` is the position of the attribute of the same id that it replaces from now on.
     """
 
     id: str
@@ -219,7 +219,7 @@ class AnnotationState:
         return self._turns[turn]
 
     def decide(self, record: TurnRecord, admitted: AcceptedAttribute) -> DecidedAttribute:
-        """Decide what becomes of an attribute of a turn; one that is accepted counts for those behind it."""
+        """Decide what becomes of an attribute of a turn; one that is accepted counts for those that follow."""
         head, turn = admitted.meta.attribute, record.sequence
         index = self.conversation.changes.attributes
         before = index.of(turn).get(head.id)

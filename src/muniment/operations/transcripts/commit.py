@@ -135,7 +135,7 @@ def append(prepared: PreparedTurn, writer: Writer) -> CommitReceipt:
         opened = writer.append(_draft(prepared, EventKind.CONVERSATION_OPENED, names), stream=None)
         stream = opened.stream
         tx.claim(transcript.conversation_digest(key.channel, key.conversation), stream, opened.position)
-        writer.flush()  # names are read before they are believed, also by the plans that follow in this transaction
+        writer.flush()  # names are read again before they are used, also by the plans that follow in this transaction
     if alias is not None:
         record = AliasRecorded(subject=prepared.mounted, channel=key.channel, chat=prepared.turn.chat or "")
         recorded = writer.append(_draft(prepared, EventKind.ALIAS_RECORDED, record), stream=stream)
@@ -202,7 +202,7 @@ def _repeated(prepared: PreparedTurn, writer: Writer, stream: int | None, *, ali
 
 
 def _is_kept(prepared: PreparedTurn, meta: MetaBody, content: TurnContent) -> bool:
-    """Tell whether a turn from an archive is what is kept of this one, before or after detection."""
+    """Return whether a turn from an archive equals what is kept of this one, before or after detection."""
     spellings = [_content(admitted, FROM_ARCHIVE) for admitted in (prepared.kept, prepared.written)]
     return meta == prepared.kept.meta and content in spellings
 

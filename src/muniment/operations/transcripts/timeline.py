@@ -3,7 +3,7 @@
 | anchor | the page |
 |---|---|
 | latest | the last turns |
-| before, after | the turns that stand next to the place, without it |
+| before, after | the turns next to the place, without it |
 | around | half of the limit (rounded down) before the place, then the place itself and what follows |
 | first_in_range | from the first turn that was observed in a half-open range of time, on |
 
@@ -43,7 +43,7 @@ from muniment.space.space import Space
 
 
 class AnchorKind(StrEnum):
-    """What a page of a timeline is laid against."""
+    """Where a page of a timeline is."""
 
     LATEST = "latest"
     BEFORE = "before"
@@ -53,7 +53,7 @@ class AnchorKind(StrEnum):
 
 
 class Anchor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a page is laid against: a place by any of its names, or a half-open range of UTC milliseconds."""
+    """Where a page is: around a place by any of its names, or a half-open range of UTC milliseconds."""
 
     at: AnchorKind = AnchorKind.LATEST
     turn: TurnId | None = None
@@ -95,7 +95,7 @@ LATEST = Anchor()
 class Timeline(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A page of a timeline: listed turns as a view shows them, in the order of their sequence.
 
-    `anchor` is the place that the page was laid against. `revision` counts the events of the conversation, `digest` is
+    `anchor` is the place that was named. `revision` counts the events of the conversation, `digest` is
     the leaf of the newest one, in hexadecimal.
     """
 
