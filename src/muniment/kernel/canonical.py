@@ -35,16 +35,11 @@ _plain = msgspec.json.Encoder(order="sorted")
 
 def encode_plain(value: object) -> bytes:
     """Return the canonical bytes of a value in the plain profile; the caller makes sure that it is in it."""
-    try:
-        return _plain.encode(value)
-    except UnicodeEncodeError:
-        raise NotCanonical(problem="lone_surrogate") from None
-    except RecursionError:
-        raise NotCanonical(problem="too_deep", limit=DEPTH_MAX) from None
+    return encode_each((value,))[0]
 
 
 def encode_each(values: Iterable[object]) -> list[bytes]:
-    """Return the canonical bytes of each value, as `encode_plain` does for one."""
+    """Return the canonical bytes of each value in the plain profile, as `encode_plain` does for one."""
     try:
         return list(map(_plain.encode, values))
     except UnicodeEncodeError:

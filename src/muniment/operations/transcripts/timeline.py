@@ -32,14 +32,14 @@ from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.cursor_lifetime import CursorLifetime, check_unchanged
 from muniment.governance.listing import LifecycleFilter, before, listed, onward
 from muniment.governance.phases import PhaseRun, runs
-from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut
+from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit
 from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
 from muniment.operations.page import Page, short_leaf
 from muniment.operations.place import Moment, Place, place_of
+from muniment.operations.transcripts.replay import shown_turns
 from muniment.projections.conversation import Conversation, opened
 from muniment.projections.conversation_list import ConversationList
-from muniment.space.space import Space
 
 
 class AnchorKind(StrEnum):
@@ -180,15 +180,17 @@ def timeline(session: Session, request: TimelineRequest, cursor: str | None) -> 
             page.begin_run(caught.reader, request.spelled())
             conversation = opened(space.transcript, caught.reader, request.conversation)
             first = _first_in_range(caught.listing, conversation, request)
-            return _page(space, request, page, conversation, _snapshot(conversation), first)
+            return _page(session, request, page, conversation, _snapshot(conversation), first)
     with space.ledger.reader() as reader:
         mark = page.begin_run(reader, request.spelled())
         conversation = opened(space.transcript, reader, request.conversation)
         if mark is None:
-            return _page(space, request, page, conversation, _snapshot(conversation), _anchored(conversation, request))
+            return _page(
+                session, request, page, conversation, _snapshot(conversation), _anchored(conversation, request)
+            )
         _check_same(conversation, mark.snapshot)
         direction = AnchorKind.AFTER if mark.newer else AnchorKind.BEFORE
-        return _page(space, request, page, conversation, mark.snapshot, AnchoredGap(direction, mark.edge))
+        return _page(session, request, page, conversation, mark.snapshot, AnchoredGap(direction, mark.edge))
 
 
 def _snapshot(conversation: Conversation) -> TimelineSnapshot:
@@ -288,7 +290,7 @@ def _spans(shown: list[PhaseRun], at: AnchorKind, gap: int, limit: int) -> list[
 
 
 def _page(
-    space: Space,
+    session: Session,
     request: TimelineRequest,
     page: Page[TimelineMark],
     conversation: Conversation,
@@ -298,16 +300,9 @@ def _page(
     """Return the page that is anchored at a gap, or an empty one."""
     shown = [] if anchored is None else listed(runs(snapshot.turns, conversation.changes.steps), request.lifecycle)
     layout = PageLayout([], gap=1, wanted=0) if anchored is None else _layout(shown, anchored, page)
-    budget, detection = page.budget, space.detection.view(request.view)
-    turns: list[SliceTurn] = []
-    items: list[RedactionItem] = []
-    for span in layout.spans:
-        for read in conversation.shown(span.first, span.last, request.view):
-            turn, withheld = cut(
-                read.record, request.view, budget.host_refs_per_turn, budget.attributes_per_turn, detection=detection
-            )
-            turns.append(turn)
-            items += withheld
+    budget, detection = page.budget, session.space.detection.view(request.view)
+    spans = [(span.first, span.last) for span in layout.spans]
+    turns, items = shown_turns(conversation, spans, request.view, budget, detection)
 
     def cursor(edge: int, *, newer: bool) -> str | None:
         more = onward(shown, edge, 1) if newer else before(shown, edge, 1)
