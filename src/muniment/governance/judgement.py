@@ -224,7 +224,7 @@ def _answer(meta: TurnMeta, words: list[list[Part]], erased: frozenset[int]) -> 
         if meta.messages[place].role is Role.ASSISTANT:
             if place in erased:
                 return place
-            for part in words[place]:
+            for part in words[place]:  # as `is_blank`, without a call for each turn of a page
                 if isinstance(part, TextPart | ReasoningPart):
                     if part.content and not part.content.isspace():
                         return place

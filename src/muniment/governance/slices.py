@@ -134,7 +134,8 @@ def cut(
     items: list[RedactionItem] = []
     messages: list[SliceMessage] = []
     for place, head in enumerate(meta.messages):
-        name, authority, whole = f"{turn}#{place}", judged.authorities[place], judged.messages[place]
+        name = f"{turn}#{place}"  # as `message_id`, without a call for each message of a page
+        authority, whole = judged.authorities[place], judged.messages[place]
         parts: list[Part] | UnsetType = UNSET
         if whole is not None:
             why = judged.causes.get(words_label(place), ()) if judged.causes else ()
