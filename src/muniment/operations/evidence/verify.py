@@ -72,8 +72,8 @@ def verify(bundle: str, vkey: str) -> VerificationReport:
         disclosed=report.disclosed,
         withheld=report.withheld,
         streams=[
-            VerifiedStream(stream=each.stream, events=each.events, turns=each.turns, complete=each.complete)
-            for each in report.streams
+            VerifiedStream(stream=stream.stream, events=stream.events, turns=stream.turns, complete=stream.complete)
+            for stream in report.streams
         ],
         complete=report.complete,
     )

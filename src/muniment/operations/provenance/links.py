@@ -122,7 +122,7 @@ def list_links(
         request: tuple[str, ...] = ("turns", key.channel, key.conversation)
         if turn is not None:
             sequence, _ = conversation.known_turn(turn)
-            references = [each for each in references if each.span.holds(sequence)]
+            references = [reference for reference in references if reference.span.holds(sequence)]
             request = (*request, turn)
         return _page(session.space, caught.reader, page, references, request)
 
@@ -133,14 +133,14 @@ def _page(
     mark = page.begin(reader, *request)
     if mark is not None:
         after = (mark.created_ms, mark.position)
-        references = [each for each in references if (each.created_ms, each.position) > after]
+        references = [reference for reference in references if (reference.created_ms, reference.position) > after]
     size = page.limit if page.budget.derived_refs is None else min(page.limit, page.budget.derived_refs)
     shown, more = references[:size], len(references) > size
     following = None
     if more:
         following = page.cursor_to(LinksMark(created_ms=shown[-1].created_ms, position=shown[-1].position))
     return LinkPage(
-        links=[_link(space, reader, each) for each in shown],
+        links=[_link(space, reader, reference) for reference in shown],
         has_more=more,
         next_cursor=following,
         budget_applied=applied(page.budget, {Ceiling.DERIVED_REFS: min(len(references), page.limit)}),

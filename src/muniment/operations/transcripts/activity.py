@@ -60,19 +60,19 @@ def count_activity(
         def is_wanted(listed: ListedConversation) -> bool:
             return listed.stream == stream if key is not None else channel in {None, listed.names.channel}
 
-        counts = caught.listing.busy([(each.from_ms, each.until_ms) for each in ranges], lifecycle, is_wanted)
+        counts = caught.listing.busy([(span.from_ms, span.until_ms) for span in ranges], lifecycle, is_wanted)
         return Activity(
             ranges=[
-                RangeActivity(from_ms=each.from_ms, until_ms=each.until_ms, turns=0)
+                RangeActivity(from_ms=span.from_ms, until_ms=span.until_ms, turns=0)
                 if count is None
                 else RangeActivity(
-                    from_ms=each.from_ms,
-                    until_ms=each.until_ms,
+                    from_ms=span.from_ms,
+                    until_ms=span.until_ms,
                     turns=count.turns,
                     first=_place(space.transcript, caught, *count.first[1:]),
                     last=_place(space.transcript, caught, *count.last[1:]),
                 )
-                for each, count in zip(ranges, counts, strict=True)
+                for span, count in zip(ranges, counts, strict=True)
             ]
         )
 
@@ -91,9 +91,9 @@ def check_ranges(ranges: list[TimeRange], ranges_max: int) -> None:
     if len(ranges) > ranges_max:
         raise LimitExceeded(at="ranges", problem="too_many", limit=ranges_max, found=len(ranges))
     end_ms = ranges[0].from_ms
-    for place, each in enumerate(ranges):
-        if each.until_ms < each.from_ms:
+    for place, span in enumerate(ranges):
+        if span.until_ms < span.from_ms:
             raise InvalidInput(at=f"ranges[{place}]", problem="reversed")
-        if each.from_ms < end_ms:
+        if span.from_ms < end_ms:
             raise InvalidInput(at=f"ranges[{place}]", problem="not_sorted")
-        end_ms = each.until_ms
+        end_ms = span.until_ms

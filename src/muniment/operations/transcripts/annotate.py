@@ -133,7 +133,7 @@ def checked(
     if count > limits.attributes_max:
         raise LimitExceeded(at="attributes", problem="too_many", limit=limits.attributes_max, found=count)
     now_ms = space.sources.clock.now_ms()
-    admitted = [admit_attribute(each, now_ms, idempotency_key, limits) for each in attributes]
+    admitted = [admit_attribute(attribute, now_ms, idempotency_key, limits) for attribute in attributes]
     return AnnotationRequest(session, key, attributes, admitted, idempotency_key, now_ms, {})
 
 
@@ -162,7 +162,7 @@ def _state(request: AnnotationRequest, reader: Reader) -> AnnotationState:
 
 def _decisions(request: AnnotationRequest, state: AnnotationState) -> list[DecidedAttribute]:
     """Decide every attribute; an id that occurs twice is refused wherever it occurs."""
-    times = Counter(each.id for each in request.attributes)
+    times = Counter(attribute.id for attribute in request.attributes)
     decisions: list[DecidedAttribute] = []
     for given, admitted in zip(request.attributes, request.admitted, strict=True):
         if times[given.id] > 1:

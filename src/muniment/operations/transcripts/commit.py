@@ -210,8 +210,15 @@ def _is_kept(prepared: PreparedTurn, meta: MetaBody, content: TurnContent) -> bo
 def _digest_of_words(space: Space, turn: Turn, key: ConversationKey) -> bytes:
     """Return the keyed digest of a turn as it was handed over; text and a single text part are the same words."""
     messages = [
-        (each.role, each.authority, each.speaker_id, each.speaker_kind, each.observed_ms, each.parts())
-        for each in turn.messages
+        (
+            message.role,
+            message.authority,
+            message.speaker_id,
+            message.speaker_kind,
+            message.observed_ms,
+            message.parts(),
+        )
+        for message in turn.messages
     ]
     frame = (
         turn.turn, turn.subject, key.channel, key.conversation, turn.chat, turn.delivery, turn.source,
