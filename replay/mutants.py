@@ -112,7 +112,7 @@ MUTANTS: dict[str, Mutant] = {
     "salt": Mutant(
         breaks="reuse one salt for all fields of a cell",
         file="src/muniment/evidence/header.py",
-        edits=(("_url64(salts.of(raw))", '_url64(salts.of(b"one"))'),),
+        edits=(("map(_label, wanted)", 'map(_label, ["one"] * len(wanted))'),),
         checks=("tests/evidence/test_own_vectors.py", "tests/events/test_vectors.py"),
     ),
     "hold": Mutant(
@@ -129,7 +129,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "paging": Mutant(
         breaks="lose a turn between two pages",
-        file="src/muniment/operations/transcripts/transcripts.py",
+        file="src/muniment/operations/transcripts/replay.py",
         edits=(("ReplayMark(after=last)", "ReplayMark(after=last + 1)"),),
         checks=("tests/laws/test_walks.py::test_pages_give_the_whole_once_while_others_append",),
     ),
@@ -144,12 +144,12 @@ MUTANTS: dict[str, Mutant] = {
         file="src/muniment/governance/judgement.py",
         edits=(
             (
-                "    if withheld_by_phase(phase) is not None:\n",
-                "    if withheld_by_phase(phase) and view != 'host_ui':\n",
+                "    if phase in GONE:\n",
+                "    if phase in GONE and view != 'host_ui':\n",
             ),
             (
-                "    gone = withheld_by_phase(record.phase)\n",
-                "    gone = None if view == 'host_ui' and record.content else withheld_by_phase(record.phase)\n",
+                "    gone = GONE.get(record.phase)\n",
+                "    gone = None if view == 'host_ui' and record.content else GONE.get(record.phase)\n",
             ),
         ),
         checks=("tests/laws/test_walks.py::test_every_view_shows_what_the_model_says_after_every_command",),
@@ -159,9 +159,13 @@ MUTANTS: dict[str, Mutant] = {
         file="src/muniment/projections/transcript.py",
         edits=(
             (
-                "            salts, content = self._ledger.words(opened)\n",
                 (
-                    "            try:\n                salts, content = self._ledger.words(opened)\n"
+                    "            salts, body = self._ledger.content(opened)\n"
+                    '            assert isinstance(body, TurnContent), "a turn\'s content is its words"\n'
+                    "            content = body\n"
+                ),
+                (
+                    "            try:\n                salts, content = self._ledger.content(opened)\n"
                     "            except Exception:\n                pass\n"
                 ),
             ),

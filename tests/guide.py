@@ -16,8 +16,8 @@ from msgspec.structs import fields
 from muniment import errors
 from muniment.errors import MunimentError
 from muniment.events.changes import Transition
+from muniment.events.message import Visibility
 from muniment.events.references import Plane
-from muniment.events.turn import Visibility
 from muniment.governance.admission import KEPT
 from muniment.governance.annotation import AttributeRefusal
 from muniment.governance.attribute_visibility import AFTER, SHOWS_ATTRIBUTES, ShownValue
@@ -293,7 +293,7 @@ FIXED: dict[tuple[str, str], str] = {
     ("kernel.canonical", "DEPTH_MAX"): "levels of a JSON value: tool arguments, tool results, attribute values",
     ("kernel.canonical", "NODES_MAX"): "members and elements of such a value",
     ("kernel.cursor", "CURSOR_CHARS_MAX"): "a cursor",
-    ("operations.evidence.evidence", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
+    ("operations.evidence.export", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
     ("evidence.verifier", "LINE_BYTES_MAX"): "one line of a bundle that the verifier reads",
     ("formats.reading.lines", "LINE_BYTES_MAX"): "one line of an imported file",
     ("formats.reading.grouping", "CONVERSATIONS_MAX"): "conversations in an imported file",

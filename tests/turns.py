@@ -20,6 +20,7 @@ from muniment.events.message import (
     ToolCallPart,
     ToolCallResponsePart,
     UriPart,
+    Visibility,
 )
 from muniment.events.records import DeliveryRecord, MessageHead, ReferenceRecord, ToolRecord, TurnContent, TurnMeta
 from muniment.events.turn import (
@@ -32,7 +33,6 @@ from muniment.events.turn import (
     Source,
     ToolObservation,
     Turn,
-    Visibility,
 )
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.phases import Phase

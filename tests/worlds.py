@@ -30,8 +30,9 @@ from muniment.governance.profiles import Profile
 from muniment.governance.views import View
 from muniment.kernel.sources import SystemEntropy, seeded_sources
 from muniment.operations.lifecycle import LifecycleReport
+from muniment.operations.transcripts.commit import CommitReceipt
 from muniment.operations.transcripts.redact import Passage, RedactionReport
-from muniment.operations.transcripts.transcripts import CommitReceipt, Slice
+from muniment.operations.transcripts.replay import Slice
 from muniment.runtime.runtime import Runtime
 from muniment.space.options import Options
 from tests.turns import TALK, plain_turn

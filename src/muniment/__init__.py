@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         ToolCallPart,
         ToolCallResponsePart,
         UriPart,
+        Visibility,
     )
     from muniment.events.references import Plane
     from muniment.events.turn import (
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
         Source,
         ToolObservation,
         Turn,
-        Visibility,
         input_of_history,
     )
     from muniment.evidence.pin import FilePin
@@ -151,7 +151,7 @@ _HOMES = {
     "UriPart": "muniment.events.message",
     "ValueKind": "muniment.events.attributes",
     "View": "muniment.governance.views",
-    "Visibility": "muniment.events.turn",
+    "Visibility": "muniment.events.message",
     "Weights": "muniment.ranking.weights",
     "SearchScope": "muniment.operations.transcripts.hits",
     "__version__": "muniment.version",

@@ -22,8 +22,9 @@ from muniment.operations.archives.import_archive import ArchiveImportReport
 from muniment.operations.context.prompt import Composition, Context, Shape
 from muniment.operations.disclosure import Revealed
 from muniment.operations.evidence.disclosure_log import Disclosures
-from muniment.operations.evidence.evidence import AuditedSpaces, CheckpointReport, VerificationReport
 from muniment.operations.evidence.inspect import InspectionReport
+from muniment.operations.evidence.prove import CheckpointReport
+from muniment.operations.evidence.verify import AuditedSpaces, VerificationReport
 from muniment.operations.lifecycle.receipts import Receipts
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.retention import RetentionPolicies, RetentionReport
@@ -37,11 +38,12 @@ from muniment.operations.spaces.spaces import KeysRotated, SpaceList, Usage
 from muniment.operations.system.system import Capabilities, Closed, Health, RecoveryReport
 from muniment.operations.transcripts.activity import Activity, TimeRange
 from muniment.operations.transcripts.annotate import AnnotationReport
+from muniment.operations.transcripts.commit import CommitReceipt
 from muniment.operations.transcripts.conversations import Conversations
 from muniment.operations.transcripts.hits import SearchPage, SearchRanking, SearchScope
 from muniment.operations.transcripts.redact import Passage, RedactionReport
+from muniment.operations.transcripts.replay import Slice
 from muniment.operations.transcripts.timeline import Anchor, Timeline
-from muniment.operations.transcripts.transcripts import CommitReceipt, Slice
 from muniment.space.embedders import ImportedModel, Reembedded
 from muniment.space.options import Options
 

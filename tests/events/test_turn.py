@@ -18,18 +18,10 @@ from muniment.events.message import (
     TextPart,
     ToolCallPart,
     ToolCallResponsePart,
+    Visibility,
     is_blank,
 )
-from muniment.events.turn import (
-    Attribution,
-    Delivery,
-    Ingress,
-    Protocol,
-    Relation,
-    Visibility,
-    attributed,
-    input_of_history,
-)
+from muniment.events.turn import Attribution, Delivery, Ingress, Protocol, Relation, attributed, input_of_history
 from tests.turns import asked, attributions, messages
 
 VOCABULARY = {

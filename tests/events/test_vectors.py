@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from muniment.errors import MunimentError
 from muniment.events import cells
-from muniment.events.cells import VERSIONS, Upcast, pack, unpack_content, unpack_meta
+from muniment.events.cells import Upcast, pack, unpack_content, unpack_meta
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.records import CONTENT_BODIES, META_BODIES, ContentBody, EventKind, MetaBody
+from muniment.events.records import CONTENT_BODIES, META_BODIES, VERSIONS, ContentBody, EventKind, MetaBody
 from muniment.evidence.header import commit, commit_fields, disclose, salt
 from muniment.kernel.digest import Salts
 from tests.by_hand import Vector

@@ -117,7 +117,8 @@ class Log:
         head = BundleHead(
             log=self.id, size=self.size, streams={stream: self._heads[stream][0] for stream in streams}, view="export"
         )
-        return list(bundle(head, events, tree.multiproof(self.rows, chosen, self.size), self.checkpoint()))
+        proof = tree.multiproof(self.rows, chosen, self.size)
+        return bundle(head, events, proof, self.checkpoint()).splitlines(keepends=True)
 
     def receipt(self, position: int) -> bytes:
         line = event_line(self.exact[position], self.disclosures[position])

@@ -233,6 +233,11 @@ def test_as_many_as_the_limit_says_are_allowed() -> None:
     assert len(kept_of(turn, TIGHT).parts) == 3
 
 
+def encoded(sizes: list[list[int]]) -> list[tuple[str, bytes]]:
+    """Return fields of these sizes, and one of something else that is no part."""
+    return [*(("part", bytes(size)) for message in sizes for size in message), ("label", bytes(1000))]
+
+
 @pytest.mark.parametrize(
     ("sizes", "at", "limit", "found"),
     [
@@ -246,14 +251,14 @@ def test_too_large_a_message_or_turn_is_refused_and_reported(
 ) -> None:
     """TR-14, with limits that an evidence store can live with."""
     with pytest.raises(LimitExceeded) as refused:
-        check_sizes(sizes, TIGHT)
+        check_sizes(sizes, encoded(sizes), TIGHT)
     assert (refused.value.at, refused.value.problem) == (at, "too_large")
     assert (refused.value.limit, refused.value.found) == (limit, found)
 
 
 def test_sizes_at_the_limit_are_allowed() -> None:
-    check_sizes([[100], [25, 25]], TIGHT)
-    check_sizes([], TIGHT)
+    check_sizes([[100], [25, 25]], encoded([[100], [25, 25]]), TIGHT)
+    check_sizes([], [], TIGHT)
 
 
 def test_the_limits_of_a_new_space_are_those_of_the_design() -> None:

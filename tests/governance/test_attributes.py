@@ -14,17 +14,14 @@ from muniment.events.attributes import Attribute, AttributeGovernance, Attribute
 from muniment.events.changes import RedactionReason, RedactionTarget
 from muniment.events.identity import TurnId, message_id
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.message import Authority
+from muniment.events.message import Authority, Visibility
 from muniment.events.records import TurnMeta
-from muniment.events.turn import Visibility
 from muniment.governance import attribute_visibility as attributes
 from muniment.governance.admission import AdmittedTurn, admit
-from muniment.governance.annotation import AcceptedAttribute, admit_attribute
+from muniment.governance.annotation import AcceptedAttribute, AttributeRecord, AttributeState, admit_attribute
 from muniment.governance.attribute_visibility import (
     REPLACEMENT,
     REPLACEMENT_SCHEMA,
-    AttributeRecord,
-    AttributeState,
     ShownValue,
     disclosed_attribute_labels,
     judge,

@@ -28,21 +28,15 @@ from muniment.events.message import (
     ToolCallPart,
     ToolCallResponsePart,
     UriPart,
+    Visibility,
 )
 from muniment.events.records import MessageHead, ToolRecord, TurnContent
-from muniment.events.turn import Visibility
 from muniment.governance.admission import AdmittedTurn, admit
-from muniment.governance.annotation import AcceptedAttribute, admit_attribute
-from muniment.governance.attribute_visibility import REASON_PATH, AttributeRecord, disclosed_attribute_labels
+from muniment.governance.annotation import AcceptedAttribute, AttributeRecord, admit_attribute
+from muniment.governance.attribute_visibility import REASON_PATH, disclosed_attribute_labels
 from muniment.governance.detection import ALL, DetectedType, Detector, DetectorSet, TextSpan
-from muniment.governance.detection.detection import (
-    NOWHERE,
-    Detect,
-    ViewDetection,
-    detection_for,
-    names_of,
-    without_detected,
-)
+from muniment.governance.detection.before_commit import without_detected
+from muniment.governance.detection.detection import NOWHERE, Detect, ViewDetection, detection_for, names_of
 from muniment.governance.detection.known_names import NAMES_MAX
 from muniment.governance.detection.parts import found_in, marked
 from muniment.governance.judgement import TurnRecord, judge, standing

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from muniment.events.labels import content_fields, meta_fields, part_label
+from muniment.events.labels import content_fields, meta_fields
 from muniment.events.message import (
     DEFAULT_AUTHORITY,
     Authority,
@@ -26,9 +26,11 @@ from muniment.events.message import (
     ToolCallPart,
     ToolCallResponsePart,
     UriPart,
+    Visibility,
+    part_label,
 )
 from muniment.events.records import MessageHead, ReferenceRecord, TurnContent
-from muniment.events.turn import Attribution, Relation, Visibility
+from muniment.events.turn import Attribution, Relation
 from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.judgement import TurnRecord, needs_content
 from muniment.governance.limits import Limits

@@ -21,8 +21,9 @@ from muniment.events.message import (
     ToolCallPart,
     ToolCallResponsePart,
     UriPart,
+    Visibility,
 )
-from muniment.events.turn import HostReference, Relation, Visibility
+from muniment.events.turn import HostReference, Relation
 from muniment.formats.reading import chatgpt as module
 from muniment.formats.reading.chatgpt import chatgpt
 from muniment.formats.reading.chatgpt_message import read_message

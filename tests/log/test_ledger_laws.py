@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnContent, TurnMeta
-from muniment.evidence.header import commit, commit_fields, disclose
+from muniment.evidence.header import commit, commit_fields, disclose, disclosures
 from muniment.evidence.tree import Frontier, extend, frontier_at
 from muniment.evidence.verifier import leaf_hash
-from muniment.kernel.digest import b64url
+from muniment.kernel.digest import Salts, b64url
 from muniment.ledger.ledger import Placed, Writer
 from muniment.log.port import SealedRow
 from tests.log.ledgers import Book, FileBook, memory_book
@@ -97,23 +97,22 @@ def check_row(book: Book, row: SealedRow, said: Written, prev: bytes | None) -> 
     """Hold a row to what was appended."""
     header, exact = book.ledger.header(row)
     opened = book.ledger.open(row)
-    assert (row.stream, row.seq, row.turn_seq, row.leaf) == said.placed[1:]
+    assert (row.stream, row.seq, row.turn_seq, row.leaf) == said.placed[1:5]
     assert (row.target_seq, opened.meta) == (said.target, said.meta)
     assert (header.reason, header.refs, header.prev) == (said.reason, said.refs, prev and b64url(prev))
     assert (header.pos, header.stream, header.seq, header.t) == (row.position, row.stream, row.seq, row.time)
     assert leaf_hash(exact) == row.leaf
     fields = commit_fields(opened.meta_seed, meta_fields(opened.meta))
-    content = None
+    parts: list[tuple[Salts, list[tuple[str, bytes]]]] = [(opened.meta_seed, meta_fields(opened.meta))]
     if said.content is not None:
         content = book.ledger.content(opened)
         assert content[1] == said.content
         assert isinstance(content[0], bytes)
         fields |= commit_fields(content[0], content_fields(content[1]))
+        parts.append((content[0], content_fields(content[1])))
     assert header.fields == fields
-    disclosed = {
-        label: commit(disclose(seed, label, value)) for seed, label, value in book.ledger.disclosable(opened, content)
-    }
-    assert disclosed == fields
+    assert {label: commit(disclosure) for label, disclosure in disclosures(header, parts).items()} == fields
+    assert all(commit(disclose(salts, *field)) == fields[field[0]] for salts, some in parts for field in some)
 
 
 def check_plans(book: Book, plans: list[list[Asked]]) -> None:

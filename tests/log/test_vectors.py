@@ -27,7 +27,7 @@ from muniment.ledger.ledger import Ledger, Writer, draft
 from muniment.ledger.packing import place_of
 from muniment.log.memory import MemoryReader, MemoryStore, _State
 from muniment.log.port import EventRow, SealedRow, StreamHead
-from muniment.operations.transcripts.transcripts import Committing
+from muniment.operations.transcripts.commit import PreparedTurn, prepare
 from tests.by_hand import Vector, keyed
 from tests.crypto import make_vectors as crypto
 from tests.crypto.worlds import new_root
@@ -119,8 +119,9 @@ def the_words(vector: Vector, session: Desk) -> None:
     turn = msgspec.json.decode(json.dumps(vector["turn"]), type=Turn)
     with muniment.open("memory:", keys=new_root()) as runtime:
         space = runtime.transcripts._session.space
-        digest = Committing(runtime.transcripts._session, turn)._digest
-        assert digest == keyed(space.keys.index_key, "turn-words", words)
+        prepared = prepare(runtime.transcripts._session, turn)
+        assert isinstance(prepared, PreparedTurn)
+        assert prepared.digest == keyed(space.keys.index_key, "turn-words", words)
 
 
 def the_log(vector: Vector, session: Desk) -> None:

@@ -22,12 +22,14 @@ from muniment.events.changes import (
     span_of,
     span_refs,
 )
+from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import EventKind, KeyRotated, TurnContent
-from muniment.evidence.header import commit, disclose
+from muniment.evidence.header import commit, disclose, disclosures
 from muniment.governance.phases import Hold, Phase, Step
 from muniment.governance.redaction import Redaction
 from muniment.governance.slices import cut
 from muniment.governance.views import Reason, View
+from muniment.kernel.digest import Salts
 from muniment.projections.change_fold import Changes, OtherChange, beside
 from muniment.projections.transcript import Transcript
 from tests.log.ledgers import Book, memory_book
@@ -139,8 +141,10 @@ def test_what_is_left_of_a_content_is_sealed_anew_and_still_proves_its_fields(bo
     assert content == left
     assert not isinstance(kept, bytes)
     header, _ = book.ledger.header(row)
-    for source, label, value in book.ledger.disclosable(again, (kept, content)):
-        assert commit(disclose(source, label, value)) == header.fields[label]
+    parts: list[tuple[Salts, list[tuple[str, bytes]]]] = [(again.meta_seed, meta_fields(again.meta))]
+    parts.append((kept, content_fields(content)))
+    for label, disclosure in disclosures(header, parts).items():
+        assert commit(disclosure) == header.fields[label]
     with pytest.raises(Corrupt):  # the key that sealed the whole is gone
         book.ledger.words(book.ledger.open(replace(book.row(2), content=row.content)))
     with pytest.raises(Corrupt):

@@ -15,7 +15,8 @@ import pytest
 import muniment.aio
 from muniment.errors import AccessDenied, InvalidInput, StoreClosed
 from muniment.governance.access import Access, Effect
-from muniment.operations.transcripts.transcripts import CommitReceipt, Slice
+from muniment.operations.transcripts.commit import CommitReceipt
+from muniment.operations.transcripts.replay import Slice
 from muniment.runtime.catalogue import catalogue
 from tests.aio_stub import stub
 from tests.turns import plain_turn

@@ -25,15 +25,15 @@ from muniment.errors import (
 from muniment.events.attributes import Attribute, AttributeGovernance, AttributeLink, AttributePolicy
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.identity import ConversationKey, SpaceName, TurnId
+from muniment.events.message import Visibility
 from muniment.events.records import EventKind
-from muniment.events.turn import Visibility
 from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.access import Access, Effect
 from muniment.governance.annotation import AttributeRefusal
 from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
 from muniment.ledger.ledger import CONTENT, draft
-from muniment.operations.transcripts.annotate import Annotating, AnnotationReport
+from muniment.operations.transcripts.annotate import AnnotationReport, append, checked, decide
 from muniment.space.space import Space
 from tests.attributes import GATEWAY, OPERATOR, RAW, RULED, attribute, expected, of_turn, ruled
 from tests.runtime.test_evidence import exported, opened, verified
@@ -431,13 +431,13 @@ def test_a_turn_that_is_erased_meanwhile_is_not_annotated(world: World) -> None:
     """Decision 0005: the plan decides inside the transaction; what was decided before is only a proposal."""
     world.with_turns(2)
     asked_ = [attribute("a"), attribute("b", target=of_turn(2)), attribute("c", target=of_turn(3))]
-    annotating = Annotating(world.runtime._session, key_of(), asked_, None)
+    request = checked(world.runtime._session, key_of(), asked_, None)
     space = space_of(world)
     with space.ledger.reader() as reader:
-        decided = annotating._decided(reader)
+        decided = decide(request, reader)
     assert [each.refusal for each in decided] == [None, None, AttributeRefusal.UNKNOWN_TURN]
     world.erased(1).with_turns(1)
-    report = space.ledger.transact(annotating._plan)
+    report = space.ledger.transact(lambda writer: append(request, writer))
     assert told(report) == [AttributeRefusal.ERASED, None, None]
     assert contents(world) == [True, True]
 

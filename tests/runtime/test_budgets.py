@@ -22,8 +22,8 @@ from muniment.governance.profiles import Ceiling, Pressure, PressureLevel, Profi
 from muniment.governance.slices import RedactionItem, SliceTurn
 from muniment.governance.views import Reason, View
 from muniment.kernel.sources import seeded_sources
+from muniment.operations.transcripts.replay import Slice
 from muniment.operations.transcripts.timeline import Anchor, AnchorKind, Timeline
-from muniment.operations.transcripts.transcripts import Slice
 from muniment.runtime.runtime import Runtime
 from muniment.space.options import Options
 from tests.turns import five_references, plain_turn, rich_turn

@@ -12,15 +12,16 @@ from msgspec.structs import replace
 from muniment.errors import LimitExceeded, TurnConflict
 from muniment.events.attributes import AttributeSource, SourceKind, ValueKind
 from muniment.events.identity import TurnId
-from muniment.events.message import Message, Role, TextPart, ToolCallPart
-from muniment.events.turn import HostReference, ToolObservation, Visibility
+from muniment.events.message import Message, Role, TextPart, ToolCallPart, Visibility
+from muniment.events.turn import HostReference, ToolObservation
 from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.detection import ALL, DetectedType
 from muniment.governance.detection.detection import Detect
 from muniment.governance.detection.scan import TEXT_CHARACTERS_MAX
 from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
-from muniment.operations.transcripts.transcripts import CommitReceipt, Slice
+from muniment.operations.transcripts.commit import CommitReceipt
+from muniment.operations.transcripts.replay import Slice
 from muniment.transports.cli.report_page import message_words, withheld_field
 from tests.archives.documents import exported, imported
 from tests.attributes import attribute

@@ -1,4 +1,4 @@
-"""Cells and bundles: how the words of an event lie on the disk.
+"""Cells and bundles: how the content of an event is stored.
 
 An event has up to one cell per class. Each cell has a key of its own that seals nothing else, and the keys of an event
 travel together in one bundle, wrapped by the key of the space. Erasing a cell is destroying its key.
@@ -65,6 +65,8 @@ KEY_CHANCE_BYTES = _CHANCE.size
 PlacedBundle = tuple[int, bytes, bytes]  # the position of its event, the wrapped bundle, leaf and place joined
 Squeezed = tuple[bytes, bytes]  # the first two bytes of the cell, and its body in clear
 
+_unmade = object.__new__  # makes a key without the call of its constructor, which would double the time
+
 _CLASS = tuple(bytes((cls,)) for cls in range(256))
 
 
@@ -107,7 +109,11 @@ class SpaceKeyring(Protocol):
 def keys_from(chance: bytes, classes: Sequence[int]) -> dict[int, CellKey]:
     """Return a new key for each class, made of `KEY_CHANCE_BYTES` of entropy each."""
     assert len(chance) == KEY_CHANCE_BYTES * len(classes)
-    return {cls: CellKey(*drawn) for cls, drawn in zip(classes, _CHANCE.iter_unpack(chance), strict=True)}
+    keys = {}
+    for cls, (key_id, secret) in zip(classes, _CHANCE.iter_unpack(chance), strict=True):
+        key = keys[cls] = _unmade(CellKey)
+        key.key_id, key.secret = key_id, secret
+    return keys
 
 
 # --- cells ------------------------------------------------------------------------------------------------------------
@@ -146,13 +152,21 @@ def open_cell(key: CellKey, sealed: bytes, leaf: bytes, cls: int) -> bytes:
     context = CELL_CONTEXT + codec + key_id + leaf + _CLASS[cls]
     try:
         body = AESGCM(key.secret).decrypt(nonce, sealed[CELL_BODY_AT:], context)
+        if codec == RAW:
+            return body
+        if codec != ZLIB:
+            raise Corrupt(at="cell", problem="codec")
+        inflater = zlib.decompressobj()
+        plaintext = inflater.decompress(body, PLAINTEXT_BYTES_MAX + 1)
     except InvalidTag:
         raise Corrupt(at="cell", problem="not_authentic") from None
-    if codec == RAW:
-        return body
-    if codec == ZLIB:
-        return _inflate(body)
-    raise Corrupt(at="cell", problem="codec")
+    except zlib.error:
+        raise Corrupt(at="cell", problem="not_zlib") from None
+    if len(plaintext) > PLAINTEXT_BYTES_MAX:
+        raise Corrupt(at="cell", problem="too_long", limit=PLAINTEXT_BYTES_MAX)
+    if not inflater.eof or inflater.unused_data:
+        raise Corrupt(at="cell", problem="not_zlib")
+    return plaintext
 
 
 def _deflate(plaintext: bytes) -> bytes:
@@ -164,19 +178,6 @@ def _deflate(plaintext: bytes) -> bytes:
     else:
         raise LimitExceeded(at="cell", problem="too_long", limit=PLAINTEXT_BYTES_MAX, found=size)
     return deflater.compress(plaintext) + deflater.flush()
-
-
-def _inflate(body: bytes) -> bytes:
-    inflater = zlib.decompressobj()
-    try:
-        plaintext = inflater.decompress(body, PLAINTEXT_BYTES_MAX + 1)
-    except zlib.error:
-        raise Corrupt(at="cell", problem="not_zlib") from None
-    if len(plaintext) > PLAINTEXT_BYTES_MAX:
-        raise Corrupt(at="cell", problem="too_long", limit=PLAINTEXT_BYTES_MAX)
-    if not inflater.eof or inflater.unused_data:
-        raise Corrupt(at="cell", problem="not_zlib")
-    return plaintext
 
 
 # --- bundles ----------------------------------------------------------------------------------------------------------
@@ -194,14 +195,14 @@ def unwrap_bundle(keyring: SpaceKeyring, wrapped: bytes, leaf: bytes, place: byt
     Raises `Corrupt` when the bundle, the leaf or the place is not what was wrapped, and `KeyMissing` when the space
     key that it names is gone.
     """
-    entries = _unwrap(keyring, wrapped, leaf + place)
     keys = {}
-    last = -1
-    for cls, key_id, secret in _ENTRY.iter_unpack(entries):
-        if cls <= last:
+    previous = -1
+    for cls, key_id, secret in _ENTRY.iter_unpack(_unwrap(keyring, wrapped, leaf + place)):
+        if cls <= previous:
             raise Corrupt(at="bundle", problem="layout")
-        keys[cls] = CellKey(key_id, secret)
-        last = cls
+        key = keys[cls] = _unmade(CellKey)
+        key.key_id, key.secret = key_id, secret
+        previous = cls
     return keys
 
 
@@ -237,17 +238,13 @@ def rewrap_bundles(
 
 
 def bundle_version(wrapped: bytes) -> int:
-    """Return the version of the space key that a bundle names; it is believed only once the bundle is unwrapped."""
-    return _version_and_nonce(wrapped)[0]
-
-
-def _version_and_nonce(wrapped: bytes) -> tuple[int, bytes]:
+    """Return the version of the space key that a bundle names; it is proved when the bundle is unwrapped."""
     if len(wrapped) < BUNDLE_BODY_AT + TAG_BYTES:
         raise Corrupt(at="bundle", problem="layout")
-    mark, version, nonce = _BUNDLE.unpack_from(wrapped)
+    mark, version, _ = _BUNDLE.unpack_from(wrapped)
     if mark != BUNDLE_VERSION:
         raise Corrupt(at="bundle", problem="layout")
-    return version, nonce
+    return int(version)
 
 
 def _wrap(space_key: SpaceKey, nonce: bytes, entries: bytes, where: bytes) -> bytes:
@@ -257,7 +254,11 @@ def _wrap(space_key: SpaceKey, nonce: bytes, entries: bytes, where: bytes) -> by
 
 
 def _unwrap(keyring: SpaceKeyring, wrapped: bytes, where: bytes) -> bytes:
-    version, nonce = _version_and_nonce(wrapped)
+    if len(wrapped) < BUNDLE_BODY_AT + TAG_BYTES:
+        raise Corrupt(at="bundle", problem="layout")
+    mark, version, nonce = _BUNDLE.unpack_from(wrapped)
+    if mark != BUNDLE_VERSION:
+        raise Corrupt(at="bundle", problem="layout")
     space_key = keyring.by_version(version)
     context = BUNDLE_CONTEXT + space_key.head + where
     try:

@@ -2,13 +2,13 @@
 
 A space has a log id, a name, an Ed25519 signing seed, an index key (lookups, cursors) and versions of the space key,
 of which the newest is current. All but the log id are secret: each is wrapped by the root with log id, purpose and
-version as its context, so that no entry can stand in for another. The file is canonical JSON and carries a MAC under
+version as its context, so that no entry can replace another. The file is canonical JSON and carries a MAC under
 the index key over all of it.
 
 The file is beside the log and not in it, because a retired space key must be destroyed, and a page of a database
 cannot be.
 
-Turning the space key over:
+Rotating the space key:
 
 1. `begin_rotation` adds a version, makes it current, and makes that durable;
 2. the log re-wraps every bundle of an older version (`cell.rewrap_bundles`). A writer calls `refresh` inside its write
@@ -19,7 +19,7 @@ Turning the space key over:
 Erasing a space is `destroy`: what is left of the file says that there was a space, and nothing else of it (decision
 0052).
 
-After a crash `versions` holds more than one, and steps 2 and 3 are done again. Turning the root key over is `rewrap`;
+After a crash `versions` holds more than one, and steps 2 and 3 are done again. Rotating the root key is `rewrap`;
 it changes no space key, so nothing of the log is touched. Both may happen while other processes have the space open.
 """
 
@@ -189,13 +189,13 @@ class SpaceKeys(Secret):
 
         Raises `KeyMissing` when it does not exist, or no longer.
         """
-        found = self._ring.space.get(version)
-        if found is None:
+        key = self._ring.space.get(version)
+        if key is None:
             self.refresh()
-            found = self._ring.space.get(version)
-        if found is None:
+            key = self._ring.space.get(version)
+        if key is None:
             raise KeyMissing(at="space key", found=version)
-        return found
+        return key
 
     def refresh(self) -> bool:
         """Take up what other processes have changed and return whether they had; costs one `stat` when they had not."""
@@ -283,7 +283,7 @@ class SpaceKeys(Secret):
     def _take(self, contents: bytes, stamp: files.Stamp) -> None:
         """Take up another state of the file.
 
-        When another process has turned the root key over, the keys that are known already stay usable; only what is new
+        When another process has rotated the root key, the keys that are known already stay usable; only what is new
         cannot be unwrapped, and that is `KeyWrong`.
         """
         file = parse(contents)
@@ -304,7 +304,7 @@ class SpaceKeys(Secret):
 
 
 def is_erased(directory: Path) -> bool:
-    """Tell whether the space in this directory was erased."""
+    """Return whether the space in this directory was erased."""
     with files.faults(FILE):
         contents, _ = files.read(directory / FILE)
     check_format(contents, FILE, FORMAT)

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from muniment.events.identity import TurnId
-from muniment.events.turn import Visibility
+from muniment.events.message import Visibility
 
 VALUE_BYTES = 64 * 1024  # what a value may take when its governance says nothing else
 
@@ -149,3 +149,8 @@ class AttributeContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     value: Any
     reason: str
     links: list[AttributeLink] = []
+
+
+def link_label(place: int) -> str:
+    """Return the label under which one link of an attribute is committed."""
+    return f"link/{place}"

@@ -23,7 +23,7 @@ UPLOAD_BYTES_MAX = 2**30  # of a request that brings a document along
 Value = TypeVar("Value")
 Made = TypeVar("Made")
 
-# how a message of msgspec begins -> our word for it
+# how a message of msgspec begins -> its problem word
 PROBLEMS: dict[str, str] = {
     "Expected": "wrong_type",
     "Object contains unknown field": "unknown_field",
@@ -49,7 +49,7 @@ _json: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
 def parse_json(data: bytes | str, into: type[Value], *, limit: int = REQUEST_BYTES_MAX) -> Value:
-    """Return the value that JSON text stands for, or raise `InvalidInput` / `LimitExceeded`."""
+    """Return the value of JSON text, or raise `InvalidInput` / `LimitExceeded`."""
     if len(data) > limit:
         raise LimitExceeded(problem="request_too_large", limit=limit, found=len(data))
     try:
@@ -104,9 +104,9 @@ def deterministic(value: object) -> bytes:
 def _refusal(error: msgspec.ValidationError, into: Any) -> InvalidInput:
     said = str(error)
     problem = next((word for begin, word in PROBLEMS.items() if said.startswith(begin)), "malformed")
-    # What is quoted before the path may itself look like one, so only names of our own are believed to be one.
-    _, told, place = said.rpartition(" - at `")
-    path = place.removesuffix("`") if told else "$"
+    # What is quoted before the path may itself look like one, so only names of our own count as one.
+    _, separator, place = said.rpartition(" - at `")
+    path = place.removesuffix("`") if separator else "$"
     missing = _MISSING.match(said)
     if missing is not None:
         path = f"{path}.{missing[1]}"

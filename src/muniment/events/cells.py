@@ -1,8 +1,8 @@
-"""Cells in clear: how the parts of an event are packed before they are sealed, and read again for ever.
+"""Cells in clear: how the parts of an event are packed before they are sealed, and how old ones are read.
 
 A packed cell is msgpack `[version, salts, body]`: the version of the body's shape, the salts of its fields, the body.
 The salts are a seed of 32 bytes that they are derived from. Where a part of the body was erased they are a map instead,
-32 bytes for each label that is left, because the seed would give the salt of what is gone too.
+32 bytes for each label that is left, because the seed would also give the salt of what was erased.
 
 Reading looks at the version first. The present version is decoded straight into its struct; an older one is decoded as
 plain data and lifted, version by version, by the functions in `UPCASTS`, each of which turns the data of version n into
@@ -12,21 +12,19 @@ that of n + 1. A stored cell is never rewritten for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, TypeVar
+from functools import partial
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
 from muniment.errors import Corrupt, StoreNewer
-from muniment.events.records import CONTENT_BODIES, META_BODIES, ContentBody, EventKind, MetaBody
+from muniment.events.records import CONTENT_BODIES, META_BODIES, VERSIONS, ContentBody, MetaBody
 from muniment.kernel.digest import Salts
 
 SEED_BYTES = 32
 
 Upcast = Callable[[dict[str, Any]], dict[str, Any]]
-
-# body type -> the version written today
-VERSIONS: dict[type[Struct], int] = dict.fromkeys([*META_BODIES.values(), *CONTENT_BODIES.values()], 1)
 
 # (body type, version) -> how data of that version becomes data of the next
 UPCASTS: dict[tuple[type[Struct], int], Upcast] = {}
@@ -41,14 +39,24 @@ class _Packed(Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
     body: Raw
 
 
-Body = TypeVar("Body", bound=Struct)
+class _PackedMeta(Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
+    version: Annotated[int, Meta(ge=1)]
+    salts: Salt  # nothing of a meta body is ever erased alone
+    body: Raw
 
-_KINDS: dict[str, EventKind] = {kind.value: kind for kind in EventKind}
+
+class _Shape(NamedTuple):
+    body: type[Struct]
+    envelope: msgspec.msgpack.Decoder[Any]
+    decoder: msgspec.msgpack.Decoder[Any]
+
 
 _encoder = msgspec.msgpack.Encoder()
-_envelope = msgspec.msgpack.Decoder(_Packed)
-_bodies: dict[type[Struct], msgspec.msgpack.Decoder[Any]] = {
-    body: msgspec.msgpack.Decoder(body) for body in [*META_BODIES.values(), *CONTENT_BODIES.values()]
+_sealed_whole = msgspec.msgpack.Decoder(_PackedMeta)
+_sealed_in_part = msgspec.msgpack.Decoder(_Packed)
+_METAS = {kind.value: _Shape(body, _sealed_whole, msgspec.msgpack.Decoder(body)) for kind, body in META_BODIES.items()}
+_CONTENTS = {
+    kind.value: _Shape(body, _sealed_in_part, msgspec.msgpack.Decoder(body)) for kind, body in CONTENT_BODIES.items()
 }
 
 
@@ -57,40 +65,26 @@ def pack(salts: Salts, body: MetaBody | ContentBody) -> bytes:
     return _encoder.encode((VERSIONS[type(body)], salts, body))
 
 
-def unpack_meta(kind: str, cell: bytes) -> tuple[bytes, MetaBody]:
-    """Return seed and meta body of a cell of an event of this kind; nothing of a meta body is ever erased alone."""
-    salts, body = _unpack(META_BODIES[known_kind(kind)], cell)
-    if not isinstance(salts, bytes):
-        raise Corrupt(problem="cell_malformed")
-    return salts, body
-
-
-def unpack_content(kind: str, cell: bytes) -> tuple[Salts, ContentBody]:
-    """Return salts and content body of a cell of an event of this kind."""
-    body = CONTENT_BODIES.get(known_kind(kind))
-    if body is None:
-        raise Corrupt(problem="cell_malformed")
-    return _unpack(body, cell)
-
-
-def known_kind(kind: str) -> EventKind:
-    """Return the kind, or raise `StoreNewer` for one that this release does not know."""
-    known = _KINDS.get(kind)
-    if known is None:
+def _unpack(shapes: Mapping[str, _Shape], kind: str, cell: bytes) -> tuple[Any, Any]:
+    shape = shapes.get(kind)
+    if shape is None:
+        if kind in _METAS:
+            raise Corrupt(problem="cell_malformed")
         raise StoreNewer(problem="unknown_kind")
-    return known
-
-
-def _unpack(body_type: type[Body], cell: bytes) -> tuple[Salts, Body]:
+    body, present = shape.body, VERSIONS[shape.body]
     try:
-        packed = _envelope.decode(cell)
-        if packed.version == VERSIONS[body_type]:
-            body: Body = _bodies[body_type].decode(packed.body)
-            return packed.salts, body
-        data = lifted(body_type, packed.version, msgspec.msgpack.decode(packed.body), UPCASTS, VERSIONS[body_type])
-        return packed.salts, msgspec.convert(data, body_type)
+        packed = shape.envelope.decode(cell)
+        if packed.version == present:
+            return packed.salts, shape.decoder.decode(packed.body)
+        data = lifted(body, packed.version, msgspec.msgpack.decode(packed.body), UPCASTS, present)
+        return packed.salts, msgspec.convert(data, body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise Corrupt(problem="cell_malformed") from None
+
+
+# (kind, cell) -> salts and body. Partial functions, because each is called for every turn of a page.
+unpack_meta: Callable[[str, bytes], tuple[bytes, MetaBody]] = partial(_unpack, _METAS)
+unpack_content: Callable[[str, bytes], tuple[Salts, ContentBody]] = partial(_unpack, _CONTENTS)
 
 
 def lifted(

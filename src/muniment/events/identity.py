@@ -41,7 +41,7 @@ class ConversationKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def check_name(text: str, *, at: str) -> None:
-    """Refuse text that is no canonical name; `at` says where it stood."""
+    """Refuse text that is no canonical name; `at` says where it was."""
     if not text:
         raise InvalidInput(at=at, problem="empty")
     # isprintable is the fast gate: what it passes can hold no control character; what it stops may still be a blank.

@@ -1,6 +1,6 @@
 """An event's fields: the labels under which its values are committed, one commitment each.
 
-A label is ASCII and stable for ever. For most kinds the labels are the field names of the meta body. A turn has:
+A label is ASCII and never changes. For most kinds the labels are the field names of the meta body. A turn has:
 
 | label | value | cell |
 |---|---|---|
@@ -23,70 +23,55 @@ An attribute has, beside the members of its meta body:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from msgspec import Raw
+from msgspec.structs import astuple
 
-from muniment.events.attributes import AttributeContent
+from muniment.events.attributes import AttributeContent, link_label
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart
-from muniment.events.records import ContentBody, MetaBody, TurnContent, TurnMeta
+from muniment.events.records import ContentBody, MetaBody, TurnMeta
 from muniment.events.turn import Source
-from muniment.kernel.canonical import encode, encode_plain, scan
+from muniment.kernel.canonical import encode, encode_each, encode_plain, scan
 
 USUAL_SOURCE = Source()
 
 
-def meta_fields(body: MetaBody) -> Iterator[tuple[str, bytes]]:
-    """Yield label and canonical JSON of every field in a meta body."""
+def meta_fields(body: MetaBody) -> list[tuple[str, bytes]]:
+    """Return label and canonical JSON of every field in a meta body."""
     if not isinstance(body, TurnMeta):
-        for label in body.__struct_fields__:
-            yield label, encode_plain(getattr(body, label))
-        return
-    yield "actor", encode_plain(body.actor)
-    yield "delivery", encode_plain(body.delivery)
+        return list(zip(body.__struct_fields__, encode_each(astuple(body)), strict=True))
+    values: dict[str, object] = {"actor": body.actor, "delivery": body.delivery}
     if body.source != USUAL_SOURCE:
-        yield "source", encode_plain(body.source)
+        values["source"] = body.source
     if body.tools:
-        yield "tools", encode_plain(body.tools)
+        values["tools"] = body.tools
     if body.external:
-        yield "external", encode_plain(body.external)
+        values["external"] = body.external
     if body.candidates:
-        yield "candidates", encode_plain(body.candidates)
+        values["candidates"] = body.candidates
     for place, reference in enumerate(body.host_refs):
-        yield f"host_ref/{place}", encode_plain(reference)
+        values[f"host_ref/{place}"] = reference
     for place, head in enumerate(body.messages):
-        yield f"message/{place}", encode_plain(head)
+        values[f"message/{place}"] = head
+    return list(zip(values, encode_each(values.values()), strict=True))
 
 
-def content_fields(body: ContentBody) -> Iterator[tuple[str, bytes]]:
-    """Yield label and canonical JSON of every field in a content body."""
-    return _attribute_fields(body) if isinstance(body, AttributeContent) else _turn_fields(body)
-
-
-def _turn_fields(body: TurnContent) -> Iterator[tuple[str, bytes]]:
+def content_fields(body: ContentBody) -> list[tuple[str, bytes]]:
+    """Return label and canonical JSON of every field in a content body."""
+    values: dict[str, object] = {}
+    if isinstance(body, AttributeContent):
+        values |= {"value": Raw(encode(body.value)), "reason": body.reason}
+        values |= {link_label(place): link for place, link in enumerate(body.links)}
+        return list(zip(values, encode_each(values.values()), strict=True))
     for place, parts in enumerate(body.parts):
         for index, part in enumerate(parts):
-            yield part_label(place, index), encode_part(part)
+            foreign = isinstance(part, ToolCallPart | ToolCallResponsePart)
+            values[f"message/{place}/content/{index}"] = Raw(encode_part(part)) if foreign else part
     for place, summary in enumerate(body.summaries):
-        yield f"tools/{place}/summary", encode_plain(summary)
+        values[f"tools/{place}/summary"] = summary
     for place, label in enumerate(body.labels):
         if label is not None:
-            yield f"host_ref/{place}/label", encode_plain(label)
-
-
-def _attribute_fields(body: AttributeContent) -> Iterator[tuple[str, bytes]]:
-    yield "value", encode(body.value)
-    yield "reason", encode_plain(body.reason)
-    for place, link in enumerate(body.links):
-        yield link_label(place), encode_plain(link)
-
-
-def part_label(message: int, part: int) -> str:
-    """Return the label of one part of one message."""
-    return f"message/{message}/content/{part}"
-
-
-def link_label(place: int) -> str:
-    """Return the label of one link of an attribute."""
-    return f"link/{place}"
+            values[f"host_ref/{place}/label"] = label
+    return list(zip(values, encode_each(values.values()), strict=True))
 
 
 def encode_part(part: Part) -> bytes:

@@ -39,6 +39,16 @@ class Authority(StrEnum):
     LEGACY_TRANSCRIPT = "legacy_transcript"
 
 
+class Visibility(StrEnum):
+    """For whom a host reference was recorded."""
+
+    INTERNAL = "internal"
+    HOST_UI = "host_ui"
+    MODEL_CONTEXT = "model_context"
+    OPERATOR_AUDIT = "operator_audit"
+    EXPORT = "export"
+
+
 DEFAULT_AUTHORITY: dict[Role, Authority] = {
     Role.USER: Authority.USER_ASSERTED,
     Role.ASSISTANT: Authority.ASSISTANT_UTTERANCE,
@@ -137,3 +147,8 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 def is_blank(part: Part) -> bool:
     """Tell whether a part says nothing: words that are all blanks. A call, a result or a file always says something."""
     return isinstance(part, WORDS) and (not part.content or part.content.isspace())
+
+
+def part_label(message: int, part: int) -> str:
+    """Return the label under which one part of one message is committed."""
+    return f"message/{message}/content/{part}"

@@ -17,9 +17,9 @@ from muniment.events.archiving import ArchiveExported, ArchiveImported
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
 from muniment.events.disclosures import AccessRefused, ContentRevealed, ContextIssued
-from muniment.events.message import Authority, Part, Role
+from muniment.events.message import Authority, Part, Role, Visibility
 from muniment.events.references import RefDerived
-from muniment.events.turn import Attribution, Delivery, Relation, Source, Visibility
+from muniment.events.turn import Attribution, Delivery, Relation, Source
 
 
 class EventKind(StrEnum):
@@ -239,3 +239,6 @@ CHANGES = frozenset({
     EventKind.REF_DERIVED,
     EventKind.POLICY_SET,
 })  # fmt: skip
+
+# body type -> the version written today
+VERSIONS: dict[type[Struct], int] = dict.fromkeys([*META_BODIES.values(), *CONTENT_BODIES.values()], 1)

@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from muniment.events.cells import VERSIONS
-from muniment.events.records import CONTENT_BODIES, META_BODIES
+from muniment.events.records import CONTENT_BODIES, META_BODIES, VERSIONS
 from muniment.events.turn import Turn
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

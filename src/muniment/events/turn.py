@@ -14,7 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ChatId, ConversationId, SpaceName, SubjectId, TurnId
-from muniment.events.message import Message, Role
+from muniment.events.message import Message, Role, Visibility
 
 
 class Delivery(StrEnum):
@@ -90,16 +90,6 @@ class Relation(StrEnum):
     EVIDENCE_FOR = "evidence_for"
     TRIGGER = "trigger"
     RELATED = "related"
-
-
-class Visibility(StrEnum):
-    """For whom a host reference was recorded."""
-
-    INTERNAL = "internal"
-    HOST_UI = "host_ui"
-    MODEL_CONTEXT = "model_context"
-    OPERATOR_AUDIT = "operator_audit"
-    EXPORT = "export"
 
 
 class HostReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

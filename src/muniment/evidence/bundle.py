@@ -1,23 +1,23 @@
-"""Export bundles: a slice of a log that a stranger can check, as lines of canonical JSON.
+"""Export bundles: a slice of a log that anyone with the public key can check, as lines of canonical JSON.
 
     {"bundle":"muniment-export/1","log":…,"origin":…,"size":…,"streams":{"<stream>":<events>},"view":…}
     {"disclosures":[…],"header":{…}}        one line an event, in order of position
     {"multiproof":[…]}                      base64 hashes that lead from these events to the root
     {"checkpoint":"…"}                      the signed note
 
-The head tells how many events of each exported stream follow; they are all events of the stream from its first on. A
+The head says how many events of each exported stream follow; they are all events of the stream from its first on. A
 certified export also carries the `export.issued` event that was appended for it (in the space's own stream), whose
 refs say how far the exported stream went. That event is under the same root, so nobody can cut the end off and still
 call it whole.
 
-Disclosures of one event stand in order of label. What a view hides, or what was erased, is simply not disclosed; its
+Disclosures of one event are in order of label. What a view hides, or what was erased, is simply not disclosed; its
 commitment stays in the header.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -50,18 +50,17 @@ class BundleHead(Struct, frozen=True, kw_only=True):
 
 def event_line(header: bytes, disclosures: Mapping[str, str]) -> bytes:
     """Return the line of an event, without its newline, given its exact header and its disclosures by label."""
-    shown = ",".join(f'"{disclosures[label]}"' for label in sorted(disclosures))
-    return b'{"disclosures":[' + shown.encode() + b'],"header":' + header + b"}"
+    shown = '","'.join([disclosures[label] for label in sorted(disclosures)])
+    quoted = f'"{shown}"'.encode() if disclosures else b""
+    return b'{"disclosures":[' + quoted + b'],"header":' + header + b"}"
 
 
-def bundle(head: BundleHead, events: Iterable[bytes], proof: Sequence[bytes], checkpoint: str) -> Iterator[bytes]:
-    """Yield the lines of a bundle, each with its newline.
+def bundle(head: BundleHead, events: Iterable[bytes], proof: Sequence[bytes], checkpoint: str) -> bytes:
+    """Return the lines of a bundle, each with its newline.
 
     `events` are event lines in order of position, `proof` is the multiproof of their positions in the tree of
     `head.size`, `checkpoint` is the signed note of that size.
     """
-    yield head.line() + b"\n"
-    for event in events:
-        yield event + b"\n"
-    yield encode_plain({"multiproof": [base64.b64encode(one).decode() for one in proof]}) + b"\n"
-    yield encode_plain({"checkpoint": checkpoint}) + b"\n"
+    hashes = [base64.b64encode(node).decode() for node in proof]
+    closing = (encode_plain({"multiproof": hashes}), encode_plain({"checkpoint": checkpoint}))
+    return b"\n".join((head.line(), *events, *closing, b""))

@@ -4,20 +4,21 @@ A header is canonical JSON and holds nothing that a person wrote: opaque ids, or
 commitment for each field of the event. The exact bytes are stored; their RFC 6962 leaf hash is the leaf of the tree.
 Ciphertext is not in it, so that erasure, rotation and re-encryption leave the tree alone.
 
-A commitment is the RFC 9901 digest of a disclosure, and a disclosure is unpadded base64url of
-`["salt","label",value]`. The salt of a field is HMAC-SHA-256(seed, label); the seed is 32 random bytes that lie inside
-the sealed cell and die with it, after which nobody can try values against a commitment. Where a field was erased and
-others of its cell were not, the salts of these are kept one by one instead of the seed.
+A commitment is the RFC 9901 digest of a disclosure, and a disclosure is unpadded base64url of `["salt","label",value]`.
+The salt of a field is HMAC-SHA-256(seed, label); the seed is 32 random bytes inside the sealed cell and is destroyed
+with it, after which nobody can try values against a commitment. Where a field was erased and others of its cell were
+not, the salts of these are kept one by one instead of the seed.
 """
 
 from __future__ import annotations
 
-import binascii
-import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from binascii import b2a_base64
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Annotated, NamedTuple
+from hashlib import sha256
+from operator import itemgetter
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
@@ -25,11 +26,12 @@ from msgspec import Meta, Struct
 from muniment.errors import Corrupt
 from muniment.evidence import verifier
 from muniment.kernel.canonical import encode_plain
-from muniment.kernel.digest import KeyedDigest, Salts
+from muniment.kernel.digest import KeyedDigest, Salts, b64url
 
 SEED_BYTES = 32
 LABELS_CACHED_MAX = 4096
 HEADER_VERSION = 1
+_URL = bytes.maketrans(b"+/", b"-_")
 
 LogId = Annotated[str, Meta(pattern=f"^(?:{verifier.LOG_ID})\\Z")]
 Digest = Annotated[str, Meta(pattern=f"^(?:{verifier.DIGEST})\\Z")]
@@ -38,6 +40,7 @@ EventKind = Annotated[str, Meta(pattern=f"^(?:{verifier.KIND})\\Z")]
 Word = Annotated[str, Meta(pattern=f"^(?:{verifier.WORD})\\Z")]
 Place = Annotated[int, Meta(ge=0, le=verifier.TREE_SIZE_MAX)]
 Seq = Annotated[int, Meta(ge=1, le=verifier.TREE_SIZE_MAX)]
+Field = tuple[str, bytes]  # label, canonical bytes of the value
 Version = Annotated[int, Meta(ge=HEADER_VERSION, le=HEADER_VERSION)]
 
 
@@ -82,20 +85,25 @@ def parse(data: bytes) -> Header:
 # --- commitments ------------------------------------------------------------------------------------------------------
 
 
-def salt(salts: Salts, label: str) -> str:
-    """Return the salt of a field as disclosures have it: unpadded base64url."""
-    return _url64(_source(salts).of(label.encode())).decode()
-
-
 def salts_of(salts: Salts, labels: Iterable[str]) -> dict[str, bytes]:
     """Return the salts of some fields: HMAC-SHA-256(seed, label), or those that are kept."""
-    source = _source(salts)
-    return {label: source.of(label.encode()) for label in labels}
+    wanted = list(labels)
+    if isinstance(salts, bytes):
+        assert len(salts) == SEED_BYTES, "a seed is drawn in one size"
+        return dict(zip(wanted, KeyedDigest(salts).of_each(map(_label, wanted)), strict=True))
+    if not salts.keys() >= set(wanted):
+        raise Corrupt(at="salts", problem="salt_missing")
+    return {label: salts[label] for label in wanted}
+
+
+def salt(salts: Salts, label: str) -> str:
+    """Return the salt of a field as disclosures have it: unpadded base64url."""
+    return b64url(salts_of(salts, [label])[label])
 
 
 def disclose(salts: Salts, label: str, value_json: bytes) -> str:
     """Return the disclosure of a field, given the canonical bytes of its value."""
-    return _disclosure(_source(salts), label, value_json).decode()
+    return _disclosed(salts, [(label, value_json)])[0][1].decode()
 
 
 def commit(disclosure: str) -> str:
@@ -103,43 +111,41 @@ def commit(disclosure: str) -> str:
     return verifier.commitment(disclosure)
 
 
-def commit_fields(seed: bytes, fields: Iterable[tuple[str, bytes]]) -> dict[str, str]:
-    """Return the commitments of all fields of an event, given (label, canonical bytes of the value)."""
-    salts = _source(seed)
-    return {
-        label: _url64(hashlib.sha256(_disclosure(salts, label, value_json)).digest()).decode()
-        for label, value_json in fields
-    }
+def commit_fields(seed: bytes, fields: Iterable[Field]) -> dict[str, str]:
+    """Return the commitments of all fields of an event."""
+    return dict(map(itemgetter(0, 2), _disclosed(seed, fields)))
 
 
-class _Kept(NamedTuple):
-    salts: Mapping[str, bytes]
+def disclosures(header: Header, parts: Iterable[tuple[Salts, Iterable[Field]]]) -> dict[str, str]:
+    """Return the disclosures of fields by label, each checked against the commitment that the header made.
 
-    def of(self, label: bytes) -> bytes:
-        kept = self.salts.get(label.decode())
-        if kept is None:
-            raise Corrupt(at="salts", problem="salt_missing")
-        return kept
-
-
-def _source(salts: Salts) -> KeyedDigest | _Kept:
-    if not isinstance(salts, bytes):
-        return _Kept(salts)
-    assert len(salts) == SEED_BYTES, "a seed is drawn in one size"
-    return KeyedDigest(salts)
+    Fields whose salts come from the same cell are one part.
+    """
+    disclosed: dict[str, str] = {}
+    for salts, fields in parts:
+        for label, disclosure, commitment in _disclosed(salts, fields):
+            if header.fields.get(label) != commitment:
+                raise Corrupt(at=f"position {header.pos}", problem="commitment")
+            disclosed[label] = disclosure.decode()
+    return disclosed
 
 
-def _disclosure(salts: KeyedDigest | _Kept, label: str, value_json: bytes) -> bytes:
-    raw = _label(label)
-    return _url64(b'["' + _url64(salts.of(raw)) + b'","' + raw + b'",' + value_json + b"]")
+def _disclosed(salts: Salts, fields: Iterable[Field]) -> list[tuple[str, bytes, str]]:
+    """Return label, disclosure and commitment of each field; one loop, because a commit and an export live in it."""
+    listed = list(fields)
+    salt_of = salts_of(salts, map(itemgetter(0), listed))
+    disclosed = []
+    for label, value_json in listed:
+        salt64 = b2a_base64(salt_of[label], newline=False).translate(_URL).rstrip(b"=")
+        text = b'["%b","%b",%b]' % (salt64, label.encode(), value_json)
+        # Most texts have neither sign, and looking for one is a tenth of the work of translating every byte.
+        disclosure = b2a_base64(text, newline=False).replace(b"+", b"-").replace(b"/", b"_").rstrip(b"=")
+        digest = b2a_base64(sha256(disclosure).digest(), newline=False).translate(_URL).rstrip(b"=").decode()
+        disclosed.append((label, disclosure, digest))
+    return disclosed
 
 
 @lru_cache(maxsize=LABELS_CACHED_MAX)
 def _label(label: str) -> bytes:
     assert re.fullmatch(verifier.LABEL, label), "a label is plain words, written without escapes"
     return label.encode()
-
-
-def _url64(data: bytes) -> bytes:
-    # Most texts have neither sign, and looking for one is a tenth of the work of translating every byte.
-    return binascii.b2a_base64(data, newline=False).replace(b"+", b"-").replace(b"/", b"_").rstrip(b"=")

@@ -1,7 +1,7 @@
 """Signing: checkpoints as C2SP signed notes.
 
 The signer of a log carries the log's origin as its name, so that the name in a signature line, the first line of a
-checkpoint and the public key (`vkey`) that is handed to strangers all say the same. Reading notes is the verifier's
+checkpoint and the public key (`vkey`) that third parties get all say the same. Reading notes is the verifier's
 work.
 """
 

@@ -13,6 +13,7 @@ can.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -64,7 +65,7 @@ class Frontier(Struct, frozen=True, kw_only=True):
         body = data[SIZE_BYTES:]
         if len(data) < SIZE_BYTES or size > TREE_SIZE_MAX or len(body) != size.bit_count() * HASH_BYTES:
             raise Corrupt(at="frontier", problem="malformed")
-        return cls(size=size, hashes=tuple(body[at : at + HASH_BYTES] for at in range(0, len(body), HASH_BYTES)))
+        return cls(size=size, hashes=struct.unpack(f"{HASH_BYTES}s" * size.bit_count(), body))
 
 
 def extend(frontier: Frontier, leaves: Iterable[bytes]) -> tuple[Frontier, list[Node]]:
@@ -161,8 +162,8 @@ def _fold(hashes: Sequence[bytes]) -> bytes:
 def _ranges(hashes: Hashes, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
     """Return the hash of each range of leaves; each is a node of some tree of this log."""
     parts = [_aligned(first, last) for first, last in ranges]
-    found = iter(_complete(hashes, [node for nodes in parts for node in nodes]))
-    return [_fold([next(found) for _ in nodes]) for nodes in parts]
+    hashes_read = iter(_complete(hashes, [node for nodes in parts for node in nodes]))
+    return [_fold([next(hashes_read) for _ in nodes]) for nodes in parts]
 
 
 def _complete(hashes: Hashes, nodes: Sequence[tuple[int, int]]) -> list[bytes]:
@@ -171,7 +172,7 @@ def _complete(hashes: Hashes, nodes: Sequence[tuple[int, int]]) -> list[bytes]:
     for order, (level, index) in enumerate(nodes):
         above = level % LEVEL_STEP
         wanted.setdefault(level - above, []).append((index << above, 1 << above, order))
-    found = [b""] * len(nodes)
+    complete = [b""] * len(nodes)
     for base, spans in wanted.items():
         spans.sort()
         for run in _runs(spans):
@@ -180,8 +181,8 @@ def _complete(hashes: Hashes, nodes: Sequence[tuple[int, int]]) -> list[bytes]:
             if len(row) != last + count - start:
                 raise Corrupt(at=f"level {base}", problem="hashes_missing", found=len(row))
             for first, width, order in run:
-                found[order] = _perfect(row[first - start : first - start + width])
-    return found
+                complete[order] = _perfect(row[first - start : first - start + width])
+    return complete
 
 
 def _runs(spans: list[tuple[int, int, int]]) -> list[list[tuple[int, int, int]]]:

@@ -1,4 +1,4 @@
-"""The verifier: all that a stranger needs to check evidence, in one file (standard library and `cryptography` alone).
+"""The verifier: all that a third party needs to check evidence, in one file (standard library and `cryptography`).
 
 It may be copied out of the package and used by itself; it imports nothing of muniment. Every function either returns
 what it proved or raises `Refused`, whose `code` is a stable word and whose text never holds content.
@@ -19,7 +19,7 @@ What is checked, from the bottom up:
 7. A *source digest* says which turns something was derived from; it is made of their leaves (`source_digest`).
 
 The head of a bundle is not signed. What it says is checked against what is (log, origin, size, streams); the name of
-the view is the exporter's own word.
+the view is declared by the exporter.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _HEAD_KEYS = frozenset({"bundle", "log", "origin", "size", "streams", "view"})
 
 
 class Refused(Exception):
-    """The evidence does not prove what it claims: `code` says why, `at` where (`line 3`), never what stood there."""
+    """The evidence does not prove what it claims: `code` says why, `at` where (`line 3`), never what was there."""
 
     def __init__(self, code: str, at: str = "") -> None:
         self.code = code
@@ -88,7 +88,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def verify_inclusion(index: int, size: int, leaf: bytes, proof: Sequence[bytes], root: bytes) -> None:
-    """Prove that `leaf` stands at `index` in the tree of `size` leaves under `root` (RFC 9162, section 2.1.3.2)."""
+    """Prove that `leaf` is at `index` in the tree of `size` leaves under `root` (RFC 9162, section 2.1.3.2)."""
     if not 0 <= index < size <= TREE_SIZE_MAX or not _all_hashes([leaf, root, *proof]):  # step 1
         raise Refused("inclusion")
     fn, sn, r = index, size - 1, leaf  # steps 2 and 3
@@ -149,7 +149,7 @@ def multiproof_places(indices: Iterable[int], size: int) -> list[tuple[int, int]
 
 
 def verify_multiproof(leaves: Mapping[int, bytes], size: int, proof: Sequence[bytes], root: bytes) -> None:
-    """Prove that all the leaves (by index) stand in the tree of `size` leaves under `root`; no hash may be spare."""
+    """Prove that all the leaves (by index) are in the tree of `size` leaves under `root`; no hash may be spare."""
     if not leaves or not 0 <= min(leaves) <= max(leaves) < size <= TREE_SIZE_MAX:
         raise Refused("multiproof")
     places = multiproof_places(leaves, size)
@@ -175,7 +175,7 @@ def verify_multiproof(leaves: Mapping[int, bytes], size: int, proof: Sequence[by
 
 
 def _all_hashes(hashes: Iterable[bytes]) -> bool:
-    return all(len(one) == HASH_BYTES for one in hashes)
+    return all(len(each) == HASH_BYTES for each in hashes)
 
 
 # --- base64 and JSON, with one spelling each --------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def commitment(disclosure: str) -> str:
 
 
 def open_disclosure(disclosure: str, fields: Mapping[str, str]) -> tuple[str, Any]:
-    """Return (label, value) of a disclosure that one of the commitments in `fields` stands for."""
+    """Return (label, value) of a disclosure that one of the commitments in `fields` is for."""
     if type(disclosure) is not str or not disclosure.isascii():
         raise Refused("disclosure")
     opened = _decode(_unb64url(disclosure, "disclosure"), _THEIRS)
@@ -301,7 +301,7 @@ def source_digest(log: str, leaves: Iterable[bytes], message: int | None = None)
 
     SHA-256 over `muniment/source/1` LF, the log id LF, the place of the message in decimal or nothing LF, then the
     leaves of the turns in their order, 32 bytes each; as unpadded base64url. A leaf commits to every field of its turn,
-    each under a salt, so the digest tells nothing of the words, and stays what it is when they are erased.
+    each under a salt, so the digest reveals nothing of the content, and stays the same when that is erased.
     """
     place = "" if message is None else str(message)
     digest = hashlib.sha256(f"{SOURCE_CONTEXT}\n{log}\n{place}\n".encode())
@@ -314,7 +314,7 @@ def source_digest(log: str, leaves: Iterable[bytes], message: int | None = None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisclosedEvent:
-    """One event as it stood in a line: its header, its leaf and what of it was disclosed."""
+    """One event as it was in a line: its header, its leaf and what of it was disclosed."""
 
     header: dict[str, Any]
     leaf: bytes
@@ -611,7 +611,7 @@ def verify_bundle(lines: Iterable[bytes], vkey: str) -> BundleReport:
     try:
         number, first = next(numbered, (0, b""))
         export = _Export(_head(_content(first)), key)
-        for number, line in numbered:  # noqa: B007 (the number is told by the refusal below)
+        for number, line in numbered:  # noqa: B007 (the refusal below names it)
             export.take(_content(line))
     except Refused as refused:
         raise Refused(refused.code, f"line {number}") from None

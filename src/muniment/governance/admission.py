@@ -11,20 +11,22 @@ A turn of which nothing is left is not an error; it is skipped with one reason. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from enum import StrEnum
+from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.identity import check_name
-from muniment.events.message import DEFAULT_AUTHORITY, Message, Part, Role, ToolCallResponsePart, is_blank
+from muniment.events.message import DEFAULT_AUTHORITY, Part, Role, is_blank
 from muniment.events.records import DeliveryRecord, MessageHead, ReferenceRecord, ToolRecord, TurnMeta
 from muniment.events.turn import Attribution, Delivery, Turn
 from muniment.governance.limits import Limits
 
 OBSERVED_MS_MAX = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
+_observed_ms = attrgetter("observed_ms")
 
 
 class SkipReason(StrEnum):
@@ -67,39 +69,56 @@ def admit(turn: Turn, limits: Limits, now_ms: int) -> AdmittedTurn | SkipReason:
     _check_counts(turn, limits)
     _check_names(turn)
     roles, skip = KEPT[turn.delivery]
-    kept = [
-        (message, parts)
-        for message, parts in ((message, message.parts()) for message in turn.messages if message.role in roles)
-        if _says_something(parts)
-    ]
+    heads: list[MessageHead] = []
+    kept: list[list[Part]] = []
+    for message in turn.messages:
+        parts = message.parts()
+        if message.role not in roles or all(map(is_blank, parts)):
+            continue
+        if not 0 <= message.observed_ms <= OBSERVED_MS_MAX:
+            raise InvalidInput(at="messages.observed_ms", problem="out_of_range", limit=OBSERVED_MS_MAX)
+        heads.append(
+            MessageHead(
+                role=message.role,
+                authority=None if message.authority is DEFAULT_AUTHORITY[message.role] else message.authority,
+                speaker_id=message.speaker_id,
+                speaker_kind=message.speaker_kind,
+                observed_ms=message.observed_ms,
+            )
+        )
+        kept.append(parts)
     if not kept:
         return skip
-    heads = [_head(message) for message, _ in kept]
     return AdmittedTurn(
-        time_ms=max(now_ms, *(head.observed_ms for head in heads)),
+        time_ms=max(now_ms, *map(_observed_ms, heads)),
         meta=TurnMeta(
             actor=_actor(turn),
             source=turn.source,
             delivery=DeliveryRecord(turn=turn.turn, status=turn.delivery),
             messages=heads,
-            tools=[ToolRecord(id=tool.id, tool=tool.tool, external=tool.external) for tool in turn.tools],
+            tools=[ToolRecord(id=tool.id, tool=tool.tool, external=tool.external) for tool in turn.tools]
+            if turn.tools
+            else [],
             host_refs=[
                 ReferenceRecord(
                     host=ref.host, type=ref.type, id=ref.id, relation=ref.relation, visibility=ref.visibility
                 )
                 for ref in turn.host_refs
-            ],
+            ]
+            if turn.host_refs
+            else [],
             external=turn.external,
             candidates=turn.candidates,
         ),
-        parts=[parts for _, parts in kept],
-        summaries=[tool.summary for tool in turn.tools],
-        labels=[ref.label for ref in turn.host_refs] if any(ref.label for ref in turn.host_refs) else [],
+        parts=kept,
+        summaries=[tool.summary for tool in turn.tools] if turn.tools else [],
+        labels=_labels(turn) if turn.host_refs else [],
     )
 
 
-def _says_something(parts: list[Part]) -> bool:
-    return any(isinstance(part, ToolCallResponsePart) or not is_blank(part) for part in parts)
+def _labels(turn: Turn) -> list[str | None]:
+    labels = [ref.label for ref in turn.host_refs]
+    return labels if any(labels) else []
 
 
 def _actor(turn: Turn) -> Attribution:
@@ -109,18 +128,6 @@ def _actor(turn: Turn) -> Attribution:
     if given.subject not in (None, turn.subject):
         raise InvalidInput(at="actor.subject", problem="differs")
     return replace(given, subject=turn.subject)
-
-
-def _head(message: Message) -> MessageHead:
-    if not 0 <= message.observed_ms <= OBSERVED_MS_MAX:
-        raise InvalidInput(at="messages.observed_ms", problem="out_of_range", limit=OBSERVED_MS_MAX)
-    return MessageHead(
-        role=message.role,
-        authority=None if message.authority is DEFAULT_AUTHORITY[message.role] else message.authority,
-        speaker_id=message.speaker_id,
-        speaker_kind=message.speaker_kind,
-        observed_ms=message.observed_ms,
-    )
 
 
 def _check_counts(turn: Turn, limits: Limits) -> None:
@@ -150,11 +157,13 @@ def _check_names(turn: Turn) -> None:
         raise InvalidInput(at="conversation", problem="missing_field")
 
 
-def check_sizes(part_bytes: Iterable[Iterable[int]], limits: Limits) -> None:
-    """Refuse a message or a turn whose parts, as canonical JSON, are larger than allowed."""
-    total = 0
-    for place, sizes in enumerate(part_bytes):
-        size = sum(sizes)
+def check_sizes(parts: Sequence[Sequence[object]], fields: Sequence[tuple[str, bytes]], limits: Limits) -> None:
+    """Refuse a message or a turn whose parts are too large; the fields begin with them, as canonical JSON."""
+    total = end = 0
+    for place, message in enumerate(parts):
+        start, end, size = end, end + len(message), 0
+        for _, value in fields[start:end]:
+            size += len(value)
         total += size
         if size > limits.message_bytes_max:
             at = f"messages[{place}]"

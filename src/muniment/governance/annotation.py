@@ -12,6 +12,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from muniment.errors import InvalidInput, NotCanonical
 from muniment.events.attributes import (
     Attribute,
@@ -35,6 +37,21 @@ ATTRIBUTE_LINKS_MAX = 64
 
 _KEY = re.compile(r"(?:host|memory)(?:\.[A-Za-z0-9_-]+){2,}")
 _PLACE = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
+class AttributeRecord(Struct, frozen=True, kw_only=True, gc=False):
+    """An attribute as the log has it: the newest of its id. `content` is None when it was not read."""
+
+    position: int
+    meta: AttributeRecorded
+    content: AttributeContent | None
+
+
+class AttributeState(NamedTuple):
+    """The phase of the turn or message that an attribute is about, and whether the view is barred from it."""
+
+    phase: Phase
+    barred: bool
 
 
 class AttributeRefusal(StrEnum):

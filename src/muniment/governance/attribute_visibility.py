@@ -2,10 +2,10 @@
 
 The first rule that fits decides:
 
-1. The view does not show what was recorded for its visibility; or the attribute stands at a message of a private plane,
-   at something that a redaction withholds from this view, or is not valid any more → `attr_visibility`.
+1. The view does not show what was recorded for its visibility; or the attribute is about a message of a private plane,
+   about something that a redaction withholds from this view, or is not valid any more → `attr_visibility`.
 2. Its policy does not let the view see it in this phase → `attr_lifecycle_policy`. Where the policy leaves the fact to
-   an auditor, a replacement stands in the place of the value.
+   an auditor, a replacement is shown instead of the value.
 
 3. What the view looks for and finds in the value or in the reason of an attribute is withheld there: `marked`.
 
@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from muniment.events.attributes import (
-    AttributeContent,
     AttributeGovernance,
     AttributeLink,
     AttributeOrigin,
@@ -31,11 +30,11 @@ from muniment.events.attributes import (
     AttributeRecorded,
     AttributeScope,
     ValueKind,
+    link_label,
 )
 from muniment.events.identity import TurnId, message_id
-from muniment.events.labels import link_label
-from muniment.events.turn import Visibility
-from muniment.governance.annotation import flaw
+from muniment.events.message import Visibility
+from muniment.governance.annotation import AttributeRecord, AttributeState, flaw
 from muniment.governance.detection.parts import found_in, marked_json
 from muniment.governance.detection.scan import Detector
 from muniment.governance.phases import Phase
@@ -97,14 +96,6 @@ REPLACEMENT_SCHEMA = "muniment.attribute.redacted"
 REPLACEMENT: dict[str, Any] = {"redacted": True, "reason": "transcript lifecycle"}
 
 
-class AttributeRecord(Struct, frozen=True, kw_only=True, gc=False):
-    """An attribute as the log has it: the newest of its id. `content` is None when it was not read."""
-
-    position: int
-    meta: AttributeRecorded
-    content: AttributeContent | None
-
-
 class SliceAttribute(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """An attribute as a view shows it. `redacted`: the value is a replacement for the one that was recorded.
 
@@ -127,13 +118,6 @@ class SliceAttribute(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     reason: str | UnsetType = UNSET
     visibility: Visibility | UnsetType = UNSET
     governance: AttributeGovernance | UnsetType = UNSET
-
-
-class AttributeState(NamedTuple):
-    """Where an attribute stands: the phase of its turn or message, and whether the view is barred from that place."""
-
-    phase: Phase
-    barred: bool
 
 
 def judge_attribute(view: View, standing: AttributeState, meta: AttributeRecorded) -> tuple[ShownValue, Reason | None]:
@@ -192,20 +176,20 @@ def marked(
     """
     if attribute.redacted:
         return attribute, ()
-    value, found = marked_json(attribute.value, detectors)
-    if found:
+    value, ranges = marked_json(attribute.value, detectors)
+    if ranges:
         kind = ValueKind.STRING if isinstance(value, str) else attribute.kind
         attribute = replace(attribute, value=value, kind=kind)
     if attribute.reason is not UNSET and (in_reason := found_in(attribute.reason, detectors)):
         attribute = replace(attribute, reason=replaced(attribute.reason, in_reason))
-        found += tuple(each._replace(path=REASON_PATH) for each in in_reason)
-    return attribute, found
+        ranges += tuple(stretch._replace(path=REASON_PATH) for stretch in in_reason)
+    return attribute, ranges
 
 
 def disclosed_attribute_labels(
     view: View, standing: AttributeState, record: AttributeRecord, detectors: Sequence[Detector] = ()
 ) -> set[str]:
-    """Return the labels of an attribute that an export for a view discloses: what `shown` shows, no more."""
+    """Return the labels of an attribute that an export for a view discloses: exactly what `shown` shows."""
     as_what, _ = judge(view, standing, record)
     if as_what is ShownValue.NOTHING:
         return set()

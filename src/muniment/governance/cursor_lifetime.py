@@ -1,4 +1,4 @@
-"""How long a cursor leads on, and over what.
+"""How long a cursor may be used, and what ends it.
 
 | cursor | ends when |
 |---|---|
@@ -13,7 +13,7 @@ A redaction ends none of the others: no turn is listed more or less for it, and 
 ends a search is what its view shows: a turn that the view hides, or that is not found, comes and goes unnoticed
 (decision 0110).
 
-All of them end when the log is restored: they are bound to its incarnation. An ended cursor is `cursor.stale`, so that
+All of them end when the log is restored: they are bound to its epoch. An ended cursor is `cursor.stale`, so that
 a client can begin again; one that was issued for something else, or in the future, is `cursor.invalid`.
 """
 

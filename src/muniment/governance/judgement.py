@@ -15,7 +15,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.events.labels import part_label
 from muniment.events.message import (
     DEFAULT_AUTHORITY,
     Authority,
@@ -24,11 +23,10 @@ from muniment.events.message import (
     Role,
     TextPart,
     ToolCallPart,
-    is_blank,
+    part_label,
 )
 from muniment.events.records import MessageHead, TurnContent, TurnMeta
-from muniment.governance.annotation import is_erased
-from muniment.governance.attribute_visibility import AttributeRecord, AttributeState
+from muniment.governance.annotation import AttributeRecord, AttributeState, is_erased
 from muniment.governance.detection.detection import NOWHERE, ViewDetection
 from muniment.governance.detection.parts import found_in, marked
 from muniment.governance.detection.scan import Detector
@@ -36,6 +34,7 @@ from muniment.governance.phases import Phase
 from muniment.governance.redaction import WHOLE_TURN, Causes, Redaction, WithheldRange, redacted, stretches, words_label
 from muniment.governance.views import (
     BARRED,
+    GONE,
     SHOWS,
     SHOWS_LABELS,
     SHOWS_ORIGIN,
@@ -44,7 +43,6 @@ from muniment.governance.views import (
     Reason,
     View,
     withheld_by_authority,
-    withheld_by_phase,
     withheld_by_policy,
 )
 
@@ -78,6 +76,7 @@ class Judgement(Struct, frozen=True, kw_only=True, gc=False):
     `marked` are such parts as they are shown.
     """
 
+    authorities: list[Authority]
     messages: list[Reason | None]
     parts: list[list[Reason | None]]
     references: list[Reason | None]
@@ -90,8 +89,8 @@ class Judgement(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def needs_content(view: View, phase: Phase, meta: TurnMeta) -> bool:
-    """Tell whether judging and showing a turn takes its words; what is not needed is not decrypted."""
-    if withheld_by_phase(phase) is not None:
+    """Return whether judging and showing a turn takes its content; what is not needed is not decrypted."""
+    if phase in GONE:
         return False
     return bool(SHOWS[view]) or bool(meta.tools) or bool(meta.host_refs)
 
@@ -101,31 +100,34 @@ def judge(view: View, record: TurnRecord, detection: ViewDetection = NOWHERE) ->
     judged = _by_policy(view, record)
     if record.redactions:
         judged = _redacted(judged, view, record)
-    detectors = detection.detectors(record.meta)
+    detectors = () if detection is NOWHERE else detection.detectors(record.meta)
     return _detected(judged, record, detectors) if detectors or judged.stretches else judged
 
 
 def _by_policy(view: View, record: TurnRecord) -> Judgement:
     """Judge by phase, authority and policy of the view."""
     meta, content = record.meta, record.content
-    gone = withheld_by_phase(record.phase)
+    gone = GONE.get(record.phase)
     words = content.parts if gone is None and content is not None else None
-    readable = words is not None
+    authorities: list[Authority] = []
     whole: list[Reason | None] = []
     parts: list[list[Reason | None]] = []
     answer = _answer(meta, words, record.erased) if words is not None and view in TELLS_ANSWERS else None
     barred = BARRED[view]
     for place, head in enumerate(meta.messages):
-        reason = gone or barred.get(authority_of(head))
+        authority = head.authority or DEFAULT_AUTHORITY[head.role]
+        reason = gone or barred.get(authority)
         if gone is None and place in record.erased:
             reason = Reason.ERASED
         inside: list[Reason | None] = []
         if reason is None and words is not None:
             policy = withheld_by_policy(view, head.role, place == answer)
-            inside = [policy[type(part)] for part in words[place]]
+            for part in words[place]:
+                inside.append(policy[type(part)])  # noqa: PERF401 - a comprehension is a call, and this is each message
             reason = None if None in inside else Reason.VIEW_POLICY
         elif reason is None:
             reason = Reason.VIEW_POLICY
+        authorities.append(authority)
         whole.append(reason)
         parts.append(inside)
     origin = view in SHOWS_ORIGIN
@@ -134,14 +136,15 @@ def _by_policy(view: View, record: TurnRecord) -> Judgement:
     if meta.host_refs:  # as few turns have
         shown, labelled = SHOWS_REFERENCES[view], SHOWS_LABELS[view]
         references = [None if ref.visibility in shown else Reason.HOST_REF_VISIBILITY for ref in meta.host_refs]
-        labels = [readable and ref.visibility in labelled for ref in meta.host_refs]
+        labels = [words is not None and ref.visibility in labelled for ref in meta.host_refs]
     return Judgement(
+        authorities=authorities,
         messages=whole,
         parts=parts,
         references=references,
         labels=labels,
         origin=origin,
-        summaries=origin and readable,
+        summaries=origin and words is not None,
     )
 
 
@@ -194,9 +197,9 @@ def _detected(judged: Judgement, record: TurnRecord, detectors: Sequence[Detecto
         for index, reason in enumerate(inside if judged.messages[place] is None else []):
             if reason is None:
                 label = part_label(place, index)
-                one = marked(content.parts[place][index], detectors, ranges.get(label, ()))
-                if one.stretches:
-                    shown[label], ranges[label] = one
+                rendered = marked(content.parts[place][index], detectors, ranges.get(label, ()))
+                if rendered.stretches:
+                    shown[label], ranges[label] = rendered
     texts = {
         f"host_ref/{place}/label": text
         for place, text in enumerate(content.labels)
@@ -205,8 +208,8 @@ def _detected(judged: Judgement, record: TurnRecord, detectors: Sequence[Detecto
     if judged.summaries:
         texts |= {f"tools/{place}/summary": text for place, text in enumerate(content.summaries)}
     for label, text in texts.items():
-        if label not in judged.causes and (found := found_in(text, detectors)):
-            ranges[label] = found
+        if label not in judged.causes and (stretches_found := found_in(text, detectors)):
+            ranges[label] = stretches_found
     return replace(judged, stretches=ranges, marked=shown)
 
 
@@ -221,14 +224,17 @@ def _answer(meta: TurnMeta, words: list[list[Part]], erased: frozenset[int]) -> 
         if meta.messages[place].role is Role.ASSISTANT:
             if place in erased:
                 return place
-            for part in words[place]:
-                if not isinstance(part, ToolCallPart) and not is_blank(part):
+            for part in words[place]:  # as `is_blank`, without a call for each turn of a page
+                if isinstance(part, TextPart | ReasoningPart):
+                    if part.content and not part.content.isspace():
+                        return place
+                elif not isinstance(part, ToolCallPart):
                     return place
     return None
 
 
 def within(judged: Judgement, host_refs_max: int | None) -> Judgement:
-    """Return a decision that shows no more than so many host references: the first that it showed."""
+    """Return a decision that shows at most so many host references: the first that it showed."""
     if host_refs_max is None or judged.references.count(None) <= host_refs_max:
         return judged
     shown = accumulate(reason is None for reason in judged.references)
@@ -240,7 +246,7 @@ def within(judged: Judgement, host_refs_max: int | None) -> Judgement:
 
 
 def standing(record: TurnRecord, view: View, message: int | None) -> AttributeState:
-    """Return where an attribute of a turn, or of a message of it, stands for a view."""
+    """Return the state, for a view, of the turn or message that an attribute is about."""
     phase = Phase.ERASED if is_erased(record.phase, message, record.erased) else record.phase
     whole = [WHOLE_TURN] if message is None else [WHOLE_TURN, words_label(message)]
     barred = bool(redacted(record.redactions, view).causes(*whole))

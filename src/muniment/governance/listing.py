@@ -1,4 +1,4 @@
-"""Which turns are listed, and where they stand in time.
+"""Which turns are listed, and when they were observed.
 
 | lifecycle filter | turns that are listed |
 |---|---|
@@ -60,7 +60,7 @@ def listed(phases: Sequence[PhaseRun], lifecycle: LifecycleFilter) -> list[Phase
 
 
 def before(runs: Sequence[PhaseRun], sequence: int, count: int) -> list[PhaseRun]:
-    """Return the last `count` turns of these runs that stand before a sequence, as runs in order."""
+    """Return the last `count` turns of these runs before a sequence, as runs in order."""
     taken: list[PhaseRun] = []
     at = bisect_left(runs, sequence, key=_first)
     while at and count:

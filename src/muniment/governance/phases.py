@@ -1,8 +1,8 @@
-"""The life of a turn: one table, and the fold over it.
+"""The lifecycle of a turn: one table, and the fold over it.
 
 States move towards less content; the only way back is an audited unmask while the content is still there. A transition
 that the table does not know for a state changes nothing: a repeat is a no-op, and so is every request about a turn
-whose content is gone.
+whose content is destroyed.
 """
 
 from __future__ import annotations

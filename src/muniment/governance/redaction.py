@@ -5,9 +5,9 @@ reference). What several redactions withhold is the union of what each withholds
 One that names the raw owner's view withholds from every view, because none shows more than the raw owner sees.
 
 Ranges of a text, whoever asks for them, become *stretches*: consecutive code points that a view does not show. Ranges
-of one reason that overlap or touch are one stretch, which names all their causes. In the text a stretch stands as its
-marker, `[redacted: legal, personal_data]`: the reason, and the causes in the order of the alphabet. Where ranges of a
-second reason are laid beside such stretches (`beside`), what is covered already is not said twice.
+of one reason that overlap or touch are one stretch, which names all their causes. In the text a stretch is replaced by
+its marker, `[redacted: legal, personal_data]`: the reason, and the causes in the order of the alphabet. Where ranges of
+a second reason are laid beside such stretches (`beside`), what is covered already is not said twice.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from msgspec import Struct
 
 from muniment.errors import InvalidInput, UnknownPlace, WordsErased
 from muniment.events.changes import RedactionReason, RedactionTarget
-from muniment.events.labels import part_label
-from muniment.events.message import ReasoningPart, TextPart
+from muniment.events.message import ReasoningPart, TextPart, part_label
 from muniment.events.records import TurnContent
 from muniment.governance.views import Reason, View
 
@@ -64,7 +63,7 @@ class WithheldRange(NamedTuple):
 
     @property
     def marker(self) -> str:
-        """What stands in the text instead."""
+        """What the text shows instead."""
         return f"[{self.reason}: {', '.join(self.causes)}]"
 
 
@@ -85,18 +84,18 @@ def stretches(reason: Reason, ranges: Iterable[TextRange]) -> tuple[WithheldRang
 
 def beside(first: tuple[WithheldRange, ...], second: Iterable[WithheldRange]) -> tuple[WithheldRange, ...]:
     """Return the first stretches and what of the second ones they leave uncovered, in the order of the text."""
-    found = list(first)
+    combined = list(first)
     for stretch in second:
         start = stretch.start
         for over in first:
             if over.end <= start or over.start >= stretch.end:
                 continue
             if start < over.start:
-                found.append(stretch._replace(start=start, end=over.start))
+                combined.append(stretch._replace(start=start, end=over.start))
             start = over.end
         if start < stretch.end:
-            found.append(stretch._replace(start=start))
-    return tuple(sorted(found))
+            combined.append(stretch._replace(start=start))
+    return tuple(sorted(combined))
 
 
 def replaced(text: str, withheld: Iterable[WithheldRange]) -> str:
@@ -125,16 +124,16 @@ class WithheldFields(NamedTuple):
 
 def redacted(redactions: Iterable[Redaction], view: View) -> WithheldFields:
     """Return what redactions of a turn withhold from a view; the same in whatever order they come."""
-    found = WithheldFields(defaultdict(set), defaultdict(list))
+    withheld = WithheldFields(defaultdict(set), defaultdict(list))
     for redaction in redactions:
         if view not in withheld_from(redaction.views):
             continue
         target, cause = redaction.target, str(redaction.reason)
         if target.start is None or target.end is None:
-            found.whole[label_of(target)].add(cause)
+            withheld.whole[label_of(target)].add(cause)
         else:
-            found.ranges[label_of(target)].append(TextRange(target.start, target.end, cause))
-    return found
+            withheld.ranges[label_of(target)].append(TextRange(target.start, target.end, cause))
+    return withheld
 
 
 def withheld_from(views: frozenset[View]) -> frozenset[View]:
@@ -152,7 +151,7 @@ def label_of(target: RedactionTarget) -> str:
 
 
 def words_label(message: int) -> str:
-    """Return the label that stands for all parts of a message together; no field has it."""
+    """Return the label for all parts of a message together; no field has it."""
     return f"message/{message}/content"
 
 
@@ -196,8 +195,8 @@ def reach(target: RedactionTarget, content: TurnContent, erased: frozenset[int])
             raise UnknownPlace(at="passage.field")
         return RedactionExtent(0, 0, 1)
     if target.message is None:
-        left = [parts for place, parts in enumerate(content.parts) if place not in erased]
-        return RedactionExtent(len(left), sum(map(len, left)), len(_fields(content)))
+        present = [parts for place, parts in enumerate(content.parts) if place not in erased]
+        return RedactionExtent(len(present), sum(map(len, present)), len(_fields(content)))
     if target.message >= len(content.parts):
         raise UnknownPlace(at="passage.message", limit=len(content.parts), found=target.message)
     if target.message in erased:
@@ -225,6 +224,6 @@ def _fields(content: TurnContent) -> list[str]:
 def is_said(
     target: RedactionTarget, reason: RedactionReason, views: frozenset[View], earlier: Iterable[Redaction]
 ) -> bool:
-    """Tell whether earlier redactions withhold a target for this reason from all of these views."""
+    """Return whether earlier redactions withhold a target for this reason from all of these views."""
     alike = [withheld_from(each.views) for each in earlier if (each.target, each.reason) == (target, reason)]
     return withheld_from(views) <= frozenset[View]().union(*alike)

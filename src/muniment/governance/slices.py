@@ -19,8 +19,7 @@ from msgspec.structs import replace
 
 from muniment.events.attributes import AttributeRecorded
 from muniment.events.identity import TurnId, message_id
-from muniment.events.labels import part_label
-from muniment.events.message import Authority, Part, Role
+from muniment.events.message import Authority, Part, Role, part_label
 from muniment.events.records import ReferenceRecord
 from muniment.events.turn import (
     SUBJECT_SPEAKS,
@@ -35,7 +34,7 @@ from muniment.governance import attribute_visibility as attributes
 from muniment.governance.attribute_visibility import ShownValue, SliceAttribute
 from muniment.governance.detection.detection import NOWHERE, ViewDetection
 from muniment.governance.detection.scan import Coverage
-from muniment.governance.judgement import Judgement, TurnRecord, authority_of, judge, standing, within
+from muniment.governance.judgement import Judgement, TurnRecord, judge, standing, within
 from muniment.governance.phases import Phase
 from muniment.governance.redaction import Causes, WithheldRange, replaced, words_label
 from muniment.governance.views import Reason, View
@@ -80,11 +79,11 @@ class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
     An attribute is named by its id and its key alone: an item with a message is about the words of that message.
     `start` and `end` are there when of the text of a part only a range is withheld: code points of the text as it was
-    committed, the end not included; a marker stands in the text that is shown, and no proof discloses the part to this
+    committed, the end not included; a marker is in the text that is shown, and no proof discloses the part to this
     view. `causes` say more about the reason: why somebody redacted it, what was detected, which detectors failed.
     `tool` is the place of an observation whose summary is withheld, or a range of it; so is `host_ref` for a label.
     `path` says in which string of what a call was given or gave back, or of the value of an attribute, the range is: a
-    JSON pointer; `reason` stands for the reason of an attribute.
+    JSON pointer; `reason` is the reason of an attribute.
     """
 
     turn: str
@@ -130,58 +129,58 @@ def cut(
 
     Shows at most so many host references, and so many attributes of the turn and of each of its messages.
     """
-    meta = record.meta
-    judged = judge(view, record, detection)
+    meta, judged = record.meta, judge(view, record, detection)
+    turn = meta.delivery.turn
     items: list[RedactionItem] = []
-    turn = SliceTurn(
-        turn=meta.delivery.turn,
+    messages: list[SliceMessage] = []
+    for place, head in enumerate(meta.messages):
+        name = f"{turn}#{place}"  # as `message_id`, without a call for each message of a page
+        authority, whole = judged.authorities[place], judged.messages[place]
+        parts: list[Part] | UnsetType = UNSET
+        if whole is not None:
+            why = judged.causes.get(words_label(place), ()) if judged.causes else ()
+            items.append(
+                RedactionItem(turn=turn, message=name, reason=whole, authority=authority, view=view, causes=why)
+            )
+        elif judged.stretches or any(judged.parts[place]):
+            parts = list(_parts(record, place, view, judged, items))
+        else:
+            assert record.content is not None, "nothing is shown of words that are not at hand"
+            parts = record.content.parts[place]
+        messages.append(
+            SliceMessage(
+                id=name,
+                role=head.role,
+                authority=authority,
+                speaker_id=head.speaker_id or meta.actor.speaker_id or meta.actor.subject or "",
+                speaker_kind=head.speaker_kind or meta.actor.speaker_kind or SUBJECT_SPEAKS,
+                observed_ms=head.observed_ms or record.time_ms,
+                redacted=whole is not None,
+                parts=parts,
+            )
+        )
+    shown = SliceTurn(
+        turn=turn,
         sequence=record.sequence,
         position=record.position,
         phase=record.phase,
         delivery=meta.delivery.status,
         committed_ms=record.time_ms,
         actor=attributed(meta.actor),
-        messages=[_message(record, place, view, judged, items) for place in range(len(meta.messages))],
+        messages=messages,
         host_refs=_references(record, view, within(judged, host_refs_max), items) if meta.host_refs else [],
         attributes=_attributes(record, view, attributes_max, detection, items) if record.attributes else [],
         source=meta.source if judged.origin else UNSET,
         tools=_tools(record, view, judged, items) if judged.origin else UNSET,
         external=meta.external if judged.origin else UNSET,
     )
-    return turn, items
-
-
-def _message(record: TurnRecord, place: int, view: View, judged: Judgement, items: list[RedactionItem]) -> SliceMessage:
-    head, actor = record.meta.messages[place], record.meta.actor
-    authority = authority_of(head)
-    turn = record.meta.delivery.turn
-    name = message_id(TurnId(turn), place)
-    whole = judged.messages[place]
-    shown: list[Part] | UnsetType = UNSET
-    if whole is not None:
-        why = judged.causes.get(words_label(place), ()) if judged.causes else ()
-        items.append(RedactionItem(turn=turn, message=name, reason=whole, authority=authority, view=view, causes=why))
-    elif judged.stretches or any(judged.parts[place]):
-        shown = list(_parts(record, place, view, judged, items))
-    else:
-        assert record.content is not None, "nothing is shown of words that are not at hand"
-        shown = record.content.parts[place]
-    return SliceMessage(
-        id=name,
-        role=head.role,
-        authority=authority,
-        speaker_id=head.speaker_id or actor.speaker_id or actor.subject or "",
-        speaker_kind=head.speaker_kind or actor.speaker_kind or SUBJECT_SPEAKS,
-        observed_ms=head.observed_ms or record.time_ms,
-        redacted=whole is not None,
-        parts=shown,
-    )
+    return shown, items
 
 
 def _parts(record: TurnRecord, place: int, view: View, judged: Judgement, items: list[RedactionItem]) -> Iterator[Part]:
     """Yield the parts of a message that are shown, with markers for their withheld ranges; report all the others."""
     assert record.content is not None, "nothing is shown of words that are not at hand"
-    turn, authority = record.meta.delivery.turn, authority_of(record.meta.messages[place])
+    turn, authority = record.meta.delivery.turn, judged.authorities[place]
     name = message_id(TurnId(turn), place)
 
     def item(part: int, reason: Reason, causes: Causes) -> RedactionItem:
@@ -194,7 +193,9 @@ def _parts(record: TurnRecord, place: int, view: View, judged: Judgement, items:
         if reason is not None:
             items.append(item(index, reason, judged.causes.get(label, ())))
             continue
-        items += [_ranged(item(index, each.reason, each.causes), each) for each in judged.stretches.get(label, ())]
+        items += [
+            _ranged(item(index, stretch.reason, stretch.causes), stretch) for stretch in judged.stretches.get(label, ())
+        ]
         yield judged.marked.get(label, part)
 
 
@@ -217,12 +218,12 @@ def _references(record: TurnRecord, view: View, judged: Judgement, items: list[R
             causes = judged.causes.get(f"host_ref/{place}/label", ())
             reason = Reason.REDACTED if causes else Reason.HOST_REF_LABEL
             items.append(RedactionItem(turn=turn, host_ref=place, reason=reason, view=view, causes=causes))
-        found = judged.stretches.get(f"host_ref/{place}/label", ())
-        for each in found:
-            item = RedactionItem(turn=turn, host_ref=place, reason=each.reason, view=view, causes=each.causes)
-            items.append(_ranged(item, each))
-        told = replaced(label, found) if label is not None and found else label
-        shown.append(with_label(reference, told if judged.labels[place] else None))
+        ranges = judged.stretches.get(f"host_ref/{place}/label", ())
+        for stretch in ranges:
+            item = RedactionItem(turn=turn, host_ref=place, reason=stretch.reason, view=view, causes=stretch.causes)
+            items.append(_ranged(item, stretch))
+        text = replaced(label, ranges) if label is not None and ranges else label
+        shown.append(with_label(reference, text if judged.labels[place] else None))
     return shown
 
 
@@ -230,27 +231,29 @@ def _attributes(
     record: TurnRecord, view: View, attributes_max: int | None, detection: ViewDetection, items: list[RedactionItem]
 ) -> list[SliceAttribute]:
     turn = TurnId(record.meta.delivery.turn)
-    found: list[SliceAttribute] = []
+    attributes_shown: list[SliceAttribute] = []
     shown: Counter[int | None] = Counter()  # of the turn, and of each message
-    for each in record.attributes:
-        message = each.meta.attribute.message
-        as_what, reason = attributes.judge(view, standing(record, view, message), each)
+    for attribute in record.attributes:
+        message = attribute.meta.attribute.message
+        as_what, reason = attributes.judge(view, standing(record, view, message), attribute)
         if as_what is not ShownValue.NOTHING and attributes_max is not None and shown[message] >= attributes_max:
             as_what, reason = ShownValue.NOTHING, Reason.ATTR_VALUE_BUDGET
         if reason is not None:
-            items.append(attribute_item(turn, each.meta, reason, view))
+            items.append(attribute_item(turn, attribute.meta, reason, view))
         if as_what is not ShownValue.NOTHING:
             shown[message] += 1
-            told, ranges = attributes.marked(
-                attributes.shown(view, turn, each, as_what), detection.detectors(record.meta)
+            rendered, ranges = attributes.marked(
+                attributes.shown(view, turn, attribute, as_what), detection.detectors(record.meta)
             )
-            items += [_ranged(attribute_item(turn, each.meta, one.reason, view), one) for one in ranges]
-            found.append(told)
-    return found
+            items += [
+                _ranged(attribute_item(turn, attribute.meta, stretch.reason, view), stretch) for stretch in ranges
+            ]
+            attributes_shown.append(rendered)
+    return attributes_shown
 
 
 def attribute_item(turn: TurnId, meta: AttributeRecorded, reason: Reason, view: View) -> RedactionItem:
-    """Return the item for an attribute of which a view does not show the value; its id says where it stands."""
+    """Return the item for an attribute of which a view does not show the value; its id says which one."""
     head = meta.attribute
     return RedactionItem(turn=turn, reason=reason, view=view, attribute=head.id, attribute_key=head.key)
 
@@ -273,14 +276,14 @@ def _tools(record: TurnRecord, view: View, judged: Judgement, items: list[Redact
     shown: list[ToolObservation] = []
     for place, (tool, summary) in enumerate(zip(meta.tools, summaries, strict=True)):
         label, turn = f"tools/{place}/summary", meta.delivery.turn
-        causes, found = judged.causes.get(label, ()), judged.stretches.get(label, ())
+        causes, ranges = judged.causes.get(label, ()), judged.stretches.get(label, ())
         if causes:
             items.append(RedactionItem(turn=turn, tool=place, reason=Reason.REDACTED, view=view, causes=causes))
-        for each in found:
-            item = RedactionItem(turn=turn, tool=place, reason=each.reason, view=view, causes=each.causes)
-            items.append(_ranged(item, each))
-        told = "" if causes else replaced(summary, found)
-        shown.append(ToolObservation(id=tool.id, tool=tool.tool, external=tool.external, summary=told))
+        for stretch in ranges:
+            item = RedactionItem(turn=turn, tool=place, reason=stretch.reason, view=view, causes=stretch.causes)
+            items.append(_ranged(item, stretch))
+        text = "" if causes else replaced(summary, ranges)
+        shown.append(ToolObservation(id=tool.id, tool=tool.tool, external=tool.external, summary=text))
     return shown
 
 
@@ -294,11 +297,15 @@ def audit(
     reasons = {item.reason for item in items}
     if Reason.ATTR_VALUE_BUDGET in reasons:
         reasons.add(Reason.PROFILE_BUDGET)
+    messages_redacted = 0
+    for turn in turns:
+        for message in turn.messages:
+            messages_redacted += message.redacted
     return SliceAudit(
         view=view,
         turns_read=len(turns),
         turns_returned=len(turns),
-        messages_redacted=sum(message.redacted for turn in turns for message in turn.messages),
+        messages_redacted=messages_redacted,
         host_refs_redacted=hidden_references(items),
         reasons=sorted(reasons),
         coverage=detection.coverage,
@@ -311,20 +318,22 @@ def hidden_references(items: Iterable[RedactionItem]) -> int:
 
 
 def disclosed_labels(record: TurnRecord, view: View, detection: ViewDetection = NOWHERE) -> set[str]:
-    """Return the labels of a turn that an export for a view discloses: exactly what `cut` shows, no more."""
+    """Return the labels of a turn that an export for a view discloses: exactly what `cut` shows."""
     judged = judge(view, record, detection)
-    labels = {"actor", "delivery", *(f"message/{place}" for place in range(len(record.meta.messages)))}
+    labels = {"actor", "delivery"}
     if judged.origin:
-        labels.update({"source", "tools", "external"})
+        labels |= {"source", "tools", "external"}
     for place, (whole, inside) in enumerate(zip(judged.messages, judged.parts, strict=True)):
+        labels.add(f"message/{place}")
         if whole is None:
-            labels.update(part_label(place, index) for index, reason in enumerate(inside) if reason is None)
-    labels.update(f"host_ref/{place}" for place, hidden in enumerate(judged.references) if hidden is None)
-    labels.update(
-        f"host_ref/{place}/label"
-        for place, (hidden, labelled) in enumerate(zip(judged.references, judged.labels, strict=True))
-        if hidden is None and labelled
-    )
+            for index, reason in enumerate(inside):
+                if reason is None:
+                    labels.add(f"message/{place}/content/{index}")
+    for place, (hidden, labelled) in enumerate(zip(judged.references, judged.labels, strict=True)):
+        if hidden is None:
+            labels.add(f"host_ref/{place}")
+            if labelled:
+                labels.add(f"host_ref/{place}/label")
     if judged.summaries:
         labels.update(f"tools/{place}/summary" for place in range(len(record.meta.tools)))
     labels.difference_update(judged.causes, judged.stretches)

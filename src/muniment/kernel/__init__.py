@@ -1,5 +1,5 @@
 """The ground floor: clock, ids, entropy, canonical JSON, digests, cursors.
 
-Nothing here knows what a turn is. Everything above takes time, identity and chance from `Sources` and from nowhere
+Nothing here knows what a turn is. Everything above takes time, ids and entropy from `Sources` and from nowhere
 else.
 """

@@ -9,7 +9,7 @@ Two profiles, both byte-equal to RFC 8785 (JCS) where they apply:
   8785 would round them to a double; a ticket number must not change because it is long.
 
 `scan` walks a foreign value once: it refuses what has no canonical form (NaN, infinity, lone surrogates, other types,
-too deep, too many nodes, integers beyond 64 bits) and tells whether the plain encoder may be used.
+too deep, too many nodes, integers beyond 64 bits) and returns whether the plain encoder may be used.
 
 `decode_plain` is the reverse for the plain profile: it decodes, encodes again and compares, so that nothing but the
 canonical bytes is ever accepted.
@@ -18,6 +18,7 @@ canonical bytes is ever accepted.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -33,9 +34,14 @@ _plain = msgspec.json.Encoder(order="sorted")
 
 
 def encode_plain(value: object) -> bytes:
-    """Return the canonical bytes of a value in the plain profile; the caller vouches for the profile."""
+    """Return the canonical bytes of a value in the plain profile; the caller makes sure that it is in it."""
+    return encode_each((value,))[0]
+
+
+def encode_each(values: Iterable[object]) -> list[bytes]:
+    """Return the canonical bytes of each value in the plain profile, as `encode_plain` does for one."""
     try:
-        return _plain.encode(value)
+        return list(map(_plain.encode, values))
     except UnicodeEncodeError:
         raise NotCanonical(problem="lone_surrogate") from None
     except RecursionError:

@@ -1,10 +1,10 @@
 """Cursors: opaque page marks that only their issuer can write, or read.
 
 Layout: `mc1.` and the unpadded base64url of what the cipher makes of the mark: canonical JSON, filled up with zeros
-to a multiple of 32, so that its length tells little either. The cipher authenticates as well as it hides, and it works
+to a multiple of 32, so that its length shows little. The cipher authenticates as well as it hides, and it works
 under a key of the space. What a page depends on (conversation, view, access, limit) is the binding: it is not in the
 cursor, the caller brings it again, and a cursor that was made for anything else does not open. Nothing of a cursor is
-believed, or even parsed, before it has opened.
+parsed before it has opened.
 
 The cipher is handed over by the layer that owns ciphers.
 """

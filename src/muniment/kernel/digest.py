@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 DIGEST_BYTES = 32
 BLOCK_BYTES = 64
@@ -57,6 +57,16 @@ class KeyedDigest:
         inner.update(message)
         outer.update(inner.digest())
         return outer.digest()
+
+    def of_each(self, messages: Iterable[bytes]) -> list[bytes]:
+        """Return the 32 bytes of HMAC-SHA-256 of each message."""
+        digests = []
+        for message in messages:
+            inner, outer = self._inner.copy(), self._outer.copy()
+            inner.update(message)
+            outer.update(inner.digest())
+            digests.append(outer.digest())
+        return digests
 
 
 def b64url(data: bytes) -> str:

@@ -1,10 +1,10 @@
-"""Time, identity and chance, as arguments.
+"""Time, ids and entropy, as arguments.
 
 Three one-method protocols, each with a system and a deterministic form. Both forms are product code: a host runs on
 the system ones, a replay fixture names the seeds of the deterministic ones, and the bytes of a store follow from them
 alone. `Sources` bundles the three. One operation reads the clock once.
 
-This is the only file that may call `time.time_ns` or `os.urandom` (tests/test_tidy.py holds the house to it).
+This is the only file that may call `time.time_ns` or `os.urandom` (checked by tests/test_tidy.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ID_BYTES = 16
 
 
 class Clock(Protocol):
-    """Tells the time."""
+    """Gives the time."""
 
     def now_ms(self) -> int:
         """Return UTC milliseconds since 1970-01-01."""

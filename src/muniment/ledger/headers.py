@@ -12,7 +12,7 @@ the log id from the log; the rest is msgpack `[labels, digests, prev, reason, re
 
 from __future__ import annotations
 
-import binascii
+from binascii import a2b_base64, b2a_base64
 from itertools import product
 from typing import Annotated
 
@@ -41,7 +41,7 @@ LABEL_SETS: tuple[str, ...] = tuple(
 )
 _NUMBERS: dict[str, int] = {labels: number for number, labels in enumerate(LABEL_SETS)}
 _SPLIT: list[list[str]] = [labels.split(" ") for labels in LABEL_SETS]
-_STANDARD = bytes.maketrans(b"-_", b"+/")
+_STANDARD, _URL = bytes.maketrans(b"-_", b"+/"), bytes.maketrans(b"+/", b"-_")
 
 
 class _Rest(Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
@@ -63,7 +63,9 @@ def pack(header: Header) -> bytes:
     return _encoder.encode(
         _Rest(
             labels=_NUMBERS.get(joined, joined),
-            digests=b"".join([_raw(header.fields[label]) for label in ordered]),
+            digests=b"".join(
+                [a2b_base64(header.fields[label].encode().translate(_STANDARD) + b"=") for label in ordered]
+            ),
             prev=None if header.prev is None else _raw(header.prev),
             reason=header.reason,
             refs=header.refs,
@@ -85,7 +87,10 @@ def unpack(row: EventRow, log: str) -> tuple[Header, bytes]:
 
 def _restored(row: EventRow, rest: _Rest, log: str) -> Header:
     labels = _SPLIT[rest.labels] if isinstance(rest.labels, int) else _split(rest.labels)
-    digests = [b64url(rest.digests[at : at + DIGEST_BYTES]) for at in range(0, len(rest.digests), DIGEST_BYTES)]
+    digests = [
+        b2a_base64(rest.digests[at : at + DIGEST_BYTES], newline=False).translate(_URL).rstrip(b"=").decode()
+        for at in range(0, len(rest.digests), DIGEST_BYTES)
+    ]
     return Header(
         fields=dict(zip(labels, digests, strict=True)),
         kind=row.kind,
@@ -105,4 +110,4 @@ def _split(joined: str) -> list[str]:
 
 
 def _raw(digest: str) -> bytes:
-    return binascii.a2b_base64(digest.encode().translate(_STANDARD) + b"=")
+    return a2b_base64(digest.encode().translate(_STANDARD) + b"=")

@@ -17,7 +17,7 @@ and the tree account for every row.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -103,13 +103,14 @@ class Change(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Where an event came to stand."""
+    """Where an event was appended; `messages` counts those of its stream up to it."""
 
     position: int
     stream: int
     seq: int
     turn_seq: int | None
     leaf: bytes
+    messages: int
 
 
 class OpenedEvent(Struct, frozen=True, kw_only=True, gc=False):
@@ -229,17 +230,18 @@ class Writer:
         bundle = wrap_bundle(self.space_key, event.nonces[-1], event.keys, leaf, place_of(bare))
         content = cells[CONTENT] if len(cells) > 1 else None
         self._rows.append(SealedRow(**asdict(bare), bundle=bundle, meta=cells[META], content=content))
+        total = head.messages + (messages or 0)
         self._heads[stream] = self._ledger.sealed_head(
             StreamHead(
                 stream=stream,
                 seq=seq,
                 turns=turns,
-                messages=head.messages + (messages or 0),
+                messages=total,
                 changes=head.changes + (target is not None),
                 leaf=leaf,
             )
         )
-        return Placed(position, stream, seq, turn_seq, leaf)
+        return Placed(position, stream, seq, turn_seq, leaf, total)
 
     def change(self, change: Change, stream: int | None = SPACE_STREAM, event: Draft | None = None) -> Placed:
         """Append a change to a stream. `event` is its draft, where that was made before the transaction."""
@@ -415,17 +417,6 @@ class Ledger:
         salts, content = self.content(opened)
         assert isinstance(content, TurnContent), "a turn's content is its words"
         return salts, content
-
-    def disclosable(
-        self, opened: OpenedEvent, content: tuple[Salts, ContentBody] | None
-    ) -> Iterable[tuple[Salts, str, bytes]]:
-        """Yield (source of its salt, label, canonical JSON) of every field of an event that can still be read."""
-        for label, value in meta_fields(opened.meta):
-            yield opened.meta_seed, label, value
-        if content is not None:
-            salts, body = content
-            for label, value in content_fields(body):
-                yield salts, label, value
 
     def life(self, reader: Reader) -> str:
         """Return which life of the log this is (decision 0021); one that was never restored has no name."""

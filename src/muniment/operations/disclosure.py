@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation, UnknownPlace, WordsErased
+from muniment.errors import InvalidInput, LimitExceeded, UnknownPlace, WordsErased
 from muniment.events.changes import LifecycleRequest
 from muniment.events.disclosures import Caller, ContentRevealed
 from muniment.events.identity import ConversationKey, TurnId, check_name
@@ -20,10 +20,9 @@ from muniment.governance.phases import Phase
 from muniment.governance.slices import RedactionItem, SliceTurn, cut
 from muniment.governance.views import View
 from muniment.ledger.ledger import Change, Writer
-from muniment.log.port import Reader
 from muniment.operations.parameters import InConversation, Requester, Why
 from muniment.operations.transcripts.redact import Count
-from muniment.space.space import Space
+from muniment.projections.conversation import opened
 
 REASON_BYTES_MAX = 4096
 
@@ -70,32 +69,39 @@ class Disclosure(Group):
         message if it is named; never what is erased. Needs the right to reveal and no view. Raises
         `transcript.unknown_conversation`, `transcript.unknown_place`, `transcript.words_erased`.
         """
-        self._session.check_key(conversation)
-        check_name(turn, at="turn")
-        check_name(requester, at="requester")
-        if not reason.strip():
-            raise InvalidInput(at="reason", problem="empty")
-        if len(reason.encode()) > REASON_BYTES_MAX:
-            raise LimitExceeded(at="reason", problem="too_long", limit=REASON_BYTES_MAX, found=len(reason.encode()))
-        now_ms = self._session.space.sources.clock.now_ms()
-        request = LifecycleRequest(reason=reason, requester=requester, requested_ms=now_ms)
-        return _reveal(self._session, conversation, turn, message, request)
+        return reveal(self._session, conversation, turn, message, reason, requester)
 
 
-def _reveal(
-    session: Session, key: ConversationKey, turn: TurnId, message: int | None, request: LifecycleRequest
+def reveal(
+    session: Session, key: ConversationKey, turn: TurnId, message: int | None, reason: str, requester: str
 ) -> Revealed:
     """Append the event; when it is durable return the content."""
-    caller = Caller(views=sorted(session.access.views), subject=session.access.subject)
+    session.check_key(key)
+    check_name(turn, at="turn")
+    check_name(requester, at="requester")
+    if not reason.strip():
+        raise InvalidInput(at="reason", problem="empty")
+    if (size := len(reason.encode())) > REASON_BYTES_MAX:
+        raise LimitExceeded(at="reason", problem="too_long", limit=REASON_BYTES_MAX, found=size)
+    space, access = session.space, session.access
+    request = LifecycleRequest(reason=reason, requester=requester, requested_ms=space.sources.clock.now_ms())
+    caller = Caller(views=sorted(access.views), subject=access.subject)
     body = ContentRevealed(request=request, caller=caller)
     change = Change(EventKind.CONTENT_REVEALED, request.requested_ms, body)
-    event = change.drafted(session.space.sources.entropy)
+    event = change.drafted(space.sources.entropy)
 
     def plan(writer: Writer) -> tuple[int, TurnRecord]:
-        record, refs = _found(session.space, writer.tx, key, turn, message)
+        """Find the content and append; runs inside the write transaction, so that both are of one state."""
+        conversation = opened(space.transcript, writer.tx, key)
+        sequence, commit = conversation.known_turn(turn)
+        record = conversation.read(commit, lambda _phase, _meta: True).record
+        _check_revealable(record, message)
+        refs = {"stream": conversation.stream, "turn": sequence}
+        if message is not None:
+            refs["message"] = message
         return writer.change(change._replace(refs=refs), event=event).position, record
 
-    position, record = session.space.ledger.transact(plan)
+    position, record = space.ledger.transact(plan)
     shown, items = cut(replace(record, phase=Phase.ACTIVE, redactions=()), View.RAW_OWNER, detection=NOWHERE)
     if message is not None:
         shown = replace(shown, messages=[shown.messages[message]], tools=[], host_refs=[])
@@ -110,21 +116,8 @@ def _reveal(
     )
 
 
-def _found(
-    space: Space, reader: Reader, key: ConversationKey, turn: TurnId, message: int | None
-) -> tuple[TurnRecord, dict[str, int]]:
-    """Return a turn with its content and the references to it; runs inside the write transaction."""
-    transcript = space.transcript
-    stream = transcript.stream_of(reader, key)
-    if stream is None:
-        raise UnknownConversation(at="conversation")
-    head = transcript.head(reader, stream)
-    opened = transcript.turn(reader, head, key, turn)
-    if opened is None:
-        raise UnknownPlace(at="turn")
-    sequence = opened.row.turn_seq
-    assert sequence is not None, "a turn has a place among the turns"
-    record = transcript.read(opened.row, sequence, transcript.changes(reader, head), lambda _phase, _meta: True).record
+def _check_revealable(record: TurnRecord, message: int | None) -> None:
+    """Refuse to reveal what is not there, or is erased."""
     count = len(record.meta.messages)
     if message is not None and message >= count:
         raise UnknownPlace(at="message", limit=count, found=message)
@@ -132,5 +125,3 @@ def _found(
         raise WordsErased(at="turn")
     if message in record.erased:
         raise WordsErased(at="message")
-    refs = {"stream": stream, "turn": sequence}
-    return record, refs if message is None else refs | {"message": message}

@@ -1,4 +1,4 @@
-"""Places: where in the transcripts of a space something stands."""
+"""Places: where in the transcripts of a space a turn or a message is."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from muniment.events.identity import ConversationKey, TurnId, message_id
-from muniment.events.records import TurnMeta
 from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.governance.listing import observed_ms
-from muniment.governance.phases import Phase
-from muniment.log.port import Reader, StreamHead
-from muniment.projections.transcript import ReadTurn, Transcript
+from muniment.log.port import StreamHead
+from muniment.projections.transcript import ReadTurn
 
 Moment = Annotated[int, Meta(ge=0, le=OBSERVED_MS_MAX)]  # UTC milliseconds
 
 
 class Place(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A turn, or a message of it, and the head of its conversation when it was found there.
+    """A turn, or a message of it, and the head of its conversation when it was read.
 
     `revision` counts the events of the conversation, `digest` is the leaf of the newest one, in hexadecimal.
     """
@@ -52,13 +50,3 @@ def place_of(key: ConversationKey, head: StreamHead, read: ReadTurn, message: in
         digest=head.leaf.hex(),
         message=None if message is None else message_id(TurnId(turn), message),
     )
-
-
-def turn_at(transcript: Transcript, reader: Reader, head: StreamHead, sequence: int) -> ReadTurn:
-    """Return a turn of a conversation without its words."""
-    (read,) = transcript.page(reader, head, sequence, sequence, _no_words)
-    return read
-
-
-def _no_words(_phase: Phase, _meta: TurnMeta) -> bool:
-    return False

@@ -1,7 +1,7 @@
 """Which attributes the turns of a conversation have: the newest event of each id, by turn.
 
 A write of a known id names the same turn and message (decision 0060), so that all that was ever recorded under an id
-dies with one turn.
+is destroyed with one turn.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class LatestAttribute(NamedTuple):
-    """Where the newest event of an id stands, and the message that it is about; None: the turn."""
+    """The position of the newest event of an id, and the message that it is about; None: the turn."""
 
     position: int
     message: int | None
@@ -37,9 +37,9 @@ class AttributeIndex(NamedTuple):
         return None if turn is None else (turn, self.by_turn[turn][attribute].message)
 
     def is_newest(self, turn: int, attribute: str, position: int) -> bool:
-        """Tell whether an event is the newest of its id."""
-        found = self.of(turn).get(attribute)
-        return found is not None and found.position == position
+        """Return whether an event is the newest of its id."""
+        latest = self.of(turn).get(attribute)
+        return latest is not None and latest.position == position
 
 
 class AttributeIndexBuilder:
@@ -51,7 +51,7 @@ class AttributeIndexBuilder:
         self._turn_of: dict[str, int] = {}
 
     def add(self, turn: int, attribute: str, recorded: LatestAttribute) -> None:
-        """Take the next event; one of a known id stands in its place."""
+        """Take the next event; one of a known id replaces it."""
         if turn not in self._by_turn:
             self._by_turn[turn] = dict(self._known.of(turn))
         self._by_turn[turn][attribute] = recorded

@@ -1,9 +1,9 @@
 """What was said of the turns of a conversation after they were committed, folded from its events.
 
 A change is an event of the stream with a target. Few streams have many, so all of a stream are read once and then kept
-and grown; the head of the stream tells how many there must be (decision 0008). Kept are the steps and redactions that
-decide what a page shows, and where the newest event of each attribute stands. Of every kind that is not folded the
-places are kept, for those who read them.
+and grown; the head of the stream counts them (decision 0008). The fold keeps the steps and redactions that decide what
+a page shows, and the position of the newest event of each attribute. Of every other kind it keeps positions, for those
+who read them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NOTHING: frozenset[int] = frozenset()
 
 
 class OtherChange(NamedTuple):
-    """Where a change of another kind stands, the turns that it is about, and the message if it names one of a turn."""
+    """The position of a change of another kind, the turns that it is about, and the message if it names one."""
 
     position: int
     span: TurnSpan
@@ -66,12 +66,12 @@ class Changes(Struct, frozen=True, kw_only=True):
     def rows(self) -> list[object]:
         """Return all that is known as plain data, in the order of its keys."""
         noted = [
-            [kind, [[one.position, *one.span, one.message] for one in each]]
-            for kind, each in sorted(self.noted.items())
+            [kind, [[change.position, *change.span, change.message] for change in changes]]
+            for kind, changes in sorted(self.noted.items())
         ]
         redactions = [
-            [turn, [[one.position, one.target, sorted(one.views), one.reason] for one in each]]
-            for turn, each in sorted(self.redactions.items())
+            [turn, [[change.position, change.target, sorted(change.views), change.reason] for change in changes]]
+            for turn, changes in sorted(self.redactions.items())
         ]
         return [
             self.seq,
@@ -91,11 +91,11 @@ def beside(changes: Changes, turns: int) -> list[int]:
 
     Content about several turns goes with the last of them; content about turns that are still to come stays.
     """
-    noted = [one for kind in CONTENT_BODIES for one in changes.noted.get(kind, ())]
+    noted = [change for kind in CONTENT_BODIES for change in changes.noted.get(kind, ())]
     if not noted:
         return []
     gone = [run for run in runs(turns, changes.steps) if run.phase is Phase.ERASED]
-    return sorted(one.position for one in noted if _is_erased(one, gone, changes.erased))
+    return sorted(change.position for change in noted if _is_erased(change, gone, changes.erased))
 
 
 def _is_erased(noted: OtherChange, gone: list[PhaseRun], erased: Mapping[int, frozenset[int]]) -> bool:
@@ -103,12 +103,12 @@ def _is_erased(noted: OtherChange, gone: list[PhaseRun], erased: Mapping[int, fr
         return True
     if noted.span.last is None:
         return False
-    left = noted.span.first
-    for run in gone[max(0, bisect_right(gone, left, key=_first) - 1) :]:
-        if not run.first <= left <= run.last:
+    first = noted.span.first
+    for run in gone[max(0, bisect_right(gone, first, key=_first) - 1) :]:
+        if not run.first <= first <= run.last:
             return False
-        left = run.last + 1
-        if left > noted.span.last:
+        first = run.last + 1
+        if first > noted.span.last:
             return True
     return False
 
@@ -118,7 +118,7 @@ def _first(run: PhaseRun) -> int:
 
 
 class NewestChange(NamedTuple):
-    """The newest change of a stream that was folded: where it stands, and its leaf."""
+    """The newest change of a stream that was folded: its seq, its position and its leaf."""
 
     seq: int
     position: int
@@ -161,7 +161,7 @@ class ChangesBuilder:
         self._count += 1
         try:
             self._fold(row)
-        except (KeyError, ValueError):  # a word that is none, or nothing that it is about
+        except (KeyError, ValueError):  # an unknown word, or nothing that it is about
             raise Corrupt(at=f"position {row.position}", problem="change") from None
         self.newest = NewestChange(row.seq, row.position, row.leaf)
 

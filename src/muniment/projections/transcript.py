@@ -1,12 +1,12 @@
 """The transcript fold: a conversation as its log has it, turn by turn.
 
 The state of a turn is `fold(commit event, later events that target it)`. A page is one range read of turns; the changes
-of a conversation are few, are read once, and are kept by stream (decision 0008). Before anything of a
-stream is believed its head is proved; the number of turns and of changes in it tells when a row is missing, so that
-the deletion of a mask shows as corruption and never as an unmasked turn.
+of a conversation are few, are read once, and are kept by stream (decision 0008). The head of a stream is proved before
+anything of the stream is used. It counts turns and changes, so a missing row shows: the deletion of a mask is
+corruption, never an unmasked turn.
 
-Conversations, aliases and turns are found through lookups, which nothing protects at rest. Where one leads is believed
-once the event there names the thing that was looked for, so that no edit makes one thing be taken for another.
+Conversations, aliases and turns are found through lookups, which nothing protects at rest. A lookup is used only when
+the event that it leads to names what was looked up, so that no edit passes one thing off as another.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from msgspec.structs import replace
 from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
-from muniment.events.records import AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnMeta
-from muniment.governance.attribute_visibility import AttributeRecord, ShownValue, judge_attribute, order_of
+from muniment.events.records import AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnContent, TurnMeta
+from muniment.governance.annotation import AttributeRecord
+from muniment.governance.attribute_visibility import ShownValue, judge_attribute, order_of
 from muniment.governance.judgement import TurnRecord, needs_content, standing
 from muniment.governance.phases import Phase, phase_of
 from muniment.governance.views import View
@@ -71,7 +72,7 @@ class Transcript:
         self._life = ""
 
     def drop(self) -> None:
-        """Forget everything that is kept; what is read next is read from the log alone."""
+        """Drop everything that is kept; what is read next is read from the log."""
         with self._lock:
             self._changes.clear()
             self._names.clear()
@@ -79,7 +80,7 @@ class Transcript:
             self._turns_checked.clear()
 
     def _live(self, reader: Reader) -> str:
-        """Return the life of the log; what was kept of another one is forgotten (decision 0021)."""
+        """Return the epoch of the log; what was kept of another epoch is dropped (decision 0021)."""
         life = self._ledger.life(reader)
         if life != self._life:
             self.drop()
@@ -95,54 +96,54 @@ class Transcript:
     def stream_of(self, reader: Reader, key: ConversationKey) -> int | None:
         """Return the stream of a conversation, or None when the space has no such conversation.
 
-        The first "no" since opening is believed only after every conversation of the space was found under its names.
-        What a writer has appended must be flushed before it is looked for.
+        Before the first None since opening, every conversation of the space is found under its names. What a writer has
+        appended must be flushed before it is looked up.
         """
         self._live(reader)
-        found = reader.lookup(self.conversation_digest(key.channel, key.conversation))
-        if found is None and not self._names_checked:
+        lookup = reader.lookup(self.conversation_digest(key.channel, key.conversation))
+        if lookup is None and not self._names_checked:
             self._check_names(reader)
             self._names_checked = True
-        if found is None:
+        if lookup is None:
             return None
         names = ConversationOpened(channel=key.channel, conversation=key.conversation)
-        if self._prove(reader, found, names):
-            self._prove_current(reader, found, key)
-        return found.stream
+        if self._prove(reader, lookup, names):
+            self._prove_current(reader, lookup, key)
+        return lookup.stream
 
-    def _prove_current(self, reader: Reader, found: Lookup, key: ConversationKey) -> None:
-        """Hold the lookup of a conversation that was replaced against the streams that it had before."""
+    def _prove_current(self, reader: Reader, lookup: Lookup, key: ConversationKey) -> None:
+        """Compare the lookup of a conversation that was replaced with the streams that it had before."""
         first = self.former_digest(self.conversation_digest(key.channel, key.conversation), 1)
-        if reader.lookup(first) is not None and self.changes(reader, self.head(reader, found.stream)).replaced:
-            raise Corrupt(at=f"position {found.position}", problem="lookup")
+        if reader.lookup(first) is not None and self.changes(reader, self.head(reader, lookup.stream)).replaced:
+            raise Corrupt(at=f"position {lookup.position}", problem="lookup")
 
     def stream_of_alias(self, reader: Reader, subject: str, channel: str, chat: str) -> int | None:
-        """Return the stream of the conversation that a chat id stands for, or None for one that stands for none."""
-        found = reader.lookup(self.alias_digest(subject, channel, chat))
-        if found is None:
+        """Return the stream of the conversation that a chat id names, or None when it names none."""
+        lookup = reader.lookup(self.alias_digest(subject, channel, chat))
+        if lookup is None:
             return None
-        self._prove(reader, found, AliasRecorded(subject=subject, channel=channel, chat=chat))
-        return found.stream
+        self._prove(reader, lookup, AliasRecorded(subject=subject, channel=channel, chat=chat))
+        return lookup.stream
 
     def turn(self, reader: Reader, head: StreamHead, key: ConversationKey, turn: TurnId) -> OpenedEvent | None:
         """Return the commit of a turn of a conversation by its id, or None when the conversation has no such turn.
 
-        A "no" is believed only after every turn of the conversation was found under its id; what was checked before is
-        not checked again.
+        Before it returns None, every turn of the conversation is found under its id; what was checked before is not
+        checked again.
         """
-        found = reader.lookup(self.turn_digest(key, turn))
-        if found is None:
+        lookup = reader.lookup(self.turn_digest(key, turn))
+        if lookup is None:
             self._check_turns(reader, head, key)
             return None
-        row = reader.sealed(found.position)
+        row = reader.sealed(lookup.position)
         if row is not None and row.stream == head.stream:
             opened = self._ledger.open(row)
             if isinstance(opened.meta, TurnMeta) and opened.meta.delivery.turn == turn:
                 return opened
-        raise Corrupt(at=f"position {found.position}", problem="lookup")
+        raise Corrupt(at=f"position {lookup.position}", problem="lookup")
 
     def alias_digest(self, subject: str, channel: str, chat: str) -> bytes:
-        """Return the digest under which the conversation is found that a chat id stands for."""
+        """Return the digest under which the conversation of a chat id is found."""
         return self._ledger.name_digest("alias", subject, channel, chat)
 
     def turn_digest(self, key: ConversationKey, turn: str) -> bytes:
@@ -161,33 +162,33 @@ class Transcript:
         """Return the streams that a conversation had before archives took its place, oldest first."""
         wanted = ConversationOpened(channel=key.channel, conversation=key.conversation)
         digest, streams = self.conversation_digest(key.channel, key.conversation), list[int]()
-        while (found := reader.lookup(self.former_digest(digest, len(streams) + 1))) is not None:
-            self._prove(reader, found, wanted)
-            streams.append(found.stream)
+        while (lookup := reader.lookup(self.former_digest(digest, len(streams) + 1))) is not None:
+            self._prove(reader, lookup, wanted)
+            streams.append(lookup.stream)
         return streams
 
     def is_current(self, reader: Reader, row: SealedRow) -> bool:
-        """Tell whether a conversation is still found in the stream that a row opened; it is found somewhere."""
+        """Return whether a conversation is still found in the stream that a row opened."""
         names = self.names(row)
         key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
-        found = reader.lookup(self.conversation_digest(key.channel, key.conversation))
-        if found is not None and found.stream == row.stream:
+        lookup = reader.lookup(self.conversation_digest(key.channel, key.conversation))
+        if lookup is not None and lookup.stream == row.stream:
             return True
         if row.stream in self.former_streams(reader, key):
             return False
         raise Corrupt(at=f"position {row.position}", problem="lookup_missing")
 
-    def _prove(self, reader: Reader, found: Lookup, wanted: ConversationOpened | AliasRecorded) -> bool:
-        """Hold a lookup against the names in the event that it leads to; return whether that was not known yet."""
+    def _prove(self, reader: Reader, lookup: Lookup, wanted: ConversationOpened | AliasRecorded) -> bool:
+        """Compare a lookup with the names in the event that it leads to; return whether that was not known yet."""
         with self._lock:
-            if self._names.get(found.position) == wanted:
-                self._names.move_to_end(found.position)
+            if self._names.get(lookup.position) == wanted:
+                self._names.move_to_end(lookup.position)
                 return False
-        row = reader.sealed(found.position)
-        if row is None or row.stream != found.stream or self._ledger.open(row).meta != wanted:
-            raise Corrupt(at=f"position {found.position}", problem="lookup")
+        row = reader.sealed(lookup.position)
+        if row is None or row.stream != lookup.stream or self._ledger.open(row).meta != wanted:
+            raise Corrupt(at=f"position {lookup.position}", problem="lookup")
         with self._lock:
-            self._names[found.position] = wanted
+            self._names[lookup.position] = wanted
             if len(self._names) > NAMES_KEPT_MAX:
                 self._names.popitem(last=False)
         return True
@@ -197,9 +198,9 @@ class Transcript:
             checked = self._turns_checked.get(head.stream, 0)
         for first in range(checked + 1, head.turns + 1, TURNS_BATCH):
             last = min(head.turns, first + TURNS_BATCH - 1)
-            for read in self.page(reader, head, first, last, _no_words):
-                found = reader.lookup(self.turn_digest(key, read.record.meta.delivery.turn))
-                if found is None or found.position != read.record.position:
+            for read in self.page(reader, head, first, last, no_words):
+                lookup = reader.lookup(self.turn_digest(key, read.record.meta.delivery.turn))
+                if lookup is None or lookup.position != read.record.position:
                     raise Corrupt(at=f"position {read.record.position}", problem="lookup_missing")
             with self._lock:
                 self._turns_checked[head.stream] = max(last, self._turns_checked.pop(head.stream, 0))
@@ -238,7 +239,7 @@ class Transcript:
         if (known.changes.seq, known.leaf) == (head.seq, head.leaf):
             return known.changes
         if known.changes.count == head.changes and known.changes.seq > head.seq:
-            return known.changes  # a newer snapshot has seen no more
+            return known.changes  # a newer snapshot has no further changes
         after = 0 if known.newest is None else known.newest.seq
         rows = reader.changes(head.stream, after) if known.changes.count < head.changes else ()
         folding = ChangesBuilder(self._ledger, known.changes, known.newest)
@@ -252,8 +253,8 @@ class Transcript:
     def _known(self, reader: Reader, place: tuple[str, int], head: StreamHead) -> CachedChanges:
         """Return what is kept of a stream and is true of this snapshot.
 
-        What a plan has folded inside a transaction that came to nothing is in no log. The newest change that was folded
-        tells: its leaf commits to all before it, so that the rest is true where that one still stands.
+        What a plan folded inside a transaction that failed is in no log. The leaf of the newest change that was folded
+        commits to all before it: where that change is in the log, the rest is true.
         """
         with self._lock:
             known = self._changes.get(place, NONE_YET)
@@ -295,7 +296,12 @@ class Transcript:
             at = f"stream {head.stream}"
             raise Corrupt(at=at, problem="turns_missing", limit=last - first + 1, found=len(rows))
         changes = self.changes(reader, head)
-        return [self.read(row, sequence, changes, wanted) for sequence, row in enumerate(rows, start=first)]
+        turns = []
+        for sequence, row in enumerate(rows, start=first):
+            if row.turn_seq != sequence:
+                raise Corrupt(at=f"position {row.position}", problem="turns_missing")
+            turns.append(self.read_opened(self._ledger.open(row), changes, wanted))
+        return turns
 
     def read(
         self, row: SealedRow, sequence: int, changes: Changes, wanted: Callable[[Phase, TurnMeta], bool]
@@ -303,13 +309,20 @@ class Transcript:
         """Return the turn that a row holds, as it is after the changes of its stream; raises `Corrupt` for another."""
         if row.turn_seq != sequence:
             raise Corrupt(at=f"position {row.position}", problem="turns_missing")
-        opened = self._ledger.open(row)
-        meta = opened.meta
+        return self.read_opened(self._ledger.open(row), changes, wanted)
+
+    def read_opened(self, opened: OpenedEvent, changes: Changes, wanted: Callable[[Phase, TurnMeta], bool]) -> ReadTurn:
+        """Return the turn of a commit that was opened, as it is after the changes of its stream."""
+        row, meta, sequence = opened.row, opened.meta, opened.row.turn_seq
+        assert sequence is not None, "a turn has a place among the turns"
         assert isinstance(meta, TurnMeta), "only turns have a turn sequence"
         phase = phase_of(sequence, changes.steps) if changes.steps else Phase.ACTIVE
-        salts = content = None
+        salts: Salts | None = None
+        content: TurnContent | None = None
         if phase is not Phase.ERASED and wanted(phase, meta):
-            salts, content = self._ledger.words(opened)
+            salts, body = self._ledger.content(opened)
+            assert isinstance(body, TurnContent), "a turn's content is its words"
+            content = body
         record = TurnRecord(
             position=row.position,
             sequence=sequence,
@@ -336,13 +349,13 @@ class Transcript:
         if not recorded:
             return read
         record = read.record
-        found = sorted(
-            (self.attribute(reader, each.position, record, view) for each in recorded.values()), key=order_of
+        attributes = sorted(
+            (self.attribute(reader, latest.position, record, view) for latest in recorded.values()), key=order_of
         )
-        return replace(read, record=replace(record, attributes=tuple(found)))
+        return replace(read, record=replace(record, attributes=tuple(attributes)))
 
     def attribute(self, reader: Reader, position: int, record: TurnRecord, view: View) -> AttributeRecord:
-        """Return the attribute of a turn that stands at a position; the value only where a view shows it."""
+        """Return the attribute of a turn by its position; the value only where a view shows it."""
         row = reader.sealed(position)
         if row is None:
             raise Corrupt(at=f"position {position}", problem="changes_missing")
@@ -359,6 +372,6 @@ class Transcript:
         return AttributeRecord(position=opened.row.position, meta=meta, content=content)
 
 
-def _no_words(_phase: Phase, _meta: TurnMeta) -> bool:
+def no_words(_phase: Phase, _meta: TurnMeta) -> bool:
     """Want no words of a turn."""
     return False

@@ -1,13 +1,11 @@
-"""Where a store looks: in the slices of some views, and in what is about to be committed.
+"""Where a store detects personal data: in the slices of some views, and in what is about to be committed.
 
-What is found for a view is withheld from that view alone; the log has the words. What is found before a commit is
-replaced before anything is written: nobody can ever see it, and no proof can show it. Names are those that the store
-was given, and those that the turn itself names: its subjects, speakers and agent.
+What is found for a view is withheld from that view only; the log has the content. Names are those that the store was
+given, and those that the turn itself names: its subjects, speakers and agent.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -16,13 +14,10 @@ from msgspec.structs import replace
 
 from muniment.errors import LimitExceeded
 from muniment.events.records import TurnMeta
-from muniment.governance.admission import AdmittedTurn
 from muniment.governance.detection.detectors import DetectorSet, coverage_of, detectors_for
 from muniment.governance.detection.known_names import NAMES_MAX, finder
-from muniment.governance.detection.parts import found_in, marked
 from muniment.governance.detection.scan import Coverage, DetectedType, Detector
-from muniment.governance.redaction import WithheldRange, replaced
-from muniment.governance.views import Reason, View
+from muniment.governance.views import View
 
 TURN_NAMES_DETECTOR = "names_of_turn"
 FINDERS_CACHED_MAX = 256
@@ -110,55 +105,3 @@ def names_of(meta: TurnMeta) -> frozenset[str]:
     actor = meta.actor
     behind = {actor.speaker_id, actor.subject, actor.acting_subject, actor.mounted_subject, actor.agent_id}
     return frozenset(name for name in behind | {head.speaker_id for head in meta.messages} if name)
-
-
-# --- before a commit --------------------------------------------------------------------------------------------------
-
-
-class Replacements(Struct, frozen=True, kw_only=True):
-    """What was replaced before a commit: how much of each type, how many texts as a whole because detection failed.
-
-    `coverage` is what was looked for, never more than that.
-    """
-
-    detected: dict[DetectedType, int]
-    failed: int
-    coverage: list[Coverage]
-
-
-def without_detected(kept: AdmittedTurn, detection: ViewDetection) -> tuple[AdmittedTurn, Replacements | None]:
-    """Return what is kept of a turn with markers in the place of what is found in it; None where nobody looks."""
-    detectors = detection.detectors(kept.meta)
-    if not detectors:
-        return kept, None
-    found: list[WithheldRange] = []
-
-    def text(words: str) -> str:
-        here = found_in(words, detectors)
-        found.extend(here)
-        return replaced(words, here)
-
-    parts = [[marked(part, detectors) for part in message] for message in kept.parts]
-    found += [stretch for message in parts for one in message for stretch in one.stretches]
-    summaries = [text(summary) for summary in kept.summaries]
-    labels = [label if label is None else text(label) for label in kept.labels]
-    kinds = Counter(cause for stretch in found if stretch.reason is Reason.DETECTED for cause in stretch.causes)
-    told = Replacements(
-        detected={kind: kinds[kind] for kind in DetectedType if kinds[kind]},
-        failed=sum(stretch.reason is Reason.DETECTION_FAILED for stretch in found),
-        coverage=detection.coverage,
-    )
-    if found:
-        shown = [[one.part for one in message] for message in parts]
-        kept = replace(kept, parts=shown, summaries=summaries, labels=labels)
-    return kept, told
-
-
-def together(one: Replacements | None, other: Replacements) -> Replacements:
-    """Return what was replaced in several turns; what was looked for is the same in all of them."""
-    if one is None:
-        return other
-    kinds = Counter(one.detected) + Counter(other.detected)
-    return replace(
-        other, detected={kind: kinds[kind] for kind in DetectedType if kinds[kind]}, failed=one.failed + other.failed
-    )

@@ -13,14 +13,15 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from muniment.declaration.session import Session
-from muniment.errors import Corrupt, CursorInvalid, UnknownConversation
+from muniment.errors import Corrupt, CursorInvalid
 from muniment.events.disclosures import AccessRefused, ContentRevealed, ContextIssued
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.records import EventKind, ExportIssued
 from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent
 from muniment.log.port import Reader
-from muniment.operations.page import binding, limit_of_query
-from muniment.operations.place import turn_at
+from muniment.operations.page import Page
+from muniment.projections.conversation import Conversation, opened
+from muniment.space.space import Space
 
 DISCLOSURES = frozenset(
     {EventKind.EXPORT_ISSUED, EventKind.CONTENT_REVEALED, EventKind.CONTEXT_ISSUED, EventKind.ACCESS_DENIED}
@@ -77,96 +78,57 @@ class DisclosuresMark(Struct, frozen=True, kw_only=True, array_like=True, forbid
     after: int
 
 
-class Disclosing:
-    """One page of disclosures on its way."""
+def list_disclosures(session: Session, key: ConversationKey | None, limit: int, cursor: str | None) -> Disclosures:
+    """Return a page of the disclosures of the space, or of one conversation."""
+    if key is not None:
+        session.check_key(key)
+    space = session.space
+    page = Page(session, "disclosures", DisclosuresMark, limit, cursor)
+    with space.ledger.reader() as reader:
+        named = () if key is None else (key.channel, key.conversation)
+        mark = page.begin(reader, str(page.limit), *named)
+        last = 0 if mark is None else mark.after
+        stream = None if key is None else opened(space.transcript, reader, key).stream
+        entries: list[DisclosureEntry] = []
+        for event, refs in _disclosed(space, reader, last):
+            if stream is not None and refs.get("stream") != stream:
+                continue
+            if len(entries) == page.limit:
+                following = page.cursor_to(DisclosuresMark(after=last))
+                return Disclosures(disclosures=entries, has_more=True, next_cursor=following)
+            entries.append(_entry(space, reader, event, refs))
+            last = event.row.seq
+        return Disclosures(disclosures=entries, has_more=False)
 
-    def __init__(self, session: Session, conversation: ConversationKey | None, limit: int) -> None:
-        if conversation is not None:
-            session.check_key(conversation)
-        self._session = session
-        self._space = session.space
-        self._key = conversation
-        self._limit = limit_of_query(limit, session.space.limits.page_turns_max)
 
-    def run(self, cursor: str | None) -> Disclosures:
-        """Return the page."""
-        with self._space.ledger.reader() as reader:
-            named = () if self._key is None else (self._key.channel, self._key.conversation)
-            bound = binding(self._session, reader, str(self._limit), *named)
-            cursors = self._space.cursors
-            after = 0 if cursor is None else cursors.accept("disclosures", bound, cursor, DisclosuresMark).after
-            stream = None
-            if self._key is not None:
-                stream = self._space.transcript.stream_of(reader, self._key)
-                if stream is None:
-                    raise UnknownConversation(at="conversation")
-            found: list[DisclosureEntry] = []
-            last = after
-            for opened, refs in self._walked(reader, after):
-                if stream is not None and refs.get("stream") != stream:
-                    continue
-                if len(found) == self._limit:
-                    following = cursors.issue("disclosures", bound, DisclosuresMark(after=last))
-                    return Disclosures(disclosures=found, has_more=True, next_cursor=following)
-                found.append(self._entry(reader, opened, refs))
-                last = opened.row.seq
-            return Disclosures(disclosures=found, has_more=False)
+def _disclosed(space: Space, reader: Reader, after: int) -> Iterator[tuple[OpenedEvent, dict[str, int]]]:
+    """Yield every disclosure after an event of the stream, with the references of its header."""
+    ledger = space.ledger
+    head = space.transcript.head(reader, SPACE_STREAM)
+    if after > head.seq:
+        raise CursorInvalid
+    reached = after
+    for row in reader.in_stream(SPACE_STREAM, after + 1, head.seq):
+        reached += 1
+        if row.kind in DISCLOSURES:
+            yield ledger.open(row), ledger.header(row)[0].refs
+        else:
+            ledger.keys_of(row)  # proves that it is of another kind
+    if reached != head.seq:
+        raise Corrupt(at=f"stream {SPACE_STREAM}", problem="events_missing", limit=head.seq, found=reached)
 
-    def _walked(self, reader: Reader, after: int) -> Iterator[tuple[OpenedEvent, dict[str, int]]]:
-        """Yield every disclosure behind an event of the stream, with the references of its header."""
-        ledger = self._space.ledger
-        head = self._space.transcript.head(reader, SPACE_STREAM)
-        if after > head.seq:
-            raise CursorInvalid
-        reached = after
-        for row in reader.in_stream(SPACE_STREAM, after + 1, head.seq):
-            reached += 1
-            if row.kind in DISCLOSURES:
-                yield ledger.open(row), ledger.header(row)[0].refs
-            else:
-                ledger.keys_of(row)  # proves that it is of another kind
-        if reached != head.seq:
-            raise Corrupt(at=f"stream {SPACE_STREAM}", problem="events_missing", limit=head.seq, found=reached)
 
-    def _entry(self, reader: Reader, opened: OpenedEvent, refs: dict[str, int]) -> DisclosureEntry:
-        row, meta = opened.row, opened.meta
-        entry = DisclosureEntry(position=row.position, kind=EventKind(row.kind), at_ms=row.time)
-        if isinstance(meta, AccessRefused):
-            return replace(entry, **asdict(meta.denial))
-        if isinstance(meta, ContextIssued):
-            return self._of_context(reader, entry, meta, refs)
-        entry = replace(entry, conversation=self._conversation(reader, refs["stream"]))
-        if isinstance(meta, ExportIssued):
-            grant = meta.export
-            return replace(
-                entry,
-                through=refs["through"],
-                views=[grant.view],
-                recipient=grant.recipient,
-                purpose=grant.purpose,
-            )
-        assert isinstance(meta, ContentRevealed), "the table has four kinds"
-        transcript, sequence = self._space.transcript, refs["turn"]
-        read = turn_at(transcript, reader, transcript.head(reader, refs["stream"]), sequence)
+def _entry(space: Space, reader: Reader, event: OpenedEvent, refs: dict[str, int]) -> DisclosureEntry:
+    row, meta = event.row, event.meta
+    entry = DisclosureEntry(position=row.position, kind=EventKind(row.kind), at_ms=row.time)
+    if isinstance(meta, AccessRefused):
+        return replace(entry, **asdict(meta.denial))
+    stream = refs.get("stream")
+    key = None if stream is None else _key_of(space, reader, stream)
+    entry = replace(entry, conversation=key, through=refs.get("through"))
+    if isinstance(meta, ContextIssued):
         return replace(
             entry,
-            turn=TurnId(read.record.meta.delivery.turn),
-            sequence=sequence,
-            message=refs.get("message"),
-            views=meta.caller.views,
-            subject=meta.caller.subject,
-            requester=meta.request.requester,
-            reason=meta.request.reason,
-        )
-
-    def _of_context(
-        self, reader: Reader, entry: DisclosureEntry, meta: ContextIssued, refs: dict[str, int]
-    ) -> DisclosureEntry:
-        stream = refs.get("stream")
-        return replace(
-            entry,
-            conversation=None if stream is None else self._conversation(reader, stream),
-            through=refs.get("through"),
             first=refs.get("first"),
             last=refs.get("last"),
             quoted=meta.context.quoted,
@@ -174,11 +136,28 @@ class Disclosing:
             views=[meta.context.view],
             subject=meta.caller.subject,
         )
+    assert key is not None, "everything else is of a conversation"
+    if isinstance(meta, ExportIssued):
+        grant = meta.export
+        return replace(entry, views=[grant.view], recipient=grant.recipient, purpose=grant.purpose)
+    assert isinstance(meta, ContentRevealed), "the table has four kinds"
+    read = Conversation(space.transcript, reader, key, refs["stream"]).at(refs["turn"])
+    return replace(
+        entry,
+        turn=TurnId(read.record.meta.delivery.turn),
+        sequence=refs["turn"],
+        message=refs.get("message"),
+        views=meta.caller.views,
+        subject=meta.caller.subject,
+        requester=meta.request.requester,
+        reason=meta.request.reason,
+    )
 
-    def _conversation(self, reader: Reader, stream: int) -> ConversationKey:
-        """Return the key of the conversation whose stream this is."""
-        row = reader.sealed(stream)
-        if row is None:
-            raise Corrupt(at=f"position {stream}", problem="rows_missing")
-        names = self._space.transcript.names(row)
-        return ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
+
+def _key_of(space: Space, reader: Reader, stream: int) -> ConversationKey:
+    """Return the key of the conversation whose stream this is."""
+    row = reader.sealed(stream)
+    if row is None:
+        raise Corrupt(at=f"position {stream}", problem="rows_missing")
+    names = space.transcript.names(row)
+    return ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))

@@ -1,12 +1,14 @@
-"""What an inspection reports, and what was folded from the log, held to a fold of the whole."""
+"""Inspection: what is wrong in a log, and whether what was folded from it equals a fold of the whole."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from msgspec import Struct
 
 from muniment.declaration.session import Session
-from muniment.errors import UnknownConversation
-from muniment.events.identity import ConversationKey
+from muniment.errors import ForeignSpace, UnknownConversation
+from muniment.events.identity import ConversationKey, check_key
 from muniment.governance.budgets import BudgetApplied, applied
 from muniment.governance.profiles import Ceiling
 from muniment.operations.page import limit_of_query
@@ -14,16 +16,18 @@ from muniment.projections.conversation_catalogue import Catalogue
 from muniment.projections.inspection.findings import Finding, FindingKind, Findings
 from muniment.projections.inspection.inspection import Inspection
 from muniment.projections.transcript import Transcript
+from muniment.space.options import Progress
+from muniment.space.space import Space
 
 STAGE = "inspect"
-FOLDS_MAX = 3  # attempts to catch a log at rest that others append to
+FOLDS_MAX = 3  # attempts to compare at one size of a log that others append to
 
 
 class InspectionReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was looked at and what is wrong. `issues` are cut at the limit (`clipped`); every count is whole.
+    """What was inspected and what is wrong. `findings` are cut at the limit (`clipped`); every count is whole.
 
-    `fail_closed`: there is an issue, so nothing that rests on what was looked at should be relied on. `kinds` counts
-    the issues by kind. Without `conversation` the whole space was looked at.
+    `fail_closed`: there is a finding, so rely on nothing that rests on what was inspected. `kinds` counts the findings
+    by kind. Without `conversation` the whole space was inspected.
     """
 
     events: int
@@ -41,51 +45,48 @@ class InspectionReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     budget_applied: list[BudgetApplied] = []
 
 
-class Inspecting:
-    """One inspection that was asked for."""
+def inspect(session: Session, key: ConversationKey | None, limit: int) -> InspectionReport:
+    """Inspect the space, or one conversation of it."""
+    space = session.inspected
+    if key is not None:
+        check_key(key)
+        if key.space not in {None, space.name}:
+            raise ForeignSpace(at="space")
+    limit, budget = limit_of_query(limit, space.limits.report_items_max), session.budget()
+    listed_max = limit if budget.inspection_findings is None else min(limit, budget.inspection_findings)
+    findings = Findings(listed_max)
+    inspection = Inspection(space.ledger, space.name, findings, partial(session.progress, STAGE))
+    projections = None
+    if key is None:
+        inspection.space(space.notary)
+        projections = 0 if findings.total else _compared_folds(space, findings, session.progress)
+    elif not inspection.conversation(key):
+        raise UnknownConversation(at="conversation")
+    return InspectionReport(
+        conversation=key,
+        events=findings.events,
+        turns=findings.turns,
+        derived_refs=findings.derived_refs,
+        lookups=findings.lookups,
+        checkpoints=findings.checkpoints if key is None else None,
+        projections=projections,
+        fail_closed=findings.total > 0,
+        findings_total=findings.total,
+        clipped=findings.total > len(findings.findings),
+        findings=findings.findings,
+        budget_applied=applied(budget, {Ceiling.INSPECTION_FINDINGS: min(findings.total, limit)}),
+        kinds={kind.value: count for kind, count in sorted(findings.counts.items())},
+    )
 
-    def __init__(self, session: Session, limit: int) -> None:
-        self._session = session
-        self._space = session.inspected
-        self._limit, self._budget = limit_of_query(limit, self._space.limits.report_items_max), session.budget()
-        most = self._budget.inspection_findings
-        self._findings = Findings(self._limit if most is None else min(self._limit, most))
 
-    def run(self, conversation: ConversationKey | None) -> InspectionReport:
-        """Look at the space, or at one conversation of it."""
-        space, found = self._space, self._findings
-        inspection = Inspection(space.ledger, space.name, found, lambda n, of: self._session.progress(STAGE, n, of))
-        projections = None
-        if conversation is None:
-            inspection.space(space.notary)
-            projections = 0 if found.total else self._folds()
-        elif not inspection.conversation(conversation):
-            raise UnknownConversation(at="conversation")
-        return InspectionReport(
-            conversation=conversation,
-            events=found.events,
-            turns=found.turns,
-            derived_refs=found.derived_refs,
-            lookups=found.lookups,
-            checkpoints=found.checkpoints if conversation is None else None,
-            projections=projections,
-            fail_closed=found.total > 0,
-            findings_total=found.total,
-            clipped=found.total > len(found.findings),
-            findings=found.findings,
-            budget_applied=applied(self._budget, {Ceiling.INSPECTION_FINDINGS: min(found.total, self._limit)}),
-            kinds={kind.value: count for kind, count in sorted(found.counts.items())},
-        )
-
-    def _folds(self) -> int:
-        """Hold what this process folded bit by bit to a fold of the whole; return how many folds were compared."""
-        space = self._space
-        for _ in range(FOLDS_MAX):
-            grown = space.catalogue.digests(self._session.progress)
-            whole = Catalogue(space.ledger, Transcript(space.ledger)).digests(self._session.progress)
-            if grown.size == whole.size:  # otherwise somebody appended in between
-                for name, digest in grown.of.items():
-                    if whole.of[name] != digest:
-                        self._findings.add(Finding(kind=FindingKind.PROJECTION_MISMATCH, problem=name))
-                return len(whole.of)
-        return 0
+def _compared_folds(space: Space, findings: Findings, progress: Progress) -> int:
+    """Compare what this process folded incrementally with a fold of the whole log; return how many were compared."""
+    for _ in range(FOLDS_MAX):
+        grown = space.catalogue.digests(progress)
+        whole = Catalogue(space.ledger, Transcript(space.ledger)).digests(progress)
+        if grown.size == whole.size:  # otherwise somebody appended in between
+            for name, digest in grown.of.items():
+                if whole.of[name] != digest:
+                    findings.add(Finding(kind=FindingKind.PROJECTION_MISMATCH, problem=name))
+            return len(whole.of)
+    return 0

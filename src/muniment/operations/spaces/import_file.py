@@ -31,9 +31,17 @@ from muniment.formats.reading.grouping import CompleteTurn, Grouping, size_of, t
 from muniment.formats.reading.import_format import PARSERS, PROTOCOLS, Format, sniff
 from muniment.formats.reading.items import Items
 from muniment.formats.reading.spoken import ParsedItem, ParsingNotes
-from muniment.governance.detection.detection import Replacements, together
+from muniment.governance.detection.before_commit import Replacements, together
 from muniment.ledger.ledger import Writer
-from muniment.operations.transcripts.transcripts import ALREADY_COMMITTED, ALREADY_ERASED, CommitReceipt, Committing
+from muniment.operations.transcripts.commit import (
+    ALREADY_COMMITTED,
+    ALREADY_ERASED,
+    CommitReceipt,
+    PreparedTurn,
+    SkippedTurn,
+    append,
+    prepare,
+)
 
 BATCH_TURNS_MAX = 128
 BATCH_BYTES_MAX = 4 * 2**20
@@ -107,7 +115,7 @@ class Importing:
         self._subject = subject
         self._grouping = Grouping(session.space.limits)
         self._continuing = Continuing()
-        self._batch: dict[tuple[str, TurnId], tuple[CompleteTurn, Committing]] = {}
+        self._batch: dict[tuple[str, TurnId], tuple[CompleteTurn, PreparedTurn]] = {}
         self._batch_bytes = 0
         self._report = _Counts()
 
@@ -197,17 +205,17 @@ class Importing:
             return
         try:
             turn = self._turn(gathered, origin)
-            committing = Committing(self._session, turn)
+            prepared = prepare(self._session, turn)
         except (InvalidInput, LimitExceeded, NotCanonical) as refusal:
             self._report.refuse_turn(gathered, refusal.code)
             return
-        if committing.skipped is not None:
-            self._report.refuse_turn(gathered, committing.skipped)
+        if isinstance(prepared, SkippedTurn):
+            self._report.refuse_turn(gathered, prepared.reason)
             return
         place = (gathered.conversation, turn.turn)
         if place in self._batch:  # a plan must see the turn it repeats
             self._commit()
-        self._batch[place] = (gathered, committing)
+        self._batch[place] = (gathered, prepared)
         self._batch_bytes += gathered.bytes
         if len(self._batch) >= BATCH_TURNS_MAX or self._batch_bytes >= BATCH_BYTES_MAX:
             self._commit()
@@ -236,7 +244,7 @@ class Importing:
             return
 
         def plan(writer: Writer) -> list[CommitReceipt | None]:
-            return [_planned(committing, writer) for _, committing in batch]
+            return [_planned(prepared, writer) for _, prepared in batch]
 
         outcomes = self._session.space.ledger.transact(plan)
         for (gathered, _), outcome in zip(batch, outcomes, strict=True):
@@ -247,10 +255,10 @@ class Importing:
         self._batch, self._batch_bytes = {}, 0
 
 
-def _planned(committing: Committing, writer: Writer) -> CommitReceipt | None:
+def _planned(prepared: PreparedTurn, writer: Writer) -> CommitReceipt | None:
     """Run one plan of a batch; a conflict is found before anything is appended and leaves the others alone."""
     try:
-        return committing.plan(writer)
+        return append(prepared, writer)
     except TurnConflict:
         return None
 

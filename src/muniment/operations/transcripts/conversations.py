@@ -7,11 +7,10 @@ from msgspec import Struct
 from muniment.declaration.session import Session
 from muniment.events.identity import Channel, ConversationId, check_name
 from muniment.governance.budgets import BudgetApplied, applied
-from muniment.governance.cursor_lifetime import CursorLifetime, check_term, check_unchanged, term
+from muniment.governance.cursor_lifetime import CursorLifetime, check_unchanged
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.profiles import Ceiling
-from muniment.operations.page import binding, limit_of_query, short_leaf
-from muniment.projections.conversation_catalogue import CaughtUpCatalogue
+from muniment.operations.page import Page, short_leaf
 from muniment.projections.conversation_list import ListEntry
 
 
@@ -51,54 +50,37 @@ class ConversationsMark(Struct, frozen=True, kw_only=True, array_like=True, forb
     term: CursorLifetime
 
 
-class ListingConversations:
-    """One page of conversations on its way."""
-
-    def __init__(self, session: Session, channel: Channel | None, lifecycle: LifecycleFilter, limit: int) -> None:
-        if channel is not None:
-            check_name(channel, at="channel")
-        self._session = session
-        self._channel = channel
-        self._lifecycle = lifecycle
-        self._limit = limit_of_query(limit, session.space.limits.page_turns_max)
-        self._budget = session.budget()
-
-    def run(self, cursor: str | None) -> Conversations:
-        """Return the page."""
-        space = self._session.space
-        now_ms = space.sources.clock.now_ms()
-        with space.catalogue.caught_up(self._session.progress) as caught:
-            bound = self._bound(caught)
-            generation = caught.listing.generation(self._channel)
-            after = None
-            if cursor is not None:
-                mark = space.cursors.accept("conversations", bound, cursor, ConversationsMark)
-                check_term(mark.term, now_ms)
-                check_unchanged((mark.generation, mark.leaf), (generation.position, short_leaf(generation.leaf)))
-                after = mark.after
-            found = caught.listing.entries(self._lifecycle, self._channel, after, self._limit + 1)
-        page = self._budget.page(self._limit)
-        shown, more = found[:page], len(found) > page
-        over = applied(self._budget, {Ceiling.PAGE_TURNS: min(len(found), self._limit)})
-        following = None
-        if more:
-            mark = ConversationsMark(
-                after=shown[-1].stream,
-                generation=generation.position,
-                leaf=short_leaf(generation.leaf),
-                term=term(now_ms),
-            )
-            following = space.cursors.issue("conversations", bound, mark)
-        return Conversations(
-            conversations=list(map(_told, shown)), has_more=more, next_cursor=following, budget_applied=over
+def list_conversations(
+    session: Session, channel: Channel | None, lifecycle: LifecycleFilter, limit: int, cursor: str | None
+) -> Conversations:
+    """Return a page of the conversations of the space, or of one channel."""
+    if channel is not None:
+        check_name(channel, at="channel")
+    page = Page(session, "conversations", ConversationsMark, limit, cursor)
+    with session.space.catalogue.caught_up(session.progress) as caught:
+        mark = page.begin_run(caught.reader, lifecycle, str(page.limit), *(() if channel is None else (channel,)))
+        generation = caught.listing.generation(channel)
+        newest = (generation.position, short_leaf(generation.leaf))
+        if mark is not None:
+            check_unchanged((mark.generation, mark.leaf), newest)
+        after = None if mark is None else mark.after
+        entries = caught.listing.entries(lifecycle, channel, after, page.limit + 1)
+    shown, more = page.cut(entries)
+    following = None
+    if more:
+        position, leaf = newest
+        following = page.cursor_to(
+            ConversationsMark(after=shown[-1].stream, generation=position, leaf=leaf, term=page.term)
         )
+    return Conversations(
+        conversations=[_entry(listed) for listed in shown],
+        has_more=more,
+        next_cursor=following,
+        budget_applied=applied(page.budget, {Ceiling.PAGE_TURNS: min(len(entries), page.limit)}),
+    )
 
-    def _bound(self, caught: CaughtUpCatalogue) -> tuple[str, ...]:
-        channel = () if self._channel is None else (self._channel,)
-        return binding(self._session, caught.reader, self._lifecycle, str(self._limit), *channel)
 
-
-def _told(entry: ListEntry) -> ConversationEntry:
+def _entry(entry: ListEntry) -> ConversationEntry:
     return ConversationEntry(
         channel=Channel(entry.channel),
         conversation=ConversationId(entry.conversation),

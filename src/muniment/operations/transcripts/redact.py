@@ -1,4 +1,4 @@
-"""Redacting: something of a turn is withheld from named views from now on; its words stay until they are erased."""
+"""Redact: withhold something of a turn from named views from now on; its words stay until they are erased."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation, UnknownPlace, WordsErased
+from muniment.errors import InvalidInput, LimitExceeded, WordsErased
 from muniment.events.changes import LifecycleRequest, RedactionReason, RedactionTarget, TurnRedacted
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.events.records import EventKind
 from muniment.governance.phases import Phase, phase_of
-from muniment.governance.redaction import RedactionExtent, check_form, is_said, reach, withheld_from
+from muniment.governance.redaction import check_form, is_said, reach, withheld_from
 from muniment.governance.views import View
-from muniment.ledger.ledger import Draft, Writer, draft
+from muniment.ledger.ledger import Writer, draft
 from muniment.projections.change_fold import NOTHING
+from muniment.projections.conversation import opened
 
 NOTE_BYTES_MAX = 4096
 
@@ -75,85 +76,59 @@ class RedactionRequest(Struct, frozen=True, kw_only=True):
     note: str
 
 
-class Redacting:
-    """One redaction on its way."""
+def redact(
+    session: Session, key: ConversationKey, passage: Passage, views: list[View], request: RedactionRequest
+) -> RedactionReport:
+    """Redact, or say that it was done before."""
+    session.check_key(key)
+    check_name(passage.turn, at="passage.turn")
+    check_name(request.requester, at="requester")
+    if (size := len(request.note.encode())) > NOTE_BYTES_MAX:
+        raise LimitExceeded(at="note", problem="too_long", limit=NOTE_BYTES_MAX, found=size)
+    if not views:
+        raise InvalidInput(at="views", problem="empty")
+    for view in views:
+        session.access.require_view(view)
+    target, space = passage.target(), session.space
+    check_form(target)
+    hidden_from, now_ms = withheld_from(frozenset(views)), space.sources.clock.now_ms()
+    event = draft(
+        space.sources.entropy,
+        EventKind.TURN_REDACTED,
+        now_ms,
+        TurnRedacted(
+            target=target,
+            views=sorted(hidden_from),
+            request=LifecycleRequest(reason=request.note, requester=request.requester, requested_ms=now_ms),
+        ),
+        reason=request.reason,
+    )
 
-    def __init__(
-        self,
-        session: Session,
-        conversation: ConversationKey,
-        passage: Passage,
-        views: list[View],
-        why: RedactionRequest,
-    ) -> None:
-        session.check_key(conversation)
-        check_name(passage.turn, at="passage.turn")
-        check_name(why.requester, at="requester")
-        if len(why.note.encode()) > NOTE_BYTES_MAX:
-            raise LimitExceeded(at="note", problem="too_long", limit=NOTE_BYTES_MAX, found=len(why.note.encode()))
-        if not views:
-            raise InvalidInput(at="views", problem="empty")
-        for view in views:
-            session.access.require_view(view)
-        check_form(passage.target())
-        self._space = session.space
-        self._conversation = conversation
-        self._passage = passage
-        self._views = withheld_from(frozenset(views))
-        self._why = why
-        self._now_ms = self._space.sources.clock.now_ms()
-
-    def run(self) -> RedactionReport:
-        """Redact, or say that it was done before."""
-        event = draft(
-            self._space.sources.entropy,
-            EventKind.TURN_REDACTED,
-            self._now_ms,
-            TurnRedacted(
-                target=self._passage.target(),
-                views=sorted(self._views),
-                request=LifecycleRequest(
-                    reason=self._why.note, requester=self._why.requester, requested_ms=self._now_ms
-                ),
-            ),
-            reason=self._why.reason,
-        )
-        return self._space.ledger.transact(lambda writer: self._plan(writer, event))
-
-    def _plan(self, writer: Writer, event: Draft) -> RedactionReport:
-        """Hold the passage against the words and append; runs inside the write transaction."""
-        space, turn = self._space, self._passage.turn
-        stream = space.transcript.stream_of(writer.tx, self._conversation)
-        if stream is None:
-            raise UnknownConversation(at="conversation")
-        head = space.transcript.head(writer.tx, stream)
-        opened = space.transcript.turn(writer.tx, head, self._conversation, turn)
-        if opened is None:
-            raise UnknownPlace(at="passage.turn")
-        sequence = opened.row.turn_seq
-        assert sequence is not None, "a turn has a place among the turns"
-        changes = space.transcript.changes(writer.tx, head)
+    def plan(writer: Writer) -> RedactionReport:
+        """Compare the passage with the words and append; runs inside the write transaction."""
+        conversation = opened(space.transcript, writer.tx, key)
+        sequence, turn = conversation.known_turn(passage.turn, at="passage.turn")
+        changes = conversation.changes
         if phase_of(sequence, changes.steps) is Phase.ERASED:
             raise WordsErased(at="passage.turn")
-        _, content = space.ledger.words(opened)
-        target, earlier = self._passage.target(), changes.redactions.get(sequence, ())
+        _, content = space.ledger.words(turn)
         reached = reach(target, content, changes.erased.get(sequence, NOTHING))
-        if is_said(target, self._why.reason, self._views, earlier):
-            return self._report(reached, None)
-        placed = writer.append(event, stream=stream, target=sequence, refs={"turn": sequence})
-        return self._report(reached, placed.position)
-
-    def _report(self, reached: RedactionExtent, position: int | None) -> RedactionReport:
+        position = None
+        if not is_said(target, request.reason, hidden_from, changes.redactions.get(sequence, ())):
+            refs = {"turn": sequence}
+            position = writer.append(event, stream=conversation.stream, target=sequence, refs=refs).position
         return RedactionReport(
-            conversation=self._conversation,
-            passage=self._passage,
-            views=sorted(self._views),
-            reason=self._why.reason,
+            conversation=key,
+            passage=passage,
+            views=sorted(hidden_from),
+            reason=request.reason,
             changed=position is not None,
             messages=reached.messages,
             parts=reached.parts,
             fields=reached.fields,
-            requester=self._why.requester,
-            requested_ms=self._now_ms,
+            requester=request.requester,
+            requested_ms=now_ms,
             position=position,
         )
+
+    return space.ledger.transact(plan)

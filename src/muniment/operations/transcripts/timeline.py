@@ -1,9 +1,9 @@
-"""A conversation around a place in it, page by page in both directions.
+"""Timeline: a conversation around a place in it, page by page in both directions.
 
 | anchor | the page |
 |---|---|
 | latest | the last turns |
-| before, after | the turns that stand next to the place, without it |
+| before, after | the turns next to the place, without it |
 | around | half of the limit (rounded down) before the place, then the place itself and what follows |
 | first_in_range | from the first turn that was observed in a half-open range of time, on |
 
@@ -26,24 +26,24 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta, Struct
 
 from muniment.declaration.session import Session
-from muniment.errors import CursorInvalid, InvalidInput, UnknownConversation, UnknownPlace
+from muniment.errors import CursorInvalid, InvalidInput, UnknownPlace
 from muniment.events.identity import ConversationKey, Sequence, TurnId, message_id
-from muniment.events.records import TurnMeta
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
-from muniment.governance.cursor_lifetime import CursorLifetime, check_term, check_unchanged, term
+from muniment.governance.cursor_lifetime import CursorLifetime, check_unchanged
 from muniment.governance.listing import LifecycleFilter, before, listed, onward
-from muniment.governance.phases import PhaseRun, Step, runs
-from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut
+from muniment.governance.phases import PhaseRun, runs
+from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit
 from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
-from muniment.log.port import Reader, StreamHead
-from muniment.operations.page import binding, limit_of_query, short_leaf
-from muniment.operations.place import Moment, Place, place_of, turn_at
+from muniment.operations.page import Page, short_leaf
+from muniment.operations.place import Moment, Place, place_of
+from muniment.operations.transcripts.replay import shown_turns
+from muniment.projections.conversation import Conversation, opened
 from muniment.projections.conversation_list import ConversationList
 
 
 class AnchorKind(StrEnum):
-    """What a page of a timeline is laid against."""
+    """Where a page of a timeline is."""
 
     LATEST = "latest"
     BEFORE = "before"
@@ -53,7 +53,7 @@ class AnchorKind(StrEnum):
 
 
 class Anchor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a page is laid against: a place by any of its names, or a half-open range of UTC milliseconds."""
+    """Where a page is: around a place by any of its names, or a half-open range of UTC milliseconds."""
 
     at: Annotated[
         AnchorKind,
@@ -102,7 +102,7 @@ LATEST = Anchor()
 class Timeline(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A page of a timeline: listed turns as a view shows them, in the order of their sequence.
 
-    `anchor` is the place that the page was laid against. `revision` counts the events of the conversation, `digest` is
+    `anchor` is the place that was named. `revision` counts the events of the conversation, `digest` is
     the leaf of the newest one, in hexadecimal.
     """
 
@@ -139,14 +139,14 @@ class TimelineMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_un
 
 
 class PageLayout(NamedTuple):
-    """Where a page lies: its turns, the gap where it would be had it any, and the place it was laid against.
+    """Where a page is: its turns, the gap where it would be if it had any, and the anchor that was given.
 
-    `asked` is how many turns it would have without a budget.
+    `wanted` is how many turns it would have without a budget.
     """
 
     spans: list[PhaseRun]
     gap: int
-    asked: int
+    wanted: int
     place: Place | None = None
 
     @property
@@ -175,173 +175,159 @@ class TimelineRequest(Struct, frozen=True, kw_only=True):
         return encode_plain((key, self.anchor, self.view, self.limit, self.lifecycle)).decode()
 
 
-class Walking:
-    """One page of a timeline on its way."""
-
-    def __init__(self, session: Session, request: TimelineRequest) -> None:
-        session.access.require_view(request.view)
-        session.check_key(request.conversation)
-        limit_of_query(request.limit, session.space.limits.page_turns_max)
-        request.anchor.check()
-        self._session = session
-        self._space = session.space
-        self._request = request
-        self._now_ms = self._space.sources.clock.now_ms()
-        self._budget = session.budget()
-
-    def run(self, cursor: str | None) -> Timeline:
-        """Return the page."""
-        if cursor is None and self._request.anchor.at is AnchorKind.FIRST_IN_RANGE:
-            with self._space.catalogue.caught_up(self._session.progress) as caught:
-                return self._first_page(caught.reader, caught.listing)
-        with self._space.ledger.reader() as reader:
-            return self._first_page(reader, None) if cursor is None else self._next_page(reader, cursor)
-
-    def _first_page(self, reader: Reader, listing: ConversationList | None) -> Timeline:
-        head = self._head(reader)
-        steps = len(self._steps(reader, head))
-        snapshot = TimelineSnapshot(turns=head.turns, steps=steps, revision=head.seq, leaf=short_leaf(head.leaf))
-        shown = self._shown(reader, head, snapshot)
-        if listing is None:
-            return self._page(reader, head, snapshot, shown, self._laid(reader, head, shown))
-        found = self._first_in_range(listing, head.stream)
-        if found is None:
-            return self._page(reader, head, snapshot, [], PageLayout([], gap=1, asked=0))
-        place = place_of(self._request.conversation, head, turn_at(self._space.transcript, reader, head, found))
-        return self._page(reader, head, snapshot, shown, self._laid_at(shown, AnchorKind.FIRST_IN_RANGE, found, place))
-
-    def _next_page(self, reader: Reader, cursor: str) -> Timeline:
-        bound = self._bound(reader)
-        mark = self._space.cursors.accept("timeline", bound, cursor, TimelineMark)
-        check_term(mark.term, self._now_ms)
-        head, snapshot = self._head(reader), mark.snapshot
-        known = [short_leaf(row.leaf) for row in reader.in_stream(head.stream, snapshot.revision, snapshot.revision)]
-        if known != [snapshot.leaf]:
-            raise CursorInvalid
-        check_unchanged(snapshot.steps, len(self._steps(reader, head)))
-        shown = self._shown(reader, head, snapshot)
+def timeline(session: Session, request: TimelineRequest, cursor: str | None) -> Timeline:
+    """Return a page of a conversation around an anchor."""
+    session.access.require_view(request.view)
+    session.check_key(request.conversation)
+    page = Page(session, "timeline", TimelineMark, request.limit, cursor)
+    request.anchor.check()
+    space = session.space
+    if cursor is None and request.anchor.at is AnchorKind.FIRST_IN_RANGE:
+        with space.catalogue.caught_up(session.progress) as caught:
+            page.begin_run(caught.reader, request.spelled())
+            conversation = opened(space.transcript, caught.reader, request.conversation)
+            first = _first_in_range(caught.listing, conversation, request)
+            return _page(session, request, page, conversation, _snapshot(conversation), first)
+    with space.ledger.reader() as reader:
+        mark = page.begin_run(reader, request.spelled())
+        conversation = opened(space.transcript, reader, request.conversation)
+        if mark is None:
+            return _page(
+                session, request, page, conversation, _snapshot(conversation), _anchored(conversation, request)
+            )
+        _check_same(conversation, mark.snapshot)
         direction = AnchorKind.AFTER if mark.newer else AnchorKind.BEFORE
-        return self._page(reader, head, snapshot, shown, self._laid_at(shown, direction, mark.edge))
+        return _page(session, request, page, conversation, mark.snapshot, AnchoredGap(direction, mark.edge))
 
-    def _head(self, reader: Reader) -> StreamHead:
-        stream = self._space.transcript.stream_of(reader, self._request.conversation)
-        if stream is None:
-            raise UnknownConversation(at="conversation")
-        return self._space.transcript.head(reader, stream)
 
-    def _shown(self, reader: Reader, head: StreamHead, snapshot: TimelineSnapshot) -> list[PhaseRun]:
-        return listed(runs(snapshot.turns, self._steps(reader, head)), self._request.lifecycle)
+def _snapshot(conversation: Conversation) -> TimelineSnapshot:
+    head = conversation.head
+    steps = len(conversation.changes.steps)
+    return TimelineSnapshot(turns=head.turns, steps=steps, revision=head.seq, leaf=short_leaf(head.leaf))
 
-    def _steps(self, reader: Reader, head: StreamHead) -> tuple[Step, ...]:
-        return self._space.transcript.changes(reader, head).steps
 
-    def _bound(self, reader: Reader) -> tuple[str, ...]:
-        return binding(self._session, reader, self._request.spelled())
+def _check_same(conversation: Conversation, snapshot: TimelineSnapshot) -> None:
+    """Refuse a cursor of another history, and one from before a change of the lifecycle."""
+    rows = conversation.reader.in_stream(conversation.stream, snapshot.revision, snapshot.revision)
+    if [short_leaf(row.leaf) for row in rows] != [snapshot.leaf]:
+        raise CursorInvalid
+    check_unchanged(snapshot.steps, len(conversation.changes.steps))
 
-    # --- laying a page ------------------------------------------------------------------------------------------------
 
-    def _laid(self, reader: Reader, head: StreamHead, shown: list[PhaseRun]) -> PageLayout:
-        at = self._request.anchor.at
-        if at is AnchorKind.LATEST:
-            return self._laid_at(shown, at, head.turns + 1)
-        place = self._place(reader, head)
-        return self._laid_at(shown, at, place.sequence + (at is AnchorKind.AFTER), place)
+# --- where the page is ------------------------------------------------------------------------------------------------
 
-    def _laid_at(self, shown: list[PhaseRun], at: AnchorKind, gap: int, place: Place | None = None) -> PageLayout:
-        """Lay the page as it was asked for; when that is more than the budget lets it be, lay it anew."""
-        limit = self._request.limit
-        spans, most = _spans(shown, at, gap, limit), self._budget.page(limit)
-        asked = _count(spans)
-        return PageLayout(spans if asked <= most else _spans(shown, at, gap, most), gap, asked, place)
 
-    def _first_in_range(self, listing: ConversationList, stream: int) -> int | None:
-        anchor = self._request.anchor
-        assert anchor.from_ms is not None, "was checked"
-        assert anchor.until_ms is not None, "was checked"
-        return listing.conversation(stream).first_between(self._request.lifecycle, anchor.from_ms, anchor.until_ms)
+class AnchoredGap(NamedTuple):
+    """The gap between turns at which a page is anchored, on which side the page is, and the place that was named."""
 
-    def _place(self, reader: Reader, head: StreamHead) -> Place:
-        """Return the one place that all given names lead to."""
-        anchor = self._request.anchor
-        found: dict[str, int | None] = {}
-        if anchor.turn is not None:
-            found["turn"] = self._sequence_of(reader, head, anchor.turn)
-        if anchor.message is not None:
-            turn, _, _ = anchor.message.rpartition("#")
-            found["message"] = self._sequence_of(reader, head, TurnId(turn))
-        if anchor.sequence is not None:
-            found["sequence"] = anchor.sequence if anchor.sequence <= head.turns else None
-        if anchor.position is not None:
-            row = reader.sealed(anchor.position)
-            found["position"] = row.turn_seq if row is not None and row.stream == head.stream else None
-        centre = next(iter(found.values()))
-        for name, sequence in found.items():
-            if sequence is None or sequence != centre:
-                raise UnknownPlace(at=f"anchor.{name}")
-        assert centre is not None, "it was just looked at"
-        read = turn_at(self._space.transcript, reader, head, centre)
-        message = None if anchor.message is None else _index_of(anchor.message, read.record.meta)
-        return place_of(self._request.conversation, head, read, message)
+    at: AnchorKind
+    gap: int
+    place: Place | None = None
 
-    def _sequence_of(self, reader: Reader, head: StreamHead, turn: TurnId) -> int | None:
-        opened = self._space.transcript.turn(reader, head, self._request.conversation, turn)
-        return None if opened is None else opened.row.turn_seq
 
-    # --- showing it ---------------------------------------------------------------------------------------------------
+def _anchored(conversation: Conversation, request: TimelineRequest) -> AnchoredGap:
+    at = request.anchor.at
+    if at is AnchorKind.LATEST:
+        return AnchoredGap(at, conversation.head.turns + 1)
+    place = _place(conversation, request.anchor)
+    return AnchoredGap(at, place.sequence + (at is AnchorKind.AFTER), place)
 
-    def _page(
-        self, reader: Reader, head: StreamHead, snapshot: TimelineSnapshot, shown: list[PhaseRun], laid: PageLayout
-    ) -> Timeline:
-        turns: list[SliceTurn] = []
-        items: list[RedactionItem] = []
-        detection = self._space.detection.view(self._request.view)
-        for span in laid.spans:
-            for read in self._space.transcript.shown(reader, head, span.first, span.last, self._request.view):
-                most = (self._budget.host_refs_per_turn, self._budget.attributes_per_turn)
-                turn, withheld = cut(read.record, self._request.view, *most, detection=detection)
-                turns.append(turn)
-                items += withheld
-        marks = {
-            newer: TimelineMark(newer=newer, edge=edge, snapshot=snapshot, term=term(self._now_ms))
-            for newer, edge, more in [
-                (False, laid.low, before(shown, laid.low, 1)),
-                (True, laid.high, onward(shown, laid.high, 1)),
-            ]
-            if more
-        }
-        bound = self._bound(reader)
-        cursors = {newer: self._space.cursors.issue("timeline", bound, mark) for newer, mark in marks.items()}
-        return Timeline(
-            conversation=self._request.conversation,
-            turns=turns,
-            items=items[: self._budget.redaction_items],
-            audit=audit(self._request.view, turns, items, detection),
-            has_older=False in cursors,
-            has_newer=True in cursors,
-            revision=head.seq,
-            digest=head.leaf.hex(),
-            older_cursor=cursors.get(False),
-            newer_cursor=cursors.get(True),
-            anchor=laid.place,
-            budget_applied=applied_to_slices(self._budget, items, laid.asked),
-        )
+
+def _first_in_range(
+    listing: ConversationList, conversation: Conversation, request: TimelineRequest
+) -> AnchoredGap | None:
+    """Return the gap before the first turn of a range of time; None when there is no turn in it."""
+    anchor = request.anchor
+    assert anchor.from_ms is not None, "was checked"
+    assert anchor.until_ms is not None, "was checked"
+    listed_turns = listing.conversation(conversation.stream)
+    sequence = listed_turns.first_between(request.lifecycle, anchor.from_ms, anchor.until_ms)
+    if sequence is None:
+        return None
+    place = place_of(conversation.key, conversation.head, conversation.at(sequence))
+    return AnchoredGap(anchor.at, sequence, place)
+
+
+def _place(conversation: Conversation, anchor: Anchor) -> Place:
+    """Return the one place that all given names lead to."""
+    head = conversation.head
+    sequences: dict[str, int | None] = {}
+    if anchor.turn is not None:
+        sequences["turn"] = conversation.sequence_of(anchor.turn)
+    if anchor.message is not None:
+        sequences["message"] = conversation.sequence_of(TurnId(anchor.message.rpartition("#")[0]))
+    if anchor.sequence is not None:
+        sequences["sequence"] = anchor.sequence if anchor.sequence <= head.turns else None
+    if anchor.position is not None:
+        row = conversation.reader.sealed(anchor.position)
+        sequences["position"] = row.turn_seq if row is not None and row.stream == conversation.stream else None
+    centre = next(iter(sequences.values()))
+    for name, sequence in sequences.items():
+        if sequence is None or sequence != centre:
+            raise UnknownPlace(at=f"anchor.{name}")
+    assert centre is not None, "the first of them is none of these"
+    read = conversation.at(centre)
+    meta = read.record.meta
+    message = None
+    if anchor.message is not None:
+        names = [message_id(TurnId(meta.delivery.turn), index) for index in range(len(meta.messages))]
+        if anchor.message not in names:
+            raise UnknownPlace(at="anchor.message")
+        message = names.index(anchor.message)
+    return place_of(conversation.key, head, read, message)
+
+
+def _layout(shown: list[PhaseRun], anchored: AnchoredGap, page: Page[TimelineMark]) -> PageLayout:
+    """Place the page as it was asked for, or a smaller one when that is more than the budget allows."""
+    at, gap, place = anchored
+    spans = _spans(shown, at, gap, page.limit)
+    wanted = sum(span.last - span.first + 1 for span in spans)
+    return PageLayout(spans if wanted <= page.size else _spans(shown, at, gap, page.size), gap, wanted, place)
 
 
 def _spans(shown: list[PhaseRun], at: AnchorKind, gap: int, limit: int) -> list[PhaseRun]:
-    """Return the turns of a page that is laid at a gap."""
+    """Return the turns of a page that is anchored at a gap."""
     if at in {AnchorKind.LATEST, AnchorKind.BEFORE}:
         return before(shown, gap, limit)
     older = limit // 2 if at is AnchorKind.AROUND else 0
     return before(shown, gap, older) + onward(shown, gap, limit - older)
 
 
-def _count(spans: list[PhaseRun]) -> int:
-    return sum(span.last - span.first + 1 for span in spans)
+# --- what is on it ----------------------------------------------------------------------------------------------------
 
 
-def _index_of(message: str, meta: TurnMeta) -> int:
-    """Return the place of a message in its turn by its id."""
-    for index in range(len(meta.messages)):
-        if message_id(TurnId(meta.delivery.turn), index) == message:
-            return index
-    raise UnknownPlace(at="anchor.message")
+def _page(
+    session: Session,
+    request: TimelineRequest,
+    page: Page[TimelineMark],
+    conversation: Conversation,
+    snapshot: TimelineSnapshot,
+    anchored: AnchoredGap | None,
+) -> Timeline:
+    """Return the page that is anchored at a gap, or an empty one."""
+    shown = [] if anchored is None else listed(runs(snapshot.turns, conversation.changes.steps), request.lifecycle)
+    layout = PageLayout([], gap=1, wanted=0) if anchored is None else _layout(shown, anchored, page)
+    budget, detection = page.budget, session.space.detection.view(request.view)
+    spans = [(span.first, span.last) for span in layout.spans]
+    turns, items = shown_turns(conversation, spans, request.view, budget, detection)
+
+    def cursor(edge: int, *, newer: bool) -> str | None:
+        more = onward(shown, edge, 1) if newer else before(shown, edge, 1)
+        mark = TimelineMark(newer=newer, edge=edge, snapshot=snapshot, term=page.term)
+        return page.cursor_to(mark) if more else None
+
+    older, following = cursor(layout.low, newer=False), cursor(layout.high, newer=True)
+    return Timeline(
+        conversation=request.conversation,
+        turns=turns,
+        items=items[: budget.redaction_items],
+        audit=audit(request.view, turns, items, detection),
+        has_older=older is not None,
+        has_newer=following is not None,
+        revision=conversation.head.seq,
+        digest=conversation.head.leaf.hex(),
+        older_cursor=older,
+        newer_cursor=following,
+        anchor=layout.place,
+        budget_applied=applied_to_slices(budget, items, layout.wanted),
+    )

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta, Struct
-from msgspec.structs import replace
+from msgspec import Meta
 
 from muniment.declaration.operation import Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
-from muniment.errors import AliasConflict, Corrupt, CursorInvalid, LimitExceeded, TurnConflict
 from muniment.events.attributes import Attribute
-from muniment.events.binding import deterministic
 from muniment.events.changes import RedactionReason
-from muniment.events.identity import ConversationId, ConversationKey, TurnId
-from muniment.events.labels import content_fields
-from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
+from muniment.events.identity import ConversationId
 from muniment.events.turn import Turn
-from muniment.governance import admission
-from muniment.governance.admission import AdmittedTurn, SkipReason
-from muniment.governance.budgets import BudgetApplied, applied_to_slices
-from muniment.governance.detection.detection import Replacements, without_detected
 from muniment.governance.listing import LifecycleFilter
-from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut
 from muniment.governance.views import View
-from muniment.ledger.ledger import CONTENT, Draft, Writer, draft
 from muniment.operations.context.compose import Composing, PromptRequest
 from muniment.operations.context.prompt import Composition, Context, Shape
-from muniment.operations.page import binding, limit_of_replay
 from muniment.operations.parameters import (
     DryRun,
     InChannel,
@@ -37,57 +25,18 @@ from muniment.operations.parameters import (
     Requester,
     ThroughView,
 )
-from muniment.operations.transcripts.activity import Activity, Counting, TimeRange
-from muniment.operations.transcripts.annotate import Annotating, AnnotationReport
-from muniment.operations.transcripts.conversations import Conversations, ListingConversations
+from muniment.operations.transcripts.activity import Activity, TimeRange, count_activity
+from muniment.operations.transcripts.annotate import AnnotationReport, annotate
+from muniment.operations.transcripts.commit import CommitReceipt, commit
+from muniment.operations.transcripts.conversations import Conversations, list_conversations
 from muniment.operations.transcripts.hits import SearchPage, SearchRanking, SearchScope
-from muniment.operations.transcripts.redact import Passage, Redacting, RedactionReport, RedactionRequest
-from muniment.operations.transcripts.timeline import LATEST, Anchor, Timeline, TimelineRequest, Walking
+from muniment.operations.transcripts.redact import Passage, RedactionReport, RedactionRequest, redact
+from muniment.operations.transcripts.replay import Slice, replay
+from muniment.operations.transcripts.timeline import LATEST, Anchor, Timeline, TimelineRequest, timeline
 
-ALREADY_COMMITTED = "turn_already_committed"
-ALREADY_ERASED = "turn_already_committed_and_erased"
-TURNS_AT_A_TIME = 64  # what was opened of them is let go before the next are
 EVERYWHERE = SearchScope()
 BY_RELEVANCE = SearchRanking()
 AS_USUAL = Composition()
-
-
-class CommitReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a commit. A turn that was not committed has a reason and is not an error.
-
-    `detection` is there where the store looks for something before commits: what it replaced by markers.
-    """
-
-    conversation: ConversationKey
-    turn: TurnId
-    committed: bool
-    messages_before: int
-    messages_after: int
-    sequence: int | None = None
-    position: int | None = None
-    leaf: str | None = None
-    reason: str | None = None
-    detection: Replacements | None = None
-
-
-class Slice(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A page of turns as a view shows them. `next_cursor` is absent on the last page.
-
-    What the budget of a profile left out stands in `budget_applied`; the counts of the audit are whole.
-    """
-
-    turns: list[SliceTurn]
-    items: list[RedactionItem]
-    audit: SliceAudit
-    has_more: bool
-    next_cursor: str | None = None
-    budget_applied: list[BudgetApplied] = []
-
-
-class ReplayMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
-    """Where a page of a replay ended."""
-
-    after: int
 
 
 class Transcripts(Group):
@@ -113,7 +62,7 @@ class Transcripts(Group):
         before commits, it is replaced by markers and counted. Raises `request.limit_exceeded` for what is too large,
         `transcript.alias_conflict`, `access.denied`.
         """
-        return Committing(self._session, turn).run()
+        return commit(self._session, turn)
 
     @operation(Effect.READ, family=Family.REPLAY)
     def replay(
@@ -130,41 +79,7 @@ class Transcripts(Group):
         same; any other use raises `cursor.invalid`. The budget of a profile may make a page shorter than `limit` and
         leave out references and items (`budget_applied`); it never shows more.
         """
-        space = self._session.space
-        self._session.access.require_view(view)
-        self._session.check_key(conversation)
-        limit, budget = limit_of_replay(limit, space.limits.page_turns_max), self._session.budget()
-        detection = space.detection.view(view)
-        with space.ledger.reader() as reader:
-            bound = binding(self._session, reader, conversation.channel, conversation.conversation, view)
-            after = 0 if cursor is None else space.cursors.accept("replay", bound, cursor, ReplayMark).after
-            stream = space.transcript.stream_of(reader, conversation)
-            if stream is None:
-                if cursor is not None:
-                    raise CursorInvalid
-                return Slice(turns=[], items=[], audit=audit(view, [], [], detection), has_more=False)
-            head = space.transcript.head(reader, stream)
-            if after > head.turns:
-                raise CursorInvalid
-            last = min(after + budget.page(limit), head.turns)
-            turns: list[SliceTurn] = []
-            items: list[RedactionItem] = []
-            most = (budget.host_refs_per_turn, budget.attributes_per_turn)
-            for start in range(after + 1, last + 1, TURNS_AT_A_TIME):
-                end = min(last, start + TURNS_AT_A_TIME - 1)
-                for one in space.transcript.shown(reader, head, start, end, view):
-                    turn, withheld = cut(one.record, view, *most, detection=detection)
-                    turns.append(turn)
-                    items += withheld
-        more = last < head.turns
-        return Slice(
-            turns=turns,
-            items=items[: budget.redaction_items],
-            audit=audit(view, turns, items, detection),
-            has_more=more,
-            next_cursor=space.cursors.issue("replay", bound, ReplayMark(after=last)) if more else None,
-            budget_applied=applied_to_slices(budget, items, min(limit, head.turns - after)),
-        )
+        return replay(self._session, conversation, view, limit, cursor)
 
     @operation(Effect.READ, family=Family.REPLAY, request="TimelinePageRequest")
     def timeline(
@@ -189,7 +104,7 @@ class Transcripts(Group):
         `cursor.invalid` when anything in the request was changed.
         """
         request = TimelineRequest(conversation=conversation, anchor=anchor, view=view, limit=limit, lifecycle=lifecycle)
-        return Walking(self._session, request).run(cursor)
+        return timeline(self._session, request, cursor)
 
     @operation(Effect.READ, family=Family.LISTING)
     def activity(
@@ -208,7 +123,7 @@ class Transcripts(Group):
         space is counted. The observed time of a turn is that of its latest message. Masked and erased turns are not
         counted, archived ones when `lifecycle` asks for them. Raises `transcript.unknown_conversation`.
         """
-        return Counting(self._session, channel, conversation, lifecycle).run(ranges)
+        return count_activity(self._session, ranges, channel, conversation, lifecycle)
 
     @operation(Effect.READ, family=Family.LISTING)
     def conversations(
@@ -224,7 +139,7 @@ class Transcripts(Group):
         conversation without any such turn is not listed. To go on, repeat the request with the cursor; a change of the
         list raises `cursor.stale`, so that each conversation is shown once.
         """
-        return ListingConversations(self._session, channel, lifecycle, limit).run(cursor)
+        return list_conversations(self._session, channel, lifecycle, limit, cursor)
 
     @operation(Effect.READ, family=Family.REPLAY)
     def search(
@@ -302,8 +217,8 @@ class Transcripts(Group):
         a range that is empty, reversed, beyond the text or in something without text, and `access.denied` for a view
         that the access does not include.
         """
-        why = RedactionRequest(reason=reason, requester=requester, note=note or "")
-        return Redacting(self._session, conversation, passage, views, why).run()
+        request = RedactionRequest(reason=reason, requester=requester, note=note or "")
+        return redact(self._session, conversation, passage, views, request)
 
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
     def annotate(
@@ -323,172 +238,4 @@ class Transcripts(Group):
         canonical JSON, times UTC milliseconds. Raises `transcript.unknown_conversation`, `request.limit_exceeded`,
         `access.denied`.
         """
-        return Annotating(self._session, conversation, attributes, idempotency_key).run(dry=dry_run)
-
-
-class Committing:
-    """One commit on its way: what can be decided before the write transaction, and the plan that runs inside it."""
-
-    def __init__(self, session: Session, turn: Turn) -> None:
-        actor = turn.actor
-        session.access.require_subjects(
-            turn.subject, *((actor.subject, actor.acting_subject, actor.mounted_subject) if actor else ())
-        )
-        self._session = session
-        self._space = session.space
-        self._turn = turn
-        self._now_ms = self._space.sources.clock.now_ms()
-        self._kept = admission.admit(turn, self._space.limits, self._now_ms)
-        conversation = turn.conversation if turn.conversation is not None else ConversationId(turn.chat or "")
-        self.key = ConversationKey(conversation=conversation, channel=turn.channel, space=turn.space)
-        session.check_key(self.key)
-        self._turn_digest = self._space.transcript.turn_digest(self.key, turn.turn)
-        if isinstance(self._kept, AdmittedTurn):
-            self._mounted = self._kept.meta.actor.mounted_subject or turn.subject
-            self._digest = self._digest_of_words()
-            self._draft = self._drafted(self._kept)
-
-    @property
-    def skipped(self) -> SkipReason | None:
-        """Why nothing of the turn is kept, or None when there is something to commit."""
-        return self._kept if isinstance(self._kept, SkipReason) else None
-
-    def run(self) -> CommitReceipt:
-        """Commit the turn, or say why not."""
-        if isinstance(self._kept, SkipReason):
-            with self._space.ledger.reader() as reader:
-                stream = self._space.transcript.stream_of(reader, self.key)
-                messages = 0 if stream is None else self._space.transcript.head(reader, stream).messages
-            return self._report(messages, messages, reason=self._kept)
-        return self._space.ledger.transact(self.plan)
-
-    def plan(self, writer: Writer) -> CommitReceipt:
-        """Decide on the present state of the log and append; runs inside the write transaction."""
-        assert isinstance(self._kept, AdmittedTurn), "a skipped turn has no plan"
-        tx, transcript = writer.tx, self._space.transcript
-        stream = transcript.stream_of(tx, self.key)
-        alias = self._alias_claim(writer, stream)
-        if tx.lookup(self._turn_digest) is not None:
-            return self._repeated(writer, stream, alias_is_new=alias is not None)
-        if stream is None:
-            names = ConversationOpened(channel=self.key.channel, conversation=self.key.conversation)
-            opened = writer.append(self._small(EventKind.CONVERSATION_OPENED, names), stream=None)
-            stream = opened.stream
-            tx.claim(transcript.conversation_digest(self.key.channel, self.key.conversation), stream, opened.position)
-            writer.flush()  # names are read before they are believed, by the plans behind this one too
-        if alias is not None:
-            record = AliasRecorded(subject=self._mounted, channel=self.key.channel, chat=self._turn.chat or "")
-            recorded = writer.append(self._small(EventKind.ALIAS_RECORDED, record), stream=stream)
-            tx.claim(alias, stream, recorded.position)
-            writer.flush()
-        head = writer.head(stream)
-        before = 0 if head is None else head.messages
-        count = len(self._kept.parts)
-        placed = writer.append(self._draft, stream=stream, messages=count)
-        tx.claim(self._turn_digest, stream, placed.position)
-        report = self._report(
-            before, before + count, sequence=placed.turn_seq, position=placed.position, leaf=placed.leaf.hex()
-        )
-        return replace(report, detection=self._detection) if self._detection is not None else report
-
-    def _alias_claim(self, writer: Writer, stream: int | None) -> bytes | None:
-        """Return the digest to claim for a chat id that is new; None when it is known or absent."""
-        if self._turn.chat is None:
-            return None
-        named = (self._mounted, self.key.channel, self._turn.chat)
-        known = self._space.transcript.stream_of_alias(writer.tx, *named)
-        if known is not None and known != stream:
-            raise AliasConflict(at="chat")
-        return self._space.transcript.alias_digest(*named) if known is None else None
-
-    def _repeated(self, writer: Writer, stream: int | None, *, alias_is_new: bool) -> CommitReceipt:
-        """Hold a turn whose id is known against the one that was committed under it."""
-        if stream is None:
-            raise Corrupt(at="conversation", problem="lookup_missing")
-        ledger, transcript = self._space.ledger, self._space.transcript
-        head = transcript.head(writer.tx, stream)
-        opened = transcript.turn(writer.tx, head, self.key, self._turn.turn)
-        assert opened is not None, "its digest was just found"
-        row = opened.row
-        erased = CONTENT not in opened.keys
-        if not erased:
-            _, content = ledger.words(opened)
-            erased = not content.digest  # a message was: nothing is left that could tell (decision 0007)
-            archived = content.digest == FROM_ARCHIVE
-            same = self._is_kept(opened.meta, content) if archived else content.digest == self._digest
-            if not erased and not same:
-                raise TurnConflict(at="turn")
-            if alias_is_new and not archived:
-                raise Corrupt(at="chat", problem="alias_missing")
-        return self._report(
-            head.messages,
-            head.messages,
-            sequence=row.turn_seq,
-            position=row.position,
-            leaf=row.leaf.hex(),
-            reason=ALREADY_ERASED if erased else ALREADY_COMMITTED,
-        )
-
-    def _is_kept(self, meta: MetaBody, content: TurnContent) -> bool:
-        """Tell whether a turn that came from an archive is what is kept of this one, as it came or as it is written."""
-        kept = self._kept
-        assert isinstance(kept, AdmittedTurn), "a skipped turn is not compared"
-        spellings = [replace(self._content(each), digest=FROM_ARCHIVE) for each in (kept, self._written)]
-        return meta == kept.meta and content in spellings
-
-    def _digest_of_words(self) -> bytes:
-        """Return the keyed digest of the turn as it was handed over; text and a single text part are the same words."""
-        turn = self._turn
-        messages = [
-            (each.role, each.authority, each.speaker_id, each.speaker_kind, each.observed_ms, each.parts())
-            for each in turn.messages
-        ]
-        frame = (
-            turn.turn, turn.subject, self.key.channel, self.key.conversation, turn.chat, turn.delivery, turn.source,
-            turn.actor, turn.tools, turn.host_refs, turn.external, turn.candidates,
-        )  # fmt: skip
-        words, most = deterministic((frame, messages)), self._space.limits.turn_bytes_max
-        if len(words) > most:  # parts have limits of their own; this bounds whatever else a turn holds
-            raise LimitExceeded(at="turn", problem="too_large", limit=most, found=len(words))
-        return self._space.ledger.words_digest(words)
-
-    def _drafted(self, kept: AdmittedTurn) -> Draft:
-        content = self._content(kept)
-        fields = list(content_fields(content))
-        sizes = iter([len(value) for _, value in fields])
-        admission.check_sizes([[next(sizes) for _ in parts] for parts in kept.parts], self._space.limits)
-        self._written, self._detection = without_detected(kept, self._space.detection.before_commit)
-        if self._written is not kept:
-            content = self._content(self._written)
-            fields = list(content_fields(content))
-        return draft(
-            self._space.sources.entropy, EventKind.TURN_COMMITTED, kept.time_ms, kept.meta, content=(content, fields)
-        )
-
-    def _content(self, kept: AdmittedTurn) -> TurnContent:
-        return TurnContent(parts=kept.parts, digest=self._digest, summaries=kept.summaries, labels=kept.labels)
-
-    def _small(self, kind: EventKind, meta: ConversationOpened | AliasRecorded) -> Draft:
-        return draft(self._space.sources.entropy, kind, self._now_ms, meta)
-
-    def _report(
-        self,
-        before: int,
-        after: int,
-        *,
-        sequence: int | None = None,
-        position: int | None = None,
-        leaf: str | None = None,
-        reason: str | None = None,
-    ) -> CommitReceipt:
-        return CommitReceipt(
-            conversation=self.key,
-            turn=self._turn.turn,
-            committed=reason is None,
-            messages_before=before,
-            messages_after=after,
-            sequence=sequence,
-            position=position,
-            leaf=leaf,
-            reason=reason,
-        )
+        return annotate(self._session, conversation, attributes, idempotency_key, dry=dry_run)

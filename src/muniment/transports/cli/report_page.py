@@ -35,8 +35,8 @@ from muniment.operations.system.system import Capabilities, Capability, ViewCapa
 from muniment.operations.transcripts.activity import Activity
 from muniment.operations.transcripts.conversations import ConversationEntry, Conversations
 from muniment.operations.transcripts.hits import SearchPage
+from muniment.operations.transcripts.replay import Slice
 from muniment.operations.transcripts.timeline import Timeline
-from muniment.operations.transcripts.transcripts import Slice
 from muniment.projections.inspection.findings import MEANS, FindingKind
 from muniment.transports.cli.hit_page import tell_found
 from muniment.transports.cli.labels import label, moment, said, tell_budget, tell_cursors

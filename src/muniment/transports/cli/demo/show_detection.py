@@ -14,7 +14,7 @@ import msgspec
 from muniment.errors import MunimentError
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
-from muniment.operations.transcripts.transcripts import Slice
+from muniment.operations.transcripts.replay import Slice
 from muniment.runtime.runtime import Runtime
 from muniment.transports.cli.demo.stage import DemoStage, DemoTable
 from muniment.transports.cli.labels import moment

@@ -1,0 +1,83 @@
+"""Events as lines that disclose what a view shows of them: what receipts and bundles are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from muniment.errors import Corrupt
+from muniment.events.attributes import AttributeRecorded
+from muniment.events.labels import content_fields, meta_fields
+from muniment.events.records import ContentBody, EventKind
+from muniment.evidence.bundle import event_line
+from muniment.evidence.header import Field, Header, disclosures
+from muniment.governance.attribute_visibility import disclosed_attribute_labels
+from muniment.governance.judgement import needs_content, standing
+from muniment.governance.slices import disclosed_labels
+from muniment.governance.views import View
+from muniment.kernel.digest import Salts
+from muniment.ledger.ledger import OpenedEvent
+from muniment.log.port import SealedRow
+from muniment.projections.conversation import Conversation
+from muniment.space.space import Space
+
+SaltedFields = tuple[Salts, list[Field]]
+
+
+def event_lines(
+    space: Space, conversation: Conversation, first: int, last: int, view: View
+) -> Iterator[tuple[SealedRow, bytes]]:
+    """Yield the events of a conversation in a range of seq, each with the line that discloses what the view shows."""
+    expected, wanted, detection = first, partial(needs_content, view), space.detection.view(view)
+    for row in conversation.reader.in_stream(conversation.stream, first, last):
+        if row.seq != expected:
+            break
+        expected += 1
+        header, exact = space.ledger.header(row)
+        opened = space.ledger.open(row)
+        if row.turn_seq is not None:
+            read = conversation.read(opened, wanted)
+            labels = disclosed_labels(read.record, view, detection)
+            shown = _fields(opened, read.content_salts, read.record.content, labels)
+        elif isinstance(opened.meta, AttributeRecorded):
+            shown = _of_attribute(space, conversation, opened, header, view)
+        else:
+            shown = _of_other(opened, view)
+        yield row, event_line(exact, disclosures(header, shown))
+    if expected != last + 1:
+        at = f"stream {conversation.stream}"
+        raise Corrupt(at=at, problem="events_missing", limit=last, found=expected - 1)
+
+
+def _of_attribute(
+    space: Space, conversation: Conversation, opened: OpenedEvent, header: Header, view: View
+) -> list[SaltedFields]:
+    """Return what a view is shown of an attribute as it is now; of one that was replaced since, nothing."""
+    meta, turn = opened.meta, header.refs["turn"]
+    assert isinstance(meta, AttributeRecorded), "the caller looked"
+    if not conversation.changes.attributes.is_newest(turn, meta.attribute.id, opened.row.position):
+        return []
+    about = conversation.at(turn).record
+    record = space.transcript.attribute_of(opened, about, view)
+    detectors = space.detection.view(view).detectors(about.meta)
+    labels = disclosed_attribute_labels(view, standing(about, view, meta.attribute.message), record, detectors)
+    salts = None if record.content is None else space.ledger.content(opened)[0]
+    return _fields(opened, salts, record.content, labels)
+
+
+def _of_other(opened: OpenedEvent, view: View) -> list[SaltedFields]:
+    """Return what a view is shown of any other event: names for all views, reasons for operators."""
+    public = view in {View.RAW_OWNER, View.OPERATOR_AUDIT} or opened.row.kind == EventKind.CONVERSATION_OPENED
+    return [(opened.meta_seed, meta_fields(opened.meta))] if public else []
+
+
+def _fields(
+    opened: OpenedEvent, salts: Salts | None, content: ContentBody | None, labels: set[str]
+) -> list[SaltedFields]:
+    """Return the fields with these labels, as far as they can still be read, by where their salts come from."""
+    shown: list[SaltedFields] = [
+        (opened.meta_seed, [field for field in meta_fields(opened.meta) if field[0] in labels])
+    ]
+    if salts is not None and content is not None:
+        shown.append((salts, [field for field in content_fields(content) if field[0] in labels]))
+    return shown

@@ -1,0 +1,238 @@
+"""Commit: a delivered turn becomes an event.
+
+`prepare` does everything that needs no state of the log: it decides what is kept, draws the keys, and makes the event.
+`append` runs inside the write transaction: it decides on the present state and appends. Several prepared turns may be
+appended in one transaction.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from muniment.declaration.session import Session
+from muniment.errors import AliasConflict, Corrupt, LimitExceeded, TurnConflict
+from muniment.events.binding import deterministic
+from muniment.events.identity import ConversationId, ConversationKey, TurnId
+from muniment.events.labels import content_fields
+from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
+from muniment.events.turn import Turn
+from muniment.governance import admission
+from muniment.governance.admission import AdmittedTurn, SkipReason
+from muniment.governance.detection.before_commit import Replacements, without_detected
+from muniment.ledger.ledger import CONTENT, Draft, Writer, draft
+from muniment.projections.conversation import Conversation, find
+from muniment.space.space import Space
+
+ALREADY_COMMITTED = "turn_already_committed"
+ALREADY_ERASED = "turn_already_committed_and_erased"
+
+
+class CommitReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of a commit. A turn that was not committed has a reason and is not an error.
+
+    `detection` is there where the store looks for something before commits: what it replaced by markers.
+    """
+
+    conversation: ConversationKey
+    turn: TurnId
+    committed: bool
+    messages_before: int
+    messages_after: int
+    sequence: int | None = None
+    position: int | None = None
+    leaf: str | None = None
+    reason: str | None = None
+    detection: Replacements | None = None
+
+
+class SkippedTurn(NamedTuple):
+    """A turn of which nothing is kept, and why."""
+
+    key: ConversationKey
+    turn: TurnId
+    reason: SkipReason
+
+
+class PreparedTurn(NamedTuple):
+    """A turn that is ready to be appended. `kept` is what admission left of it, `written` what detection left of that.
+
+    `digest` is the keyed digest of the turn as it was handed over, `found_by` the one of its id.
+    """
+
+    space: Space
+    turn: Turn
+    key: ConversationKey
+    kept: AdmittedTurn
+    written: AdmittedTurn
+    detection: Replacements | None
+    digest: bytes
+    found_by: bytes
+    event: Draft
+    now_ms: int
+
+    @property
+    def mounted(self) -> str:
+        """The subject under which the chat id of the turn is known."""
+        return self.kept.meta.actor.mounted_subject or self.turn.subject
+
+
+def commit(session: Session, turn: Turn) -> CommitReceipt:
+    """Commit a turn, or say why nothing of it is kept."""
+    prepared = prepare(session, turn)
+    if isinstance(prepared, PreparedTurn):
+        return prepared.space.ledger.transact(lambda writer: append(prepared, writer))
+    with session.space.ledger.reader() as reader:
+        conversation = find(session.space.transcript, reader, prepared.key)
+    messages = 0 if conversation is None else conversation.head.messages
+    return CommitReceipt(
+        conversation=prepared.key,
+        turn=turn.turn,
+        committed=False,
+        messages_before=messages,
+        messages_after=messages,
+        reason=prepared.reason,
+    )
+
+
+def prepare(session: Session, turn: Turn) -> PreparedTurn | SkippedTurn:
+    """Decide what is kept of a turn and make its event."""
+    actor, space = turn.actor, session.space
+    session.access.require_subjects(
+        turn.subject, *((actor.subject, actor.acting_subject, actor.mounted_subject) if actor else ())
+    )
+    now_ms = space.sources.clock.now_ms()
+    kept = admission.admit(turn, space.limits, now_ms)
+    conversation = turn.conversation if turn.conversation is not None else ConversationId(turn.chat or "")
+    key = ConversationKey(conversation=conversation, channel=turn.channel, space=turn.space)
+    if turn.space is not None:  # all names were checked when the turn was admitted
+        session.check_key(key)
+    if isinstance(kept, SkipReason):
+        return SkippedTurn(key, turn.turn, kept)
+    digest = _digest_of_words(space, turn, key)
+    content = _content(kept, digest)
+    fields = content_fields(content)
+    admission.check_sizes(kept.parts, fields, space.limits)
+    written, detection = without_detected(kept, space.detection.before_commit)
+    if written is not kept:
+        content = _content(written, digest)
+        fields = content_fields(content)
+    event = draft(space.sources.entropy, EventKind.TURN_COMMITTED, kept.time_ms, kept.meta, content=(content, fields))
+    found_by = space.transcript.turn_digest(key, turn.turn)
+    return PreparedTurn(space, turn, key, kept, written, detection, digest, found_by, event, now_ms)
+
+
+def append(prepared: PreparedTurn, writer: Writer) -> CommitReceipt:
+    """Decide on the present state of the log and append; runs inside the write transaction."""
+    tx, transcript, key = writer.tx, prepared.space.transcript, prepared.key
+    stream = transcript.stream_of(tx, key)
+    alias = _new_alias(prepared, writer, stream)
+    if tx.lookup(prepared.found_by) is not None:
+        return _repeated(prepared, writer, stream, alias_is_new=alias is not None)
+    if stream is None:
+        names = ConversationOpened(channel=key.channel, conversation=key.conversation)
+        opened = writer.append(_draft(prepared, EventKind.CONVERSATION_OPENED, names), stream=None)
+        stream = opened.stream
+        tx.claim(transcript.conversation_digest(key.channel, key.conversation), stream, opened.position)
+        writer.flush()  # names are read again before they are used, also by the plans that follow in this transaction
+    if alias is not None:
+        record = AliasRecorded(subject=prepared.mounted, channel=key.channel, chat=prepared.turn.chat or "")
+        recorded = writer.append(_draft(prepared, EventKind.ALIAS_RECORDED, record), stream=stream)
+        tx.claim(alias, stream, recorded.position)
+        writer.flush()
+    count = len(prepared.kept.parts)
+    placed = writer.append(prepared.event, stream=stream, messages=count)
+    tx.claim(prepared.found_by, stream, placed.position)
+    return CommitReceipt(
+        conversation=key,
+        turn=prepared.turn.turn,
+        committed=True,
+        messages_before=placed.messages - count,
+        messages_after=placed.messages,
+        sequence=placed.turn_seq,
+        position=placed.position,
+        leaf=placed.leaf.hex(),
+        detection=prepared.detection,
+    )
+
+
+def _new_alias(prepared: PreparedTurn, writer: Writer, stream: int | None) -> bytes | None:
+    """Return the digest to claim for a chat id that is new; None when it is known or absent."""
+    chat = prepared.turn.chat
+    if chat is None:
+        return None
+    transcript, names = prepared.space.transcript, (prepared.mounted, prepared.key.channel, chat)
+    known = transcript.stream_of_alias(writer.tx, *names)
+    if known is not None and known != stream:
+        raise AliasConflict(at="chat")
+    return transcript.alias_digest(*names) if known is None else None
+
+
+def _repeated(prepared: PreparedTurn, writer: Writer, stream: int | None, *, alias_is_new: bool) -> CommitReceipt:
+    """Compare a turn whose id is known with the one that was committed under it."""
+    if stream is None:
+        raise Corrupt(at="conversation", problem="lookup_missing")
+    space, turn = prepared.space, prepared.turn.turn
+    conversation = Conversation(space.transcript, writer.tx, prepared.key, stream)
+    opened = conversation.turn(turn)
+    assert opened is not None, "its digest is known"
+    row, messages = opened.row, conversation.head.messages
+    erased = CONTENT not in opened.keys
+    if not erased:
+        _, content = space.ledger.words(opened)
+        erased = not content.digest  # a message was erased: nothing is left to compare with (decision 0007)
+        archived = content.digest == FROM_ARCHIVE
+        same = _is_kept(prepared, opened.meta, content) if archived else content.digest == prepared.digest
+        if not erased and not same:
+            raise TurnConflict(at="turn")
+        if alias_is_new and not archived:
+            raise Corrupt(at="chat", problem="alias_missing")
+    return CommitReceipt(
+        conversation=prepared.key,
+        turn=turn,
+        committed=False,
+        messages_before=messages,
+        messages_after=messages,
+        sequence=row.turn_seq,
+        position=row.position,
+        leaf=row.leaf.hex(),
+        reason=ALREADY_ERASED if erased else ALREADY_COMMITTED,
+    )
+
+
+def _is_kept(prepared: PreparedTurn, meta: MetaBody, content: TurnContent) -> bool:
+    """Return whether a turn from an archive equals what is kept of this one, before or after detection."""
+    spellings = [_content(admitted, FROM_ARCHIVE) for admitted in (prepared.kept, prepared.written)]
+    return meta == prepared.kept.meta and content in spellings
+
+
+def _digest_of_words(space: Space, turn: Turn, key: ConversationKey) -> bytes:
+    """Return the keyed digest of a turn as it was handed over; text and a single text part are the same words."""
+    messages = [
+        (
+            message.role,
+            message.authority,
+            message.speaker_id,
+            message.speaker_kind,
+            message.observed_ms,
+            message.parts(),
+        )
+        for message in turn.messages
+    ]
+    frame = (
+        turn.turn, turn.subject, key.channel, key.conversation, turn.chat, turn.delivery, turn.source,
+        turn.actor, turn.tools, turn.host_refs, turn.external, turn.candidates,
+    )  # fmt: skip
+    words, limit = deterministic((frame, messages)), space.limits.turn_bytes_max
+    if len(words) > limit:  # parts have limits of their own; this bounds whatever else a turn holds
+        raise LimitExceeded(at="turn", problem="too_large", limit=limit, found=len(words))
+    return space.ledger.words_digest(words)
+
+
+def _content(admitted: AdmittedTurn, digest: bytes) -> TurnContent:
+    return TurnContent(parts=admitted.parts, digest=digest, summaries=admitted.summaries, labels=admitted.labels)
+
+
+def _draft(prepared: PreparedTurn, kind: EventKind, meta: ConversationOpened | AliasRecorded) -> Draft:
+    return draft(prepared.space.sources.entropy, kind, prepared.now_ms, meta)

@@ -1,0 +1,85 @@
+"""Replay: a conversation as a view shows it, oldest turn first, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from muniment.declaration.session import Session
+from muniment.errors import CursorInvalid
+from muniment.events.identity import ConversationKey
+from muniment.governance.budgets import BudgetApplied, applied_to_slices
+from muniment.governance.detection.detection import ViewDetection
+from muniment.governance.profiles import Budget
+from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut
+from muniment.governance.views import View
+from muniment.operations.page import Page, limit_of_replay
+from muniment.projections.conversation import Conversation, find
+
+TURNS_AT_A_TIME = 64  # what was opened of them is released before the next ones are read
+
+
+class Slice(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A page of turns as a view shows them. `next_cursor` is absent on the last page.
+
+    What the budget of a profile left out is in `budget_applied`; the counts of the audit are whole.
+    """
+
+    turns: list[SliceTurn]
+    items: list[RedactionItem]
+    audit: SliceAudit
+    has_more: bool
+    next_cursor: str | None = None
+    budget_applied: list[BudgetApplied] = []
+
+
+class ReplayMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
+    """Where a page of a replay ended."""
+
+    after: int
+
+
+def replay(session: Session, key: ConversationKey, view: View, limit: int, cursor: str | None) -> Slice:
+    """Return a page of a conversation under a view."""
+    space = session.space
+    session.access.require_view(view)
+    session.check_key(key)
+    page = Page(session, "replay", ReplayMark, limit_of_replay(limit), cursor)
+    budget, detection = page.budget, space.detection.view(view)
+    turns: list[SliceTurn] = []
+    items: list[RedactionItem] = []
+    with space.ledger.reader() as reader:
+        mark = page.begin(reader, key.channel, key.conversation, view)
+        after = 0 if mark is None else mark.after
+        conversation = find(space.transcript, reader, key)
+        count = 0 if conversation is None else conversation.head.turns
+        if after > count or (conversation is None and mark is not None):
+            raise CursorInvalid
+        last = min(after + page.size, count)
+        if conversation is not None:
+            turns, items = shown_turns(conversation, [(after + 1, last)], view, budget, detection)
+    return Slice(
+        turns=turns,
+        items=items[: budget.redaction_items],
+        audit=audit(view, turns, items, detection),
+        has_more=last < count,
+        next_cursor=page.cursor_to(ReplayMark(after=last)) if last < count else None,
+        budget_applied=applied_to_slices(budget, items, min(page.limit, count - after)),
+    )
+
+
+def shown_turns(
+    conversation: Conversation, spans: Iterable[tuple[int, int]], view: View, budget: Budget, detection: ViewDetection
+) -> tuple[list[SliceTurn], list[RedactionItem]]:
+    """Return the turns of spans (first and last sequence) as a view shows them, and what is withheld of them."""
+    turns: list[SliceTurn] = []
+    items: list[RedactionItem] = []
+    limits = (budget.host_refs_per_turn, budget.attributes_per_turn)
+    for low, high in spans:
+        for first in range(low, high + 1, TURNS_AT_A_TIME):
+            for read in conversation.shown(first, min(high, first + TURNS_AT_A_TIME - 1), view):
+                turn, withheld = cut(read.record, view, *limits, detection=detection)
+                turns.append(turn)
+                items += withheld
+    return turns, items

@@ -1,0 +1,83 @@
+"""A conversation as one state of the log has it: opened once in an operation, then asked as often as needed.
+
+`opened` refuses a conversation that does not exist; `find` returns None for it. Who knows the stream already makes the
+`Conversation` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from muniment.errors import UnknownConversation, UnknownPlace
+from muniment.events.identity import ConversationKey, TurnId
+from muniment.events.records import TurnMeta
+from muniment.governance.phases import Phase
+from muniment.governance.views import View
+from muniment.ledger.ledger import OpenedEvent
+from muniment.log.port import Reader
+from muniment.projections.change_fold import Changes
+from muniment.projections.transcript import ReadTurn, Transcript, no_words
+
+
+class Conversation:
+    """One conversation, read from one state of the log. Its head is proved; its changes are read when needed."""
+
+    def __init__(self, transcript: Transcript, reader: Reader, key: ConversationKey, stream: int) -> None:
+        self._transcript = transcript
+        self.reader = reader
+        self.key = key
+        self.stream = stream
+        self.head = transcript.head(reader, stream)
+
+    @cached_property
+    def changes(self) -> Changes:
+        """Everything that was said of its turns after they were committed."""
+        return self._transcript.changes(self.reader, self.head)
+
+    def turn(self, turn: TurnId) -> OpenedEvent | None:
+        """Return the commit of a turn by its id, or None when the conversation has no such turn."""
+        return self._transcript.turn(self.reader, self.head, self.key, turn)
+
+    def sequence_of(self, turn: TurnId) -> int | None:
+        """Return the sequence of a turn by its id, or None."""
+        opened = self.turn(turn)
+        return None if opened is None else opened.row.turn_seq
+
+    def known_turn(self, turn: TurnId, *, at: str = "turn") -> tuple[int, OpenedEvent]:
+        """Return sequence and commit of a turn by its id; raise `UnknownPlace` when there is no such turn."""
+        opened = self.turn(turn)
+        if opened is None or opened.row.turn_seq is None:
+            raise UnknownPlace(at=at)
+        return opened.row.turn_seq, opened
+
+    def at(self, sequence: int) -> ReadTurn:
+        """Return a turn by its sequence, without its words."""
+        (read,) = self.page(sequence, sequence, no_words)
+        return read
+
+    def read(self, opened: OpenedEvent, wanted: Callable[[Phase, TurnMeta], bool]) -> ReadTurn:
+        """Return the turn of a commit; its words where they are wanted."""
+        return self._transcript.read_opened(opened, self.changes, wanted)
+
+    def page(self, first: int, last: int, wanted: Callable[[Phase, TurnMeta], bool]) -> list[ReadTurn]:
+        """Return the turns `first` to `last`, all of them; the words only of those that are wanted."""
+        return self._transcript.page(self.reader, self.head, first, last, wanted)
+
+    def shown(self, first: int, last: int, view: View) -> list[ReadTurn]:
+        """Return the turns `first` to `last` with all that a view needs: words, and attributes with their values."""
+        return self._transcript.shown(self.reader, self.head, first, last, view)
+
+
+def find(transcript: Transcript, reader: Reader, key: ConversationKey) -> Conversation | None:
+    """Return a conversation, or None when the space has no such conversation."""
+    stream = transcript.stream_of(reader, key)
+    return None if stream is None else Conversation(transcript, reader, key, stream)
+
+
+def opened(transcript: Transcript, reader: Reader, key: ConversationKey, *, at: str = "conversation") -> Conversation:
+    """Return a conversation; raise `UnknownConversation` when the space has no such conversation."""
+    conversation = find(transcript, reader, key)
+    if conversation is None:
+        raise UnknownConversation(at=at)
+    return conversation
