@@ -111,7 +111,7 @@ def tree() -> Tree:
     """Return the command `muniment`."""
     return Tree(
         "muniment",
-        help="Keep what an AI agent delivers as encrypted, verifiable evidence, and answer from it.",
+        help="Store agent conversations as encrypted, verifiable evidence, and query them.",
         epilog=_exit_codes(),
         params=[
             *door_options(),
