@@ -1,4 +1,4 @@
-"""`open`: the way in. The only place that names concrete stores."""
+"""`open` and its variants. The only place that names concrete stores."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def open(  # noqa: A001 - muniment.open() is what a newcomer types
     space: str | None = None,
     options: Options = DEFAULTS,
 ) -> Runtime:
-    """Open a store and a space in it, making both on first use, and return the runtime.
+    """Open a store and a space in it, creating both on first use, and return the runtime.
 
     `store` is a directory, or `memory:` for one that is gone when it is closed; without it `MUNIMENT_STORE` or the
     user's data directory. `keys` is the URI of the root key (`file:/path`, `env:NAME`, `passphrase:`,
     `keyring:service/name`) or a `RootKey` of your own; without it `MUNIMENT_KEYS` or a key file in the user's
-    configuration directory, which is made on first use and must be backed up. Raises `key.wrong` before anything is
+    configuration directory, which is created on first use and must be backed up. Raises `key.wrong` before anything is
     read or written; a log that is behind its pin, or that does not account for itself, opens for inspection only.
     """
     options = _deployed(options)
@@ -65,7 +65,7 @@ def open(  # noqa: A001 - muniment.open() is what a newcomer types
 def open_store(
     store: str | Path | None = None, *, keys: str | RootKey | None = None, options: Options = DEFAULTS
 ) -> Runtime:
-    """Open a store and no space in it, making the store on first use: the place to restore a backup into.
+    """Open a store and no space in it, creating the store on first use: for restoring a backup into it.
 
     `store` and `keys` are those of `open`. What needs an open space raises `store.missing`.
     """
@@ -84,12 +84,12 @@ def open_without_key(store: str | Path | None = None, *, options: Options = DEFA
 
 
 def _on_disk(store: str | Path | None, keys: str | RootKey | None, options: Options) -> tuple[OpenStore, Options]:
-    found = settings()
-    directory = Path(store) if store is not None else found.store
-    uri = keys if keys is not None else found.keys
+    defaults = settings()
+    directory = Path(store) if store is not None else defaults.store
+    uri = keys if keys is not None else defaults.keys
     with announcing_new_key(uri):
         opened = open_keys(directory, uri, options.sources, create=options.create)
-    options = replace(options, pin=options.pin or FilePin(found.pins))
+    options = replace(options, pin=options.pin or FilePin(defaults.pins))
     return OpenStore(directory, opened, _sqlite_store, options), options
 
 
@@ -139,7 +139,7 @@ def _deployed(options: Options) -> Options:
 
 
 def _session(opened_store: OpenStore, opened: Space | None, options: Options) -> Session:
-    """Return the place of whoever opened a store: every right, under the policies of the deployment."""
+    """Return the session of the one who opened a store: every right, under the policies of the deployment."""
     profile, policies = options.profile or None, options.policies or frozenset()
     if profile is not None:
         policies |= BRINGS[profile]
@@ -155,11 +155,11 @@ def _session(opened_store: OpenStore, opened: Space | None, options: Options) ->
     )
 
 
-# --- logs laid by hand ------------------------------------------------------------------------------------------------
+# --- stores for a harness ---------------------------------------------------------------------------------------------
 
 
-class _Shelf:
-    """Stores in memory that outlive who opened them, each under the path that it would have on a disk."""
+class _MemoryStores:
+    """Stores in memory that stay when they are closed, each under the path that it would have on a disk."""
 
     def __init__(self) -> None:
         self._stores: dict[Path, MemoryStore] = {}
@@ -169,19 +169,19 @@ class _Shelf:
 
 
 def maker_of(kind: StoreKind) -> MakeStore:
-    """Return what makes logs of a kind, for `desk_at`.
+    """Return what makes logs of a kind, for `session_at`.
 
-    Logs in memory are kept by their paths, so that they can be come back to; whoever takes them does not close them.
+    Logs in memory are kept by their paths, so that they can be opened again; whoever takes them does not close them.
     """
-    return _Shelf().take if kind is StoreKind.MEMORY else _sqlite_store
+    return _MemoryStores().take if kind is StoreKind.MEMORY else _sqlite_store
 
 
 def session_at(
     directory: Path, root: RootKey, space: SpaceName, options: Options, *, make: MakeStore, at_rest: bool
 ) -> Session:
-    """Open a store whose logs are made as the caller says: for a harness that lays something between (decision 0120).
+    """Open a store whose logs `make` makes: for a harness that puts something in between (decision 0120).
 
-    Otherwise as `open`, with nothing out of the settings: profile and policies are those of the options.
+    Otherwise as `open`, without the settings: profile and policies are those of the options.
     """
     check_name(space, at="space")
     keys = open_keys(directory, root, options.sources, create=options.create)

@@ -7,13 +7,13 @@
 | pins | `MUNIMENT_PINS` | `$XDG_STATE_HOME/muniment/pins` (`~/.local/state/...`) |
 | space | `MUNIMENT_SPACE` | `default` |
 | profile | `MUNIMENT_PROFILE` | none |
-| policies, with commas between them | `MUNIMENT_POLICIES` | none |
+| policies, separated by commas | `MUNIMENT_POLICIES` | none |
 | embedder | `MUNIMENT_EMBEDDER` | `auto`: the model that was imported into the store, if there is one |
 | of `onnx` | `MUNIMENT_EMBEDDER_FOLDER` | none |
 | of `http` | `MUNIMENT_EMBEDDER_URL`, `_MODEL`, `_DIMENSION`, `_KEY_VARIABLE`, `_SPACES` (with commas) | none |
 | encoding that tokens are counted in | `MUNIMENT_ENCODING` | none: they are estimated |
 
-The first four say where a store in a directory is; the others count for every store that is opened.
+The first four say where a store in a directory is; the others apply to every store that is opened.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Return the settings that an environment stands for."""
+    """Return the settings that an environment sets."""
     return Settings(
         store=Path(environment.get("MUNIMENT_STORE") or _user(environment, "XDG_DATA_HOME", ".local/share")),
         keys=environment.get("MUNIMENT_KEYS")
@@ -60,13 +60,13 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
 
 
 def set_profile(environment: Mapping[str, str] = os.environ) -> Profile | None:
-    """Return the profile that an environment stands for."""
+    """Return the profile that an environment sets."""
     named = environment.get("MUNIMENT_PROFILE")
     return word(Profile, named, at="MUNIMENT_PROFILE") if named else None
 
 
 def set_policies(environment: Mapping[str, str] = os.environ) -> frozenset[Policy]:
-    """Return the policies that an environment stands for; one that is not understood is never passed over."""
+    """Return the policies that an environment sets; an unknown one is refused."""
     named = environment.get("MUNIMENT_POLICIES")
     return (
         frozenset(word(Policy, each.strip(), at="MUNIMENT_POLICIES") for each in named.split(","))
@@ -76,7 +76,7 @@ def set_policies(environment: Mapping[str, str] = os.environ) -> frozenset[Polic
 
 
 def set_embedder(environment: Mapping[str, str] = os.environ) -> EmbedderChoice:
-    """Return the embedder that an environment stands for."""
+    """Return the embedder that an environment sets."""
     named = {name: environment.get(f"MUNIMENT_EMBEDDER_{name.upper()}") or None for name in EMBEDDER_TEXTS}
     dimension = environment.get("MUNIMENT_EMBEDDER_DIMENSION")
     if dimension and not dimension.isdecimal():
@@ -110,7 +110,7 @@ def _user(environment: Mapping[str, str], variable: str, beneath: str) -> Path:
     named = environment.get(variable)
     if named and Path(named).is_absolute():
         return Path(named) / "muniment"
-    opened_store = environment.get("HOME")
-    if not opened_store:
+    home = environment.get("HOME")
+    if not home:
         raise InvalidInput(at="HOME", problem="missing_field")
-    return Path(opened_store) / beneath / "muniment"
+    return Path(home) / beneath / "muniment"

@@ -1,7 +1,6 @@
-"""The tree of commands: groups and verbs from the catalogue, grown only where a call goes.
+"""The tree of commands: groups and verbs from the catalogue; only the ones that are called are loaded.
 
-`ALIASES` gives a verb a name at the top; `BESIDE` lists what stands beside the catalogue, because it shows the product
-and is no operation of it.
+`ALIASES` gives a verb a name at the top; `BESIDE` lists commands that are not operations of the catalogue.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ BESIDE: dict[str, tuple[str, str]] = {
 def _exit_codes() -> str:
     """Return the exit codes for the help, out of the table that documents them."""
     rows = [line.strip("| ").split(" | ") for line in (endings or "").splitlines() if line.startswith("| ")]
-    told = "; ".join(f"{code} {why}" for code, why in rows[1:])
+    failures = "; ".join(f"{code} {why}" for code, why in rows[1:])
     held = "1 what a demo or a replay expects does not hold"
-    return f"Exit codes: 0 success; {held}; {told}; 130 interrupted; 141 pipe closed."
+    return f"Exit codes: 0 success; {held}; {failures}; 130 interrupted; 141 pipe closed."
 
 
 class NounGroup(click.Group):
@@ -54,10 +53,10 @@ class NounGroup(click.Group):
 
 
 class Tree(click.Group):
-    """All noun groups, the aliases, and what stands beside them."""
+    """All noun groups, the aliases, and the commands beside them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the groups in the order of the catalogue, then what stands beside them."""
+        """Return the groups in the order of the catalogue, then the commands beside them."""
         del ctx
         return [*_groups(), *ALIASES, *BESIDE]
 
@@ -72,10 +71,10 @@ class Tree(click.Group):
             return _verb(*ALIASES[cmd_name], cmd_name)
         if cmd_name not in _groups():
             return None
-        told = import_module("muniment.runtime.catalogue").group_class(cmd_name).__doc__
+        doc = import_module("muniment.runtime.catalogue").group_class(cmd_name).__doc__
         return NounGroup(
             cmd_name,
-            help=told,
+            help=doc,
             params=door_options(),
             callback=_alone,
             invoke_without_command=True,
@@ -112,7 +111,7 @@ def tree() -> Tree:
     """Return the command `muniment`."""
     return Tree(
         "muniment",
-        help="Keep what an AI agent delivers as encrypted, verifiable evidence, and answer from it.",
+        help="Store agent conversations as encrypted, verifiable evidence, and query them.",
         epilog=_exit_codes(),
         params=[
             *door_options(),

@@ -181,15 +181,15 @@ def parameters_of(fields: list[Field]) -> list[click.Parameter]:
 
 def _option(field: Field, *, by_place: bool) -> click.Option:
     flag = "--" + field.name.replace("_", "-")
-    told = field.default.value if isinstance(field.default, Enum) else field.default
+    default = field.default.value if isinstance(field.default, Enum) else field.default
     if field.kind is bool:
         words = f"{field.description} Default: {_yes(field)}.".strip()
         return click.Option([f"{flag}/--no-{flag[2:]}", field.name], default=None, help=words)
     by = "Also accepted as a positional argument." if by_place else "Required." if field.required else ""
     file = "" if field.read is None else "A file, or - for standard input."
     words = " ".join(filter(None, (field.description, file, by)))
-    if told is not None:
-        words = f"{words} Default: {told}.".strip()
+    if default is not None:
+        words = f"{words} Default: {default}.".strip()
     return click.Option(
         [flag, field.name], type=_type_of(field), metavar=_metavar(field), help=words or None, multiple=field.many
     )

@@ -1,6 +1,6 @@
-"""The door: which store and space a call means.
+"""The store options: which store and space a command uses.
 
-The options of the door stand wherever a person looks for them: before the group, before the verb, or behind it.
+They are accepted wherever a person puts them: before the group, before the verb, or after it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import click
 if TYPE_CHECKING:
     from muniment.kernel.sources import Sources
 
-# option of the door -> what it says in the help
+# store option -> its help
 OPTIONS: dict[str, str] = {
     "store": "Directory of the store. Default: MUNIMENT_STORE, or the user's data directory.",
     "space": "Space in the store. Default: MUNIMENT_SPACE, or 'default'.",
@@ -25,7 +25,7 @@ SHARED = frozenset(OPTIONS)
 
 
 class StoreOptions:
-    """What the options of the door say so far. `sources` are those of the system, except for fixtures."""
+    """The store options given so far. `sources` are those of the system, except for fixtures."""
 
     def __init__(self, sources: Sources | None = None) -> None:
         self.sources = sources
@@ -33,15 +33,15 @@ class StoreOptions:
         self.named: dict[str, str] = {}
 
     def may_ask(self) -> bool:
-        """Tell whether there is somebody to ask."""
+        """Return whether there is somebody to ask."""
         return sys.stdin is not None and sys.stdin.isatty()
 
 
 def door_options() -> list[click.Parameter]:
-    """Return the options of the door, each keeping what it is given for the operation that will run."""
+    """Return the store options; each keeps its value for the operation that will run."""
     options: list[click.Parameter] = [
-        click.Option([f"--{name}"], metavar="TEXT", help=told, expose_value=False, callback=_keep(name))
-        for name, told in OPTIONS.items()
+        click.Option([f"--{name}"], metavar="TEXT", help=text, expose_value=False, callback=_keep(name))
+        for name, text in OPTIONS.items()
     ]
     as_json = click.Option(
         ["--json"], is_flag=True, help="One JSON document on standard output.", expose_value=False, callback=_keep_json
