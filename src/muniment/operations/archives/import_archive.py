@@ -69,6 +69,7 @@ class ArchiveFile:
     """An archive to be read, several times; what opens it is asked for once."""
 
     def __init__(self, session: Session, file: Path, sealed_by: str | None) -> None:
+        session.inspected.require_sound()
         self._session = session
         self._file = file
         self._sealed_by = sealed_by
