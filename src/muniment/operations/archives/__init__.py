@@ -1,5 +1,5 @@
 """Archives: a part of a space as one sealed document, and back into any space.
 
-`document` is the format, `scopes` decides which conversations are meant, `writing` and `reading` are the way out and
-the check at the way in, `admitting` appends what was checked, `replacing` makes room for it.
+`document` is the format, `scopes` decides which conversations belong to it, `export_archive` and `archive_lines` write
+it, `archive_reader` checks it, `import_archive` appends what was checked, `replacing` retires what it replaces.
 """
