@@ -10,15 +10,15 @@ from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, UnknownPlace, WordsErased
 from muniment.events.changes import LifecycleRequest
 from muniment.events.disclosures import Caller, ContentRevealed
-from muniment.events.identity import ConversationKey, TurnId, check_name
+from muniment.events.identity import ConversationKey, Count, TurnId, check_name
 from muniment.events.records import EventKind
 from muniment.governance.access import Effect
+from muniment.governance.detection.detection import NOWHERE
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.phases import Phase
 from muniment.governance.slices import RedactionItem, SliceTurn, cut
 from muniment.governance.views import View
 from muniment.ledger.ledger import SPACE_STREAM, Writer, draft
-from muniment.operations.transcripts.redact import Count
 from muniment.projections.conversation import opened
 
 REASON_BYTES_MAX = 4096
@@ -95,7 +95,7 @@ def reveal(
         return writer.append(event, stream=SPACE_STREAM, refs=refs).position, record
 
     position, record = space.ledger.transact(plan)
-    shown, items = cut(replace(record, phase=Phase.ACTIVE, redactions=()), View.RAW_OWNER)
+    shown, items = cut(replace(record, phase=Phase.ACTIVE, redactions=()), View.RAW_OWNER, detection=NOWHERE)
     if message is not None:
         shown = replace(shown, messages=[shown.messages[message]], tools=[], host_refs=[])
         items = []
