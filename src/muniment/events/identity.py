@@ -24,6 +24,7 @@ TurnId = NewType("TurnId", str)
 SubjectId = NewType("SubjectId", str)
 
 Sequence = Annotated[int, Meta(ge=1, le=2**53 - 1)]
+Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 
 DEFAULT_SPACE = SpaceName("default")
 DEFAULT_CHANNEL = Channel("default")

@@ -12,7 +12,7 @@ from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, UnknownPlace, WordsErased
 from muniment.events.changes import LifecycleRequest
 from muniment.events.disclosures import Caller, ContentRevealed
-from muniment.events.identity import ConversationKey, TurnId, check_name
+from muniment.events.identity import ConversationKey, Count, TurnId, check_name
 from muniment.events.records import EventKind
 from muniment.governance.detection.detection import NOWHERE
 from muniment.governance.judgement import TurnRecord
@@ -21,7 +21,6 @@ from muniment.governance.slices import RedactionItem, SliceTurn, cut
 from muniment.governance.views import View
 from muniment.ledger.ledger import Change, Writer
 from muniment.operations.parameters import InConversation, Requester, Why
-from muniment.operations.transcripts.redact import Count
 from muniment.projections.conversation import opened
 
 REASON_BYTES_MAX = 4096

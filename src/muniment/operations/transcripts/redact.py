@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, WordsErased
 from muniment.events.changes import LifecycleRequest, RedactionReason, RedactionTarget, TurnRedacted
-from muniment.events.identity import ConversationKey, TurnId, check_name
+from muniment.events.identity import ConversationKey, Count, TurnId, check_name
 from muniment.events.records import EventKind
 from muniment.governance.phases import Phase, phase_of
 from muniment.governance.redaction import check_form, is_said, reach, withheld_from
@@ -19,8 +19,6 @@ from muniment.projections.change_fold import NOTHING
 from muniment.projections.conversation import opened
 
 NOTE_BYTES_MAX = 4096
-
-Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 
 
 class Passage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
