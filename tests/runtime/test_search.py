@@ -54,11 +54,11 @@ def test_a_query_finds_what_it_says(query: str, sort: Sort, read_only: World) ->
     assert (told.total, told.has_more) == (len(told.hits), False)
     assert set(places(told)) == FINDS[query]
     if sort is Sort.TIME:
-        assert not any(hit.beside for hit in told.hits)
+        assert not any(hit.is_context for hit in told.hits)
         times = [(hit.place.observed_ms, hit.place.sequence, hit.place.message) for hit in told.hits]
         assert times == sorted(times, reverse=True)
     else:
-        assert not any(hit.excerpt.highlights for hit in told.hits if hit.beside)
+        assert not any(hit.excerpt.highlights for hit in told.hits if hit.is_context)
         scores = [hit.score for hit in told.hits]
         assert scores == sorted(scores, reverse=True)
 

@@ -63,7 +63,7 @@ class QuestionWord(NamedTuple):
     start: int
 
 
-def understood(question: Question, corpus: Corpus) -> ParsedQuestion:
+def parse_question(question: Question, corpus: Corpus) -> ParsedQuestion:
     """Return what a question asks of a corpus."""
     text = question.text[:QUESTION_CHARS]
     times = dates(text, question.asked_ms)

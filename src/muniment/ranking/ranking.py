@@ -25,7 +25,7 @@ from muniment.ranking.question import ParsedQuestion
 from muniment.ranking.weights import PRESETS, Weights
 
 SIGNALS = ("keyword", "semantic", "neighbours", "beyond", "session", "speaker", "role", "date", "recency")
-LOOKED_MAX = 5_000  # so many of the best by themselves, and by their priors, are looked at
+SCORED_MAX = 5_000  # so many of the best by themselves, and by their priors, are looked at
 LENT = {"neighbours": signals.neighbours, "beyond": signals.beyond, "session": signals.session}
 RANKED_MAX = 10_000  # of more hits, the best ones are told
 
@@ -39,39 +39,39 @@ class Ranked(NamedTuple):
 
 
 def rank(
-    asked: ParsedQuestion, corpus: Corpus, candidates: Rows, weights: Weights | None = None, most: int = RANKED_MAX
+    question: ParsedQuestion, corpus: Corpus, candidates: Rows, weights: Weights | None = None, limit: int = RANKED_MAX
 ) -> Ranked:
-    """Rank candidates, which are in ascending order, and tell at most so many hits.
+    """Rank candidates, which are in ascending order, and return at most `limit` hits.
 
     Without weights those of a preset count: of `meaning` where there are vectors, else of `words`.
     """
     columns = corpus.columns
-    worth = _worth(corpus, asked, candidates, weights)
+    worth = _worth(corpus, question, candidates, weights)
     if not len(candidates) or len(candidates) * FEW_SHARE > len(columns.alive):
-        return _ranked(asked, columns, candidates, worth, most)
+        return _ranked(question, columns, candidates, worth, limit)
     kept, few = columns.among(candidates)
     worth = worth._replace(rows=np.searchsorted(kept, worth.rows))
-    found = _ranked(asked, few, np.searchsorted(kept, candidates), worth, most)
+    found = _ranked(question, few, np.searchsorted(kept, candidates), worth, limit)
     return found._replace(rows=kept[found.rows])
 
 
-def _ranked(asked: ParsedQuestion, columns: Columns, candidates: Rows, worth: Worth, most: int) -> Ranked:
+def _ranked(question: ParsedQuestion, columns: Columns, candidates: Rows, worth: Worth, limit: int) -> Ranked:
     weights = worth.weights
-    priors = Priors(columns, asked, weights)
+    priors = Priors(columns, question, weights)
     by_words, by_meaning = worth.keyword > 0, worth.semantic >= weights.semantic * signals.NEAR_SHARE
     in_time = np.zeros(len(worth.rows), np.bool_)
-    if asked.only_times and weights.date:
-        in_time = signals.date(columns, worth.rows, asked.ranges) == 1
+    if question.only_times and weights.date:
+        in_time = signals.date(columns, worth.rows, question.ranges) == 1
     found = np.flatnonzero(by_words | in_time | (by_meaning & (worth.semantic > 0)))
     rows = worth.rows[found]
-    rows = rows[_greatest(columns, rows, worth.own[found] + priors.total(rows), LOOKED_MAX)]
+    rows = rows[_greatest(columns, rows, worth.own[found] + priors.total(rows), SCORED_MAX)]
     if weights.neighbours:
         rows = _with_neighbours(columns, candidates, rows)
     field = signals.spread(columns, worth.rows, worth.own)
     told = worth.of(rows) | priors.of(rows)
     for name, signal in LENT.items():
         told[name] = _weighted(getattr(weights, name), partial(signal, columns, rows, field), len(rows))
-    return _ordered(columns, rows, told, most)
+    return _ordered(columns, rows, told, limit)
 
 
 class Worth(NamedTuple):
@@ -92,13 +92,13 @@ class Worth(NamedTuple):
         return {"keyword": self.keyword[at] * here, "semantic": self.semantic[at] * here}
 
 
-def _worth(corpus: Corpus, asked: ParsedQuestion, candidates: Rows, weights: Weights | None) -> Worth:
-    keyword = corpus.keyword(asked.phrases, candidates)
-    wanted = asked.meaning and (weights is None or weights.semantic > 0)
-    cosines = corpus.similarity(asked.meaning, candidates) if wanted else None
+def _worth(corpus: Corpus, question: ParsedQuestion, candidates: Rows, weights: Weights | None) -> Worth:
+    keyword = corpus.keyword(question.phrases, candidates)
+    wanted = question.meaning and (weights is None or weights.semantic > 0)
+    cosines = corpus.similarity(question.meaning, candidates) if wanted else None
     if weights is None:
         weights = PRESETS["words" if cosines is None else "meaning"]
-    if cosines is None and not asked.only_times:
+    if cosines is None and not question.only_times:
         some = np.flatnonzero(keyword)
         candidates, keyword = candidates[some], keyword[some]
     keyword = signals.scaled(keyword)
@@ -111,16 +111,16 @@ class Priors(NamedTuple):
     """What speaks for a document whatever its words are."""
 
     columns: Columns
-    asked: ParsedQuestion
+    question: ParsedQuestion
     weights: Weights
 
     def of(self, rows: Rows) -> dict[str, Scores]:
         """Return what each of them adds."""
         found: dict[str, Callable[[], Scores]] = {
-            "speaker": partial(signals.speaker, self.columns, rows, self.asked.speakers),
-            "role": partial(signals.role, self.columns, rows, self.asked.role),
-            "date": partial(signals.date, self.columns, rows, self.asked.ranges),
-            "recency": partial(signals.recency, self.columns, rows, self.asked.asked_ms),
+            "speaker": partial(signals.speaker, self.columns, rows, self.question.speakers),
+            "role": partial(signals.role, self.columns, rows, self.question.role),
+            "date": partial(signals.date, self.columns, rows, self.question.ranges),
+            "recency": partial(signals.recency, self.columns, rows, self.question.asked_ms),
         }
         return {name: _weighted(getattr(self.weights, name), signal, len(rows)) for name, signal in found.items()}
 
@@ -142,16 +142,16 @@ def _sum(told: Mapping[str, Scores], count: int) -> Scores:
     return total
 
 
-def _greatest(columns: Columns, rows: Rows, values: Scores, most: int) -> Rows:
-    """Return the places of at most so many: those with the greatest values, of equal ones the first in order."""
-    room, rest, kept = most, np.arange(len(rows)), np.empty(0, np.int64)
+def _greatest(columns: Columns, rows: Rows, values: Scores, limit: int) -> Rows:
+    """Return at most `limit` places: those with the greatest values, of equal ones the first in order."""
+    room, rest, kept = limit, np.arange(len(rows)), np.empty(0, np.int64)
     for key in (None, *_places(columns)):
         if len(rest) <= room:
             break
         found = values[rest] if key is None else key[rows[rest]]
         least = np.partition(found, len(found) - room)[len(found) - room]
         kept = np.append(kept, rest[found > least])
-        room, rest = most - len(kept), rest[found == least]
+        room, rest = limit - len(kept), rest[found == least]
     return np.sort(np.append(kept, rest))
 
 
@@ -171,10 +171,10 @@ def _with_neighbours(columns: Columns, candidates: Rows, found: Rows) -> Rows:
     return candidates[near[candidates]]
 
 
-def _ordered(columns: Columns, rows: Rows, told: Mapping[str, Scores], most: int) -> Ranked:
+def _ordered(columns: Columns, rows: Rows, told: Mapping[str, Scores], limit: int) -> Ranked:
     """Return the best, in order."""
     total = _sum(told, len(rows))
-    kept = _greatest(columns, rows, total, most)
+    kept = _greatest(columns, rows, total, limit)
     order = kept[np.argsort(-total[kept], kind="stable")]
     same, tied = np.diff(total[order]) == 0, np.zeros(len(order), np.bool_)
     tied[1:] = same

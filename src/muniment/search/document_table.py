@@ -13,8 +13,10 @@ from mmap import ACCESS_COPY, mmap
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
+from muniment.events.message import Role
 from muniment.ranking.columns import NO_ROW, Rows
 
 Numbers = NDArray[np.int64]
@@ -27,10 +29,23 @@ WIDTHS = (1, 2, 4, 8)  # bytes of a number at rest
 WAITING_MAX = 4096
 GROWTH = 1.25
 
+PASSAGE_CHARS = 500  # about 80 words
+SHORT_CHARS = 800  # not worth cutting
+
 SAID = ("stream", "turn", "message", "time_ms", "role", "speaker", "archived")
 LINKS = ("previous", "following", "session")
 WAITING_CELLS = len(SAID) + 1
 PLACE_OF = {name: place for place, name in enumerate((*SAID, *LINKS))}
+
+
+class SearchDocument(Struct, frozen=True, kw_only=True, gc=False):
+    """A message to be found: its place in the turn, who said it and when, and the words as a view shows them."""
+
+    message: int
+    role: Role
+    speaker: str
+    time_ms: int
+    text: str
 
 
 class DocumentTable:
@@ -229,3 +244,29 @@ def _wide(numbers: NDArray[Any]) -> array[int]:
     made = array(WIDE)
     made.frombytes(np.ascontiguousarray(numbers, np.int64).tobytes())
     return made
+
+
+def split_passages(text: str) -> list[str]:
+    """Return a text in passages of about `PASSAGE_CHARS`, cut behind lines, else sentences, else words.
+
+    A long message is found by its best passage, not by its average.
+    """
+    if len(text) <= SHORT_CHARS:
+        return [text]
+    pieces: list[str] = []
+    at = 0
+    while len(text) - at > SHORT_CHARS:
+        end = _passage_end(text, at)
+        pieces.append(text[at:end])
+        at = end
+    pieces.append(text[at:])
+    return pieces
+
+
+def _passage_end(text: str, at: int) -> int:
+    low, high = at + PASSAGE_CHARS // 2, at + PASSAGE_CHARS
+    for mark in ("\n", ". ", " "):
+        end = text.rfind(mark, low, high)
+        if end >= 0:
+            return end + len(mark)
+    return high

@@ -38,8 +38,7 @@ from muniment.log.port import BundleRow, Reader, ScrubReport, Store
 from muniment.projections.conversation_catalogue import Catalogue
 from muniment.projections.transcript import Transcript
 from muniment.search.index_memory import IndexMemory
-from muniment.search.index_status import IndexesAfterRotation, IndexStatus
-from muniment.search.snapshots import Snapshots
+from muniment.search.snapshots import IndexesAfterRotation, IndexStatus, Snapshots
 from muniment.space.denials import Denials
 from muniment.space.embedders import Embedders
 from muniment.space.healing import Healing
@@ -136,9 +135,9 @@ class Space:
         is_kept = self._snapshots is not None and bool(self._snapshots.views())
         return self.indexes if self._indexes is not None or is_kept else None
 
-    def standings(self) -> list[IndexStatus]:
+    def index_statuses(self) -> list[IndexStatus]:
         """Return the indexes that are in memory."""
-        return [] if self._indexes is None else self._indexes.standings()
+        return [] if self._indexes is None else self._indexes.statuses()
 
     @property
     def name(self) -> str:
@@ -166,7 +165,7 @@ class Space:
         self.fault = None
         self.catalogue.drop()
         if self._indexes is not None:
-            self._indexes.forget()
+            self._indexes.release()
         self.transcript.drop()
         try:
             self._finish_erasure()
@@ -260,7 +259,7 @@ class Space:
                 if kept is None or kept.size < size:
                     self.checkpoint()
                 if self._indexes is not None:
-                    self._indexes.keep()
+                    self._indexes.save()
         finally:
             self.store.close()
 
@@ -276,7 +275,7 @@ class Space:
         with_reserve = self.with_reserve if cause is RotationCause.ERASURE else _at_once
         with self._rotating:
             indexes = self.existing_indexes
-            locks = indexes.before_turning() if indexes is not None else {}
+            snapshot_keys = indexes.before_rotation() if indexes is not None else {}
             with self.ledger.reader() as reader:
                 since = reader.frontier().size
             new = with_reserve(self.keys.begin_rotation)
@@ -290,7 +289,7 @@ class Space:
                 rewrapped = self._rewrapped_in_parts(new)
             scrub = with_reserve(self.store.scrub)
             destroyed = with_reserve(partial(self.keys.finish_rotation, new.version))
-            carried = indexes.after_turning(locks, since) if indexes is not None else IndexesAfterRotation()
+            carried = indexes.after_rotation(snapshot_keys, since) if indexes is not None else IndexesAfterRotation()
         return Rotation(
             version=new.version,
             bundles_rewrapped=rewrapped,

@@ -32,7 +32,14 @@ from muniment.operations.context.counting import Meter, RemainingBudget
 from muniment.operations.context.prompt import Composition, MissingReason, QuoteScope
 from muniment.operations.context.prompt_lines import Line
 from muniment.operations.context.quoting import Quote, block
-from muniment.operations.transcripts.hits import Hit, SearchPage, SearchRanking, SearchScope, SemanticCoverage
+from muniment.operations.transcripts.hits import (
+    Hit,
+    SearchPage,
+    SearchRanking,
+    SearchRequest,
+    SearchScope,
+    SemanticCoverage,
+)
 
 HITS_MAX = 50
 QUOTES_MAX = 20
@@ -66,7 +73,7 @@ def found_earlier(session: Session, asked: QuoteQuery) -> EarlierHits:
         found = _found(session, asked)
     except (InvalidInput, LimitExceeded):
         return EarlierHits(miss=MissingReason.QUERY_REFUSED)
-    hits = [hit for hit in found.hits if not hit.beside and _is_within(hit.place.conversation, asked)]
+    hits = [hit for hit in found.hits if not hit.is_context and _is_within(hit.place.conversation, asked)]
     return EarlierHits(hits, found.semantic, None if hits else MissingReason.NOT_FOUND)
 
 
@@ -76,7 +83,7 @@ def quotes_of(session: Session, asked: QuoteQuery, hits: Iterable[Hit]) -> Itera
 
 
 def _found(session: Session, asked: QuoteQuery) -> SearchPage:
-    from muniment.operations.transcripts.search import Searching  # noqa: PLC0415  # numpy is imported by who searches
+    from muniment.operations.transcripts.search import search  # noqa: PLC0415 - numpy is imported when it is needed
 
     key, reach, lifecycle = asked.key, asked.composition.reach, asked.composition.lifecycle
     within = SearchScope(
@@ -85,7 +92,10 @@ def _found(session: Session, asked: QuoteQuery) -> SearchPage:
         lifecycle=lifecycle,
     )
     limit = min(HITS_MAX, session.space.limits.page_turns_max)
-    return Searching(session, words_of(asked.query), asked.view, within, SearchRanking()).run(limit, None)
+    request = SearchRequest(
+        query=words_of(asked.query), view=asked.view, within=within, ranking=SearchRanking(), limit=limit
+    )
+    return search(session, request, None)
 
 
 def words_of(query: str) -> str:

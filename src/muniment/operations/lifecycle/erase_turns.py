@@ -32,7 +32,7 @@ from muniment.operations.lifecycle.guard import Guard, Judgements
 from muniment.operations.lifecycle.reporting import ErasedPlace, ErasureReceipt, LifecycleReport, Reporting
 from muniment.operations.lifecycle.scope import Scope, Target, turns_of
 from muniment.projections.change_fold import Changes, beside
-from muniment.search.index_status import IndexesAfterRotation
+from muniment.search.snapshots import IndexesAfterRotation
 from muniment.space.healing import erase_content, erase_messages
 from muniment.space.space import Rotation, Space
 

@@ -13,8 +13,8 @@ from muniment.governance.access import Effect
 from muniment.governance.policy import INSPECTING, Policy, hiding_operation, hiding_view
 from muniment.governance.profiles import Budget
 from muniment.governance.views import View
-from muniment.projections.conversation_catalogue import FoldDigests
-from muniment.search.index_status import IndexStatus
+from muniment.projections.transcript import FoldDigests
+from muniment.search.snapshots import IndexStatus
 from muniment.space.embedders import ImportedModel, Reembedded
 from muniment.space.space import Space
 from muniment.version import __version__
@@ -180,7 +180,7 @@ class System(Group):
             key_versions=len(space.keys.versions),
             fault=None if fault is None else fault.code,
             fault_message=None if fault is None else str(fault),
-            indexes=space.standings(),
+            indexes=space.index_statuses(),
         )
 
     @operation(Effect.ADMIN)
@@ -255,9 +255,9 @@ class System(Group):
         meanwhile does not wait; what is erased meanwhile is not kept. A repeat finds nothing to do, one after an
         interruption what is left. Raises `model.unavailable` where no embedder was chosen, or when it is of no use.
         """
-        from muniment.operations.transcripts.embed import Reembedding  # noqa: PLC0415 - numpy is imported by who embeds
+        from muniment.operations.transcripts.embed import reembed  # noqa: PLC0415 - numpy is imported when it is needed
 
-        return Reembedding(self._session, view).run()
+        return reembed(self._session, view)
 
     @operation(Effect.ADMIN, keyless=True)
     def close(self) -> Closed:

@@ -30,7 +30,7 @@ from muniment.operations.page import binding, limit_of_replay
 from muniment.operations.transcripts.activity import Activity, Counting, TimeRange
 from muniment.operations.transcripts.annotate import Annotating, AnnotationReport
 from muniment.operations.transcripts.conversations import Conversations, ListingConversations
-from muniment.operations.transcripts.hits import SearchPage, SearchRanking, SearchScope
+from muniment.operations.transcripts.hits import SearchPage, SearchRanking, SearchRequest, SearchScope
 from muniment.operations.transcripts.redact import Passage, Redacting, RedactionReport, RedactionRequest
 from muniment.operations.transcripts.timeline import LATEST, Anchor, Timeline, TimelineRequest, Walking
 
@@ -227,9 +227,10 @@ class Transcripts(Group):
         `cursor.stale`. Raises `request.invalid` for a query without a term or with control characters,
         `request.limit_exceeded` for one that is too long, `transcript.unknown_conversation`.
         """
-        from muniment.operations.transcripts.search import Searching  # noqa: PLC0415  # numpy is imported by who searches
+        from muniment.operations.transcripts.search import search  # noqa: PLC0415 - numpy is imported when it is needed
 
-        return Searching(self._session, query, view, within, ranking).run(limit, cursor)
+        request = SearchRequest(query=query, view=view, within=within, ranking=ranking, limit=limit)
+        return search(self._session, request, cursor)
 
     @operation(Effect.READ)
     def context(

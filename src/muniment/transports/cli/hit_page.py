@@ -40,7 +40,7 @@ def _tell_hit(hit: Hit, page: Page) -> None:
         StyledText(f"{hit.role} {speaker}".strip()),
         StyledText(moment(place.observed_ms)),
         StyledText(f"{hit.score:.3f}", TextStyle.FAINT),
-        StyledText("beside" if hit.beside else "", TextStyle.FAINT),
+        StyledText("context" if hit.is_context else "", TextStyle.FAINT),
     )
     page.joined(*excerpt_words(hit.excerpt), indent=2)
 

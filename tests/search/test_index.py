@@ -14,10 +14,8 @@ from muniment.errors import LimitExceeded
 from muniment.events.message import Role
 from muniment.ranking.columns import NO_ROW, Rows
 from muniment.search import index as index_module
-from muniment.search.document_table import PAUSE_MS
-from muniment.search.documents import SearchDocument
+from muniment.search.document_table import PAUSE_MS, SearchDocument, split_passages
 from muniment.search.index import Index
-from muniment.search.passages import passages
 
 WORDS = ("harbour", "lantern", "青川天氣", "don't", "4711-zephyr", "Ångström", "🙂")
 HOUR_MS = 3_600_000
@@ -91,7 +89,7 @@ def known(index: Index) -> list[object]:
     streams = sorted({place[0] for place in places.values()})
     said_in = [sorted(places[int(row)] for row in index.rows_of(stream)) for stream in streams]
     assert said_in == [sorted(place for place in places.values() if place[0] == stream) for stream in streams]
-    return [list(index.told()), answers, links, named]
+    return [list(index.contents()), answers, links, named]
 
 
 def place_of(index: Index, row: int) -> tuple[int, int, int]:
@@ -174,7 +172,7 @@ def test_what_lies_beside_is_told_what_goes_and_what_is_numbered_anew() -> None:
     long = "long words. " * 150
     for turn, text in enumerate(("first", "?!", long, "last"), start=1):
         index.put(1, turn, [a_document(text)])
-    many = len(passages(long))
+    many = len(split_passages(long))
     assert many > 1
     beside.known = {0: "first", **{number: f"long {number}" for number in range(1, many + 1)}, many + 1: "last"}
     index.remove([(1, 1)])

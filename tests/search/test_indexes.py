@@ -19,7 +19,7 @@ from muniment.kernel.sources import seeded_sources
 from muniment.runtime.runtime import Runtime
 from muniment.search.index_memory import IndexMemory
 from muniment.space.options import Options
-from tests.projections.search.asking import anew, digest, found, said, snapshot, standing
+from tests.search.asking import anew, digest, found, said, snapshot, standing
 from tests.worlds import PINS, FileWorld, World, memory_world, open_store, root_key
 
 spawn = multiprocessing.get_context("spawn")
@@ -71,13 +71,13 @@ def test_an_index_that_leaves_for_another_comes_back_from_its_snapshot(kept: Fil
             pass
         assert runtime.system.health().indexes == []
         assert found(runtime, "harbour")
-        assert other.standings() == []
+        assert other.index_statuses() == []
 
 
 def test_two_views_do_not_wait_for_each_other(kept: FileWorld) -> None:
     kept.commit(said(1, "harbour lights"))
-    with kept.runtime._session.space.indexes.caught_up(View.RAW_OWNER) as taken:
-        assert len(taken.found) == 2
+    with kept.runtime._session.space.indexes.caught_up(View.RAW_OWNER) as caught:
+        assert len(caught.index) == 2
         assert found(kept.runtime, "harbour") == ["harbour lights"]
 
 
@@ -145,8 +145,8 @@ def test_what_another_process_erases_is_found_no_more_at_the_next_search(kept: F
         assert found(other, "harbour") == ["harbour 1", "harbour 2"]
         kept.request(Transition.ERASE, 1)
         assert found(other, "harbour") == ["harbour 2"]
-        with other._session.space.indexes.caught_up(View.HOST_UI) as taken:
-            assert "1" not in taken.found.postings._numbers  # of no other turn: it is not only hidden
+        with other._session.space.indexes.caught_up(View.HOST_UI) as caught:
+            assert "1" not in caught.index.postings._numbers  # of no other turn: it is not only hidden
         kept.request(Transition.MASK, 2)
         assert found(other, "harbour") == []
 
@@ -188,9 +188,9 @@ def test_a_recovery_takes_up_an_index_at_rest_and_drops_it(kept: FileWorld) -> N
 
 def test_a_recovery_says_that_an_index_was_not_what_the_log_says(kept: FileWorld) -> None:
     kept.with_turns(4)
-    with kept.runtime._session.space.indexes.caught_up(View.HOST_UI) as taken:
-        stream = int(taken.found.columns.stream[0])
-        taken.found.remove([(stream, 2)])
+    with kept.runtime._session.space.indexes.caught_up(View.HOST_UI) as caught:
+        stream = int(caught.index.columns.stream[0])
+        caught.index.remove([(stream, 2)])
     told = recovered(kept.runtime)
     assert not told["search host_ui"]
     assert told["catalogue"]

@@ -12,9 +12,9 @@ from muniment.events.identity import SpaceName, TurnId
 from muniment.governance.views import View
 from muniment.operations.lifecycle import LifecycleReport, Scope
 from muniment.operations.transcripts.redact import Passage
-from muniment.search import indexes
 from muniment.search import snapshots as sealing
-from tests.projections.search.asking import anew, digest, found, opened, readable, said, snapshot, standing
+from muniment.search import view_index
+from tests.search.asking import anew, digest, found, opened, readable, said, snapshot, standing
 from tests.worlds import OPERATOR, FileWorld, key_of, open_store
 
 PREFIX = "zebrafinch"
@@ -189,7 +189,7 @@ def test_an_erasure_between_two_parts_of_a_rebuild_is_kept(kept: FileWorld, monk
     """Whether the part with the words was read before or after it."""
     one, other = filled(kept)
     kept.with_turns(20, "other").reopened()
-    monkeypatch.setattr(indexes, "PART_EVENTS", 4)
+    monkeypatch.setattr(view_index, "PART_EVENTS", 4)
     for path in snapshot(kept).parent.glob("index-*"):
         path.unlink()
     parts: list[int] = []
@@ -203,9 +203,9 @@ def test_an_erasure_between_two_parts_of_a_rebuild_is_kept(kept: FileWorld, monk
             assert one not in slot._index.postings._numbers
 
     space = kept.runtime._session.space
-    with space.indexes.caught_up(View.HOST_UI, erasing) as taken:
-        assert other in taken.found.postings._numbers
-        assert one not in taken.found.postings._numbers
+    with space.indexes.caught_up(View.HOST_UI, erasing) as caught:
+        assert other in caught.index.postings._numbers
+        assert one not in caught.index.postings._numbers
     assert len(parts) > 3
     nowhere(kept, one)
 
