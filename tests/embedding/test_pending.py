@@ -28,7 +28,7 @@ from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.operations.system import models
 from muniment.operations.transcripts import embed as embedding
-from muniment.operations.transcripts.embed import NEWEST_PASSAGES_MAX, Embedding
+from muniment.operations.transcripts.embed import NEWEST_PASSAGES_MAX, coverage, embed_newest
 from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.ranking.columns import Scores
 from muniment.runtime.open import open_without_key
@@ -85,10 +85,9 @@ def asked(world: World, query: str = "anything") -> tuple[SemanticCoverage, str 
     """Ask as a search does, by meaning alone: how far it counted, why not, and the cosine of each document."""
     space = space_of(world)
     with space.indexes.caught_up(View.HOST_UI) as (index, reader):
-        asking = Embedding(space, View.HOST_UI, index)
-        asking.learn_newest(reader)
+        embed_newest(space, View.HOST_UI, index, reader)
         scores = index.similarity(query)
-        return *asking.semantic(), None if scores is None else scores[index.every()]
+        return *coverage(space, index), None if scores is None else scores[index.every()]
 
 
 def words_of(world: World, view: View = View.HOST_UI) -> list[str]:
@@ -245,8 +244,8 @@ def test_a_question_that_gets_no_vector_is_answered_by_words() -> None:
     world = world_with(stuck)
     world.runtime.system.reembed()
     with space_of(world).indexes.caught_up(View.HOST_UI) as (index, _):
-        assert isinstance(index.vectors, Meaning)
-        index.vectors.embedder.query_wait_s = 0.01
+        assert index.meaning.embedder is not None
+        index.meaning.embedder.query_wait_s = 0.01
     state, flaw, scores = asked(world)
     stuck.gate.set()
     assert (state, flaw, scores) == (SemanticCoverage.ABSENT, EmbedderFlaw.LATE, None)

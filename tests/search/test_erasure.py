@@ -57,9 +57,9 @@ def nowhere(world: FileWorld, word: str) -> None:
         assert found(world.runtime, word, view) == []
         if view is not View.OPERATOR_AUDIT:
             assert digest(world.runtime, view) == anew(world.runtime, view)
-    for slot in world.runtime._session.space.indexes._slots.values():
-        if slot._index is not None:
-            assert not any(tail in term for term in slot._index.postings._numbers)
+    for of_view in world.runtime._session.space.indexes._of_views.values():
+        if of_view._index is not None:
+            assert not any(tail in term for term in of_view._index.postings._numbers)
 
 
 def test_the_words_are_in_a_snapshot_before_they_are_erased(kept: FileWorld) -> None:
@@ -86,8 +86,8 @@ def test_erased_words_are_in_no_index_when_the_receipt_comes(kept: FileWorld, wh
     assert told["search indexes at rest"].startswith(f"{rewritten} sealed anew" if rewritten else "there were none")
     assert at_rest(kept, one) == []
     assert len(at_rest(kept, other)) == rewritten
-    for slot in kept.runtime._session.space.indexes._slots.values():
-        assert slot._index is None or one not in slot._index.postings._numbers
+    for of_view in kept.runtime._session.space.indexes._of_views.values():
+        assert of_view._index is None or one not in of_view._index.postings._numbers
     nowhere(kept, one)
     assert found(kept.runtime, other) == [f"keep {other} here"]
     kept.reopened()
@@ -198,14 +198,14 @@ def test_an_erasure_between_two_parts_of_a_rebuild_is_kept(kept: FileWorld, monk
         parts.append(done)
         if len(parts) == 2:
             assert kept.request(Transition.ERASE, 2).changed
-            [slot] = [each for each in space.indexes._slots.values() if each._index is not None]
-            assert slot._index is not None
-            assert one not in slot._index.postings._numbers
+            [of_view] = [each for each in space.indexes._of_views.values() if each._index is not None]
+            assert of_view._index is not None
+            assert one not in of_view._index.postings._numbers
 
     space = kept.runtime._session.space
     with space.indexes.caught_up(View.HOST_UI, erasing) as caught:
-        assert other in caught.index.postings._numbers
-        assert one not in caught.index.postings._numbers
+        assert other in caught.current.postings._numbers
+        assert one not in caught.current.postings._numbers
     assert len(parts) > 3
     nowhere(kept, one)
 

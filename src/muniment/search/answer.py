@@ -63,7 +63,7 @@ class SearchAnswer(NamedTuple):
 
 def searchable(index: Index, query: Query, *, by_time: bool) -> SearchableQuery:
     """Return what is searched for; refuse a query without a term, unless it is filters sorted by time."""
-    longest = max((_longest_term(text, index.tokenizer) for text in (*query.words, *query.phrases)), default=0)
+    longest = _longest_term(" ".join((*query.words, *query.phrases)), index.tokenizer)
     if longest < TERM_CHARS_MIN and not (by_time and query.filters and not longest):
         raise InvalidInput(at="query", problem="without_term")
     capped: list[Cap] = []
@@ -71,7 +71,8 @@ def searchable(index: Index, query: Query, *, by_time: bool) -> SearchableQuery:
     if len(words) > WORDS_MAX:
         capped.append(Cap(what=CappedItem.WORDS, limit=WORDS_MAX, found=len(words)))
         query = query.without(set(range(WORDS_MAX, len(words))))
-    phrases, excluded = (list(filter(None, map(index.terms, texts))) for texts in (query.phrases, query.excluded))
+    phrases = list(filter(None, map(index.terms, query.phrases)))
+    excluded = list(filter(None, map(index.terms, query.excluded)))
     required = sum([_places(index, phrase) for phrase in (*phrases, *excluded)])
     if required > PLACES_MAX:
         raise LimitExceeded(at="query", problem="too_many_places", limit=PLACES_MAX, found=required)

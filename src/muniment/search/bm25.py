@@ -105,7 +105,8 @@ def _in(wanted: Places, places: Places) -> NDArray[np.bool_]:
 
 
 def _looked(held: Passages, within: Rows) -> PassageSelection:
-    first, end, row = (np.frombuffer(each, np.int64) for each in (held.first, held.end, held.row))
+    first, end = np.frombuffer(held.first, np.int64), np.frombuffer(held.end, np.int64)
+    row = np.frombuffer(held.row, np.int64)
     if len(within) * FEW_SHARE > len(row):
         return PassageSelection(None, first, end, row)
     begins, ends = np.searchsorted(row, within, "left"), np.searchsorted(row, within, "right")

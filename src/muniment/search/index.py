@@ -70,7 +70,7 @@ class Index:
     def memory_bytes(self) -> int:
         """How much memory this takes, about."""
         parts = (self.postings, self._rows, self._passages, self._conversations, self.meaning)
-        return sum(part.memory_bytes for part in parts)
+        return sum([part.memory_bytes for part in parts])
 
     # --- growing ------------------------------------------------------------------------------------------------------
 

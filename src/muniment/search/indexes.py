@@ -70,8 +70,8 @@ class Indexes:
         size, digests = 0, dict[str, bytes]()
         for view in views:
             with self.caught_up(view, progress) as caught:
-                size += caught.index.size
-                digests[f"search {view}"] = self._digest(caught.index)
+                size += caught.current.size
+                digests[f"search {view}"] = self._digest(caught.current)
         return FoldDigests(size, digests)
 
     def _digest(self, index: Index) -> bytes:

@@ -60,7 +60,7 @@ class Vectors:
     def memory_bytes(self) -> int:
         """How much memory the vectors take."""
         arrays = (self._numbers, self._scales, self._passages, self._slots)
-        return sum(array.nbytes for array in arrays) + (0 if self._codes is None else self._codes.memory_bytes)
+        return sum([array.nbytes for array in arrays]) + (0 if self._codes is None else self._codes.memory_bytes)
 
     # --- putting and dropping -----------------------------------------------------------------------------------------
 

@@ -16,18 +16,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from muniment.embedding.guarded import GuardedEmbedder
 from muniment.errors import MunimentError
 from muniment.evidence.tree import root_at
+from muniment.governance.detection.detection import ViewDetection
+from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
 from muniment.ledger.ledger import Ledger
 from muniment.log.port import Reader
 from muniment.search.index import Index
-from muniment.search.index_follower import IndexFollower
 from muniment.search.index_memory import IndexMemory
 from muniment.search.meaning import Meaning
 from muniment.search.snapshots import (
@@ -53,19 +54,35 @@ Progress = Callable[[str, int, int], None]
 FindEmbedder = Callable[[], GuardedEmbedder | None]
 
 
+class Follower(Protocol):
+    """Keeps an index of a view up to date with the log."""
+
+    @property
+    def view(self) -> View:
+        """The view."""
+        ...
+
+    @property
+    def detection(self) -> ViewDetection:
+        """What the view withholds."""
+        ...
+
+    def follow(self, index: Index, reader: Reader, size: int) -> None:
+        """Index the events up to a size."""
+        ...
+
+
 class CaughtUpIndex(NamedTuple):
     """The index of exactly one state of the log, and a reader of that state."""
 
-    index: Index
+    current: Index
     reader: Reader
 
 
 class ViewIndex:
     """The index of one view. Whoever uses more than `caught_up` and `evict` holds the lock."""
 
-    def __init__(
-        self, ledger: Ledger, follower: IndexFollower, memory: IndexMemory, snapshots: Snapshots | None
-    ) -> None:
+    def __init__(self, ledger: Ledger, follower: Follower, memory: IndexMemory, snapshots: Snapshots | None) -> None:
         self.lock = threading.Lock()
         self._ledger = ledger
         self._follower = follower

@@ -28,10 +28,10 @@ from muniment.events.message import Role, TextPart
 from muniment.governance.listing import LISTED
 from muniment.governance.slices import cut
 from muniment.governance.views import View
-from muniment.operations.context.counting import Meter, RemainingBudget
+from muniment.operations.context.cost import Meter, RemainingBudget
 from muniment.operations.context.prompt import Composition, MissingReason, QuoteScope
 from muniment.operations.context.prompt_lines import Line
-from muniment.operations.context.quoting import Quote, block
+from muniment.operations.context.quotes import Quote, block
 from muniment.operations.transcripts.hits import (
     Hit,
     SearchPage,

@@ -24,7 +24,7 @@ from muniment.operations.context.prompt_lines import (
     PartLocation,
     PromptMessage,
     TurnLines,
-    file_words,
+    file_text,
 )
 
 PAIR_TURNS_MAX = 16
@@ -174,7 +174,7 @@ def _line(sequence: int, spoken: PromptMessage, pairs: Pairs, carries: Carries, 
             left_out[REASONING] += 1
         elif isinstance(part, FileTypes) and not carries.file(spoken.role, part):
             left_out[FILE] += 1
-            parts.append(TextPart(content=file_words(part)))
+            parts.append(TextPart(content=file_text(part)))
         else:
             parts.append(part)
     if not parts and not calls:

@@ -71,6 +71,17 @@ class Composition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     record: bool = False
 
 
+class PromptRequest(Struct, frozen=True, kw_only=True):
+    """The context to make: of which conversation, for which budget, question, shape and view."""
+
+    conversation: ConversationKey
+    budget_tokens: int
+    query: str | None
+    shape: Shape
+    view: View
+    composition: Composition
+
+
 class ContextPart(StrEnum):
     """What a context is made of, in this order."""
 

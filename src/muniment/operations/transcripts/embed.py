@@ -53,7 +53,7 @@ def coverage(space: Space, index: Index) -> tuple[SemanticCoverage, str | None]:
 class PassageBatch(NamedTuple):
     """Passages whose texts were read, the index as it was then, and its counts."""
 
-    index: Index
+    read_from: Index
     meaning: Meaning
     embedder: GuardedEmbedder
     age: int
@@ -78,7 +78,7 @@ def reembed(session: Session, view: View) -> Reembedded:
         if vectors is None:
             raise ModelUnavailable(at="embedder", problem=None if flaw is None else str(flaw))
         with indexes.caught_up(view) as (index, _):
-            if index is batch.index and index.meaning is batch.meaning and index.age == batch.age:
+            if index is batch.read_from and index.meaning is batch.meaning and index.age == batch.age:
                 kept = index.are_present(batch.passages)
                 batch.meaning.put(batch.passages[kept], vectors[kept])
                 embedded += int(kept.sum())

@@ -24,8 +24,8 @@ from muniment.governance.listing import LifecycleFilter
 from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut
 from muniment.governance.views import View
 from muniment.ledger.ledger import CONTENT, Draft, Writer, draft
-from muniment.operations.context.compose import Composing, PromptRequest
-from muniment.operations.context.prompt import Composition, Context, Shape
+from muniment.operations.context.compose import compose
+from muniment.operations.context.prompt import Composition, Context, PromptRequest, Shape
 from muniment.operations.page import binding, limit_of_replay
 from muniment.operations.transcripts.activity import Activity, Counting, TimeRange
 from muniment.operations.transcripts.annotate import Annotating, AnnotationReport
@@ -259,7 +259,7 @@ class Transcripts(Group):
             view=view,
             composition=composition,
         )
-        return Composing(self._session, request).run()
+        return compose(self._session, request)
 
     @operation(Effect.APPEND)
     def redact(

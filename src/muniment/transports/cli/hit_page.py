@@ -7,7 +7,8 @@ what each hit's was made of.
 
 from __future__ import annotations
 
-from muniment.operations.transcripts.hits import Cap, Excerpt, Hit, QueryReading, SearchPage
+from muniment.operations.transcripts.hits import Excerpt, Hit, QueryReading, SearchPage
+from muniment.search.query import Cap
 from muniment.transports.cli.labels import label, moment, said, tell_budget, tell_cursors
 from muniment.transports.cli.page import Page, StyledText, TextStyle, on_one_line
 
