@@ -16,6 +16,7 @@ import unicodedata
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.kernel.digest import sha256
@@ -33,6 +34,7 @@ PLACES_MAX = 50_000_000  # scanned for a query
 HITS_MAX = SCORED_MAX  # of an answer: the best ones, or the latest
 TERM_CHARS_MIN = 2  # a term of one character finds nothing alone
 KEYWORD = "keyword"
+OWN_SIGNALS = (KEYWORD, "semantic")  # of a message itself, not of its neighbours
 ASCII_TERM = re.compile("[A-Za-z0-9]+")
 
 
@@ -58,6 +60,7 @@ class SearchAnswer(NamedTuple):
     searched: SearchableQuery
     question: ParsedQuestion
     hits: Ranked
+    is_context: NDArray[np.bool_]  # of each hit: it has a score, but matches by nothing of its own
     capped: list[Cap]
 
 
@@ -104,7 +107,9 @@ def answer(index: Index, searched: SearchableQuery, scope: ResolvedScope, order:
     capped = list(searched.capped)
     if len(hits.rows) >= HITS_MAX:
         capped.append(Cap(what=CappedItem.HITS, limit=HITS_MAX, found=len(hits.rows)))
-    return SearchAnswer(searched, question, _subset(hits, np.arange(min(len(hits.rows), HITS_MAX))), capped)
+    hits = _subset(hits, np.arange(min(len(hits.rows), HITS_MAX)))
+    matches = np.any([hits.signals[name] for name in OWN_SIGNALS if name in hits.signals], axis=0)
+    return SearchAnswer(searched, question, hits, (hits.scores > 0) & ~matches, capped)
 
 
 def order_digest(index: Index, rows: Rows) -> bytes:

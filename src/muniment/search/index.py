@@ -204,7 +204,8 @@ class Index:
     @property
     def columns(self) -> Columns:
         """The documents."""
-        self._relink()
+        if self._unlinked:
+            self._relink()
         if self._columns is None:
             self._columns = self._all_columns()
         return self._columns

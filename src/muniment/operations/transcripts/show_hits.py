@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
-
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.governance.judgement import needs_content
 from muniment.log.port import Reader, StreamHead
@@ -20,7 +18,6 @@ from muniment.search.excerpt import excerpt, wanted_terms
 from muniment.search.index import Index
 from muniment.space.space import Space
 
-OWN_SIGNALS = ("keyword", "semantic")  # of a message itself, not of others near it
 SCORE_DIGITS = 6
 
 
@@ -31,7 +28,6 @@ def shown_hits(
     view, columns, ranked = request.view, index.columns, answered.hits
     detection, needed = space.detection.view(view), partial(needs_content, view)
     wanted = wanted_terms([*answered.question.phrases, *answered.searched.terms.phrases])
-    own = np.any([ranked.signals[name] for name in OWN_SIGNALS if name in ranked.signals], axis=0)
     conversations: dict[int, tuple[StreamHead, ConversationKey]] = {}
     turns: dict[tuple[int, int], tuple[ReadTurn, dict[int, SearchDocument]]] = {}
     hits: list[Hit] = []
@@ -46,7 +42,8 @@ def shown_hits(
             shown = documents(read.record, view, detection)
             turns[stream, turn] = read, {document.message: document for document in shown}
         read, by_message = turns[stream, turn]
-        document = by_message[message]  # an index holds exactly what its view shows in the reader's state of the log
+        document = by_message.get(message)
+        assert document is not None, "an index holds what its view shows in the reader's state of the log"
         window = excerpt(document.text, wanted, index.tokenizer)
         hit = Hit(
             place=place_of(key, head, read, message),
@@ -59,7 +56,7 @@ def shown_hits(
                 cut_after=window.cut_after,
             ),
             score=round(score, SCORE_DIGITS),
-            is_context=bool(score > 0 and not own[at]),
+            is_context=bool(answered.is_context[at]),
             signals=_signals(ranked, at) if request.ranking.explain else None,
         )
         hits.append(hit)
