@@ -108,23 +108,23 @@ def _highlights(
 ) -> list[Highlight]:
     """Return what to highlight in a region of a text, in order and apart from each other."""
     located = tokenizer.located(text[low:high])
-    found: list[Highlight] = []
+    highlights: list[Highlight] = []
     for at, (start, end, term) in enumerate(located):
         if term in wanted.terms:
-            found.append((low + start, low + end, frozenset((term,))))
+            highlights.append((low + start, low + end, frozenset((term,))))
         for phrase in wanted.phrases.get(term, ()):
             following = located[at : at + len(phrase)]
             if tuple(map(_term, following)) == phrase:
-                found.append((low + start, low + following[-1][1], frozenset(phrase)))
+                highlights.append((low + start, low + following[-1][1], frozenset(phrase)))
     merged: list[Highlight] = []
-    for begins, ends, terms in sorted(found, key=_span):
+    for begins, ends, terms in sorted(highlights, key=_span):
         if merged and begins <= merged[-1][1]:
             before = merged.pop()
             merged.append((before[0], max(before[1], ends), before[2] | terms))
         elif begins < ends:
             merged.append((begins, ends, terms))
     if markers or low or high < len(text):
-        merged = [each for each in merged if _is_whole(each, low, high, len(text), markers)]
+        merged = [highlight for highlight in merged if _is_whole(highlight, low, high, len(text), markers)]
     return merged
 
 

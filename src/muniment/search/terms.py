@@ -119,8 +119,8 @@ def _spaced(text: str) -> str:
     return text if text.isascii() else NO_WORD.sub(_kept_mark, text)
 
 
-def _kept_mark(found: re.Match[str]) -> str:
-    return found.group() if unicodedata.category(found.group()).startswith("M") else " "
+def _kept_mark(char: re.Match[str]) -> str:
+    return char.group() if unicodedata.category(char.group()).startswith("M") else " "
 
 
 def _points(encoded: bytes, text: str) -> Callable[[int], int]:
