@@ -55,7 +55,7 @@ def compose(session: Session, request: PromptRequest) -> Context:
     whole = RemainingBudget(tokens=request.budget_tokens, chars=budget.rendered_chars)
     layout = Layout(request, meter, whole)
     recent = read_recent(space, layout)
-    room = layout.beside(recent.system)
+    room = layout.without(recent.system)
     reserved = whole.share(0 if request.query is None else composition.reference_percent).within(room)
     fitted = recent.fit(layout, room.without(reserved))
     query = QuoteQuery(request.query or "", request.conversation, request.view, composition)

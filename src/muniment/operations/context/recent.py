@@ -37,7 +37,7 @@ class Layout(NamedTuple):
         """How the messages are written."""
         return WRITINGS[self.request.shape]
 
-    def beside(self, system: Sequence[str]) -> RemainingBudget:
+    def without(self, system: Sequence[str]) -> RemainingBudget:
         """Return the budget without some system text."""
         return self.budget.without(self.meter.cost(system_lines(system)).room)
 
@@ -89,7 +89,7 @@ def read_recent(space: Space, layout: Layout) -> Recent:
             else:
                 recent = recent._replace(system_miss=MissingReason.NO_ROOM)
         room, carries = (
-            layout.beside(recent.system),
+            layout.without(recent.system),
             layout.shape.carries(files=request.composition.file_tokens is not None),
         )
         turns: list[TurnLines] = []
