@@ -96,7 +96,7 @@ class Corpus:
 
 
 def corpora(scene: Scene) -> Iterator[Corpus]:
-    """Yield each corpus that is there; it is removed when the next one is asked for."""
+    """Yield each available corpus; it is removed before the next one."""
     made: list[tuple[str, Callable[[], Iterator[bytes]]]] = []
     if SGD.exists():
         made.append(("sgd (short messages)", partial(_sgd, SGD_CONVERSATIONS_QUICK if scene.quick else None)))
