@@ -94,8 +94,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "index-delete": Mutant(
         breaks="forget the index: search still finds removed messages",
-        file="src/muniment/search/folding.py",
-        edits=(("        if told:\n", "        if told and not told:\n"),),
+        file="src/muniment/search/index_follower.py",
+        edits=(("        for span in changed:\n", "        for span in changed[:0]:\n"),),
         checks=(
             (
                 "tests/replay_harness/test_histories.py::"

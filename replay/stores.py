@@ -15,7 +15,7 @@ from muniment.governance.views import View
 from muniment.kernel.sources import system_sources
 from muniment.log.sqlite import SqliteStore
 from muniment.runtime.runtime import Runtime
-from muniment.search import indexes
+from muniment.search import view_index
 from muniment.search.index_memory import IndexMemory
 from muniment.space.lazy_indexes import IndexSetup
 from muniment.space.open_store import LOG
@@ -49,12 +49,12 @@ def space_below(directory: Path) -> Path:
 @contextmanager
 def keeping_small_indexes() -> Iterator[None]:
     """Let indexes be kept at rest however small they are."""
-    usual = indexes.KEPT_DOCUMENTS_MIN
-    indexes.KEPT_DOCUMENTS_MIN = 0
+    usual = view_index.SAVED_DOCUMENTS_MIN
+    view_index.SAVED_DOCUMENTS_MIN = 0
     try:
         yield
     finally:
-        indexes.KEPT_DOCUMENTS_MIN = usual
+        view_index.SAVED_DOCUMENTS_MIN = usual
 
 
 def turns_of(runtime: Runtime, conversation: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What is scored: plain FTS5, and ours as a host uses it, on a store that lies in a directory, encrypted.
+"""The methods that are scored: plain FTS5, and ours as a host uses it, on an encrypted store in a directory.
 
 The script hands over the turns of a conversation of the set, asks its questions, and expects the ids of turns, best
 first. Here one of its turns is a turn of one message, its session is a conversation, and all of them are in one space.
@@ -34,7 +34,7 @@ class Adapter(Protocol):
     build_cpu_s: float
 
     def index(self, conversation: str, turns: list[Given]) -> None:
-        """Take the turns of a conversation."""
+        """Add the turns of a conversation."""
         ...
 
     def search(self, question: str, most: int, asked_at: str | None) -> list[str]:
@@ -42,7 +42,7 @@ class Adapter(Protocol):
         ...
 
     def close(self) -> None:
-        """Leave nothing open."""
+        """Close everything."""
         ...
 
 
@@ -62,12 +62,12 @@ class Plain:
         self.build_cpu_s = time.process_time() - cpu
 
     def search(self, question: str, most: int, asked_at: str | None) -> list[str]:
-        """Ask FTS5; it knows no time."""
+        """Search with FTS5, which ignores the time."""
         del asked_at
         return [self._ids[number] for number in self._index.search(question, most)]
 
     def close(self) -> None:
-        """Forget the index."""
+        """Drop the index."""
         self._index.close()
 
 
@@ -93,8 +93,8 @@ class Ours:
     def search(self, question: str, most: int, asked_at: str | None) -> list[str]:
         """Search as a host does: its defaults, and the time of the question."""
         ranking = SearchRanking(asked_ms=when_ms(asked_at))
-        found = self._runtime.transcripts.search(question[:QUERY_CHARACTERS_MAX], limit=most, ranking=ranking)
-        return list(dict.fromkeys(str(hit.place.turn) for hit in found.hits))
+        page = self._runtime.transcripts.search(question[:QUERY_CHARACTERS_MAX], limit=most, ranking=ranking)
+        return list(dict.fromkeys(str(hit.place.turn) for hit in page.hits))
 
     def close(self) -> None:
         """Close the store."""
@@ -102,7 +102,7 @@ class Ours:
 
 
 class Method(NamedTuple):
-    """Something that is scored: how it is made for a conversation, and what must be installed for it."""
+    """A method: how it is made for a conversation, and what must be installed for it."""
 
     name: str
     make: Callable[[Path], Adapter]
@@ -137,11 +137,11 @@ def turn_of(given: Given, subject: SubjectId) -> Turn:
 
 
 def said(given: Given) -> str:
-    """Return the words of a turn, with what its picture shows where there is one."""
+    """Return the text of a turn, with the description of its picture where there is one."""
     caption = f"\n[image: {given['image_caption']}]" if given.get("image_caption") else ""
     return ((given["text"] or "") + caption).strip() or NOTHING_SAID
 
 
 def when_ms(date: str | None) -> int | None:
-    """Return a date of the sets in UTC milliseconds; they name no zone."""
+    """Return a date of the sets in UTC milliseconds; they have no zone."""
     return int(datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp() * 1000) if date else None

@@ -1,4 +1,4 @@
-"""The report of retrieval: tables for people, written by command and never by hand."""
+"""The report of retrieval: tables for people, written by a command and never by hand."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _set(table: Table) -> Iterator[str]:
 
 
 def _met(table: Table, scored: Scored) -> str:
-    """Say which figure is asked for and whether it is met."""
+    """Return the target and whether it is met."""
     wanted = _wanted(table.labelled, scored)
     if wanted is None:
         return ""

@@ -1,4 +1,4 @@
-"""Scoring: every method on every set that is there, by the script that lies with the sets."""
+"""Scoring: every method on every available set, with the script of the sets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMPARED_LINE = re.compile(r"^ *(\S+) +([+-][\d.]+) +\[([+-][\d.]+), ([+-][\d.]
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """What is asked for; names that are left out stand for all."""
+    """What to score; without names, everything."""
 
     sets: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()  # words that occur in the names of methods
@@ -33,7 +33,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """What a method took: CPU milliseconds a turn to keep and to index it, wall milliseconds a question."""
+    """The cost of a method: CPU milliseconds a turn to store and to index it, wall milliseconds a question."""
 
     append_ms: float
     build_ms: float
@@ -70,7 +70,7 @@ class Table(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What came of a run."""
+    """The result of a run."""
 
     machine: dict[str, str]
     at: str
@@ -79,7 +79,7 @@ class Result(NamedTuple):
 
 
 def run(order: Order, tell: Callable[[str], None]) -> Result:
-    """Score what is asked for; tell each method on each set as it comes."""
+    """Score what is ordered; report each method on each set as it comes."""
     missing = [f"{one.name}: not there" for one in SETS if not one.is_there(order.data)]
     methods = [one for one in METHODS if not order.methods or _is_asked(one, order.methods)]
     absent = {one.name: reason for one in methods if (reason := one.missing()) is not None}
@@ -122,7 +122,7 @@ def _table(
 
 
 class Making:
-    """Makes an adapter for each conversation, and knows them all."""
+    """Makes an adapter for each conversation, and keeps them all."""
 
     def __init__(self, method: Method, scratch: Path) -> None:
         self._method = method
@@ -131,7 +131,7 @@ class Making:
         self.made: list[Adapter] = []
 
     def new(self) -> Adapter:
-        """Return a new adapter; the one before has done its work."""
+        """Return a new adapter; the one before is finished."""
         if self.made:
             self.made[-1].close()
         directory = self._scratch / str(next(self._numbers))

@@ -1,4 +1,4 @@
-"""The labelled sets that lie beside a checkout, and the script that scores them. Neither is part of the repository."""
+"""The labelled sets next to a checkout, and the script that scores them. Neither is part of the repository."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = dict[str, Any]  # what the script says of one question
 
 
 class Labelled(NamedTuple):
-    """A set, what it is, and the recall that is asked for: the share of evidence in the first ten hits."""
+    """A set, its description, and its target recall: the share of evidence in the first ten hits."""
 
     name: str
     what: str
@@ -24,7 +24,7 @@ class Labelled(NamedTuple):
     has_turns: bool = True  # or evidence is named by session alone
 
     def is_there(self, data: Path) -> bool:
-        """Tell whether the set lies there, and the script with it."""
+        """Tell whether the set and the script exist."""
         return (data / SCRIPT).exists() and (data / f"{self.name}.conversations.jsonl.gz").exists()
 
 
@@ -37,7 +37,7 @@ SETS = (
 
 
 def script(data: Path) -> ModuleType:
-    """Import the script from where it lies."""
+    """Import the script from its place."""
     spec = importlib.util.spec_from_file_location("retrieval_eval", data / SCRIPT)
     assert spec is not None, "it is a file of Python"
     assert spec.loader is not None, "as above"

@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from muniment.operations.transcripts.hits import Cap, CappedItem, Excerpt, SearchPage, SemanticCoverage
+from muniment.operations.transcripts.hits import Excerpt, SearchPage, SemanticCoverage
+from muniment.search.query import Cap, CappedItem
 from muniment.transports.cli.hit_page import excerpt_words
 from muniment.transports.cli.page import PlainPage, StyledText, TextStyle
 from muniment.transports.cli.report_page import tell

@@ -17,10 +17,10 @@ from muniment.events.identity import Channel, ConversationId, TurnId
 from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
-from muniment.operations.context.counting import Meter, RemainingBudget
+from muniment.operations.context.cost import Meter, RemainingBudget
 from muniment.operations.context.earlier import QUOTES_MAX, QuoteQuery, _quote, block_line, filled, words_of
 from muniment.operations.context.prompt import Composition, Context, ContextPart, MissingReason, QuoteScope, Shape
-from muniment.operations.context.quoting import BLOCK, CLOSING, OPENING, Quote, block
+from muniment.operations.context.quotes import BLOCK, CLOSING, OPENING, Quote, block
 from muniment.operations.place import Place
 from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.operations.transcripts.redact import Passage

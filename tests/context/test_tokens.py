@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import muniment
 from muniment.errors import InvalidInput, TokensUnavailable
 from muniment.kernel.sources import seeded_sources
-from muniment.operations.context.counting import ESTIMATE, estimate
+from muniment.operations.context.cost import ESTIMATE, estimate
 from muniment.runtime.settings import set_token_counter
 from muniment.space.options import Options
 from muniment.space.token_counter import ENCODINGS, token_counter

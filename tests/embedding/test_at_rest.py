@@ -14,7 +14,6 @@ from muniment.evidence.pin import FilePin
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.runtime.runtime import Runtime
-from muniment.search.indexes import vectors_of
 from muniment.search.snapshots import Snapshots
 from muniment.space.options import Options
 from tests.embedding.embedders import Words
@@ -54,7 +53,7 @@ def opening(tmp_path: Path) -> Iterator[Opening]:
 def vectors_now(world: World) -> int:
     """Return how many vectors there are before anything is embedded."""
     with world.runtime._session.space.indexes.caught_up(View.HOST_UI) as (index, _):
-        return vectors_of(index)
+        return len(index.meaning)
 
 
 def kept_numbers(world: World) -> bytes:

@@ -28,14 +28,13 @@ from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.operations.system import models
 from muniment.operations.transcripts import embed as embedding
-from muniment.operations.transcripts.embed import NEWEST_PASSAGES_MAX, Embedding
+from muniment.operations.transcripts.embed import NEWEST_PASSAGES_MAX, coverage, embed_newest
 from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.ranking.columns import Scores
 from muniment.runtime.open import open_without_key
 from muniment.runtime.runtime import Runtime
-from muniment.search.documents import SearchDocument
+from muniment.search.document_table import SearchDocument
 from muniment.search.index import Index
-from muniment.search.indexes import vectors_of
 from muniment.search.meaning import Meaning
 from muniment.space.options import Options
 from muniment.space.space import Space
@@ -86,10 +85,9 @@ def asked(world: World, query: str = "anything") -> tuple[SemanticCoverage, str 
     """Ask as a search does, by meaning alone: how far it counted, why not, and the cosine of each document."""
     space = space_of(world)
     with space.indexes.caught_up(View.HOST_UI) as (index, reader):
-        asking = Embedding(space, View.HOST_UI, index)
-        asking.learn_newest(reader)
+        embed_newest(space, View.HOST_UI, index, reader)
         scores = index.similarity(query)
-        return *asking.semantic(), None if scores is None else scores[index.every()]
+        return *coverage(space, index), None if scores is None else scores[index.every()]
 
 
 def words_of(world: World, view: View = View.HOST_UI) -> list[str]:
@@ -122,7 +120,7 @@ def test_without_an_embedder_meaning_is_absent_without_a_reason() -> None:
     """Nothing was promised, so nothing is wrong."""
     world = world_with(None)
     found = world.runtime.transcripts.search("question")
-    assert (found.semantic, found.semantic_flaw) == (SemanticCoverage.ABSENT, None)
+    assert (found.semantic, found.semantic_reason) == (SemanticCoverage.ABSENT, None)
     with pytest.raises(ModelUnavailable):
         world.runtime.system.reembed()
 
@@ -181,7 +179,7 @@ def test_what_is_gone_before_its_vector_comes_is_not_kept(transition: Transition
     stuck.gate.set()
     done.join(30)
     with space_of(world).indexes.caught_up(View.HOST_UI) as (index, _):
-        assert vectors_of(index) == len(index.passages_there()) == 4
+        assert len(index.meaning) == len(index.present_passages()) == 4
 
 
 def test_what_is_hidden_loses_its_vector_at_once() -> None:
@@ -191,7 +189,7 @@ def test_what_is_hidden_loses_its_vector_at_once() -> None:
     world.masked(5)
     assert asked(world)[0] is SemanticCoverage.FULL
     with space_of(world).indexes.caught_up(View.HOST_UI) as (index, _):
-        assert vectors_of(index) == PASSAGES - 2
+        assert len(index.meaning) == PASSAGES - 2
 
 
 def test_an_index_that_grew_has_the_cosines_of_one_made_anew() -> None:
@@ -222,9 +220,9 @@ def test_an_embedder_that_misbehaves_costs_meaning_and_nothing_else(how: str) ->
     assert found.hits == expected.hits
     assert found.hits
     assert found.semantic is SemanticCoverage.ABSENT
-    assert found.semantic_flaw in {EmbedderFlaw.FAILED, EmbedderFlaw.MALFORMED}
+    assert found.semantic_reason in {EmbedderFlaw.FAILED, EmbedderFlaw.MALFORMED}
     with space_of(world).indexes.caught_up(View.HOST_UI) as (index, _):
-        assert vectors_of(index) == 0
+        assert len(index.meaning) == 0
     with pytest.raises(ModelUnavailable):
         world.runtime.system.reembed()
 
@@ -246,8 +244,8 @@ def test_a_question_that_gets_no_vector_is_answered_by_words() -> None:
     world = world_with(stuck)
     world.runtime.system.reembed()
     with space_of(world).indexes.caught_up(View.HOST_UI) as (index, _):
-        assert isinstance(index.vectors, Meaning)
-        index.vectors.embedder.query_wait_s = 0.01
+        assert index.meaning.embedder is not None
+        index.meaning.embedder.query_wait_s = 0.01
     state, flaw, scores = asked(world)
     stuck.gate.set()
     assert (state, flaw, scores) == (SemanticCoverage.ABSENT, EmbedderFlaw.LATE, None)
@@ -259,7 +257,7 @@ def test_a_choice_that_cannot_be_met_is_said_and_search_answers(kind: EmbedderKi
     world = world_with(EmbedderChoice(kind=kind, spaces=frozenset({"default"})))
     found = world.runtime.transcripts.search(words_of(world)[0])
     assert found.hits
-    assert (found.semantic, found.semantic_flaw) == (SemanticCoverage.ABSENT, ModelUnavailable.code)
+    assert (found.semantic, found.semantic_reason) == (SemanticCoverage.ABSENT, ModelUnavailable.code)
     with pytest.raises(ModelUnavailable):
         world.runtime.system.reembed()
 
@@ -274,7 +272,7 @@ def test_an_endpoint_serves_the_spaces_that_are_named_and_no_others() -> None:
     ):
         world = world_with(replace(address, spaces=spaces), turns=1)
         found = world.runtime.transcripts.search("anything")
-        assert (found.semantic, found.semantic_flaw) == (SemanticCoverage.ABSENT, flaw)
+        assert (found.semantic, found.semantic_reason) == (SemanticCoverage.ABSENT, flaw)
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -323,7 +321,7 @@ def test_another_model_takes_the_place_of_the_first_and_vectors_are_made_anew(tm
     second = world.runtime.system.import_model(str(small_folder(tmp_path / "two", layer_norm_eps=1e-5)))
     assert first.digest != second.digest
     with space_of(world).indexes.caught_up(View.HOST_UI) as (index, _):
-        assert vectors_of(index) == 0
+        assert len(index.meaning) == 0
     assert asked(world)[0] is SemanticCoverage.PARTIAL
     assert world.runtime.system.reembed().embedded == PASSAGES - NEWEST_PASSAGES_MAX
     assert len(list((tmp_path / "store/models").iterdir())) == 1
@@ -385,7 +383,7 @@ def test_a_kept_model_that_was_damaged_is_a_reason_and_no_error(tmp_path: Path) 
     kept.write_bytes(kept.read_bytes()[:1000])
     again = opened(tmp_path)
     found = again.runtime.transcripts.search("question")
-    assert (found.semantic, found.semantic_flaw) == (SemanticCoverage.ABSENT, ModelInvalid.code)
+    assert (found.semantic, found.semantic_reason) == (SemanticCoverage.ABSENT, ModelInvalid.code)
 
 
 def test_the_right_to_administer_is_needed() -> None:
@@ -414,7 +412,7 @@ def test_without_vectors_there_is_no_similarity() -> None:
     """None, and not nothing found: without an embedder, and before it made any; and none to a question of no words."""
     index = Index()
     assert index.similarity("anything") is None
-    index.vectors = meaning = Meaning(GuardedEmbedder(Words()))
+    index.meaning = meaning = Meaning(GuardedEmbedder(Words()))
     assert index.similarity("anything") is None
     world = world_with(Words())
     assert asked(world, " ")[0] is SemanticCoverage.PARTIAL
@@ -426,11 +424,11 @@ def test_without_vectors_there_is_no_similarity() -> None:
 def test_candidates_have_the_cosines_of_the_whole(some: set[int], hidden: set[int]) -> None:
     """Few or most of all: each has the cosine that it has among all, and nan where it has no vector."""
     index = Index()
-    index.vectors = meaning = Meaning(GuardedEmbedder(Words()))
+    index.meaning = meaning = Meaning(GuardedEmbedder(Words()))
     for turn in range(30):
         text = f"words of {turn} " * (400 if turn % 7 == 0 else 1)
         index.put(1, turn + 1, [SearchDocument(message=0, role=Role.USER, speaker="ada", time_ms=turn, text=text)])
-    there = index.passages_there()
+    there = index.present_passages()
     known = there[~np.isin(index.passage_rows()[there], list(hidden))]
     assert meaning.learn(known, [f"text {number}" for number in known], WAIT_S)
     whole = index.similarity("text 12")

@@ -43,7 +43,7 @@ def numbers(*values: int) -> NDArray[np.int64]:
 
 def by_passage(made: Vectors, query: Floats, within: NDArray[np.int64] | None = None) -> dict[int, float]:
     """Return the cosines by passage."""
-    found = made.alike(query, within)
+    found = made.similar(query, within)
     return dict(zip(found.passages.tolist(), found.cosines.tolist(), strict=True))
 
 
@@ -139,19 +139,19 @@ def test_codes_find_what_an_exact_scan_finds(lean: float, monkeypatch: pytest.Mo
     centre = unit(500, seed=3, lean=lean, groups=200).mean(axis=0)
     made = Vectors("model", DIMENSION, lambda: centre)
     made.put(np.arange(6000), rows)
-    exact = [made.alike(query) for query in queries]
+    exact = [made.similar(query) for query in queries]
     monkeypatch.setattr(vectors, "EXACT_MAX", 100)
     monkeypatch.setattr(vectors, "RESCORED", 600)
     shares = []
     for query, whole in zip(queries, exact, strict=True):
-        found = made.alike(query)
+        found = made.similar(query)
         best = np.argsort(-found.cosines)[:10]
         assert np.isin(best, np.argsort(-whole.cosines)[:300]).all()
         assert np.array_equal(found.cosines[best], whole.cosines[best])  # the best ones are exact
         assert np.abs(found.cosines - whole.cosines).mean() < 0.15
         shares.append(np.isin(np.argsort(-whole.cosines)[:10], best).mean())
         some = np.arange(0, 6000, 3)
-        assert np.argmax(made.alike(query, some).cosines) == np.argmax(whole.cosines[some])
+        assert np.argmax(made.similar(query, some).cosines) == np.argmax(whole.cosines[some])
     assert np.mean(shares) > 0.95
 
 
@@ -177,7 +177,7 @@ def test_sections_are_restored_for_the_same_embedder_alone() -> None:
     assert (len(other), other.memory_bytes) == (0, empty().memory_bytes)
     nothing = empty()
     assert nothing.restore(dict(empty().sections()))
-    assert nothing.alike(query).passages.tolist() == []
+    assert nothing.similar(query).passages.tolist() == []
 
 
 def test_there_is_room_for_more_than_was_thought(monkeypatch: pytest.MonkeyPatch) -> None:

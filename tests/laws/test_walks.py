@@ -18,7 +18,7 @@ from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
 from muniment.operations.transcripts.hits import SearchRanking, SearchScope
-from muniment.search import indexes
+from muniment.search import view_index
 from tests.laws.marked import marks_in, pages, seen
 from tests.laws.walks import KEYS, Walk, search, steps
 from tests.worlds import World, memory_world, open_store, sqlite_world
@@ -140,7 +140,7 @@ def test_after_a_long_walk_everything_is_still_proven(
     Audits pass, repairs find nothing, every conversation exports whole and verifies, every link is proved, what is
     derived anew is what was kept.
     """
-    monkeypatch.setattr(indexes, "KEPT_DOCUMENTS_MIN", 1)
+    monkeypatch.setattr(view_index, "SAVED_DOCUMENTS_MIN", 1)
     with tempfile.TemporaryDirectory(dir=tmp_path) as directory:
         walk = Walk(sqlite_world(Path(directory)))
         try:

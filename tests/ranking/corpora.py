@@ -9,10 +9,10 @@ import numpy as np
 
 from muniment.events.message import Role
 from muniment.ranking.columns import Columns, Rows, Scores
-from muniment.ranking.question import Question, understood
+from muniment.ranking.question import Question, parse_question
 from muniment.ranking.ranking import Ranked, rank
 from muniment.ranking.weights import Weights
-from muniment.search.documents import SearchDocument
+from muniment.search.document_table import SearchDocument
 from muniment.search.index import Index
 
 NOW_MS = 1_700_000_000_000  # a Tuesday, 14 November 2023
@@ -97,7 +97,7 @@ def asked(text: str) -> Question:
 
 def ranked(corpus: Index | WithVectors, text: str, weights: Weights | None = None) -> Ranked:
     """Rank everything that there is."""
-    return rank(understood(asked(text), corpus), corpus, np.flatnonzero(corpus.columns.alive), weights)
+    return rank(parse_question(asked(text), corpus), corpus, np.flatnonzero(corpus.columns.alive), weights)
 
 
 def turns(corpus: Index | WithVectors, found: Ranked) -> list[int]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from muniment.events.message import Role
 from muniment.ranking.names import GREETED_MIN
-from muniment.ranking.question import PHRASES_MAX, QUESTION_CHARS, Question, understood
+from muniment.ranking.question import PHRASES_MAX, QUESTION_CHARS, Question, parse_question
 from muniment.search.index import Index
 from tests.ranking.corpora import NOW_MS, Said, asked, index_of
 
@@ -31,11 +31,11 @@ def talk() -> Index:
 
 
 def phrases(text: str, corpus: Index) -> list[str]:
-    return [" ".join(phrase) for phrase in understood(asked(text), corpus).phrases]
+    return [" ".join(phrase) for phrase in parse_question(asked(text), corpus).phrases]
 
 
 def speakers(text: str, corpus: Index) -> list[str]:
-    return [corpus.columns.speakers[number] for number in understood(asked(text), corpus).speakers]
+    return [corpus.columns.speakers[number] for number in parse_question(asked(text), corpus).speakers]
 
 
 SEARCHED = {
@@ -65,7 +65,7 @@ def test_what_is_searched_for(text: str, talk: Index) -> None:
 
 def test_a_speaker_is_named_and_not_searched_for(talk: Index) -> None:
     """The id names a speaker, whatever its case; what is embedded is the question without the name."""
-    read = understood(asked("What did caroline's lantern cost, Caroline?"), talk)
+    read = parse_question(asked("What did caroline's lantern cost, Caroline?"), talk)
     assert speakers("What did caroline's lantern cost, Caroline?", talk) == ["Caroline"]
     assert [*map(" ".join, read.phrases)] == ["lantern", "cost"]
     assert read.left_out == ["What", "did", "caroline", "Caroline"]
@@ -106,7 +106,7 @@ def test_what_many_are_called_names_nobody() -> None:
 def test_speakers_who_are_gone_are_named_to_nobody() -> None:
     index = index_of(TALK)
     index.remove([(1, turn) for turn in (1, 3, 5, 7)])
-    read = understood(asked("What did Caroline say to Mel?"), index)
+    read = parse_question(asked("What did Caroline say to Mel?"), index)
     assert not read.speakers
     assert [*map(" ".join, read.phrases)] == ["carolin", "mel"]
 
@@ -127,27 +127,27 @@ ROLES_ASKED = {
 @pytest.mark.parametrize("text", ROLES_ASKED)
 def test_whose_words_are_asked_for(text: str, talk: Index) -> None:
     """A role is asked about by what it said; who asks for something new asks for nobody's words."""
-    read = understood(asked(text), talk)
+    read = parse_question(asked(text), talk)
     assert read.role == ROLES_ASKED[text]
     assert ["recommend"] not in read.phrases
     assert ["mention"] not in read.phrases
 
 
 def test_what_time_is_named_or_asked_for(talk: Index) -> None:
-    read = understood(asked("What happened yesterday?"), talk)
+    read = parse_question(asked("What happened yesterday?"), talk)
     assert len(read.ranges) == 1
     assert not read.when
-    assert understood(asked("When did it rain?"), talk).when
+    assert parse_question(asked("When did it rain?"), talk).when
 
 
 def test_long_questions_are_bounded(talk: Index) -> None:
     """Of a megabyte the beginning is read."""
     words = " ".join(f"word{number}" for number in range(100_000))
-    read = understood(asked(words), talk)
+    read = parse_question(asked(words), talk)
     assert len(read.phrases) == PHRASES_MAX
     assert read.phrases[0] == ["word0"]
     assert len(read.meaning) <= QUESTION_CHARS
-    assert not understood(asked("a-" * 500_000), talk).speakers
+    assert not parse_question(asked("a-" * 500_000), talk).speakers
 
 
 @given(
@@ -156,7 +156,7 @@ def test_long_questions_are_bounded(talk: Index) -> None:
 )
 def test_every_text_is_understood(text: str) -> None:
     """Reading never fails; each term of the text is searched for, or one of a word that is left out."""
-    read = understood(Question(text, NOW_MS), TALKING)
+    read = parse_question(Question(text, NOW_MS), TALKING)
     searched = {term for phrase in read.phrases for term in phrase}
     assert all(read.phrases)
     assert len(read.phrases) <= PHRASES_MAX

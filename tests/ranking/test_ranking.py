@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from muniment.events.message import Role
 from muniment.ranking import ranking as ranking_module
-from muniment.ranking.question import understood
+from muniment.ranking.question import parse_question
 from muniment.ranking.ranking import SIGNALS, rank
 from muniment.ranking.weights import PRESETS, Weights
 from muniment.search.index import Index
@@ -91,7 +91,7 @@ def test_few_candidates_are_ranked_as_many_are(
     corpus = with_vectors(said, {each.text: place / 20 for place, each in enumerate(said)})
     every = np.flatnonzero(corpus.columns.alive)
     some = np.array(sorted(data.draw(st.sets(st.sampled_from(every.tolist()), min_size=1))), np.int64)
-    asked_for, found = understood(asked(text), corpus), list[list[object]]()
+    asked_for, found = parse_question(asked(text), corpus), list[list[object]]()
     for share in (0, len(every) + 1):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ranking_module, "FEW_SHARE", share)
@@ -105,9 +105,9 @@ def test_only_candidates_are_hits(said: list[Said], text: str, data: st.DataObje
     """By words alone, a search among some is what a search among all finds of them; rarity is that of all."""
     index = index_of(said)
     some = np.array(sorted(data.draw(st.sets(st.sampled_from(index.every().tolist())))), np.int64)
-    within, of_all = rank(understood(asked(text), index), index, some, BARE), ranked(index, text, BARE)
+    within, of_all = rank(parse_question(asked(text), index), index, some, BARE), ranked(index, text, BARE)
     assert within.rows.tolist() == [row for row in of_all.rows.tolist() if row in some.tolist()]
-    assert set(rank(understood(asked(text), index), index, some).rows.tolist()) <= set(some.tolist())
+    assert set(rank(parse_question(asked(text), index), index, some).rows.tolist()) <= set(some.tolist())
 
 
 @given(
@@ -138,7 +138,7 @@ def test_where_nothing_matches_the_answer_is_empty() -> None:
     assert not len(ranked(index, "What did Ada say about zephyrs yesterday?").rows)
     assert not len(ranked(index, "...").rows)
     assert not len(ranked(index_of([]), "harbour").rows)
-    assert not len(rank(understood(asked("harbour"), index), index, np.empty(0, np.int64)).rows)
+    assert not len(rank(parse_question(asked("harbour"), index), index, np.empty(0, np.int64)).rows)
 
 
 def test_what_stands_beside_a_match_is_a_hit() -> None:
@@ -220,12 +220,12 @@ def test_of_many_hits_the_best_are_looked_at(monkeypatch: pytest.MonkeyPatch) ->
     said = [Said("rain" + " quiet" * place, "Bob" if place == 30 else "ada", stream=place) for place in range(1, 41)]
     index = index_of(said)
     best = turns(index, ranked(index, "Bob's rain"))
-    monkeypatch.setattr(ranking_module, "LOOKED_MAX", 5)
+    monkeypatch.setattr(ranking_module, "SCORED_MAX", 5)
     assert turns(index, ranked(index, "Bob's rain")) == best[:5]
     assert best[0] == 30
-    assert len(rank(understood(asked("rain"), index), index, index.every(), most=3).rows) == 3
+    assert len(rank(parse_question(asked("rain"), index), index, index.every(), limit=3).rows) == 3
     alike = index_of([Said("rain", stream=place) for place in range(1, 41)])
-    assert turns(alike, rank(understood(asked("rain"), alike), alike, alike.every(), most=3)) == [40, 39, 38]
+    assert turns(alike, rank(parse_question(asked("rain"), alike), alike, alike.every(), limit=3)) == [40, 39, 38]
 
 
 HOSTILE = (

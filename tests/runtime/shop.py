@@ -48,7 +48,7 @@ def found(world: World, query: str, **request: Any) -> SearchPage:
 
 def hits(told: SearchPage) -> list[Hit]:
     """Return the hits that hold something of what was looked for."""
-    return [hit for hit in told.hits if not hit.beside]
+    return [hit for hit in told.hits if not hit.is_context]
 
 
 def places(told: SearchPage) -> list[str]:

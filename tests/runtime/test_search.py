@@ -16,12 +16,12 @@ from muniment.events.turn import Turn
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.profiles import Profile
 from muniment.governance.views import View
-from muniment.operations.transcripts import search as searching
-from muniment.operations.transcripts.hits import Cap, CappedItem, SearchRanking, SearchScope, SemanticCoverage, Sort
+from muniment.operations.transcripts.hits import SearchRanking, SearchScope, SemanticCoverage, Sort
 from muniment.operations.transcripts.redact import Passage
 from muniment.ranking.weights import Weights
+from muniment.search import answer
 from muniment.search.excerpt import EXCERPT_CHARS_MAX
-from muniment.search.query import QUERY_CHARS_MAX
+from muniment.search.query import QUERY_CHARS_MAX, Cap, CappedItem
 from tests.runtime.shop import BEGUN_MS, BY_TIME, DAY_MS, FINDS, TURNS, found, highlighted, hits, places, talked
 from tests.turns import SUBJECT, TALK, answered, asked, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world, open_store
@@ -54,11 +54,11 @@ def test_a_query_finds_what_it_says(query: str, sort: Sort, read_only: World) ->
     assert (told.total, told.has_more) == (len(told.hits), False)
     assert set(places(told)) == FINDS[query]
     if sort is Sort.TIME:
-        assert not any(hit.beside for hit in told.hits)
+        assert not any(hit.is_context for hit in told.hits)
         times = [(hit.place.observed_ms, hit.place.sequence, hit.place.message) for hit in told.hits]
         assert times == sorted(times, reverse=True)
     else:
-        assert not any(hit.excerpt.highlights for hit in told.hits if hit.beside)
+        assert not any(hit.excerpt.highlights for hit in told.hits if hit.is_context)
         scores = [hit.score for hit in told.hits]
         assert scores == sorted(scores, reverse=True)
 
@@ -235,11 +235,11 @@ def test_what_is_no_request_is_refused(request_: dict[str, Any], shop: World) ->
 
 
 def test_more_words_than_a_query_may_have_are_left_out_and_said_so(shop: World) -> None:
-    padding = " ".join(f"w{number}" for number in range(searching.WORDS_MAX))
+    padding = " ".join(f"w{number}" for number in range(answer.WORDS_MAX))
     told = found(shop, f"{padding} zephyr")
     assert (places(told), told.capped) == (
         [],
-        [Cap(what=CappedItem.WORDS, limit=searching.WORDS_MAX, found=searching.WORDS_MAX + 1)],
+        [Cap(what=CappedItem.WORDS, limit=answer.WORDS_MAX, found=answer.WORDS_MAX + 1)],
     )
     assert places(found(shop, f"zephyr {padding}")) == ["tea-2#0"]
 
@@ -248,7 +248,7 @@ def test_the_most_frequent_words_are_left_out_of_a_query_that_costs_too_much(
     shop: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The work of a query is bounded; what is left out is what says least."""
-    monkeypatch.setattr(searching, "PLACES_MAX", 3)
+    monkeypatch.setattr(answer, "PLACES_MAX", 3)
     told = found(shop, "zephyr tea dog")
     assert set(places(told)) == {"tea-2#0", "walk-40#0"}
     [cap] = told.capped
@@ -261,7 +261,7 @@ def test_the_most_frequent_words_are_left_out_of_a_query_that_costs_too_much(
 
 
 def test_a_run_ends_after_so_many_hits_and_says_so(shop: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "HITS_MAX", 3)
+    monkeypatch.setattr(answer, "HITS_MAX", 3)
     told = found(shop, "tea", limit=2)
     assert (len(told.hits), told.total, told.has_more) == (2, 3, True)
     assert told.capped == [Cap(what=CappedItem.HITS, limit=3, found=4)]

@@ -21,7 +21,7 @@ from muniment.governance.views import View
 from muniment.operations.transcripts.hits import SearchPage, SearchRanking, Sort
 from muniment.operations.transcripts.redact import Passage
 from muniment.ranking.weights import Weights
-from muniment.search.documents import words_of
+from muniment.search.documents import searched_text
 from muniment.search.terms import Tokenizer
 from tests.runtime.shop import BEGUN_MS, BY_TIME, FINDS, TURNS, found, highlighted, places, talked
 from tests.turns import SUBJECT, TALK, answer
@@ -78,7 +78,7 @@ def shown_texts(world: World, view: View) -> Iterator[tuple[str, str]]:
         for turn in world.runtime.transcripts.timeline(key, view=view, limit=50).turns:
             for message in turn.messages:
                 if not message.redacted and isinstance(message.parts, list):
-                    yield message.id, words_of(message.parts)
+                    yield message.id, searched_text(message.parts)
 
 
 @settings(max_examples=60, deadline=None)

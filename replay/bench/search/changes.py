@@ -93,7 +93,7 @@ def _following(corpus: Corpus, runtime: Runtime) -> Measuring:
 
 
 def _erasing(corpus: Corpus, stores: dict[str, Runtime], asked: Asked, *, quick: bool) -> Measuring:
-    """Erase turns that were found; the same turns in both copies."""
+    """Erase turns of hits; the same turns in both copies."""
     rare = [query.text for query in asked.everywhere if query.kind is Kind.RARE]
     count = ERASURES_QUICK if quick else ERASURES_MILLION if corpus.turns >= TURNS_MILLION else ERASURES
     cpus: dict[str, list[float]] = {name: [] for name in stores}
@@ -126,5 +126,5 @@ def _search(runtime: Runtime, text: str) -> list[Hit]:
 
 
 def _found(runtime: Runtime, text: str, gone: Hit) -> list[str]:
-    """Return the turns of a conversation that are found by a text."""
+    """Return the turns of a conversation that a text finds."""
     return [hit.place.turn for hit in _search(runtime, text) if hit.place.conversation == gone.place.conversation]

@@ -14,7 +14,7 @@ import msgspec
 from muniment.events.message import Role
 from muniment.formats.reading.otel import OtelInputLine
 from muniment.runtime.runtime import Runtime
-from muniment.search.documents import SEARCHED, words_of
+from muniment.search.documents import SEARCHED, searched_text
 from replay.bench.scene import Scene
 from replay.embedders import Named
 from replay.fts5 import PlainIndex
@@ -56,7 +56,7 @@ class Corpus:
     def texts(self) -> Iterator[tuple[int, str, str]]:
         """Yield what is searched as plain FTS5 takes it: number, conversation, words."""
         for number, message in enumerate(self.messages()):
-            yield number, message.conversation_id, words_of(message.parts)
+            yield number, message.conversation_id, searched_text(message.parts)
 
     def plain(self) -> PlainIndex:
         """Return a new plain FTS5 index of the same texts, in memory."""
@@ -96,7 +96,7 @@ class Corpus:
 
 
 def corpora(scene: Scene) -> Iterator[Corpus]:
-    """Yield each corpus that is there; it is removed when the next one is asked for."""
+    """Yield each available corpus; it is removed before the next one."""
     made: list[tuple[str, Callable[[], Iterator[bytes]]]] = []
     if SGD.exists():
         made.append(("sgd (short messages)", partial(_sgd, SGD_CONVERSATIONS_QUICK if scene.quick else None)))

@@ -1,4 +1,4 @@
-"""What is asked: questions of several kinds, taken from what was said, the same ones in every run."""
+"""The queries: several kinds, taken from the messages, the same ones in every run."""
 
 from __future__ import annotations
 

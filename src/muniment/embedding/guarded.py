@@ -1,9 +1,9 @@
-"""How far an embedder is trusted: as far as what it returns was checked, and no longer than we wait for it.
+"""A guard around an embedder: its results are checked, and waited for no longer than a limit.
 
-An embedder is somebody else's code, or somebody else's machine. Whatever it does, a search answers: by words alone,
-with the flaw named. It runs in a thread of its own; one that does not come back is left alone, and while too many are
-out there none is started. What it returns is taken when it is what was asked for: a row for each text, of the dimension
-that was promised, float32, finite, of unit length. Nothing else is ever kept.
+An embedder is third-party code, or another machine. Whatever it does, a search answers: by words alone, with the flaw
+named. It runs in a thread of its own; one that does not return is abandoned, and while too many run no other is
+started. A result is accepted when it is a row for each text, of the promised dimension, float32, finite, of unit
+length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UNIT_SLACK = 0.01  # how far from 1 a length may be
 QUERY_WAIT_S = 2.0  # for the vector of a question
 BATCH_WAIT_S = 60.0  # for a batch of passages, when nobody waits for an answer
 
-# What the middle of all vectors is taken from: ordinary sentences about nothing in particular (see `search.codes`).
+# The centre of all vectors is the mean of these: ordinary sentences about nothing in particular (see `search.codes`).
 ORDINARY = (
     "Good morning, how are you today?", "I would like to book a table for two.", "Thanks, that is very kind of you.",
     "The meeting was moved to Thursday afternoon.", "Please send me the report when you have time.",
@@ -40,7 +40,7 @@ ORDINARY = (
 
 
 class EmbedderFlaw(StrEnum):
-    """Why an embedder was of no use: it raised, did not come back in time, returned something else, or is busy."""
+    """Why an embedder failed: it raised, did not return in time, returned something invalid, or is busy."""
 
     FAILED = "embedder_failed"
     LATE = "embedder_late"
@@ -49,19 +49,19 @@ class EmbedderFlaw(StrEnum):
 
 
 class EmbeddingResult(NamedTuple):
-    """Vectors that were checked, or why there are none."""
+    """Checked vectors, or why there are none."""
 
     vectors: Vectors | None
     flaw: EmbedderFlaw | None = None
 
 
 class GuardedEmbedder:
-    """An embedder behind a guard. Thread-safe. Raises `ModelInvalid` for one that cannot even say what it is."""
+    """An embedder with a guard. Thread-safe. Raises `ModelInvalid` for an invalid name, digest or dimension."""
 
     def __init__(self, embedder: Embedder, *, query_wait_s: float = QUERY_WAIT_S) -> None:
         self.name, self.digest, self.dimension = embedder.name, embedder.digest, embedder.dimension
-        told: tuple[object, ...] = (self.name, self.digest, self.dimension)
-        if list(map(type, told)) != [str, str, int] or not _sensible(self.digest, self.dimension):
+        identity: tuple[object, ...] = (self.name, self.digest, self.dimension)
+        if list(map(type, identity)) != [str, str, int] or not _sensible(self.digest, self.dimension):
             raise ModelInvalid(at="embedder", problem="not_understood")
         self.query_wait_s = query_wait_s
         self._embedder = embedder
@@ -74,28 +74,28 @@ class GuardedEmbedder:
             return EmbeddingResult(np.empty((0, self.dimension), np.float32))
         if not self._running.acquire(blocking=False):
             return EmbeddingResult(None, EmbedderFlaw.BUSY)
-        errand = GuardedCall(lambda: self._embedder.encode(list(texts), query=query), self._running.release)
-        if not errand.wait(wait_s):
+        call = GuardedCall(lambda: self._embedder.encode(list(texts), query=query), self._running.release)
+        if not call.wait(wait_s):
             return EmbeddingResult(None, EmbedderFlaw.LATE)
-        if errand.failed:
+        if call.failed:
             return EmbeddingResult(None, EmbedderFlaw.FAILED)
-        vectors = self._checked(errand.found, len(texts))
+        vectors = self._checked(call.result, len(texts))
         return EmbeddingResult(None, EmbedderFlaw.MALFORMED) if vectors is None else EmbeddingResult(vectors)
 
     def centre(self) -> Vectors | None:
-        """Return the middle of the vectors of ordinary sentences; None when the embedder does not tell."""
+        """Return the mean vector of ordinary sentences; None when the embedder fails."""
         if self._centre is None:
             rows = self.encode(list(ORDINARY), query=False, wait_s=BATCH_WAIT_S).vectors
             self._centre = None if rows is None else rows.mean(axis=0, dtype=np.float64).astype(np.float32)
         return self._centre
 
-    def _checked(self, found: object, count: int) -> Vectors | None:
-        if not isinstance(found, np.ndarray) or found.dtype != np.float32 or found.shape != (count, self.dimension):
+    def _checked(self, result: object, count: int) -> Vectors | None:
+        if not isinstance(result, np.ndarray) or result.dtype != np.float32 or result.shape != (count, self.dimension):
             return None
-        rows: Vectors = np.array(found, np.float32, order="C")  # ours: whoever returned it may go on writing
+        rows: Vectors = np.array(result, np.float32, order="C")  # a copy: the embedder may go on writing to its own
         with np.errstate(all="ignore"):
             lengths = np.linalg.norm(rows, axis=1)
-        return rows if np.all(np.abs(lengths - 1) <= UNIT_SLACK) else None  # also where it is not a number
+        return rows if np.all(np.abs(lengths - 1) <= UNIT_SLACK) else None  # False for nan, too
 
 
 def _sensible(digest: str, dimension: int) -> bool:
@@ -103,10 +103,10 @@ def _sensible(digest: str, dimension: int) -> bool:
 
 
 class GuardedCall:
-    """A call that runs in a thread of its own, which nobody has to wait for."""
+    """A call in a thread of its own that can be abandoned."""
 
     def __init__(self, call: Callable[[], object], afterwards: Callable[[], None]) -> None:
-        self.found: object = None
+        self.result: object = None
         self.failed = False
         self._call = call
         self._afterwards = afterwards
@@ -114,13 +114,13 @@ class GuardedCall:
         threading.Thread(target=self._run, name="muniment-embedder", daemon=True).start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end, and tell whether it came."""
+        """Wait for the end; return whether it came."""
         return self._done.wait(seconds)
 
     def _run(self) -> None:
         try:
-            self.found = self._call()
-        except BaseException:  # whatever a stranger's code raises
+            self.result = self._call()
+        except BaseException:  # third-party code raises anything
             self.failed = True
         finally:
             self._afterwards()

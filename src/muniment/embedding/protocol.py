@@ -1,4 +1,4 @@
-"""What an embedder is: it turns texts into vectors of unit length, whose products tell how alike the texts are."""
+"""Embedders turn texts into vectors of unit length, whose products measure how similar the texts are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]  # a row for each text, of unit length
 else:
-    Vectors = Any  # numpy is imported by who computes
+    Vectors = Any  # numpy is imported when it is needed
 
 
 class Embedder(Protocol):
@@ -22,12 +22,12 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call the model."""
+        """The name of the model."""
         ...
 
     @property
     def digest(self) -> str:
-        """What changes whenever a text would get another vector."""
+        """An identifier that changes whenever a text would get another vector."""
         ...
 
     @property
@@ -36,5 +36,5 @@ class Embedder(Protocol):
         ...
 
     def encode(self, texts: list[str], *, query: bool) -> Vectors:
-        """Return a row for each text; `query` tells questions from what is searched (some models treat them apart)."""
+        """Return a row for each text; `query` tells queries from passages, which some models treat differently."""
         ...

@@ -1,4 +1,4 @@
-"""Reads tensors from a safetensors file: eight bytes of length, a JSON header, then the numbers side by side.
+"""Reads tensors from a safetensors file: eight bytes of length, a JSON header, then the numbers.
 
 The file is somebody else's: its header says where each tensor lies and what is in it, and none of that is believed
 before it was checked. Nothing in such a file can run.
@@ -24,7 +24,7 @@ Count = Annotated[int, Meta(ge=0)]
 
 
 class Tensor(Struct, frozen=True, kw_only=True):
-    """Where a tensor lies behind the header, and what it is made of."""
+    """Where a tensor is after the header, its type and its shape."""
 
     dtype: str
     shape: list[Count]
@@ -32,7 +32,7 @@ class Tensor(Struct, frozen=True, kw_only=True):
 
 
 def read_tensors(path: Path, named: set[str]) -> dict[str, NDArray[np.float32]]:
-    """Return those tensors of a file that are named, as far as they are there, as float32."""
+    """Return the named tensors of a file, as far as it has them, as float32."""
     size = path.stat().st_size
     if not LENGTH_BYTES <= size <= FILE_BYTES_MAX:
         raise ModelInvalid(at=path.name, problem="size", limit=FILE_BYTES_MAX, found=size)
@@ -40,10 +40,10 @@ def read_tensors(path: Path, named: set[str]) -> dict[str, NDArray[np.float32]]:
         header = int.from_bytes(file.read(LENGTH_BYTES), "little")
         if header > min(HEADER_BYTES_MAX, size - LENGTH_BYTES):
             raise ModelInvalid(at=path.name, problem="header")
-        told = file.read(header)
+        described = file.read(header)
     try:
-        parsed = json.decode(told, type=dict[str, object])
-        tensors = {name: convert(each, Tensor) for name, each in parsed.items() if name != METADATA}
+        parsed = json.decode(described, type=dict[str, object])
+        tensors = {name: convert(entry, Tensor) for name, entry in parsed.items() if name != METADATA}
     except DecodeError:
         raise ModelInvalid(at=path.name, problem="header") from None
     data = np.memmap(path, np.uint8, "r", offset=LENGTH_BYTES + header) if size > LENGTH_BYTES + header else _NOTHING

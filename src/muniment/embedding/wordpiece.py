@@ -1,4 +1,4 @@
-"""From text to the numbers that a BERT model reads: words first, then the longest pieces of them that it knows.
+"""From text to the numbers that a BERT model reads: words first, then their longest pieces in its vocabulary.
 
 The rules are those of the models of this family (Devlin et al. 2018, "BERT"): control characters go, a Chinese
 character is a word, case and accents do not matter unless the model says so, a punctuation mark is a word; a word is
@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 
 WORD_CHARS_MAX = 100  # a longer word is unknown
-CACHED_WORDS_MAX = 50_000  # of which the pieces are remembered
+CACHED_WORDS_MAX = 50_000  # with their pieces
 TEXT_CHARS_PER_TOKEN = 24  # of a longer text than this many for each token that is read, no more is looked at
 BEGIN, END, UNKNOWN = "[CLS]", "[SEP]", "[UNK]"
 CONTINUED = "##"
@@ -32,34 +32,34 @@ class WordPiece:
 
     def __init__(self, vocabulary: Sequence[str], *, lowercase: bool, tokens_max: int) -> None:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
-        self._begin, self._end, self._unknown = (self._numbers[each] for each in (BEGIN, END, UNKNOWN))
+        self._begin, self._end, self._unknown = (self._numbers[piece] for piece in (BEGIN, END, UNKNOWN))
         self._lowercase = lowercase
         self._tokens_max = tokens_max
         self._cached: dict[str, tuple[int, ...]] = {}
 
     def numbers(self, text: str) -> list[int]:
-        """Return a text as the numbers of its pieces, between a beginning and an end; what is too long is cut."""
+        """Return a text as the numbers of its pieces, between a beginning and an end; the rest of a long one is cut."""
         room = self._tokens_max - 2
-        found = [self._begin]
+        numbers = [self._begin]
         for word in self._words(text[: TEXT_CHARS_PER_TOKEN * self._tokens_max]):
-            found += self._cached.get(word) or self._pieces(word)
-            if len(found) > room:
+            numbers += self._cached.get(word) or self._pieces(word)
+            if len(numbers) > room:
                 break
-        del found[room + 1 :]
-        found.append(self._end)
-        return found
+        del numbers[room + 1 :]
+        numbers.append(self._end)
+        return numbers
 
     def _words(self, text: str) -> list[str]:
         if text.isascii():
             return PLAIN.findall(_without_controls(text.lower() if self._lowercase else text))
-        return "".join(self._spaced(each) for each in self._folded(text)).split()
+        return "".join(map(self._spaced, self._folded(text))).split()
 
     def _folded(self, text: str) -> str:
-        shown = "".join(" " if each.isspace() else each for each in text if _is_shown(each))
+        shown = "".join(" " if char.isspace() else char for char in text if _is_shown(char))
         if not self._lowercase:
             return shown
-        bare = (each for each in unicodedata.normalize("NFD", shown) if unicodedata.category(each) != "Mn")
-        return "".join(each.lower() for each in bare)  # one by one: no final sigma
+        bare = (char for char in unicodedata.normalize("NFD", shown) if unicodedata.category(char) != "Mn")
+        return "".join(char.lower() for char in bare)  # one by one: no final sigma
 
     def _spaced(self, char: str) -> str:
         return f" {char} " if _is_word(char) else char
@@ -73,7 +73,7 @@ class WordPiece:
     def _cut(self, word: str) -> tuple[int, ...]:
         if len(word) > WORD_CHARS_MAX:
             return (self._unknown,)
-        found: list[int] = []
+        pieces: list[int] = []
         at, prefix = 0, ""
         while at < len(word):
             for end in range(len(word), at, -1):
@@ -82,9 +82,9 @@ class WordPiece:
                     break
             else:
                 return (self._unknown,)
-            found.append(number)
+            pieces.append(number)
             at, prefix = end, CONTINUED
-        return tuple(found)
+        return tuple(pieces)
 
 
 def _without_controls(text: str) -> str:

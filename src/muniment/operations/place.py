@@ -36,8 +36,9 @@ def place_of(key: ConversationKey, head: StreamHead, read: ReadTurn, message: in
     """Return the place of a turn that was read, or of a message of it."""
     record = read.record
     turn = record.meta.delivery.turn
-    observed = observed_ms(record.meta, record.time_ms)
-    if message is not None:
+    if message is None:
+        observed = observed_ms(record.meta, record.time_ms)
+    else:
         observed = record.meta.messages[message].observed_ms or record.time_ms
     return Place(
         conversation=key,

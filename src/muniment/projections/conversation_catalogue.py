@@ -33,7 +33,7 @@ from muniment.ledger.ledger import Ledger
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.conversation_list import ConversationList
 from muniment.projections.evidence_links import Links
-from muniment.projections.transcript import Transcript
+from muniment.projections.transcript import FoldDigests, Transcript
 
 CUSTODY = frozenset(Custody)
 PART_EVENTS = 2000  # read in one snapshot
@@ -46,13 +46,6 @@ class CaughtUpCatalogue(NamedTuple):
     listing: ConversationList
     links: Links
     reader: Reader
-
-
-class FoldDigests(NamedTuple):
-    """Keyed digests of the folds over a log of some size, by name."""
-
-    size: int
-    of: dict[str, bytes]
 
 
 class Catalogue:

@@ -51,6 +51,13 @@ class CachedChanges(NamedTuple):
 NONE_YET = CachedChanges(Changes())
 
 
+class FoldDigests(NamedTuple):
+    """Keyed digests of the folds over a log of some size, by name."""
+
+    size: int
+    of: dict[str, bytes]
+
+
 class ReadTurn(Struct, frozen=True, kw_only=True, gc=False):
     """A turn read back: the folded record, the row it came from, and the salts of its content when that was read."""
 

@@ -15,14 +15,14 @@ Scores = NDArray[np.float64]  # one for each document
 
 ROLES: tuple[Role, ...] = tuple(Role)  # the column `role` holds places in this
 NO_ROW = -1
-FEW_SHARE = 16  # of one document in so many or fewer, columns of their own cost less than the whole ones
+FEW_SHARE = 16  # for one document in so many or fewer, columns of their own cost less than the whole ones
 LINKS, OF_ALL = ("previous", "following"), ("speakers",)
 
 
 class Columns(NamedTuple):
     """All documents of an index, by their number.
 
-    `alive` is False for rows that stand for nothing any more; they have no terms. `stream` and `turn` say where a
+    `alive` is False for the rows of removed documents; they have no terms. `stream` and `turn` say where a
     message was said (conversation, sequence), `message` its place in the turn, `time_ms` when (UTC milliseconds).
     `speaker` is a place in `speakers`. `previous` and `following` are the documents before and after it in the same
     session, or `NO_ROW`; `session` is the number of the first document of its session: a stretch of a conversation
@@ -49,16 +49,16 @@ class Columns(NamedTuple):
         """
         kept = np.unique(np.concatenate([rows, self.previous[rows], self.following[rows]]))
         kept = kept[kept != NO_ROW]
-        found = {name: column[kept] for name, column in self._asdict().items() if name not in OF_ALL}
+        selected = {name: column[kept] for name, column in self._asdict().items() if name not in OF_ALL}
         for name in LINKS:
-            at = np.minimum(np.searchsorted(kept, found[name]), len(kept) - 1)
-            found[name] = np.where(kept[at] == found[name], at, NO_ROW)
-        found["session"] = np.unique(found["session"], return_inverse=True)[1]
-        return kept, Columns(**found, speakers=self.speakers)
+            at = np.minimum(np.searchsorted(kept, selected[name]), len(kept) - 1)
+            selected[name] = np.where(kept[at] == selected[name], at, NO_ROW)
+        selected["session"] = np.unique(selected["session"], return_inverse=True)[1]
+        return kept, Columns(**selected, speakers=self.speakers)
 
 
 class Corpus(Protocol):
-    """What ranking asks of an index."""
+    """What ranking needs of an index."""
 
     @property
     def columns(self) -> Columns:
@@ -70,7 +70,7 @@ class Corpus(Protocol):
         ...
 
     def named(self, term: str) -> list[int]:
-        """Return the speakers with a term in their name, as far as they said anything that is there."""
+        """Return the speakers of documents with a term in their name."""
         ...
 
     def beginning(self, phrase: Sequence[str]) -> Rows:

@@ -1,10 +1,10 @@
-"""Who is named: speakers by what they are called, whatever their id says.
+"""Speakers by their names, whatever their ids are.
 
 1. A speaker is named by a word of their id: `Ada`, `user:ada`.
-2. Ids often say nothing (`user:17`). Then others say what somebody is called: whoever speaks before or after a message
-   that begins with a greeting ("Hi Ada") is called so. Only capitalised words are looked for like this, and one
-   greeting is no proof ("thanks God").
-3. A word that many speakers are called is the name of none, nor is a role ("user").
+2. Many ids contain no name (`user:17`). Then greetings do: the speaker before or after a message that begins with one
+   ("Hi Ada") has that name. Only capitalised words are searched like this, and one greeting is not enough ("thanks
+   God").
+3. A word that names many speakers names none, nor does a role ("user").
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from muniment.ranking.words import COMMON, GREETINGS, NAME, ROLE_WORDS
 PIECE = re.compile(r"[^\W_]+")
 NAMED_MAX = 8
 GREETED_MIN = 2
-MOST_SHARE = 0.5  # of all that were greeted by a name, who bears it has more than this share
+MOST_SHARE = 0.5  # of all greetings by a name, its speaker has more than this share
 
 
 def named(word: str, corpus: Corpus) -> list[int]:
     """Return the speakers that a word names."""
-    found = {speaker for term in corpus.terms(word) for speaker in corpus.named(term)}
-    found = {speaker for speaker in found if _is_in(word, corpus.columns.speakers[speaker])}
-    if found:
-        return sorted(found) if len(found) <= NAMED_MAX else []
+    speakers = {speaker for term in corpus.terms(word) for speaker in corpus.named(term)}
+    speakers = {speaker for speaker in speakers if _is_in(word, corpus.columns.speakers[speaker])}
+    if speakers:
+        return sorted(speakers) if len(speakers) <= NAMED_MAX else []
     return _called(word, corpus) if word[:1].isupper() and word.lower() not in COMMON else []
 
 
@@ -42,14 +42,14 @@ def _called(word: str, corpus: Corpus) -> list[int]:
     columns, votes = corpus.columns, Counter[int]()
     for pattern in GREETINGS:
         rows = corpus.beginning(corpus.terms(pattern.replace(NAME, word)))
-        for beside in (columns.previous, columns.following):
-            near = beside[rows]
-            near, said = near[near != NO_ROW], rows[near != NO_ROW]
+        for link in (columns.previous, columns.following):
+            near = link[rows]
+            near, greeting = near[near != NO_ROW], rows[near != NO_ROW]
             others = columns.speaker[near]
-            votes.update(others[others != columns.speaker[said]].tolist())
+            votes.update(others[others != columns.speaker[greeting]].tolist())
     if not votes:
         return []
-    most = max(votes.values())
-    if most < GREETED_MIN or most <= MOST_SHARE * votes.total():
+    greatest = max(votes.values())
+    if greatest < GREETED_MIN or greatest <= MOST_SHARE * votes.total():
         return []
-    return [speaker for speaker, count in votes.items() if count == most]
+    return [speaker for speaker, count in votes.items() if count == greatest]

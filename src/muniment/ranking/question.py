@@ -1,4 +1,4 @@
-"""What a question asks: for which words, about whom, of which role, of which time.
+"""Parsing a question: its words, the speakers, role and time that it asks about.
 
 1. Words are what stands between blanks, without the marks around them and a `'s` behind. A word of several pieces
    (`4711-zephyr`, `find_restaurants`) is a phrase beside its pieces. A run of Chinese, Japanese or Korean is cut by the
@@ -63,21 +63,21 @@ class QuestionWord(NamedTuple):
     start: int
 
 
-def understood(question: Question, corpus: Corpus) -> ParsedQuestion:
+def parse_question(question: Question, corpus: Corpus) -> ParsedQuestion:
     """Return what a question asks of a corpus."""
     text = question.text[:QUESTION_CHARS]
     times = dates(text, question.asked_ms)
     words = list(_words(text))
     roles = {role: match for role, asks in ASKS_ROLE.items() if (match := asks.search(text)) is not None}
-    said = [match.span() for match in roles.values()]
+    role_spans = [match.span() for match in roles.values()]
     called = {word.start: who for word in words if (who := _named(word, words[0].start, corpus))}
     left_out: list[str] = []
     phrases: dict[tuple[str, ...], None] = {}
     only_times = bool(times)
     for word in words:
         in_date = any(time.start <= word.start < time.end for time in times)
-        in_said = any(start <= word.start < end for start, end in said)
-        if word.start in called or _is_common(word) or in_said or (in_date and _is_numeric(word)):
+        in_role = any(start <= word.start < end for start, end in role_spans)
+        if word.start in called or _is_common(word) or in_role or (in_date and _is_numeric(word)):
             left_out.append(word.text)
         else:
             only_times &= in_date
@@ -103,11 +103,11 @@ def understood(question: Question, corpus: Corpus) -> ParsedQuestion:
 
 
 def _words(text: str) -> list[QuestionWord]:
-    found: list[QuestionWord] = []
+    words: list[QuestionWord] = []
     for match in WORD.finditer(text):
         word = ENDING.sub("", match.group())
-        found.append(QuestionWord(word, PIECE.findall(word), match.start()))
-    return found
+        words.append(QuestionWord(word, PIECE.findall(word), match.start()))
+    return words
 
 
 def _named(word: QuestionWord, first: int, corpus: Corpus) -> list[int]:
@@ -118,15 +118,15 @@ def _named(word: QuestionWord, first: int, corpus: Corpus) -> list[int]:
 
 
 def _phrases(word: QuestionWord, corpus: Corpus, *, whole: bool = False) -> list[tuple[str, ...]]:
-    """Return what is searched for of a word: it as a phrase, and its pieces without the common ones."""
-    found: list[tuple[str, ...]] = [
+    """Return the phrases to search for a word: itself, and its pieces without the common ones."""
+    pieces: list[tuple[str, ...]] = [
         (term,)
         for piece in word.pieces
         if whole or len(word.pieces) == 1 or piece.lower() not in COMMON
         for term in corpus.terms(piece)
     ]
     phrase = tuple(corpus.terms(word.text))
-    return [phrase, *found] if len(word.pieces) > 1 and len(phrase) > 1 else found
+    return [phrase, *pieces] if len(word.pieces) > 1 and len(phrase) > 1 else pieces
 
 
 def _is_common(word: QuestionWord) -> bool:
@@ -139,9 +139,9 @@ def _is_numeric(word: QuestionWord) -> bool:
 
 def _without(text: str, words: list[QuestionWord]) -> str:
     """Return a text without some of its words."""
-    found, at = "", 0
+    kept, at = "", 0
     for word in words:
-        found += text[at : word.start]
+        kept += text[at : word.start]
         at = word.start + len(word.text)
         at += len(match.group()) if (match := re.match(r"['\u2019]s\b", text[at:])) else 0
-    return " ".join((found + text[at:]).split())
+    return " ".join((kept + text[at:]).split())

@@ -1,4 +1,4 @@
-"""How much each signal counts. Every number is named, and may be set by whoever asks."""
+"""How much each signal counts. Every number has a name, and a request may set it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Weights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 # Without weights, `words` counts where there are no vectors and `meaning` where there are some (decision 0100). `seed`
-# is the plain sum that other stores of this kind have: no priors, and the newest first among equals.
+# is the plain sum of other stores of this kind: no priors, and the newest first among equals.
 PRESETS: dict[str, Weights] = {
     "words": Weights(),
     "meaning": Weights(beyond=0.1, speaker=0.9, date=1.0),

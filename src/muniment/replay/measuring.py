@@ -85,7 +85,7 @@ def _search(space: Space, _caught: CaughtUpCatalogue) -> Rows:
     rows: Rows = {}
     for view in View:
         with space.indexes.caught_up(view) as (index, _):
-            rows |= {f"{view} of conversation {stream}": documents for stream, *documents in index.told()}
+            rows |= {f"{view} of conversation {stream}": documents for stream, *documents in index.contents()}
     return rows
 
 

@@ -1,16 +1,19 @@
 """How well the words of passages match: Okapi BM25 over postings; a document is as good as its best passage.
 
-The rarest terms come first. When they found enough, a term that is everywhere finds nothing more by itself: it is only
-looked for in what was found, where all are scored; it would add what is at the end of every order.
+The formula is that of Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond", with their
+usual K1 and B; the rarity of a term counts its occurrences among the passages of the whole index.
 
-The rarity of a term is that of its occurrences among the passages of the whole index, and is known without a look at
-any of them. So what a few documents score costs as little as they are few, and is the same as when all are scored. All
-sums have one order, that of rarity: a score does not depend on what else was put in, when, or how often.
+The rarest terms come first. When they match enough passages, a very frequent term matches no others by itself: it only
+adds to the scores of those, because its own matches would be last in every order.
+
+Rarity is known without reading passages. So scoring a few documents is cheap, and gives the same scores as scoring all.
+All sums have one order, that of rarity: a score does not depend on the history of the index.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +23,9 @@ from muniment.ranking.columns import Rows, Scores
 from muniment.search.document_table import Passages
 from muniment.search.postings import NONE, Places, Postings
 
-K1 = 1.2  # Robertson and Zaragoza 2009, "The probabilistic relevance framework", with their usual values
+K1 = 1.2
 B = 0.75
-FEW_SHARE = 16  # of so many passages one: then looking them up is quicker than walking along the places of a term
+FEW_SHARE = 16  # for one in so many passages, searching the places of a term is quicker than reading them all
 ENOUGH = 20_000  # passages
 BEGINNING_MAX = 10_000  # places of the rarest term of a phrase
 MANY = 50_000  # places of a term
@@ -31,7 +34,7 @@ Numbers = NDArray[np.int64]
 
 
 class PassageSelection(NamedTuple):
-    """The passages that are scored: their numbers, or None for all; from where to where they go."""
+    """The passages to score: their numbers, or None for all; their places and their documents."""
 
     numbers: Numbers | None
     first: Numbers
@@ -43,30 +46,30 @@ def keyword(postings: Postings, held: Passages, phrases: Sequence[Sequence[str]]
     """Return the score of the best passage of each document in `within`, which are in ascending order."""
     if not len(within):
         return np.zeros(0)
-    looked = _looked(held, within)
-    found = np.zeros(len(looked.row))
+    selected = _selected(held, within)
+    scores = np.zeros(len(selected.row))
     mean = held.terms / max(held.alive, 1)
-    standing = [(places, list(phrase)) for phrase in phrases if len(places := places_of(postings, phrase))]
-    for places, _ in sorted(standing, key=lambda each: (len(each[0]), each[1])):
-        at, often = _often(looked, found, places)
-        norm = K1 * (1 - B + B * (looked.end[at] - looked.first[at]) / mean)
-        found[at] += _rarity(len(places), held.alive) * (often * (K1 + 1) / (often + norm))
-    if looked.numbers is None:
-        scores = _best(found, looked.row, int(within[-1]) + 1)
-        return scores if len(scores) == len(within) else scores[within]
-    return _best(found, np.searchsorted(within, looked.row), len(within))
+    present = [(len(places), list(phrase), places) for phrase in phrases if len(places := places_of(postings, phrase))]
+    for _, _, places in sorted(present, key=itemgetter(0, 1)):
+        at, counts = _frequencies(selected, scores, places)
+        norm = K1 * (1 - B + B * (selected.end[at] - selected.first[at]) / mean)
+        scores[at] += _rarity(len(places), held.alive) * (counts * (K1 + 1) / (counts + norm))
+    if selected.numbers is None:
+        best = _best(scores, selected.row, int(within[-1]) + 1)
+        return best if len(best) == len(within) else best[within]
+    return _best(scores, np.searchsorted(within, selected.row), len(within))
 
 
 def holding(postings: Postings, held: Passages, phrase: Sequence[str], within: Rows) -> Rows:
-    """Return documents that hold a phrase: at least those in `within`, which are in ascending order, that do."""
-    looked, places = _looked(held, within), places_of(postings, phrase)
-    if not len(looked.row) or not len(places):
+    """Return documents with a phrase: at least those in `within`, which are in ascending order."""
+    selected, places = _selected(held, within), places_of(postings, phrase)
+    if not len(selected.row) or not len(places):
         return np.empty(0, np.int64)
-    return np.array(looked.row[_often(looked, np.zeros(0), places)[0]])
+    return np.array(selected.row[_frequencies(selected, np.zeros(0), places)[0]])
 
 
 def beginning(postings: Postings, held: Passages, phrase: Sequence[str]) -> Rows:
-    """Return the documents that begin with a phrase, in ascending order; none where each term of it is everywhere."""
+    """Return the documents that begin with a phrase, in ascending order; none where all its terms are frequent."""
     parts = [postings.of(term) for term in phrase]
     if min(len(places) for places in parts) > BEGINNING_MAX:
         return np.empty(0, np.int64)
@@ -76,12 +79,12 @@ def beginning(postings: Postings, held: Passages, phrase: Sequence[str]) -> Rows
     first, row = np.frombuffer(held.first, np.int64), np.frombuffer(held.row, np.int64)
     at = np.searchsorted(first, places, "right") - 1
     begins = (first[at] == places) & ((at == 0) | (row[at - 1] != row[at]))
-    found: Rows = row[at[begins]]
-    return found
+    rows: Rows = row[at[begins]]
+    return rows
 
 
 def places_of(postings: Postings, phrase: Sequence[str]) -> Places:
-    """Return the places at which a phrase begins, ascending: the rarest of its terms is looked up in the others."""
+    """Return the places at which a phrase begins, ascending, by looking up its rarest term in the others."""
     return _in_a_row([postings.of(term) for term in phrase])
 
 
@@ -104,45 +107,46 @@ def _in(wanted: Places, places: Places) -> NDArray[np.bool_]:
     return np.asarray(places[at] == wanted)
 
 
-def _looked(held: Passages, within: Rows) -> PassageSelection:
-    first, end, row = (np.frombuffer(each, np.int64) for each in (held.first, held.end, held.row))
+def _selected(held: Passages, within: Rows) -> PassageSelection:
+    first, end = np.frombuffer(held.first, np.int64), np.frombuffer(held.end, np.int64)
+    row = np.frombuffer(held.row, np.int64)
     if len(within) * FEW_SHARE > len(row):
         return PassageSelection(None, first, end, row)
     begins, ends = np.searchsorted(row, within, "left"), np.searchsorted(row, within, "right")
-    often = ends - begins
-    numbers = np.repeat(begins - np.cumsum(often) + often, often) + np.arange(int(often.sum()))
+    counts = ends - begins
+    numbers = np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
     return PassageSelection(numbers, first[numbers], end[numbers], row[numbers])
 
 
-def _often(looked: PassageSelection, found: Scores, places: Places) -> tuple[Numbers, NDArray[np.float64]]:
-    """Return which of the passages that are looked at have a term, and how often."""
+def _frequencies(selected: PassageSelection, scores: Scores, places: Places) -> tuple[Numbers, NDArray[np.float64]]:
+    """Return which of the selected passages have a term, and how often."""
     among = None
-    if looked.numbers is not None:
-        among = np.arange(len(looked.row))
-    elif len(places) > MANY and np.count_nonzero(found) > ENOUGH:
-        among = np.flatnonzero(found)
+    if selected.numbers is not None:
+        among = np.arange(len(selected.row))
+    elif len(places) > MANY and np.count_nonzero(scores) > ENOUGH:
+        among = np.flatnonzero(scores)
     if among is None:
-        of = np.searchsorted(looked.first, places, "right") - 1
+        of = np.searchsorted(selected.first, places, "right") - 1
         begins = np.flatnonzero(np.diff(of, prepend=-1))
         return of[begins], np.diff(begins, append=len(of)).astype(np.float64)
-    first, end = looked.first[among].astype(places.dtype), looked.end[among].astype(places.dtype)
-    often = np.searchsorted(places, end) - np.searchsorted(places, first)
-    at = np.flatnonzero(often)
-    return among[at], often[at].astype(np.float64)
+    first, end = selected.first[among].astype(places.dtype), selected.end[among].astype(places.dtype)
+    counts = np.searchsorted(places, end) - np.searchsorted(places, first)
+    at = np.flatnonzero(counts)
+    return among[at], counts[at].astype(np.float64)
 
 
-def _rarity(often: int, passages: int) -> float:
-    held = min(often, passages)
-    return float(np.log(1 + (passages - held + 0.5) / (held + 0.5)))
+def _rarity(occurrences: int, passages: int) -> float:
+    matching = min(occurrences, passages)
+    return float(np.log(1 + (passages - matching + 0.5) / (matching + 0.5)))
 
 
-def _best(found: Scores, places: Numbers, count: int) -> Scores:
-    """Return the best of each place; passages of a document have one place and stand side by side."""
-    some, scores = np.flatnonzero(found), np.zeros(count)
+def _best(scores: Scores, places: Numbers, count: int) -> Scores:
+    """Return the best score of each document; the passages of one follow each other."""
+    some, result = np.flatnonzero(scores), np.zeros(count)
     if len(some):
         at = places[some]
         begins = np.flatnonzero(np.diff(at, prepend=-1))
-        at, best = at[begins], np.maximum.reduceat(found[some], begins)
+        at, best = at[begins], np.maximum.reduceat(scores[some], begins)
         wanted = at < count
-        scores[at[wanted]] = best[wanted]
-    return scores
+        result[at[wanted]] = best[wanted]
+    return result

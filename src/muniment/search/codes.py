@@ -1,7 +1,7 @@
-"""Vectors as one bit for each number: is it above the middle? Enough to tell which ones are worth a closer look.
+"""Vectors as one bit for each number: whether it is above the centre. Enough to choose vectors to compare exactly.
 
 1. Vectors are taken relative to a centre, because many models put all texts into one corner. The centre belongs to the
-   model, not to what is stored: what is found never depends on what else was said, or is said no more.
+   model, not to the stored vectors, so that results never depend on other messages.
 2. The share of bits in which two codes differ is about the angle between their vectors (Charikar 2002, "Similarity
    estimation techniques from rounding algorithms"): h of d bits estimate the cosine cos(pi h / d).
 3. With m the centre, x.q = (x - m).(q - m) + m.x + m.q - m.m; of each x the length of x - m and m.x are kept.
@@ -16,7 +16,7 @@ Floats = NDArray[np.float32]
 Slots = NDArray[np.int64]
 
 WORD_BITS = 64
-BLOCK = 16_384  # of codes are compared at once: these stay in the cache
+BLOCK = 16_384  # codes compared at once: these fit into the cache
 
 
 class Codes:
@@ -37,7 +37,7 @@ class Codes:
         return self._planes.nbytes + self._reach.nbytes + self._lean.nbytes
 
     def grow(self, capacity: int) -> None:
-        """Make room."""
+        """Grow to a capacity."""
         planes = np.zeros((len(self._planes), capacity), np.uint64)
         planes[:, : self._planes.shape[1]] = self._planes
         self._planes = planes
@@ -45,40 +45,40 @@ class Codes:
         self._lean = np.concatenate([self._lean, np.zeros(capacity - len(self._lean), np.float32)])
 
     def put(self, first: int, rows: Floats) -> None:
-        """Put the codes of vectors into slots that follow each other."""
+        """Put the codes of vectors into consecutive slots."""
         part = slice(first, first + len(rows))
         self._planes[:, part] = self._coded(rows)
         self._lean[part] = lean = rows @ self._centre
         self._reach[part] = np.sqrt(np.maximum(1 - 2 * lean + self._square, 0))
 
     def move(self, sources: Slots, targets: Slots, kept: int) -> None:
-        """Move slots, and wipe all from `kept` on."""
-        for each in (*self._planes, self._reach, self._lean):
-            each[targets] = each[sources]
-            each[kept:] = 0
+        """Move slots, and zero all from `kept` on."""
+        for column in (*self._planes, self._reach, self._lean):
+            column[targets] = column[sources]
+            column[kept:] = 0
 
     def estimates(self, query: Floats, count: int, slots: Slots | None) -> Floats:
-        """Return about the cosine of the first `count` vectors to a query, or of those in slots."""
+        """Estimate the cosines of the first `count` vectors to a query, or of those in slots."""
         size = count if slots is None else len(slots)
         code = self._coded(query[None, :])[:, 0]
         lean = np.float32(query @ self._centre)
         length = np.sqrt(max(np.float32(1) - 2 * lean + self._square, np.float32(0)))
         of_distance = np.cos(np.pi * np.arange(self._dimension + 1) / self._dimension).astype(np.float32) * length
-        found = np.empty(size, np.float32)
+        cosines = np.empty(size, np.float32)
         for first in range(0, size, BLOCK):
             end = min(first + BLOCK, size)
             part = slice(first, end) if slots is None else slots[first:end]
-            found[first:end] = of_distance[self._distances(code, part)]
-            found[first:end] *= self._reach[part]
-            found[first:end] += self._lean[part]
-        found += lean - self._square
-        return found
+            cosines[first:end] = of_distance[self._distances(code, part)]
+            cosines[first:end] *= self._reach[part]
+            cosines[first:end] += self._lean[part]
+        cosines += lean - self._square
+        return cosines
 
     def _distances(self, code: NDArray[np.uint64], part: slice | Slots) -> NDArray[np.uint16]:
-        found: NDArray[np.uint16] = np.bitwise_count(self._planes[0, part] ^ code[0]).astype(np.uint16)
+        distances: NDArray[np.uint16] = np.bitwise_count(self._planes[0, part] ^ code[0]).astype(np.uint16)
         for plane, word in zip(self._planes[1:], code[1:], strict=True):
-            found += np.bitwise_count(plane[part] ^ word)
-        return found
+            distances += np.bitwise_count(plane[part] ^ word)
+        return distances
 
     def _coded(self, rows: Floats) -> NDArray[np.uint64]:
         bits = np.packbits(rows > self._centre, axis=1)

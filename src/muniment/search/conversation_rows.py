@@ -15,7 +15,7 @@ NOBODY: Rows = np.empty(0, np.int64)
 
 
 class ConversationRows:
-    """The turns of one conversation; those up to the last one are linked, unless something was changed there."""
+    """The turns of one conversation; those up to the last one are linked, unless one of them changed."""
 
     __slots__ = ("first", "last_row", "last_turn")
 
@@ -28,14 +28,14 @@ class ConversationRows:
         return self.first[turn - 1] if turn <= len(self.first) else NO_ROW
 
     def set(self, turn: int, row: int) -> None:
-        """Let a turn begin at a row, or (`NO_ROW`) nowhere."""
+        """Set the first row of a turn, or `NO_ROW`."""
         if turn > len(self.first):
             self.first.extend([NO_ROW] * (turn - len(self.first)))
         self.first[turn - 1] = row
 
 
 class ConversationIndex:
-    """The conversations by stream. What is known of rows that were there before is read when it is asked for."""
+    """The conversations by stream. Rows of a restored or compacted index are read on demand."""
 
     def __init__(self, rows: DocumentTable) -> None:
         self._rows = rows
@@ -51,31 +51,31 @@ class ConversationIndex:
 
     def of(self, stream: int) -> ConversationRows:
         """Return a conversation, which may have no turn."""
-        found = self._known.get(stream)
-        if found is None:
-            found = self._known[stream] = ConversationRows()
+        conversation = self._known.get(stream)
+        if conversation is None:
+            conversation = self._known[stream] = ConversationRows()
             if self._before:
-                self._read(stream, found)
-        return found
+                self._read(stream, conversation)
+        return conversation
 
     def rows_of(self, stream: int, turn: int) -> list[int]:
-        """Return the rows of a turn: they lie side by side."""
-        row, found = self.of(stream).row(turn), list[int]()
+        """Return the rows of a turn, which follow each other."""
+        row, rows = self.of(stream).row(turn), list[int]()
         if row != NO_ROW:
             streams, turns = self._rows["stream"], self._rows["turn"]
             while row < len(streams) and (streams[row], turns[row]) == (stream, turn):
-                found.append(row)
+                rows.append(row)
                 row += 1
-        return found
+        return rows
 
     def span(self, stream: int) -> slice:
-        """Return from where to where the rows of a conversation lie, others among them."""
+        """Return a range that holds the rows of a conversation, others among them."""
         turns = np.frombuffer(self.of(stream).first, np.int64)
-        there = np.flatnonzero(turns != NO_ROW)
-        if not len(there):
+        present = np.flatnonzero(turns != NO_ROW)
+        if not len(present):
             return slice(0)
-        last = there[np.argmax(turns[there])]
-        return slice(int(turns[there].min()), self.rows_of(stream, int(last) + 1)[-1] + 1)
+        last = present[np.argmax(turns[present])]
+        return slice(int(turns[present].min()), self.rows_of(stream, int(last) + 1)[-1] + 1)
 
     def relink(self, stream: int) -> None:
         """Link all documents of a conversation as they follow each other now."""

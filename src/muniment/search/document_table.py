@@ -1,7 +1,7 @@
-"""The rows of an index: a column for each thing that is known of a document, and the passages of documents.
+"""The rows of an index: documents as columns, and the passages of documents.
 
-Rows are appended, never moved; those that stand for nothing any more are not alive. What was appended waits in a list
-until somebody looks. `compact` leaves the living alone and numbers them anew.
+Rows are appended, never moved; those of removed documents are not alive. Appended rows wait in a list until a column is
+read. `compact` removes the others and numbers the living ones again.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from mmap import ACCESS_COPY, mmap
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
+from muniment.events.message import Role
 from muniment.ranking.columns import NO_ROW, Rows
 
 Numbers = NDArray[np.int64]
@@ -27,10 +29,23 @@ WIDTHS = (1, 2, 4, 8)  # bytes of a number at rest
 WAITING_MAX = 4096
 GROWTH = 1.25
 
-SAID = ("stream", "turn", "message", "time_ms", "role", "speaker", "archived")
+PASSAGE_CHARS = 500  # about 80 words
+SHORT_CHARS = 800  # not worth cutting
+
+FACTS = ("stream", "turn", "message", "time_ms", "role", "speaker", "archived")
 LINKS = ("previous", "following", "session")
-WAITING_CELLS = len(SAID) + 1
-PLACE_OF = {name: place for place, name in enumerate((*SAID, *LINKS))}
+WAITING_CELLS = len(FACTS) + 1
+PLACE_OF = {name: place for place, name in enumerate((*FACTS, *LINKS))}
+
+
+class SearchDocument(Struct, frozen=True, kw_only=True, gc=False):
+    """A message to be searched: its place in the turn, speaker, time, and the text that a view shows."""
+
+    message: int
+    role: Role
+    speaker: str
+    time_ms: int
+    text: str
 
 
 class DocumentTable:
@@ -58,12 +73,12 @@ class DocumentTable:
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        """Which rows stand for a document."""
+        """Which rows are documents, not removed ones."""
         self._write()
         return self._alive[: self._written]
 
     def append(self, values: tuple[int, ...]) -> int:
-        """Add a document, the values as in `SAID` and then the one that it was said behind; return its number."""
+        """Add a document, the values as in `FACTS` and then the document before it; return its number."""
         if len(self._waiting) == WAITING_MAX * WAITING_CELLS:
             self._write()
         row = self._written + len(self._waiting) // WAITING_CELLS
@@ -71,12 +86,12 @@ class DocumentTable:
         return row
 
     def remove(self, rows: list[int]) -> None:
-        """Let rows stand for nothing."""
+        """Remove documents."""
         self.alive[rows] = False
         self.dead += len(rows)
 
     def link(self, rows: Rows, before: Rows) -> None:
-        """Let each document follow another one that comes before it here or was linked before, or (`NO_ROW`) none.
+        """Link each document to the one before it, which comes earlier here or is linked already, or is `NO_ROW`.
 
         A long pause in between begins another session.
         """
@@ -95,7 +110,7 @@ class DocumentTable:
             session[rows] = leads
 
     def compact(self) -> Rows:
-        """Forget the dead; return the former numbers of the living, whose links are up to date."""
+        """Drop removed documents; return the former numbers of the others, whose links are up to date."""
         alive = self.alive
         kept = np.flatnonzero(alive)
         numbers = np.append(np.cumsum(alive) - 1, NO_ROW)  # the last for `NO_ROW` itself
@@ -118,13 +133,13 @@ class DocumentTable:
             alive = np.zeros(memory, np.bool_)
             cells[:, :first], alive[:first] = self._cells[:, :first], self._alive[:first]
             self._cells, self._alive = cells, alive
-        self._cells[: len(SAID), first:end] = block[:-1]
+        self._cells[: len(FACTS), first:end] = block[:-1]
         self._alive[first:end] = True
         self._written = end
         self.link(np.arange(first, end), block[-1])
 
     def sections(self) -> Iterator[tuple[str, bytes]]:
-        """Yield all that is known as named bytes; none is dead."""
+        """Yield everything as named bytes; no document is a removed one."""
         assert not self.dead, "it is compacted first"
         self._write()
         for name in PLACE_OF:
@@ -132,7 +147,7 @@ class DocumentTable:
 
     @classmethod
     def of_sections(cls, sections: Mapping[str, bytes]) -> DocumentTable:
-        """Return what sections say."""
+        """Return the table of sections."""
         made = cls()
         made._cells = np.stack([unpacked(sections[f"rows/{name}"]) for name in PLACE_OF])
         made._written = made._cells.shape[1]
@@ -141,7 +156,7 @@ class DocumentTable:
 
 
 class Passages:
-    """The passages of documents, in the order of their places: of which row, and from where to where."""
+    """The passages of documents, in the order of their places: the row of each, its first place and its end."""
 
     def __init__(self) -> None:
         self.row, self.first, self.end = (array(WIDE) for _ in range(3))
@@ -154,7 +169,7 @@ class Passages:
         return 3 * self.row.itemsize * len(self.row)
 
     def append(self, row: int, first: int, end: int) -> None:
-        """Add a passage behind all others; documents come in the order of their numbers."""
+        """Add a passage; documents come in the order of their numbers."""
         self.row.append(row)
         self.first.append(first)
         self.end.append(end)
@@ -167,7 +182,7 @@ class Passages:
         return range(first, bisect_right(self.row, row, first))
 
     def remove(self, row: int) -> list[tuple[int, int]]:
-        """Let the passages of a row be empty; return the places where they were."""
+        """Empty the passages of a row; return their places."""
         spans = [(self.first[number], self.end[number]) for number in self.of(row)]
         for number in self.of(row):
             self.end[number] = self.first[number]
@@ -177,21 +192,19 @@ class Passages:
 
     def columns(self) -> tuple[Numbers, Numbers, Numbers]:
         """Return the row, the first place and the end of each."""
-        row, first, end = (np.array(each, np.int64) for each in (self.row, self.first, self.end))
-        return row, first, end
+        return np.array(self.row, np.int64), np.array(self.first, np.int64), np.array(self.end, np.int64)
 
     def compact(self, rows: Rows, shift: NDArray[np.uint32]) -> Rows:
-        """Keep the passages of these rows, which are numbered anew; return their former numbers."""
+        """Keep the passages of these rows, which get new numbers; return their former numbers."""
         row, first, end = self.columns()
         kept = np.flatnonzero(np.isin(row, rows))
-        self.row, self.first, self.end = (
-            _wide(each) for each in (np.searchsorted(rows, row[kept]), first[kept] - shift[first[kept]],
-                                     end[kept] - shift[first[kept]])
-        )  # fmt: skip
+        shifts = shift[first[kept]]
+        self.row = _wide(np.searchsorted(rows, row[kept]))
+        self.first, self.end = _wide(first[kept] - shifts), _wide(end[kept] - shifts)
         return kept
 
     def sections(self) -> Iterator[tuple[str, bytes]]:
-        """Yield all that is known as named bytes."""
+        """Yield everything as named bytes."""
         row, first, end = self.columns()
         yield "passages/row", packed(row)
         yield "passages/first", packed(first)
@@ -199,7 +212,7 @@ class Passages:
 
     @classmethod
     def of_sections(cls, sections: Mapping[str, bytes]) -> Passages:
-        """Return what sections say."""
+        """Return the table of sections."""
         made = cls()
         row, first, terms = (unpacked(sections[f"passages/{name}"]) for name in ("row", "first", "terms"))
         made.row, made.first, made.end = _wide(row), _wide(first), _wide(first + terms)
@@ -208,20 +221,20 @@ class Passages:
 
 
 def pages(count: int, kind: type[Kind]) -> NDArray[Kind]:
-    """Return so many zeros in pages of their own, which go back to the system whole; holes in a heap would stay."""
+    """Return zeros in memory pages of their own, which go back to the system as a whole, unlike parts of a heap."""
     size = max(count, 1) * np.dtype(kind).itemsize
     return np.frombuffer(mmap(-1, size, access=ACCESS_COPY), kind, count)  # no child process writes to them
 
 
 def packed(column: Numbers) -> bytes:
-    """Return a column in as few bytes a number as hold all of them, behind a byte that says how many."""
-    least, most = int(column.min(initial=0)), int(column.max(initial=0))
-    width = next(width for width in WIDTHS if -(1 << 8 * width - 1) <= least and most < 1 << 8 * width - 1)
+    """Return a column with as few bytes for each number as hold all of them, after a byte with that width."""
+    low, high = int(column.min(initial=0)), int(column.max(initial=0))
+    width = next(width for width in WIDTHS if -(1 << 8 * width - 1) <= low and high < 1 << 8 * width - 1)
     return bytes((width,)) + column.astype(f"<i{width}").tobytes()
 
 
 def unpacked(data: bytes) -> Numbers:
-    """Return the column that was packed."""
+    """Return a packed column."""
     return np.frombuffer(data, f"<i{data[0]}", offset=1).astype(np.int64)
 
 
@@ -229,3 +242,29 @@ def _wide(numbers: NDArray[Any]) -> array[int]:
     made = array(WIDE)
     made.frombytes(np.ascontiguousarray(numbers, np.int64).tobytes())
     return made
+
+
+def split_passages(text: str) -> list[str]:
+    """Return a text in passages of about `PASSAGE_CHARS`, cut behind lines, else sentences, else words.
+
+    A long message is found by its best passage, not by its average.
+    """
+    if len(text) <= SHORT_CHARS:
+        return [text]
+    pieces: list[str] = []
+    at = 0
+    while len(text) - at > SHORT_CHARS:
+        end = _passage_end(text, at)
+        pieces.append(text[at:end])
+        at = end
+    pieces.append(text[at:])
+    return pieces
+
+
+def _passage_end(text: str, at: int) -> int:
+    low, high = at + PASSAGE_CHARS // 2, at + PASSAGE_CHARS
+    for mark in ("\n", ". ", " "):
+        end = text.rfind(mark, low, high)
+        if end >= 0:
+            return end + len(mark)
+    return high

@@ -1,11 +1,11 @@
-"""Which documents of an index may answer a query: by place, speaker, role, time, lifecycle, and by what must be there.
+"""The documents of an index that may answer a query: by conversation, speaker, role, time, lifecycle and phrases.
 
 | a filter that is given several times | keeps |
 |---|---|
-| `from`, `in`, `role`, `on` | what fits any of them |
-| `before`, `after` | what fits all of them |
+| `from`, `in`, `role`, `on` | documents that match any of them |
+| `before`, `after` | documents that match all of them |
 
-With `-` before it, a filter keeps what does not fit. A search that names conversations looks at their documents alone.
+With `-` before it, a filter keeps documents that do not match. A search that names conversations reads theirs alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NO_ROWS: Rows = np.empty(0, np.int64)
 
 
 class ResolvedScope(NamedTuple):
-    """Where to look, beside what the query says. `streams` None: everywhere; `named` are those of `in` filters."""
+    """Where to search, besides the query. `streams` None: everywhere; `named` are those of `in` filters."""
 
     streams: frozenset[int] | None = None
     named: Mapping[str, int] = {}
@@ -40,7 +40,7 @@ class ResolvedScope(NamedTuple):
 
 
 class RequiredTerms(NamedTuple):
-    """The terms of what must be there, and of what must not."""
+    """The terms of the phrases that must occur, and of what must not."""
 
     phrases: list[list[str]]
     excluded: list[list[str]]
@@ -66,7 +66,7 @@ def _of_streams(index: Index, query: Query, scope: ResolvedScope) -> Rows:
     """Return the documents of the conversations that are named, or all."""
     streams = scope.streams
     named = frozenset(
-        scope.named[each.text] for each in query.filters if each.name is FilterName.IN and not each.excludes
+        [scope.named[part.text] for part in query.filters if part.name is FilterName.IN and not part.excludes]
     )
     if named:
         streams = named if streams is None else named & streams
@@ -82,7 +82,7 @@ def _masks(columns: Columns, rows: Rows, scope: ResolvedScope) -> list[Mask]:
     if scope.role is not None:
         masks.append(columns.role[rows] == ROLES.index(scope.role))
     if scope.speaker is not None:
-        masks.append(_said_by(columns, rows, lambda name: name == scope.speaker))
+        masks.append(_of_speakers(columns, rows, lambda name: name == scope.speaker))
     if scope.from_ms is not None:
         masks.append(columns.time_ms[rows] >= scope.from_ms)
     if scope.until_ms is not None:
@@ -92,22 +92,24 @@ def _masks(columns: Columns, rows: Rows, scope: ResolvedScope) -> list[Mask]:
 
 def _filtered(columns: Columns, rows: Rows, filters: list[Clause], scope: ResolvedScope) -> list[Mask]:
     """Return what the filters of a query keep, name by name."""
+    if not filters:
+        return []
     kept: defaultdict[FilterName, list[Mask]] = defaultdict(list)
     masks: list[Mask] = []
-    for each in filters:
-        assert each.name is not None, "filters have names"
-        fits = MASKS[each.name](columns, rows, each.text, scope)
-        if each.excludes:
-            masks.append(~fits)
+    for part in filters:
+        assert part.name is not None, "filters have names"
+        matching = MASKS[part.name](columns, rows, part.text, scope)
+        if part.excludes:
+            masks.append(~matching)
         else:
-            kept[each.name].append(fits)
+            kept[part.name].append(matching)
     joined = {name: np.logical_and if name in NARROWING else np.logical_or for name in kept}
     return masks + [joined[name].reduce(several) for name, several in kept.items()]
 
 
 def _from(columns: Columns, rows: Rows, value: str, _scope: ResolvedScope) -> Mask:
     wanted = _name(value)
-    return _said_by(columns, rows, lambda name: wanted <= _name(name))
+    return _of_speakers(columns, rows, lambda name: wanted <= _name(name))
 
 
 def _in(columns: Columns, rows: Rows, value: str, scope: ResolvedScope) -> Mask:
@@ -144,17 +146,17 @@ MASKS: dict[FilterName, Callable[[Columns, Rows, str, ResolvedScope], Mask]] = {
 NARROWING = frozenset({FilterName.BEFORE, FilterName.AFTER})
 
 
-def _said_by(columns: Columns, rows: Rows, wanted: Callable[[str], bool]) -> Mask:
+def _of_speakers(columns: Columns, rows: Rows, wanted: Callable[[str], bool]) -> Mask:
     speakers = [number for number, name in enumerate(columns.speakers) if wanted(name)]
     return np.isin(columns.speaker[rows], speakers)
 
 
 def _name(text: str) -> frozenset[str]:
-    """Return what a name is made of; part of it is enough to ask for it."""
+    """Return the words of a name; some of them are enough to match it."""
     return frozenset("".join(char if char.isalnum() else " " for char in text.casefold()).split()) or frozenset({text})
 
 
 def _span(value: str) -> TimeSpan:
     span = span_of(value)
-    assert span is not None, "the query was read"
+    assert span is not None, "a filter with another value is a word"
     return span

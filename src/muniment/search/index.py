@@ -1,16 +1,15 @@
-"""The index of what one view of a space shows: its documents as rows, their terms as postings.
+"""The index of what one view of a space shows: its documents as rows, their terms as postings, their vectors.
 
-A turn is put in whole, and put again whenever something was said of it; what it was before is taken out first, and can
-be found no more. `purge` then removes its words for good. The numbers of documents and the places of terms depend on
-that history and are nobody's business: `told` and every score are those of an index that was made anew.
-
-Vectors lie beside, one for each passage, and are told when passages go or are numbered anew.
+A turn is put as a whole, and put again whenever an event changes it; its former documents are removed first and are
+found no more. `purge` then removes their words for good. The numbers of documents and the places of terms depend on
+that history and are private: `contents` and every score are those of an index that was made from the log.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 from msgspec import Struct
@@ -22,45 +21,22 @@ from muniment.kernel.canonical import encode_plain
 from muniment.ranking.columns import NO_ROW, ROLES, Columns, Rows, Scores
 from muniment.search import bm25
 from muniment.search.conversation_rows import ConversationIndex
-from muniment.search.document_table import DocumentTable, Passages
-from muniment.search.documents import SearchDocument
+from muniment.search.document_table import DocumentTable, Passages, SearchDocument, split_passages
 from muniment.search.meaning import Meaning
-from muniment.search.passages import passages
-from muniment.search.plain_form import told
 from muniment.search.postings import PLACES_MAX, Postings
 from muniment.search.speakers import Speakers
 from muniment.search.terms import Tokenizer
 
-PHRASE_GAP = 1  # places left free between documents
-DEAD_SHARE = 4  # when more than one in so many rows is dead, the living are numbered anew
-DEAD_ROWS_MAX = 1000  # are left where they are
+PHRASE_GAP = 1  # free places between documents
+DEAD_SHARE = 4  # when more than one in so many rows is dead, the index is compacted
+DEAD_ROWS_MAX = 1000  # stay where they are
 
 PLACE_OF_ROLE = {role: place for place, role in enumerate(ROLES)}
-
-
-class PassageColumns(Protocol):
-    """What is kept for each passage by its number."""
-
-    @property
-    def memory_bytes(self) -> int:
-        """How much memory it takes, about."""
-        ...
-
-    def drop(self, passages: Sequence[int]) -> None:
-        """Forget these passages; what was kept for them is nowhere any more."""
-        ...
-
-    def renumber(self, kept: Rows) -> None:
-        """Keep what is known of these passages, whose numbers are from now on their places in `kept`."""
-        ...
-
-    def sections(self) -> Iterable[tuple[str, bytes]]:
-        """Yield all that is known as named bytes; no name is one of the index itself."""
-        ...
+CONTENTS = ("turn", "message", "time_ms", "role", "speaker", "archived", "session")
 
 
 class IndexHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an index knows beside its arrays."""
+    """What an index holds besides its arrays."""
 
     size: int
     places: int
@@ -75,16 +51,14 @@ class Index:
 
     def __init__(self) -> None:
         self.size = 0
-        self.age = 0  # grows when passages are numbered anew
+        self.age = 0  # grows when passages get new numbers
         self.tokenizer = Tokenizer()
         self.postings = Postings()
-        self.vectors: PassageColumns | None = (
-            None  # a `Meaning`; without an embedder there is none, or what there was is kept
-        )
+        self.meaning = Meaning()
         self._rows = DocumentTable()
         self._passages = Passages()
         self._conversations = ConversationIndex(self._rows)
-        self._late: set[int] = set()  # conversations in which a turn changed, or came late
+        self._unlinked: set[int] = set()  # conversations in which a turn changed, or came late
         self._speakers = Speakers(self.tokenizer.words)
         self._next = 0
         self._columns: Columns | None = None
@@ -95,51 +69,49 @@ class Index:
     @property
     def memory_bytes(self) -> int:
         """How much memory this takes, about."""
-        held = (self.postings, self._rows, self._passages, self._conversations)
-        beside = 0 if self.vectors is None else self.vectors.memory_bytes
-        return sum(each.memory_bytes for each in held) + beside
+        parts = (self.postings, self._rows, self._passages, self._conversations, self.meaning)
+        return sum([part.memory_bytes for part in parts])
 
     # --- growing ------------------------------------------------------------------------------------------------------
 
     def put(self, stream: int, turn: int, documents: Sequence[SearchDocument], *, archived: bool = False) -> None:
-        """Let a turn consist of these documents; whatever it was before is gone."""
+        """Replace the documents of a turn."""
         conversation = self._conversations.of(stream)
         if conversation.row(turn) != NO_ROW:
             self.remove([(stream, turn)])
         if not documents:
             return
-        if self._makes_room(documents):
+        if self._reserve(documents):
             conversation = self._conversations.of(stream)
         self._columns = None
-        is_next = turn > conversation.last_turn and stream not in self._late
+        is_next = turn > conversation.last_turn and stream not in self._unlinked
         first = len(self._rows)
         self._add((stream, turn), documents, archived, conversation.last_row if is_next else None)
         conversation.set(turn, first)
         if is_next:
             conversation.last_turn, conversation.last_row = turn, len(self._rows) - 1
         else:
-            self._late.add(stream)
+            self._unlinked.add(stream)
 
     def remove(self, turns: Iterable[tuple[int, int]]) -> None:
-        """Take turns out, as far as they are in: their rows stand for nothing, and their words are found nowhere."""
+        """Remove turns, as far as they are indexed: their words are found no more."""
         rows: list[int] = []
         for stream, turn in turns:
-            found = self._conversations.rows_of(stream, turn)
-            if found:
+            of_turn = self._conversations.rows_of(stream, turn)
+            if of_turn:
                 self._conversations.of(stream).set(turn, NO_ROW)
-                self._late.add(stream)
-                rows += found
+                self._unlinked.add(stream)
+                rows += of_turn
         if rows:
-            if self.vectors is not None:
-                self.vectors.drop([number for row in rows for number in self._passages.of(row)])
+            self.meaning.drop([number for row in rows for number in self._passages.of(row)])
             self.postings.drop([span for row in rows for span in self._passages.remove(row)])
-            self._speakers.unsays(self._rows["speaker"][rows].tolist())
+            self._speakers.uncount(self._rows["speaker"][rows].tolist())
             self._rows.remove(rows)
             self._columns = None
 
-    def _makes_room(self, documents: Sequence[SearchDocument]) -> bool:
-        """See to it that places are enough (a text has no more terms than characters); tell if numbers changed."""
-        wanted = sum([len(each.text) + PHRASE_GAP for each in documents])
+    def _reserve(self, documents: Sequence[SearchDocument]) -> bool:
+        """Reserve places (a text has no more terms than characters); return whether the index was compacted for it."""
+        wanted = sum([len(document.text) + PHRASE_GAP for document in documents])
         if self._next + wanted <= PLACES_MAX:
             return False
         self.compact()
@@ -150,96 +122,95 @@ class Index:
     def _add(
         self, of: tuple[int, int], documents: Sequence[SearchDocument], archived: bool, before: int | None
     ) -> None:
-        """Add documents, each said behind the last one and the first behind a row; with None they are linked later."""
+        """Add documents, linked to each other and the first to a row before; with None they are linked later."""
         add, add_passage, words_of = self._rows.append, self._passages.append, self.tokenizer.words
         linked = NO_ROW if before is None else before
-        for each in documents:
-            role, speaker = PLACE_OF_ROLE[each.role], self._speakers.says(each.speaker)
-            row = add((*of, each.message, each.time_ms, role, speaker, archived, linked))
-            for text in passages(each.text):
+        for document in documents:
+            role, speaker = PLACE_OF_ROLE[document.role], self._speakers.count(document.speaker)
+            row = add((*of, document.message, document.time_ms, role, speaker, archived, linked))
+            for text in split_passages(document.text):
                 words = words_of(text)
                 if words:
                     first, self._next = self._next, self._next + len(words)
                     add_passage(row, first, self._next)
                     self.postings.add(words, first)
-                    for term, place in self.tokenizer.beside(text):
-                        self.postings.add_beside(term, first + place)
+                    for term, place in self.tokenizer.trigrams(text):
+                        self.postings.add([term], first + place)
             self._next += PHRASE_GAP
             if before is not None:
                 linked = row
 
     def _relink(self) -> None:
         """Link the documents of every conversation in which a turn changed, or came late."""
-        for stream in self._late:
+        for stream in self._unlinked:
             self._conversations.relink(stream)
-        self._late.clear()
+        self._unlinked.clear()
 
     # --- order --------------------------------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Bring into order what was put in and taken out, where it is much."""
+        """Sort what was added, and compact what was removed, where it is much."""
         if self._rows.dead > max(DEAD_ROWS_MAX, len(self._rows) // DEAD_SHARE):
             self.compact()
         elif self.postings.unsettled:
             self.postings.settle()
 
-    def relieve(self) -> None:
-        """Settle what was put in while the index is being made, when it takes much more room as it came."""
+    def settle_much(self) -> None:
+        """Sort what was added while the index is being made, when it takes much memory."""
         self.postings.settle_much()
 
     def purge(self) -> None:
-        """Remove for good the words of what was taken out."""
+        """Remove for good the words of removed turns."""
         self.postings.purge()
 
     def compact(self) -> None:
-        """Give new numbers to the documents and places that are there, without gaps for what was taken out."""
+        """Give documents and places new numbers, without gaps for removed ones."""
         self._relink()
         row, first, end = self._passages.columns()
         last = np.append(row[1:] != row[:-1], True) if len(row) else np.empty(0, np.bool_)
-        there = end > first
+        present = end > first
         edges = np.zeros(self._next + PHRASE_GAP + 1, np.int8)
-        np.add.at(edges, first[there], 1)
-        np.add.at(edges, (end + PHRASE_GAP * last)[there], -1)
+        np.add.at(edges, first[present], 1)
+        np.add.at(edges, (end + PHRASE_GAP * last)[present], -1)
         kept = np.cumsum(edges, dtype=np.int8) > 0
         shift = np.cumsum(~kept, dtype=np.uint32)
         self.postings.renumber(shift)
         self._next = int(np.count_nonzero(kept))
         rows = self._rows.compact()
-        numbers = self._passages.compact(rows, shift)
-        if self.vectors is not None:
-            self.vectors.renumber(numbers)
+        self.meaning.renumber(self._passages.compact(rows, shift))
         self.age += 1
         self._conversations = ConversationIndex(self._rows)
         self._speakers = self._speakers.compact(self._rows["speaker"])
         self._columns = None
 
-    # --- what is there ------------------------------------------------------------------------------------------------
+    # --- documents ----------------------------------------------------------------------------------------------------
 
     def every(self) -> Rows:
-        """Return the numbers of all documents that are there."""
+        """Return the numbers of all documents."""
         return np.flatnonzero(self._rows.alive)
 
     def rows_of(self, stream: int) -> Rows:
         """Return the numbers of the documents of a conversation."""
         span = self._conversations.span(stream)
-        found: Rows = np.flatnonzero(self._rows.alive[span] & (self._rows["stream"][span] == stream))
-        return found + span.start if len(found) else found
+        rows: Rows = np.flatnonzero(self._rows.alive[span] & (self._rows["stream"][span] == stream))
+        return rows + span.start if len(rows) else rows
 
     def holding(self, phrase: Sequence[str], rows: Rows) -> NDArray[np.bool_]:
-        """Tell which documents, in ascending order, hold a phrase of one term or more."""
+        """Tell which documents, in ascending order, contain a phrase of one term or more."""
         return np.isin(rows, bm25.holding(self.postings, self._passages, phrase, rows))
 
-    # --- what ranking asks (`ranking.columns.Corpus`) -----------------------------------------------------------------
+    # --- for ranking (`ranking.columns.Corpus`) -----------------------------------------------------------------------
 
     @property
     def columns(self) -> Columns:
         """The documents."""
-        self._relink()
+        if self._unlinked:
+            self._relink()
         if self._columns is None:
-            self._columns = self._told_to_ranking()
+            self._columns = self._all_columns()
         return self._columns
 
-    def _told_to_ranking(self) -> Columns:
+    def _all_columns(self) -> Columns:
         rows = self._rows
         return Columns(
             alive=rows.alive,
@@ -261,7 +232,7 @@ class Index:
         return self.tokenizer.words(text)
 
     def named(self, term: str) -> list[int]:
-        """Return the speakers with a term in their name, as far as they said anything that is there."""
+        """Return the speakers of documents with a term in their name."""
         return self._speakers.named(term)
 
     def beginning(self, phrase: Sequence[str]) -> Rows:
@@ -277,41 +248,49 @@ class Index:
 
     def similarity(self, text: str, within: Rows | None = None) -> Scores | None:
         """Return the cosine of each document's best passage to a text; nan where it has no vector yet, None without."""
-        if not isinstance(self.vectors, Meaning):
-            return None
         row_of = np.frombuffer(self._passages.row, np.int64)
-        return self.vectors.similarity(text, row_of, len(self._rows), within)
+        return self.meaning.similarity(text, row_of, len(self._rows), within)
 
-    # --- what meaning asks --------------------------------------------------------------------------------------------
+    # --- passages -----------------------------------------------------------------------------------------------------
 
     def passage_rows(self) -> Rows:
-        """Return the document of each passage, by the numbers of passages; it is ascending."""
+        """Return the document of each passage, by the numbers of passages, ascending."""
         return np.array(self._passages.row, np.int64)
 
     @property
     def passages_count(self) -> int:
-        """How many passages of documents are there."""
+        """How many passages there are."""
         return self._passages.alive
 
-    def passages_there(self) -> Rows:
-        """Return the numbers of all passages of documents that are there."""
+    def present_passages(self) -> Rows:
+        """Return the numbers of all passages."""
         _, first, end = self._passages.columns()
         return np.flatnonzero(end > first)
 
-    def are_there(self, passages: Rows) -> NDArray[np.bool_]:
-        """Tell which passages are of documents that are there; their numbers are of this age of the index."""
-        there = [self._passages.end[each] > self._passages.first[each] for each in passages.tolist()]
-        return np.array(there, np.bool_)
+    def are_present(self, passages: Rows) -> NDArray[np.bool_]:
+        """Tell which passages were not removed since; their numbers are of this age of the index."""
+        _, first, end = self._passages.columns()
+        return np.asarray(end[passages] > first[passages])
 
-    # --- what it is ---------------------------------------------------------------------------------------------------
+    # --- contents -----------------------------------------------------------------------------------------------------
 
-    def told(self) -> Iterator[list[object]]:
-        """Yield all that is known of each conversation as plain data, in the order of the keys."""
+    def contents(self) -> Iterator[list[object]]:
+        """Yield each conversation with its documents as plain data that does not depend on their history, in order."""
         self.compact()
-        return told(self._rows, self._passages, self.postings, self._speakers.names())
+        rows, speakers = self._rows, self._speakers.names()
+        documents = list(zip(*(rows[name].tolist() for name in CONTENTS), strict=True))
+        terms = PassageTerms(self._passages, self.postings)
+        order = np.lexsort((rows["message"], rows["turn"], rows["stream"])).tolist()
+        for stream, of_stream in groupby(order, rows["stream"].tolist().__getitem__):
+            conversation: list[object] = [stream]
+            for row in of_stream:
+                turn, message, time_ms, role, speaker, archived, session = documents[row]
+                facts = [turn, message, time_ms, ROLES[role], speakers[speaker], bool(archived), session == row]
+                conversation.append([*facts, [terms.of(number) for number in self._passages.of(row)]])
+            yield conversation
 
     def sections(self) -> Iterator[tuple[str, bytes]]:
-        """Yield all that is known as named bytes, without anything of what was taken out."""
+        """Yield everything as named bytes, without anything of removed turns."""
         self._relink()
         if self._rows.dead:
             self.compact()
@@ -319,17 +298,35 @@ class Index:
         yield from self._rows.sections()
         yield from self._passages.sections()
         yield from self.postings.sections()
-        if self.vectors is not None:
-            yield from self.vectors.sections()
+        yield from self.meaning.sections()
 
     @classmethod
     def of_sections(cls, sections: Mapping[str, bytes]) -> Index:
-        """Return the index that sections hold; of what lies beside, who keeps it takes it up."""
+        """Return the index of sections, without its vectors (`Meaning.of_sections`)."""
         made, head = cls(), _head.decode(sections["head"])
         made.size, made._next = head.size, head.places
         made._rows, made._passages = DocumentTable.of_sections(sections), Passages.of_sections(sections)
         made._speakers = Speakers(made.tokenizer.words, head.speakers)
-        made._speakers.count(np.bincount(made._rows["speaker"], minlength=len(head.speakers)).tolist())
+        made._speakers.set_counts(np.bincount(made._rows["speaker"], minlength=len(head.speakers)).tolist())
         made.postings = Postings.of_sections(sections)
         made._conversations = ConversationIndex(made._rows)
         return made
+
+
+class PassageTerms:
+    """The terms of passages."""
+
+    def __init__(self, passages: Passages, postings: Postings) -> None:
+        places, self._terms = postings.by_place()
+        _, firsts, ends = passages.columns()
+        begins, stops = np.searchsorted(places, firsts), np.searchsorted(places, ends)
+        self._is_plain = (stops - begins == ends - firsts).tolist()
+        self._places, self._begins, self._stops = places.tolist(), begins.tolist(), stops.tolist()
+
+    def of(self, number: int) -> list[object]:
+        """Return the terms of a passage in their order; those at the same place are sorted."""
+        span = slice(self._begins[number], self._stops[number])
+        if self._is_plain[number]:  # one at each place, as mostly
+            return [[term] for term in self._terms[span]]
+        here = sorted(zip(self._places[span], self._terms[span], strict=True))
+        return [[term for _, term in group] for _, group in groupby(here, itemgetter(0))]

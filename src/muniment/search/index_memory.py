@@ -1,4 +1,4 @@
-"""How much memory the indexes of an open store may take: the one that was not asked for the longest leaves first."""
+"""The memory that the indexes of an open store may take: the least recently used one is evicted first."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Protocol
 
 
 class Evictable(Protocol):
-    """An index in the room."""
+    """An index in memory."""
 
-    def leave(self) -> bool:
+    def evict(self) -> bool:
         """Give up the memory; return whether it did, which it does not while it is in use."""
         ...
 
@@ -21,31 +21,31 @@ class IndexMemory:
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
         self._lock = threading.Lock()
-        self._guests: OrderedDict[Evictable, int] = OrderedDict()
+        self._sizes: OrderedDict[Evictable, int] = OrderedDict()
 
     @property
     def memory_bytes(self) -> int:
-        """How much memory the guests take, about."""
+        """How much memory the indexes take, about."""
         with self._lock:
-            return sum(self._guests.values())
+            return sum(self._sizes.values())
 
-    def enter(self, guest: Evictable, memory_bytes: int) -> None:
-        """Note that a guest is used and what it takes; the last one stays, however large it is."""
+    def use(self, index: Evictable, memory_bytes: int) -> None:
+        """Note that an index is used and what it takes; the last one stays, however large it is."""
         with self._lock:
-            self._guests[guest] = memory_bytes
-            self._guests.move_to_end(guest)
-            over = sum(self._guests.values()) - self.bytes_max
-            leaving: list[Evictable] = []
-            for other, taken in self._guests.items():
-                if over <= 0 or other is guest:
+            self._sizes[index] = memory_bytes
+            self._sizes.move_to_end(index)
+            over = sum(self._sizes.values()) - self.bytes_max
+            evicted: list[Evictable] = []
+            for other, size in self._sizes.items():
+                if over <= 0 or other is index:
                     break
-                leaving.append(other)
-                over -= taken
-        for other in leaving:  # not under the lock: who leaves writes a snapshot first
-            if other.leave():
-                self.left(other)
+                evicted.append(other)
+                over -= size
+        for other in evicted:  # not under the lock: it writes a snapshot first
+            if other.evict():
+                self.remove(other)
 
-    def left(self, guest: Evictable) -> None:
-        """Note that a guest takes nothing any more."""
+    def remove(self, index: Evictable) -> None:
+        """Note that an index takes no memory any more."""
         with self._lock:
-            self._guests.pop(guest, None)
+            self._sizes.pop(index, None)

@@ -1,4 +1,4 @@
-"""The language of queries, which is our own and small: what is typed never reaches the syntax of a database.
+"""The language of queries, small and our own: a query never reaches the syntax of a database.
 
     query   = { clause }
     clause  = ["-"] ( phrase | filter | word )
@@ -6,13 +6,13 @@
     filter  = name ":" ( phrase | value )
     word    = a run without blanks and quotes
 
-A word may be there, a phrase must be, what has `-` before it must not. Filters are those of `FilterName`; a filter
-whose value cannot be read, and any other `x:y`, is a word. So is everything that means something elsewhere: `AND`,
-`NEAR`, `*`, `^`, the name of a column. Reading a query never fails; what is no query at all is refused before: too
-long, with control characters. Whether it has a term is for those to say who make terms.
+A word may occur, a phrase must, and a clause with `-` before it must not. Filters are those of `FilterName`; a filter
+with an unreadable value, and any other `x:y`, is a word. So is the syntax of other languages: `AND`, `NEAR`, `*`, `^`,
+the name of a column. Every text is a query, except one that is too long or has control characters. Whether it has a
+term to search for is decided with the index (`answer`).
 
-Dates are ISO 8601: a year, a month, a day, or a day with a time, of UTC where it names no offset. Each is a span of
-time, so that `before`, `on` and `after` a date leave nothing between them.
+Dates are ISO 8601: a year, a month, a day, or a day with a time, in UTC unless it has an offset. Each is a span of
+time, so that `before`, `on` and `after` a date leave no gap.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.message import Role
@@ -40,7 +42,7 @@ _DATE = re.compile(
 
 
 class FilterName(StrEnum):
-    """What a filter asks: who said it, in which conversation, as whom, and when."""
+    """What a filter selects by: the speaker, the conversation, the role, and the time."""
 
     FROM = "from"
     IN = "in"
@@ -54,7 +56,7 @@ DATED = frozenset({FilterName.BEFORE, FilterName.AFTER, FilterName.ON})
 
 
 class Form(StrEnum):
-    """What a clause is."""
+    """The kinds of clauses."""
 
     WORD = "word"
     PHRASE = "phrase"
@@ -71,8 +73,8 @@ class Clause(NamedTuple):
 
     def spelled(self) -> str:
         """Return the clause as it is typed."""
-        told = f'"{self.text}"' if self.form is Form.PHRASE or re.search(r"\s", self.text) else self.text
-        named = told if self.name is None else f"{self.name}:{told}"
+        value = f'"{self.text}"' if self.form is Form.PHRASE or re.search(r"\s", self.text) else self.text
+        named = value if self.name is None else f"{self.name}:{value}"
         return f"{EXCLUDES}{named}" if self.excludes else named
 
 
@@ -83,59 +85,75 @@ class TimeSpan(NamedTuple):
     until_ms: int
 
 
+class CappedItem(StrEnum):
+    """What a query has too many of: words, places of its words in the index, hits."""
+
+    WORDS = "words"
+    PLACES = "places"
+    HITS = "hits"
+
+
+class Cap(Struct, frozen=True, kw_only=True):
+    """A limit that a query reached: `limit` of `found`, or of more, were used."""
+
+    what: CappedItem
+    limit: int
+    found: int
+
+
 class Query(NamedTuple):
-    """A query that was read: its clauses in their order."""
+    """A parsed query: its clauses in their order."""
 
     clauses: tuple[Clause, ...]
 
     @property
-    def asked(self) -> str:
-        """The words and phrases that are looked for, as plain text."""
-        return " ".join(each.text for each in self.clauses if each.form is not Form.FILTER and not each.excludes)
+    def text(self) -> str:
+        """The words and phrases to search for, as plain text."""
+        return " ".join([part.text for part in self.clauses if part.form is not Form.FILTER and not part.excludes])
 
     @property
     def words(self) -> list[str]:
-        """What may be there."""
-        return [each.text for each in self.clauses if each.form is Form.WORD and not each.excludes]
+        """The words that may occur."""
+        return [part.text for part in self.clauses if part.form is Form.WORD and not part.excludes]
 
     @property
     def phrases(self) -> list[str]:
-        """What must be there."""
-        return [each.text for each in self.clauses if each.form is Form.PHRASE and not each.excludes]
+        """The phrases that must occur."""
+        return [part.text for part in self.clauses if part.form is Form.PHRASE and not part.excludes]
 
     @property
     def excluded(self) -> list[str]:
-        """The words and phrases that must not be there."""
-        return [each.text for each in self.clauses if each.form is not Form.FILTER and each.excludes]
+        """The words and phrases that must not occur."""
+        return [part.text for part in self.clauses if part.form is not Form.FILTER and part.excludes]
 
     @property
     def filters(self) -> list[Clause]:
         """The filters."""
-        return [each for each in self.clauses if each.form is Form.FILTER]
+        return [part for part in self.clauses if part.form is Form.FILTER]
 
     @property
     def taken_as_words(self) -> list[str]:
-        """What looks like a filter and was not understood as one."""
-        found = (_FILTER.match(each.text) for each in self.clauses if each.form is Form.WORD)
-        return [each.string for each in found if each is not None and each[1].lower() in set(FilterName)]
+        """The words that look like a filter with an unreadable value."""
+        matches = (_FILTER.match(part.text) for part in self.clauses if part.form is Form.WORD)
+        return [match.string for match in matches if match is not None and match[1].lower() in set(FilterName)]
 
     def without(self, words: set[int]) -> Query:
-        """Return the query without some of the words that may be there, counted from 0."""
-        left, at = list[Clause](), 0
-        for each in self.clauses:
-            may_be = each.form is Form.WORD and not each.excludes
-            if not (may_be and at in words):
-                left.append(each)
-            at += may_be
-        return Query(tuple(left))
+        """Return the query without some of the words that may occur, counted from 0."""
+        kept, at = list[Clause](), 0
+        for part in self.clauses:
+            is_word = part.form is Form.WORD and not part.excludes
+            if not (is_word and at in words):
+                kept.append(part)
+            at += is_word
+        return Query(tuple(kept))
 
     def spelled(self) -> str:
-        """Return the query in its normal form; reading that gives the same query."""
-        return " ".join(each.spelled() for each in self.clauses)
+        """Return the query in its normal form, which parses to the same query."""
+        return " ".join(part.spelled() for part in self.clauses)
 
 
 def parse(text: str) -> Query:
-    """Return the query that a text is; raises for what is no query."""
+    """Return the query of a text; raises for one that is too long or has control characters."""
     if len(text) > QUERY_CHARS_MAX:
         raise LimitExceeded(at="query", problem="too_long", limit=QUERY_CHARS_MAX, found=len(text))
     kinds = set() if text.isprintable() else {unicodedata.category(char) for char in text}
@@ -159,7 +177,7 @@ def _clauses(text: str) -> Iterator[Clause]:
 
 
 def _clause(text: str, at: int, *, excludes: bool) -> tuple[Clause, int]:
-    """Return the clause that begins somewhere, and where it ends."""
+    """Return the clause that begins at a place, and where it ends."""
     if text[at] in QUOTES:
         ends = [place for quote in QUOTES if (place := text.find(quote, at + 1)) >= 0]
         end = min(ends, default=len(text))
@@ -168,8 +186,8 @@ def _clause(text: str, at: int, *, excludes: bool) -> tuple[Clause, int]:
     if named is not None and named[1].lower() in set(FilterName):
         name, value = FilterName(named[1].lower()), named[2] if named[3] is None else named[3]
         if _is_readable(name, value):
-            told = value.lower() if name is FilterName.ROLE else value
-            return Clause(Form.FILTER, told, excludes, name), named.end()
+            value = value.lower() if name is FilterName.ROLE else value
+            return Clause(Form.FILTER, value, excludes, name), named.end()
     word = _WORD.match(text, at)
     assert word is not None, "it begins neither with a blank nor with a quote"
     return Clause(Form.WORD, word[0], excludes), word.end()
@@ -182,11 +200,11 @@ def _is_readable(name: FilterName, value: str) -> bool:
 
 
 def span_of(date: str) -> TimeSpan | None:
-    """Return the span of time that a date stands for, or None for what is no date."""
-    found = _DATE.fullmatch(date)
-    if found is None:
+    """Return the span of time of a date, or None for a text that is no date."""
+    match = _DATE.fullmatch(date)
+    if match is None:
         return None
-    year, month, day, hour, minute, second, sign, hours, minutes = found.groups()
+    year, month, day, hour, minute, second, sign, hours, minutes = match.groups()
     try:
         offset = timedelta(hours=int(hours), minutes=int(minutes)) if sign else timedelta()
         zone = timezone(-offset if sign == "-" else offset) if sign else UTC

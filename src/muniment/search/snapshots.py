@@ -1,13 +1,13 @@
-"""Snapshots: what an index knew, at rest, sealed. One file for each view, in the directory of the space.
+"""Snapshots: indexes at rest, sealed. One file for each view, in the directory of the space.
 
 Layout: a line of canonical JSON (`SnapshotLabel`), then a sealed stream (`crypto.stream`) under a key of its own, fresh
 for each file. The line holds that key, wrapped by the version of the space key that was in force, as the bundle of an
-event is (`crypto.cell`); the root stands in the place of the leaf and `PURPOSE ‖ binding` in that of the row. The
-binding is the line without the key, and the context of the stream too. So a snapshot opens for nothing but what it is
-bound to, and for nobody once the space key was turned over (decision 0104).
+event is (`crypto.cell`), with the root in place of the leaf and `PURPOSE ‖ binding` in place of the row. The binding is
+the line without the key, and also the context of the stream. So a snapshot opens for nothing but what it is bound to,
+and for nobody once the space key was rotated (decision 0104).
 
-A snapshot is never needed. Whatever does not open, does not match or is cut off is removed, and the index is made from
-the log. So no method here raises for what it finds in a file, or for what the disk refuses.
+A snapshot is never needed. One that does not open, does not match or is cut off is removed, and the index is made from
+the log. So no method here raises for the contents of a file, or for a write that the disk refuses.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -48,10 +49,41 @@ PURPOSE = b"muniment/index"
 LENGTH_BYTES = 4
 
 
-class SnapshotBinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a snapshot is of: the first `size` events of a life of a log, with that root, as a view shows them.
+class SnapshotRefusal(StrEnum):
+    """Why a snapshot was not used: it is damaged, its key is retired, or it is of something else."""
 
-    `release` is that of the code that decided what is shown, `looking` a keyed digest of what was looked for.
+    DAMAGED = "damaged"
+    KEY_RETIRED = "key_retired"
+    OTHER = "other"
+
+
+class IndexStatus(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An index in memory: the events in it, the memory that it takes, and the events in its snapshot.
+
+    `refused`: why an existing snapshot could not be used; it was removed.
+    """
+
+    view: View
+    events: int
+    memory_bytes: int
+    snapshot_events: int = 0
+    from_snapshot: bool = False
+    refused: SnapshotRefusal | None = None
+
+
+class IndexesAfterRotation(NamedTuple):
+    """Indexes after a rotation of the key: those in memory, snapshots written again, snapshots removed."""
+
+    in_memory: int = 0
+    rewritten: int = 0
+    removed: int = 0
+
+
+class SnapshotBinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a snapshot is of: the first `size` events of an epoch of a log, with that root, as a view shows them.
+
+    `life` is the epoch, `release` that of the code that decided what is shown, `detection` a keyed digest of what is
+    detected.
     """
 
     format: int = FORMAT
@@ -76,7 +108,7 @@ class SnapshotLabel(SnapshotBinding, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class SnapshotKey(NamedTuple):
-    """What opens a snapshot: its label as it was read, and the key of its stream."""
+    """The key of a snapshot, with its label as it was read."""
 
     label: SnapshotLabel
     key: bytes
@@ -95,43 +127,43 @@ class Snapshots:
         self._entropy = entropy
 
     def views(self) -> list[View]:
-        """Return the views of which there is a file."""
+        """Return the views that have a snapshot."""
         return [view for view in View if self._path(view).exists()]
 
     def unlock(self, view: View) -> SnapshotKey | None:
-        """Return what opens a snapshot while the key of the space is in force; None when nothing does any more."""
+        """Return the key of a snapshot while the space key is in force; None when nothing opens it any more."""
         try:
             with files.faults(SUFFIX), self._path(view).open("rb") as file:
                 return self._unlocked(file)
         except MunimentError:
             return None
 
-    def read(self, view: View, lock: SnapshotKey) -> dict[str, bytes] | None:
-        """Return the sections of a snapshot, or None when it is not what the lock was made for, or is damaged."""
+    def read(self, view: View, key: SnapshotKey) -> dict[str, bytes] | None:
+        """Return the sections of a snapshot, or None when it is another one than that of the key, or is damaged."""
         try:
             with files.faults(SUFFIX), self._path(view).open("rb") as file:
-                if _line(file) != encode_plain(lock.label):
+                if _line(file) != encode_plain(key.label):
                     return None
-                return _sections(SealedReader(file, lock.key, encode_plain(lock.label.binding)))
+                return _sections(SealedReader(file, key.key, encode_plain(key.label.binding)))
         except MunimentError:
             return None
 
     def write(self, binding: SnapshotBinding, space_key: SpaceKey, sections: Iterable[tuple[str, bytes]]) -> bool:
-        """Put a snapshot in the place of the former one of its view; return whether the disk took it."""
+        """Replace the snapshot of a view; return whether the disk took it."""
         chance = self._entropy.take(KEY_CHANCE_BYTES + NONCE_BYTES + SALT_BYTES)
         keys = keys_from(chance[:KEY_CHANCE_BYTES], [KEY_CLASS])
         nonce = chance[KEY_CHANCE_BYTES : KEY_CHANCE_BYTES + NONCE_BYTES]
-        place = PURPOSE + encode_plain(binding)
-        wrapped = wrap_bundle(space_key, nonce, keys, bytes.fromhex(binding.root), place)
+        bound = PURPOSE + encode_plain(binding)
+        wrapped = wrap_bundle(space_key, nonce, keys, bytes.fromhex(binding.root), bound)
         waiting = self._directory / f"{PREFIX}{binding.view}.{self._entropy.take(4).hex()}{WAITING}"
         try:
             with files.faults(SUFFIX), _private(waiting) as file:
                 file.write(encode_plain(SnapshotLabel(**asdict(binding), key=b64url(wrapped))) + b"\n")
                 writer = SealedWriter(file, keys[KEY_CLASS].secret, chance[-SALT_BYTES:], encode_plain(binding))
-                held = list(sections)
-                table = encode_plain([(name, len(data)) for name, data in held])
+                pieces = list(sections)
+                table = encode_plain([(name, len(data)) for name, data in pieces])
                 writer.write(len(table).to_bytes(LENGTH_BYTES) + table)
-                for _, data in held:
+                for _, data in pieces:
                     writer.write(data)
                 writer.finish()
                 file.flush()
@@ -149,7 +181,7 @@ class Snapshots:
         _unlink(self._path(view))
 
     def clear(self) -> None:
-        """Remove all snapshots, those on their way too."""
+        """Remove all snapshots, unfinished ones too."""
         for suffix in (SUFFIX, WAITING):
             for path in self._directory.glob(f"{PREFIX}*{suffix}"):
                 _unlink(path)
@@ -163,12 +195,12 @@ class Snapshots:
         line = _line(file)
         check_format(line, SUFFIX, FORMAT)
         label = parse_canonical(line, _label, SUFFIX)
-        place = PURPOSE + encode_plain(label.binding)
+        bound = PURPOSE + encode_plain(label.binding)
         try:
             wrapped, root = unb64url(label.key), bytes.fromhex(label.root)
         except ValueError:
             raise Corrupt(at=SUFFIX, problem="malformed") from None
-        return SnapshotKey(label, unwrap_bundle(self._keyring, wrapped, root, place)[KEY_CLASS].secret)
+        return SnapshotKey(label, unwrap_bundle(self._keyring, wrapped, root, bound)[KEY_CLASS].secret)
 
     def _path(self, view: View) -> Path:
         return self._directory / f"{PREFIX}{view}{SUFFIX}"
@@ -183,9 +215,9 @@ def _line(file: BinaryIO) -> bytes:
 
 def _sections(reader: SealedReader) -> dict[str, bytes]:
     table = _table.decode(reader.read(int.from_bytes(reader.read(LENGTH_BYTES))))
-    found = {name: reader.read(size) for name, size in table}
+    sections = {name: reader.read(size) for name, size in table}
     reader.read(1)  # the end, or it was cut off
-    return found
+    return sections
 
 
 def _private(path: Path) -> BinaryIO:

@@ -1,10 +1,10 @@
 """From text to terms: what counts as the same word.
 
-SQLite's own tokenizers do it (`porter` over `unicode61`): case, diacritics and English endings do not matter, whatever
-is no letter, digit or mark separates (theirs is an old table of characters: what came later is told here). A run of
-Chinese, Japanese or Korean has no separators; its terms are its pieces of two characters in their order, and beside
-them its pieces of three; a character alone is a term. What stands between such runs is a word, so
-endings are taken off after such a text is cut, never before.
+SQLite's own tokenizers do it (`porter` over `unicode61`): case, diacritics and English endings (Porter 1980, "An
+algorithm for suffix stripping") do not matter, and everything but letters, digits and marks separates (SQLite's table
+of characters is old: separators that came later are replaced here). A run of Chinese, Japanese or Korean has no
+separators; its terms are its pieces of two characters in their order, and its pieces of three at the same places; a
+character alone is a term. The text between such runs is a word, so endings are removed after a text is cut into runs.
 """
 
 from __future__ import annotations
@@ -29,16 +29,9 @@ NO_WORD = re.compile(r"[^\w\s]")
 HAS_CJK = re.compile(f"[{CJK}]")
 
 Plain = Callable[[bytes, int, str | None], list[str]]
-Located = Callable[[bytes, int, str | None], list[tuple[int, int, str]]]
 
-
-class Term(NamedTuple):
-    """A term where it stands in a text: code points, the end not included. `place` counts the terms of the text."""
-
-    term: str
-    place: int
-    start: int
-    end: int
+Term = tuple[int, int, str]  # from where to where in a text (code points, the end not included), and the term
+Located = Callable[[bytes, int, str | None], list[Term]]
 
 
 class Piece(NamedTuple):
@@ -54,7 +47,7 @@ class Tokenizer:
 
     def __init__(self) -> None:
         self._connection = apsw.Connection(":memory:")
-        stemmed: Any = self._connection.fts5_tokenizer(*STEMMED)  # what they return depends on what they are asked for
+        stemmed: Any = self._connection.fts5_tokenizer(*STEMMED)  # what they return depends on their arguments
         folded: Any = self._connection.fts5_tokenizer(*FOLDED)
         self._plain: Plain = partial(stemmed, include_offsets=False, include_colocated=False)
         self._folded: Plain = partial(folded, include_offsets=False, include_colocated=False)
@@ -62,7 +55,7 @@ class Tokenizer:
         self._folded_located: Located = partial(folded, include_colocated=False)
 
     def words(self, text: str) -> list[str]:
-        """Return the terms of a text in the order of their places, without those of three characters beside them."""
+        """Return the terms of a text in the order of their places, without trigrams."""
         if text.isascii():
             return self._plain(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
         spaced = _spaced(text).encode()
@@ -71,54 +64,53 @@ class Tokenizer:
         tokens = self._folded(spaced, apsw.FTS5_TOKENIZE_DOCUMENT, None)
         return [piece.term for token in tokens for piece in self._pieces(token)]
 
-    def beside(self, text: str) -> list[tuple[str, int]]:
-        """Return the terms of three characters, each with the place of the term that it begins with."""
+    def trigrams(self, text: str) -> list[tuple[str, int]]:
+        """Return the CJK terms of three characters, each with the place of the term that it begins with."""
         if text.isascii() or HAS_CJK.search(text) is None:
             return []
-        words, found = self.words(text), list[tuple[str, int]]()
+        words, trigrams = self.words(text), list[tuple[str, int]]()
         for place in range(len(words) - 1):
             first, second = words[place], words[place + 1]
             if len(first) == len(second) == 2 and first[1] == second[0] and HAS_CJK.match(first):
-                found.append((first + second[1], place))
-        return found
+                trigrams.append((first + second[1], place))
+        return trigrams
 
     def located(self, text: str) -> list[Term]:
-        """Return the terms of a text where they stand, in the order of their places."""
+        """Return the terms of a text with their locations, in their order."""
+        if text.isascii():
+            return self._located(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
         spaced = _spaced(text)
         encoded = spaced.encode()
         points = _points(encoded, spaced)
         if HAS_CJK.search(text) is None:
-            found = self._located(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None)
-            if len(encoded) == len(spaced):
-                return [Term(term, at, first, last) for at, (first, last, term) in enumerate(found)]
-            return [Term(term, at, points(first), points(last)) for at, (first, last, term) in enumerate(found)]
-        terms: list[Term] = []
+            terms = self._located(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None)
+            return [(points(first), points(last), term) for first, last, term in terms]
+        terms = []
         for first, last, token in self._folded_located(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None):
             start, end = points(first), points(last)
             pieces = self._pieces(token)
             borders = self._borders(spaced[start:end]) if len(pieces) > 1 else {len(token): end - start}
             for piece in pieces:
-                stands = start + borders.get(piece.first, 0), start + borders[piece.end]
-                terms.append(Term(piece.term, len(terms), *stands))
+                terms.append((start + borders.get(piece.first, 0), start + borders[piece.end], piece.term))
         return terms
 
     def _pieces(self, token: str) -> list[Piece]:
-        """Return what a folded token is cut into; what is not of those scripts in it is a word of its own."""
-        found: list[Piece] = []
+        """Return the pieces of a folded token; a run of another script in it is a word of its own."""
+        pieces: list[Piece] = []
         for run in RUNS.finditer(token):
             text, first = run.group(), run.start()
             if not HAS_CJK.match(text):
                 words = self._plain(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
-                found.append(Piece(words[0] if words else text, first, run.end()))
+                pieces.append(Piece(words[0] if words else text, first, run.end()))
             elif len(text) <= 2:
-                found.append(Piece(text, first, run.end()))
+                pieces.append(Piece(text, first, run.end()))
             else:
-                found += [Piece(text[at : at + 2], first + at, first + at + 2) for at in range(len(text) - 1)]
-        return found
+                pieces += [Piece(text[at : at + 2], first + at, first + at + 2) for at in range(len(text) - 1)]
+        return pieces
 
     def _borders(self, word: str) -> dict[int, int]:
-        """Return where in a word the characters of its token begin, behind the first; marks stay with theirs."""
-        kept = [at for at, each in enumerate(word) if self._plain(each.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)]
+        """Return where in a word the characters of its token begin, after the first; marks stay with their letter."""
+        kept = [at for at, char in enumerate(word) if self._plain(char.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)]
         return dict(enumerate([*kept[1:], len(word)], start=1))
 
 
@@ -127,8 +119,8 @@ def _spaced(text: str) -> str:
     return text if text.isascii() else NO_WORD.sub(_kept_mark, text)
 
 
-def _kept_mark(found: re.Match[str]) -> str:
-    return found.group() if unicodedata.category(found.group()).startswith("M") else " "
+def _kept_mark(char: re.Match[str]) -> str:
+    return char.group() if unicodedata.category(char.group()).startswith("M") else " "
 
 
 def _points(encoded: bytes, text: str) -> Callable[[int], int]:

@@ -1,9 +1,9 @@
 """The vectors of passages, all made by one embedder, in memory: a byte for each number, a scale for each vector.
 
-A vector has a slot; slots are dense, and what is dropped is overwritten by the last one and then by zeros. Products of
+A vector has a slot; slots are dense, and a dropped vector is overwritten by the last one and then by zeros. Products of
 bytes are summed exactly (below 2^24 every whole number is a float32), so that a cosine never depends on the slot, on
-what else is there, or on the order of the sum. Up to `EXACT_MAX` vectors all of them are multiplied; of more, codes of
-one bit a number (`codes`) choose about `RESCORED` that are, and the others keep the estimate.
+other vectors, or on the order of the sum. Up to `EXACT_MAX` vectors all of them are multiplied; of more, codes of one
+bit a number (`codes`) choose about `RESCORED` that are, and the others keep the estimate.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RESCORED = 1000
 NO_SLOT = -1
 FIRST_CAPACITY = 256
 GROWTH = 1.5
-BLOCK = 512  # vectors are multiplied at once: these stay in the cache
+BLOCK = 512  # vectors are multiplied at once: these fit into the cache
 BYTE_MAX = 127
 QUERY_MAX = 511  # the query is rounded more finely; sums stay below 2^24 for 384 numbers even at the worst
 
@@ -38,17 +38,19 @@ class Similarities(NamedTuple):
 
 
 class Vectors:
-    """The vectors of an embedder by the numbers of passages. `centre` is what `codes` takes for its middle."""
+    """The vectors of an embedder by the numbers of passages. `centre` is the centre of `codes`."""
 
-    def __init__(self, digest: str, dimension: int, centre: Callable[[], Floats | None]) -> None:
+    def __init__(
+        self, digest: str, dimension: int, centre: Callable[[], Floats | None], capacity: int = FIRST_CAPACITY
+    ) -> None:
         self.digest = digest
         self.dimension = dimension
         self._centre = centre
         self._count = 0
-        self._numbers = np.zeros((FIRST_CAPACITY, dimension), np.int8)
-        self._scales = np.zeros(FIRST_CAPACITY, np.float32)
-        self._passages = np.zeros(FIRST_CAPACITY, np.int64)
-        self._slots = np.full(FIRST_CAPACITY, NO_SLOT, np.int32)  # by passage
+        self._numbers = np.zeros((capacity, dimension), np.int8)
+        self._scales = np.zeros(capacity, np.float32)
+        self._passages = np.zeros(capacity, np.int64)
+        self._slots = np.full(capacity, NO_SLOT, np.int32)  # by passage
         self._codes: Codes | None = None
 
     def __len__(self) -> int:
@@ -58,21 +60,21 @@ class Vectors:
     def memory_bytes(self) -> int:
         """How much memory the vectors take."""
         arrays = (self._numbers, self._scales, self._passages, self._slots)
-        return sum(each.nbytes for each in arrays) + (0 if self._codes is None else self._codes.memory_bytes)
+        return sum([array.nbytes for array in arrays]) + (0 if self._codes is None else self._codes.memory_bytes)
 
     # --- putting and dropping -----------------------------------------------------------------------------------------
 
     def put(self, passages: Numbers, rows: Floats) -> None:
-        """Let passages have these vectors of unit length; each passage is named once."""
+        """Store these vectors of unit length for passages; each passage is named once."""
         if not len(passages):
             return
         self.drop(passages)
         scales = np.maximum(np.abs(rows).max(axis=1), np.float32(1e-12)) / np.float32(BYTE_MAX)
-        self._take(passages, np.rint(rows / scales[:, None]).astype(np.int8), scales)
+        self._append(passages, np.rint(rows / scales[:, None]).astype(np.int8), scales)
 
-    def _take(self, passages: Numbers, numbers: NDArray[np.int8], scales: Floats) -> None:
+    def _append(self, passages: Numbers, numbers: NDArray[np.int8], scales: Floats) -> None:
         first, end = self._count, self._count + len(passages)
-        self._make_room(end, int(passages.max()) + 1)
+        self._reserve(end, int(passages.max()) + 1)
         self._numbers[first:end], self._scales[first:end], self._passages[first:end] = numbers, scales, passages
         self._slots[passages] = np.arange(first, end)
         self._count = end
@@ -80,37 +82,36 @@ class Vectors:
             self._codes.put(first, self._rows(first, end))
 
     def drop(self, passages: Sequence[int] | Numbers) -> None:
-        """Forget the vectors of passages, as far as they have one; nothing of them stays in memory."""
+        """Drop the vectors of passages, as far as they have one; nothing of them stays in memory."""
         passages = np.asarray(passages, np.int64)
         known = passages[(passages >= 0) & (passages < len(self._slots))]
-        gone = np.unique(self._slots[known])
-        gone = gone[gone != NO_SLOT].astype(np.int64)
-        if not len(gone):
+        dropped = np.unique(self._slots[known])
+        dropped = dropped[dropped != NO_SLOT].astype(np.int64)
+        if not len(dropped):
             return
-        self._slots[self._passages[gone]] = NO_SLOT
-        kept = self._count - len(gone)
-        targets = gone[gone < kept]
-        sources = np.setdiff1d(np.arange(kept, self._count), gone, assume_unique=True)
-        for each in (self._numbers, self._scales, self._passages):
-            each[targets] = each[sources]
-            each[kept : self._count] = 0
+        self._slots[self._passages[dropped]] = NO_SLOT
+        kept = self._count - len(dropped)
+        targets = dropped[dropped < kept]
+        sources = np.setdiff1d(np.arange(kept, self._count), dropped, assume_unique=True)
+        for column in (self._numbers, self._scales, self._passages):
+            column[targets] = column[sources]
+            column[kept : self._count] = 0
         self._slots[self._passages[targets]] = targets
         if self._codes is not None:
             self._codes.move(sources, targets, kept)
         self._count = kept
 
     def renumber(self, kept: Numbers) -> None:
-        """Keep the vectors of these passages, whose numbers are from now on their places in `kept`; drop all others."""
-        held = self._passages[: self._count]
-        self.drop(np.setdiff1d(held, kept))
+        """Keep the vectors of these passages, whose new numbers are their places in `kept`; drop all others."""
+        self.drop(np.setdiff1d(self._passages[: self._count], kept))
         numbers = np.full(int(kept.max(initial=-1)) + 1, NO_SLOT, np.int64)
         numbers[kept] = np.arange(len(kept))
-        held = self._passages[: self._count]
-        held[:] = numbers[held]
+        passages = self._passages[: self._count]
+        passages[:] = numbers[passages]
         self._slots = np.full(max(FIRST_CAPACITY, len(kept)), NO_SLOT, np.int32)
-        self._slots[held] = np.arange(self._count)
+        self._slots[passages] = np.arange(self._count)
 
-    def _make_room(self, slots: int, passages: int) -> None:
+    def _reserve(self, slots: int, passages: int) -> None:
         if passages > len(self._slots):
             more = np.full(int(passages * GROWTH) - len(self._slots), NO_SLOT, np.int32)
             self._slots = np.concatenate([self._slots, more])
@@ -122,16 +123,16 @@ class Vectors:
             if self._codes is not None:
                 self._codes.grow(len(self._scales))
 
-    # --- asking -------------------------------------------------------------------------------------------------------
+    # --- comparing ----------------------------------------------------------------------------------------------------
 
     def have(self, passages: Numbers) -> NDArray[np.bool_]:
         """Tell which passages have a vector."""
-        found = np.zeros(len(passages), np.bool_)
+        have = np.zeros(len(passages), np.bool_)
         known = passages < len(self._slots)
-        found[known] = self._slots[passages[known]] != NO_SLOT
-        return found
+        have[known] = self._slots[passages[known]] != NO_SLOT
+        return have
 
-    def alike(self, query: Floats, within: Numbers | None = None) -> Similarities:
+    def similar(self, query: Floats, within: Numbers | None = None) -> Similarities:
         """Return the cosine of a query to all vectors, or to those of passages, as far as they have one."""
         slots = None
         if within is not None:
@@ -159,11 +160,11 @@ class Vectors:
             part[...] = self._numbers[first:end] if slots is None else self._numbers[slots[first:end]]
             np.dot(part, rounded, out=sums[first:end])
         scales = self._scales[:count] if slots is None else self._scales[slots]
-        found: Cosines = sums.astype(np.float64) * scales * step
-        return found
+        cosines: Cosines = sums.astype(np.float64) * scales * step
+        return cosines
 
     def _coded(self) -> bool:
-        """Make the codes, unless they are there; they are not without a centre."""
+        """Make the codes, unless they exist; return whether they do, which takes a centre."""
         if self._codes is None:
             centre = self._centre()
             if centre is None:
@@ -176,7 +177,7 @@ class Vectors:
     def _rows(self, first: int, end: int) -> Floats:
         return self._numbers[first:end] * self._scales[first:end, None]
 
-    # --- kept at rest -------------------------------------------------------------------------------------------------
+    # --- at rest ------------------------------------------------------------------------------------------------------
 
     def sections(self) -> Iterator[tuple[str, bytes]]:
         """Yield all as named pieces for a snapshot, in the order of passages."""
@@ -187,9 +188,9 @@ class Vectors:
         yield "vectors/numbers", self._numbers[order].tobytes()
 
     def restore(self, sections: Mapping[str, bytes]) -> bool:
-        """Take what `sections` yielded, into vectors that are empty; False, and still empty, when it does not fit.
+        """Restore what `sections` yielded into empty vectors; return False, still empty, when it does not fit.
 
-        Vectors of another embedder do not fit: they mean nothing beside those of this one.
+        Vectors of another embedder do not fit: they cannot be compared with those of this one.
         """
         if sections.get("vectors/digest") != self.digest.encode():
             return False
@@ -197,23 +198,23 @@ class Vectors:
         scales = np.frombuffer(sections["vectors/scales"], "<f4").astype(np.float32)
         numbers = np.frombuffer(sections["vectors/numbers"], np.int8)
         if len(passages):
-            self._take(passages, numbers.reshape(-1, self.dimension), scales)
+            self._append(passages, numbers.reshape(-1, self.dimension), scales)
         return True
 
 
-def kept_vectors(sections: Mapping[str, bytes]) -> Vectors | None:
-    """Return the vectors that `sections` yielded, to be kept for whoever has their embedder; None without any."""
+def empty_vectors() -> Vectors:
+    """Return vectors of no embedder: none, which take no memory."""
+    return Vectors("", 0, lambda: None, capacity=0)
+
+
+def stored_vectors(sections: Mapping[str, bytes]) -> Vectors | None:
+    """Return the vectors of a snapshot, to be kept for a process that has their embedder; None without any."""
     count = len(sections.get("vectors/scales", b"")) // 4
     if not count:
         return None
-    digest = sections["vectors/digest"].decode()
-    made = Vectors(digest, len(sections["vectors/numbers"]) // count, _no_centre)
-    made.restore(sections)
-    return made
-
-
-def _no_centre() -> Floats | None:
-    return None
+    vectors = Vectors(sections["vectors/digest"].decode(), len(sections["vectors/numbers"]) // count, lambda: None)
+    vectors.restore(sections)
+    return vectors
 
 
 def _best(estimates: Floats, wanted: int) -> Numbers:

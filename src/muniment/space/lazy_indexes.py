@@ -11,8 +11,7 @@ from muniment.governance.detection.detection import Detection
 from muniment.ledger.ledger import Ledger
 from muniment.projections.transcript import Transcript
 from muniment.search.index_memory import IndexMemory
-from muniment.search.index_status import IndexStatus
-from muniment.search.snapshots import Snapshots
+from muniment.search.snapshots import IndexStatus, Snapshots
 from muniment.space.embedders import Embedders
 
 if TYPE_CHECKING:
@@ -65,9 +64,9 @@ class LazyIndexes:
         is_kept = self._snapshots is not None and bool(self._snapshots.views())
         return self.opened if self._made is not None or is_kept else None
 
-    def standings(self) -> list[IndexStatus]:
+    def statuses(self) -> list[IndexStatus]:
         """Return the indexes that are in memory."""
-        return [] if self._made is None else self._made.standings()
+        return [] if self._made is None else self._made.statuses()
 
     def embed_again(self) -> None:
         """Use the embedder that the store has now; vectors of another one are dropped."""

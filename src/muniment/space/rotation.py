@@ -28,7 +28,7 @@ from muniment.kernel.sources import Clock
 from muniment.ledger.ledger import Change, Ledger, Writer
 from muniment.ledger.packing import placed_bundles
 from muniment.log.port import ScrubReport, Store
-from muniment.search.index_status import IndexesAfterRotation
+from muniment.search.snapshots import IndexesAfterRotation
 
 Outcome = TypeVar("Outcome")
 
@@ -51,11 +51,11 @@ class Rotation(Struct, Generic[Outcome], frozen=True, kw_only=True):
 class RotatingIndexes(Protocol):
     """Indexes whose snapshots are sealed under the key that is rotated."""
 
-    def before_turning(self) -> dict[View, Any]:
+    def before_rotation(self) -> dict[View, Any]:
         """Return what opens the snapshots that there are."""
         ...
 
-    def after_turning(self, locks: dict[View, Any], since: int) -> IndexesAfterRotation:
+    def after_rotation(self, keys: dict[View, Any], since: int) -> IndexesAfterRotation:
         """Take out what was erased from a position on, and write the snapshots again."""
         ...
 
@@ -76,7 +76,7 @@ class Rotator:
         attempt = partial(with_reserve, store) if may_use_reserve else _once
         with self._lock:
             indexes = self._indexes()
-            snapshots = indexes.before_turning() if indexes is not None else {}
+            snapshots = indexes.before_rotation() if indexes is not None else {}
             with self._ledger.reader() as reader:
                 since = reader.frontier().size
             new = attempt(keys.begin_rotation)
@@ -92,7 +92,7 @@ class Rotator:
                 rewrapped = self._rewrap_in_parts(new)
             scrub = attempt(store.scrub)
             destroyed = attempt(partial(keys.finish_rotation, new.version))
-            carried = indexes.after_turning(snapshots, since) if indexes is not None else IndexesAfterRotation()
+            carried = indexes.after_rotation(snapshots, since) if indexes is not None else IndexesAfterRotation()
         return Rotation(
             outcome=outcome,
             version=new.version,

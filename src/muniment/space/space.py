@@ -106,7 +106,7 @@ class Space:
         self.fault = None
         self.catalogue.drop()
         if (indexes := self.lazy_indexes.in_memory) is not None:
-            indexes.forget()
+            indexes.release()
         self.transcript.drop()
         try:
             self._finish_erasure()
@@ -152,7 +152,7 @@ class Space:
                 if kept is None or kept.size < size:
                     self.checkpoint()
                 if (indexes := self.lazy_indexes.in_memory) is not None:
-                    indexes.keep()
+                    indexes.save()
         finally:
             self.store.close()
 

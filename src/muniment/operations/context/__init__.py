@@ -1,18 +1,19 @@
-"""Context for prompts: what of a conversation, and of what was said before it, a model is given.
+"""Context for prompts: the newest turns of a conversation, and earlier messages, for a model.
 
 | file | holds |
 |---|---|
-| `prompt` | what is asked for, and the report |
-| `lines` | a turn as lines: who says what, calls with their results; what of it is withheld, and what stands for that |
+| `prompt` | the request and the report |
+| `prompt_lines` | a turn as lines: who says what, calls with their results; markers for what is withheld |
 | `pairs` | which result answers which call, and which turns must therefore stay together |
-| `fitting` | how many of the newest turns a budget has room for |
-| `counting` | what a line costs |
-| `quoting` | earlier messages as one block that they cannot close |
+| `cost` | what a line costs |
+| `fit` | how many of the newest turns fit into a budget |
+| `recent` | the newest turns, read until the budget is full |
 | `earlier` | which earlier messages are quoted |
+| `quotes` | earlier messages as one block that they cannot close |
 | `shapes` | lines as the messages of an interface |
-| `job` | one context on its way |
-| `issuing` | the record that is kept of one |
+| `record` | the record that is kept of a context |
+| `compose` | makes a context of all these |
 
-All but `earlier`, `job` and `issuing` are functions of values. Nothing is cut in the middle: a unit of turns is in the
-context or is not, and so is a quoted message (decision 0107).
+All but `recent`, `earlier`, `record` and `compose` are functions of values. Nothing is cut in the middle: a unit of
+turns is in the context or is not, and so is a quoted message (decision 0107).
 """

@@ -24,7 +24,7 @@ from muniment.operations.context.prompt_lines import (
     PartLocation,
     PromptMessage,
     TurnLines,
-    file_words,
+    file_text,
 )
 
 PAIR_TURNS_MAX = 16
@@ -41,7 +41,7 @@ REASONING = "reasoning"
 
 
 class Carries(NamedTuple):
-    """What a shape has a place for, beside words and calls."""
+    """What a shape supports, besides text and calls."""
 
     reasoning: bool
     file: Callable[[Role, FileTypes], bool]
@@ -72,14 +72,14 @@ class Pairs(NamedTuple):
 def units(turns: Sequence[TurnLines], carries: Carries) -> list[Unit]:
     """Return turns that follow each other as units, the oldest first."""
     pairs = _paired(turns)
-    found: list[Unit] = []
+    complete: list[Unit] = []
     waiting: list[TurnLines] = []
     for place, turn in enumerate(turns):
         waiting.append(turn)
         if turn.sequence not in pairs.tied or place == len(turns) - 1:
-            found.append(_unit(waiting, pairs, carries))
+            complete.append(_unit(waiting, pairs, carries))
             waiting = []
-    return found
+    return complete
 
 
 def _paired(turns: Sequence[TurnLines]) -> Pairs:
@@ -119,8 +119,8 @@ def _answer(part: Part) -> Any:
         return part.content
     assert isinstance(part, ToolCallResponsePart), "the other results are text"
     response = part.response
-    if isinstance(response, list) and response and all(_is_text_block(each) for each in response):
-        return "\n".join(each["text"] for each in response)
+    if isinstance(response, list) and response and all(map(_is_text_block, response)):
+        return "\n".join(block["text"] for block in response)
     return response
 
 
@@ -131,8 +131,8 @@ def _is_text_block(value: Any) -> bool:
 def _called(open_calls: deque[_Open], at: PartLocation, part: Part) -> _Open | None:
     wanted = part.id if isinstance(part, ToolCallResponsePart) else None
     if wanted is None:
-        return next((each for each in open_calls if each.at.turn == at.turn), None)
-    return next((each for each in reversed(open_calls) if each.call.id == wanted), None)
+        return next((call for call in open_calls if call.at.turn == at.turn), None)
+    return next((call for call in reversed(open_calls) if call.call.id == wanted), None)
 
 
 def _id_of(call: _Open, taken: set[str]) -> str:
@@ -174,7 +174,7 @@ def _line(sequence: int, spoken: PromptMessage, pairs: Pairs, carries: Carries, 
             left_out[REASONING] += 1
         elif isinstance(part, FileTypes) and not carries.file(spoken.role, part):
             left_out[FILE] += 1
-            parts.append(TextPart(content=file_words(part)))
+            parts.append(TextPart(content=file_text(part)))
         else:
             parts.append(part)
     if not parts and not calls:

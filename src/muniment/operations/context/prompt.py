@@ -1,4 +1,4 @@
-"""What is asked of a context for a prompt, and what it answers. Nothing here computes."""
+"""The request of a context for a prompt and its report. Nothing here computes."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class SystemText(StrEnum):
 
 
 class Gaps(StrEnum):
-    """What stands where words are masked, erased or redacted as a whole: a short marker, or nothing."""
+    """What replaces content that is masked, erased or redacted as a whole: a short marker, or nothing."""
 
     MARKER = "marker"
     LEAVE_OUT = "leave_out"
 
 
 class QuoteScope(StrEnum):
-    """Where earlier messages are looked for."""
+    """Where earlier messages are searched."""
 
     CONVERSATION = "conversation"
     CHANNEL = "channel"
@@ -80,6 +80,17 @@ class Composition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     record: Annotated[
         bool, Meta(description="Record what was given as `context.issued`; needs the right to append.")
     ] = False
+
+
+class PromptRequest(Struct, frozen=True, kw_only=True):
+    """The context to make: of which conversation, for which budget, question, shape and view."""
+
+    conversation: ConversationKey
+    budget_tokens: int
+    query: str | None
+    shape: Shape
+    view: View
+    composition: Composition
 
 
 class ContextPart(StrEnum):

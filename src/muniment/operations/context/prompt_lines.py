@@ -1,8 +1,8 @@
-"""A turn as lines of a prompt: who says what, with the calls of tools and what they returned.
+"""A turn as lines of a prompt: who says what, with the calls of tools and their results.
 
-What a view withholds is in no line. Where somebody took words away (masked, erased, redacted as a whole), a marker may
-stand for them; what the view itself leaves out, or keeps private, has none, so that nothing tells that it is there.
-Blank words say nothing and are left out. Files are words unless they are kept (decision 0107).
+Withheld content is in no line. Where it was masked, erased or redacted as a whole, a marker may stand for it; content
+that the view itself leaves out, or keeps private, has none, so that nothing reveals it. Blank texts are left out. Files
+are short texts unless they are kept (decision 0107).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from muniment.operations.context.prompt import Composition, Gaps, SystemText
 
 MARKER = "[Something that was said here is not shown.]"
 OPENER = "[The conversation goes on from here.]"
-# what a marker may stand for: words that were there to be seen by this view and were taken away
+# what a marker may stand for: content that this view would show and that was withheld later
 TAKEN_AWAY = frozenset({Reason.LIFECYCLE_MASKED, Reason.ERASED, Reason.REDACTED, Reason.DETECTION_FAILED})
 ARCHIVED = "archived"
 
@@ -78,8 +78,8 @@ class TurnLines(NamedTuple):
     withheld: Mapping[str, int]
 
 
-def told(record: TurnRecord, view: View, detection: ViewDetection, composition: Composition) -> TurnLines:
-    """Return what of a turn a view has for a prompt."""
+def turn_lines(record: TurnRecord, view: View, detection: ViewDetection, composition: Composition) -> TurnLines:
+    """Return what a view shows of a turn, for a prompt."""
     phase, marks = record.phase, composition.gaps is Gaps.MARKER
     if phase not in LISTED[composition.lifecycle]:
         why = str(withheld_by_phase(phase) or ARCHIVED)
@@ -105,12 +105,12 @@ def told(record: TurnRecord, view: View, detection: ViewDetection, composition: 
 
 
 def is_wanted(phase: Phase, composition: Composition) -> bool:
-    """Tell whether a turn in this phase is in a context; the words of no other are read."""
+    """Tell whether a turn in this phase is in a context; the content of no other is read."""
     return phase in LISTED[composition.lifecycle]
 
 
-def quieted(turns: Sequence[TurnLines]) -> list[TurnLines]:
-    """Return turns with one marker where several that have nothing else follow each other."""
+def collapse_markers(turns: Sequence[TurnLines]) -> list[TurnLines]:
+    """Return turns with one marker instead of several in turns that have nothing else and follow each other."""
     later = [*turns[1:], None]
     return [
         turn._replace(spoken=()) if _is_marker(turn) and after is not None and _is_marker(after) else turn
@@ -135,8 +135,8 @@ def _text(part: Part) -> str | None:
     return part.content if isinstance(part, TextPart | ReasoningPart) else None
 
 
-def file_words(part: FileTypes) -> str:
-    """Return the words that stand for a file."""
+def file_text(part: FileTypes) -> str:
+    """Return the text that stands for a file."""
     return f"[{part.mime_type or part.modality or 'file'}]"
 
 

@@ -1,4 +1,4 @@
-"""Lines as the messages of an interface, and what each interface has a place for.
+"""Lines as the messages of an interface, and what each interface supports.
 
 | shape | system text | results of tools | neighbours of one role |
 |---|---|---|---|
@@ -6,7 +6,7 @@
 | anthropic (messages) | the field `system` | blocks in the user's next message | are joined; the user begins |
 | otel (semantic conventions of generative AI) | messages, first | messages of the tool, behind the calls | stay apart |
 
-What a shape has no place for is decided before (`ShapeFormat.carries`), so nothing here leaves anything out.
+What a shape does not support is decided before (`ShapeFormat.carries`), so nothing is left out here.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/
 
 
 class ShapeFormat(NamedTuple):
-    """How a shape is written: its messages, its files (None for one that it has no place for) and who may bring them.
+    """How a shape is written: its messages, its files (None for an unsupported one), the roles that may have files.
 
-    `user_first`: the user has to begin. `system_field`: system text stands beside the messages.
+    `user_first`: the user has to begin. `system_field`: system text has a field of its own.
     """
 
     messages: Callable[[Sequence[Line]], list[Message]]
@@ -44,7 +44,7 @@ class ShapeFormat(NamedTuple):
     system_field: bool = False
 
     def carries(self, *, files: bool) -> Carries:
-        """Return what the shape has a place for, when files are kept or not."""
+        """Return what the shape supports, when files are kept or not."""
         return Carries(
             reasoning=self.reasoning,
             file=lambda role, part: files and role in self.file_roles and self.file(part) is not None,
@@ -52,13 +52,13 @@ class ShapeFormat(NamedTuple):
 
 
 def _block(part: Part, file: Callable[[FileTypes], Message | None]) -> Message:
-    """Return a part as a block of a shape that has words and files."""
+    """Return a part as a block of a shape that has text and files."""
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.content}
     assert isinstance(part, FileTypes), "everything else is a call, a result, or not carried"
-    found = file(part)
-    assert found is not None, "what the shape has no place for became words"
-    return found
+    block = file(part)
+    assert block is not None, "files that the shape does not support became text"
+    return block
 
 
 # --- OpenAI -----------------------------------------------------------------------------------------------------------
@@ -69,10 +69,10 @@ def _openai(lines: Sequence[Line]) -> list[Message]:
 
 
 def _openai_messages(line: Line) -> Iterator[Message]:
-    said: Message = {"role": line.role.value, "content": _openai_content(line.parts)}
+    message: Message = {"role": line.role.value, "content": _openai_content(line.parts)}
     if line.calls:
-        said["tool_calls"] = [_openai_call(call) for call in line.calls]
-    yield said
+        message["tool_calls"] = [_openai_call(call) for call in line.calls]
+    yield message
     for call in line.calls:
         yield {"role": "tool", "tool_call_id": call.id, "content": result_text(call.result)}
 
@@ -120,8 +120,8 @@ def _anthropic(lines: Sequence[Line]) -> list[Message]:
 
 def _anthropic_blocks(line: Line) -> Iterator[tuple[str, list[Message]]]:
     """Yield the blocks of a line, then those with the results of its calls, each with who says them."""
-    said = [_block(part, _anthropic_file) for part in line.parts]
-    yield line.role.value, said + [_anthropic_call(call) for call in line.calls]
+    blocks = [_block(part, _anthropic_file) for part in line.parts]
+    yield line.role.value, blocks + [_anthropic_call(call) for call in line.calls]
     if line.calls:
         yield Role.USER.value, [_anthropic_result(call) for call in line.calls]
 

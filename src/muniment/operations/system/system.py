@@ -13,8 +13,8 @@ from muniment.errors import Corrupt, MunimentError
 from muniment.governance.policy import Policy, hiding_family, hiding_view
 from muniment.governance.profiles import Budget
 from muniment.governance.views import View
-from muniment.projections.conversation_catalogue import FoldDigests
-from muniment.search.index_status import IndexStatus
+from muniment.projections.transcript import FoldDigests
+from muniment.search.snapshots import IndexStatus
 from muniment.space.embedders import ImportedModel, Reembedded
 from muniment.space.space import Space
 from muniment.version import __version__
@@ -189,7 +189,7 @@ class System(Group):
             key_versions=len(space.keys.versions),
             fault=None if fault is None else fault.code,
             fault_message=None if fault is None else str(fault),
-            indexes=space.lazy_indexes.standings(),
+            indexes=space.lazy_indexes.statuses(),
         )
 
     @operation(Effect.ADMIN, family=Family.SYSTEM, inspecting=True, idempotent=True)
@@ -271,9 +271,9 @@ class System(Group):
         wait for it; what is erased in the meantime is not kept. A repeat finds nothing to do, one after an interruption
         the rest. Raises `model.unavailable` where no embedder is configured, or where it cannot be used.
         """
-        from muniment.operations.transcripts.embed import Reembedding  # noqa: PLC0415 - numpy is imported by who embeds
+        from muniment.operations.transcripts.embed import reembed  # noqa: PLC0415 - numpy is imported when it is needed
 
-        return Reembedding(self._session, view).run()
+        return reembed(self._session, view)
 
     @operation(Effect.ADMIN, family=Family.SYSTEM, keyless=True, inspecting=True, idempotent=True)
     def close(self) -> Closed:

@@ -1,9 +1,9 @@
-"""Making the vectors that are missing: a few before an answer, all of them when that is asked for (decision 0106).
+"""Embedding: a few missing vectors before an answer, all of them with `system.reembed` (decision 0106).
 
-A commit embeds nothing. A question waits for the newest few, so that what was just said is found by meaning as well;
-`system.reembed` makes all others, in batches. Between reading the words of a batch and keeping its vectors the index is
-let go, so that nobody waits for an embedder, and no erasure for us: vectors of what is gone by then are not kept.
-Imported when it is first asked for (numpy).
+A commit embeds nothing. A search waits for the newest few, so that the newest messages are found by meaning as well;
+`system.reembed` makes all others, in batches. Between reading the texts of a batch and storing its vectors the index is
+released, so that nobody waits for an embedder, and no erasure either: vectors of removed passages are not stored.
+Imported when it is first used (numpy).
 """
 
 from __future__ import annotations
@@ -11,112 +11,98 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from muniment.declaration.session import Session
-from muniment.embedding.guarded import BATCH_WAIT_S
+from muniment.embedding.guarded import BATCH_WAIT_S, GuardedEmbedder
 from muniment.errors import ModelUnavailable
 from muniment.governance.views import View
 from muniment.log.port import Reader
 from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.ranking.columns import Rows
 from muniment.search.index import Index
+from muniment.search.index_follower import passage_texts
 from muniment.search.meaning import Meaning
-from muniment.search.passage_reader import PassageReader
 from muniment.space.embedders import Reembedded
 from muniment.space.space import Space
 
 NEWEST_PASSAGES_MAX = 8  # embedded before an answer
 NEWEST_WAIT_S = 1.0  # that an answer waits for them
 BATCH_PASSAGES = 64
-KEPT_BATCHES = 100  # are written to the snapshot, so that they need not be made again
+SAVED_BATCHES = 100  # after so many a snapshot is written, so that they need not be made again
 PROGRESS_STAGE = "reembed"
 
 
-class Embedding:
-    """What an index of a view knows of meaning, and may learn, while the index is held."""
+def embed_newest(space: Space, view: View, index: Index, reader: Reader) -> None:
+    """Embed the newest passages without a vector, as many as an answer may wait for."""
+    meaning = index.meaning
+    meaning.flaw = None
+    if meaning.embedder is not None and len(meaning) < index.passages_count:
+        pending = meaning.pending(index.present_passages(), NEWEST_PASSAGES_MAX)
+        texts = passage_texts(space.transcript, view, space.detection.view(view), index, reader, pending)
+        meaning.learn(pending, texts, NEWEST_WAIT_S)
 
-    def __init__(self, space: Space, view: View, index: Index) -> None:
-        self._space = space
-        self._index = index
-        self._meaning = index.vectors if isinstance(index.vectors, Meaning) else None
-        self._reading = PassageReader(space.transcript, view, space.detection.view(view))
 
-    def learn_newest(self, reader: Reader) -> None:
-        """Embed the newest of what has no vector yet, as much as an answer may wait for."""
-        meaning = self._meaning
-        if meaning is not None:
-            meaning.flaw = None
-            if len(meaning) < self._index.passages_count:
-                pending = meaning.pending(self._index.passages_there(), NEWEST_PASSAGES_MAX)
-                meaning.learn(pending, self._reading.texts(self._index, reader, pending), NEWEST_WAIT_S)
-
-    def semantic(self) -> tuple[SemanticCoverage, str | None]:
-        """Return how far meaning counted in what was just asked, and why it did not."""
-        fault = self._space.lazy_indexes.embedder_fault
-        if self._meaning is None:
-            return SemanticCoverage.ABSENT, None if fault is None else fault.code
-        flaw = self._meaning.flaw
-        there = self._index.passages_count
-        if flaw is not None or (there and not len(self._meaning)):
-            return SemanticCoverage.ABSENT, None if flaw is None else str(flaw)
-        return (SemanticCoverage.FULL if len(self._meaning) == there else SemanticCoverage.PARTIAL), None
+def coverage(space: Space, index: Index) -> tuple[SemanticCoverage, str | None]:
+    """Return how far meaning counted in the last search of an index, and why it did not."""
+    meaning, present, unavailable = index.meaning, index.passages_count, space.lazy_indexes.embedder_fault
+    if meaning.embedder is None:
+        return SemanticCoverage.ABSENT, None if unavailable is None else unavailable.code
+    if meaning.flaw is not None or (present and not len(meaning)):
+        return SemanticCoverage.ABSENT, None if meaning.flaw is None else str(meaning.flaw)
+    return (SemanticCoverage.FULL if len(meaning) == present else SemanticCoverage.PARTIAL), None
 
 
 class PassageBatch(NamedTuple):
-    """Passages whose words were read, in an index as it was then."""
+    """Passages whose texts were read, the index as it was then, and its counts."""
 
-    of: Index
+    read_from: Index
+    meaning: Meaning
+    embedder: GuardedEmbedder
     age: int
     passages: Rows
     texts: list[str]
-    there: int
+    present: int
     pending: int
 
 
-class Reembedding:
-    """Makes all vectors of a view that are missing."""
+def reembed(session: Session, view: View) -> Reembedded:
+    """Embed until nothing is missing; raises `ModelUnavailable` without an embedder, and when it fails."""
+    session.access.require_view(view)
+    indexes = session.space.indexes
+    embedded = batches = 0
+    while True:
+        batch = _read_batch(session, view)
+        batches += 1
+        session.progress(PROGRESS_STAGE, batch.present - batch.pending, batch.present)
+        if not batch.texts:
+            break
+        vectors, flaw = batch.embedder.encode(batch.texts, query=False, wait_s=BATCH_WAIT_S)
+        if vectors is None:
+            raise ModelUnavailable(at="embedder", problem=None if flaw is None else str(flaw))
+        with indexes.caught_up(view) as (index, _):
+            if index is batch.read_from and index.meaning is batch.meaning and index.age == batch.age:
+                kept = index.are_present(batch.passages)
+                batch.meaning.put(batch.passages[kept], vectors[kept])
+                embedded += int(kept.sum())
+        if batches % SAVED_BATCHES == 0:
+            indexes.save()
+    indexes.save()
+    return Reembedded(
+        view=view,
+        embedder=batch.embedder.name,
+        embedder_digest=batch.embedder.digest,
+        passages=batch.present,
+        embedded=embedded,
+        pending=batch.pending,
+    )
 
-    def __init__(self, session: Session, view: View) -> None:
-        session.access.require_view(view)
-        self._session = session
-        self._view = view
-        self._space = session.space
 
-    def run(self) -> Reembedded:
-        """Embed until nothing is missing; raises `ModelUnavailable` without an embedder, and when it is of no use."""
-        embedded = batches = 0
-        while True:
-            batch, meaning = self._read()
-            batches += 1
-            self._session.progress(PROGRESS_STAGE, batch.there - batch.pending, batch.there)
-            if not batch.texts:
-                break
-            vectors, flaw = meaning.embedder.encode(batch.texts, query=False, wait_s=BATCH_WAIT_S)
-            if vectors is None:
-                raise ModelUnavailable(at="embedder", problem=None if flaw is None else str(flaw))
-            with self._space.indexes.caught_up(self._view) as (index, _):
-                if index is batch.of and index.vectors is meaning and index.age == batch.age:
-                    kept = index.are_there(batch.passages)
-                    meaning.take(batch.passages[kept], vectors[kept])
-                    embedded += int(kept.sum())
-            if batches % KEPT_BATCHES == 0:
-                self._space.indexes.keep()
-        self._space.indexes.keep()
-        return Reembedded(
-            view=self._view,
-            embedder=meaning.embedder.name,
-            embedder_digest=meaning.embedder.digest,
-            passages=batch.there,
-            embedded=embedded,
-            pending=batch.pending,
-        )
-
-    def _read(self) -> tuple[PassageBatch, Meaning]:
-        space = self._space
-        with space.indexes.caught_up(self._view, self._session.progress) as (index, reader):
-            meaning = index.vectors
-            if not isinstance(meaning, Meaning):
-                raise space.lazy_indexes.embedder_fault or ModelUnavailable(at="embedder", problem="none_chosen")
-            there = index.passages_there()
-            pending = meaning.pending(there, BATCH_PASSAGES)
-            reading = PassageReader(space.transcript, self._view, space.detection.view(self._view))
-            texts = reading.texts(index, reader, pending)
-            return PassageBatch(index, index.age, pending, texts, len(there), len(there) - len(meaning)), meaning
+def _read_batch(session: Session, view: View) -> PassageBatch:
+    space = session.space
+    with space.indexes.caught_up(view, session.progress) as (index, reader):
+        meaning, embedder = index.meaning, index.meaning.embedder
+        if embedder is None:
+            raise space.lazy_indexes.embedder_fault or ModelUnavailable(at="embedder", problem="none_chosen")
+        present = index.present_passages()
+        pending = meaning.pending(present, BATCH_PASSAGES)
+        texts = passage_texts(space.transcript, view, space.detection.view(view), index, reader, pending)
+        missing = len(present) - len(meaning)
+        return PassageBatch(index, meaning, embedder, index.age, pending, texts, len(present), missing)

@@ -1,4 +1,4 @@
-"""What is asked of a search, and what it answers. Nothing here computes."""
+"""The request of a search and its report. Nothing here computes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from muniment.events.identity import Channel, ConversationId
 from muniment.events.message import Role
 from muniment.governance.budgets import BudgetApplied
 from muniment.governance.listing import LifecycleFilter
+from muniment.governance.views import View
+from muniment.kernel.canonical import encode_plain
 from muniment.operations.place import Moment, Place
 from muniment.ranking.weights import Weights
+from muniment.search.query import Cap
 
 
 class Sort(StrEnum):
-    """In which order hits come: the best first, or the latest."""
+    """The order of hits: the best first, or the latest."""
 
     RELEVANCE = "relevance"
     TIME = "time"
 
 
 class Preset(StrEnum):
-    """Weights that have a name (`ranking.weights.PRESETS`)."""
+    """Weights with a name (`ranking.weights.PRESETS`)."""
 
     WORDS = "words"
     MEANING = "meaning"
@@ -31,7 +34,7 @@ class Preset(StrEnum):
 
 
 class SemanticCoverage(StrEnum):
-    """Whether what was searched could be found by meaning: not at all, as far as it has vectors yet, or all of it."""
+    """Whether messages could be found by meaning: none, those that have vectors yet, or all."""
 
     ABSENT = "absent"
     PARTIAL = "partial"
@@ -39,7 +42,7 @@ class SemanticCoverage(StrEnum):
 
 
 class SearchScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Where to search: a channel, a conversation (of that channel, or the default one), what a role or speaker said.
+    """Where to search: a channel, a conversation (of that channel, or the default one), messages of a role or speaker.
 
     Times are UTC milliseconds, `until_ms` not included.
     """
@@ -61,8 +64,8 @@ class SearchScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 class SearchRanking(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """How to rank: in which order, as asked when (UTC milliseconds), explained or not.
 
-    Weights have a name or are given one by one; without either, those count that fit what the index has. By time, words
-    alone count.
+    Weights come as a preset or one by one; without either, those count that suit an index with or without vectors. By
+    time, words alone count.
     """
 
     sort: Annotated[Sort, Meta(description="Order of the hits. By time, only keywords decide what is found.")] = (
@@ -91,9 +94,9 @@ class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A message that was found. `signals` says what its score was made of, where that was asked for.
+    """A message that was found. With `explain`, `signals` are the parts of its score.
 
-    `beside`: nothing in it was looked for; it stands beside what was found, as the answer to a question often does.
+    `is_context`: it does not match itself but is next to a message that does, as the answer to a question often is.
     """
 
     place: Place
@@ -101,32 +104,30 @@ class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     speaker: str
     excerpt: Excerpt
     score: float
-    beside: bool = False
+    is_context: bool = False
     signals: dict[str, float] | None = None
 
 
-class CappedItem(StrEnum):
-    """What a query had too much of: words, places at which its words stand, messages that were found."""
+class SearchRequest(Struct, frozen=True, kw_only=True):
+    """What to search for, where, and how many hits of it a page holds."""
 
-    WORDS = "words"
-    PLACES = "places"
-    HITS = "hits"
-
-
-class Cap(Struct, frozen=True, kw_only=True):
-    """A limit that a query ran into: `limit` were used of `found`, or of more."""
-
-    what: CappedItem
+    query: str
+    view: View
+    within: SearchScope
+    ranking: SearchRanking
     limit: int
-    found: int
+
+    def spelled(self) -> str:
+        """Return the request as text that is equal for equal requests alone; cursors are bound to it."""
+        return encode_plain(self).decode()
 
 
 class QueryReading(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a query was understood.
 
-    `terms` are what is searched for, as it is indexed; the words in `left_out` are not: they are in every sentence, or
-    name somebody (`speakers`, whose messages count for more) or a time (`dates`, half-open in UTC milliseconds). `role`
-    is whose words are asked for. `taken_as_words` looked like filters whose values could not be read.
+    `terms` are searched for, as they are indexed; the words in `left_out` are not: they are in every sentence, or name
+    somebody (`speakers`, whose messages count for more) or a time (`dates`, half-open in UTC milliseconds). `role` is
+    whose messages are asked for. `taken_as_words` look like filters with unreadable values.
     """
 
     terms: list[str] = []
@@ -141,16 +142,16 @@ class QueryReading(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SearchPage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A page of hits. `total` counts what a run leads through, `semantic` tells whether meaning counted.
+    """A page of hits. `total` counts the hits of all pages, `semantic` tells whether meaning counted.
 
-    `semantic_flaw` says why meaning did not count although it should. `capped` lists the limits that the query ran
-    into; `understood` is there when the ranking is explained.
+    `semantic_reason` says why meaning did not count although an embedder is chosen. `capped` lists the limits that the
+    query reached; `understood` is there with `explain`.
     """
 
     hits: list[Hit]
     total: int
     semantic: SemanticCoverage
-    semantic_flaw: str | None = None
+    semantic_reason: str | None = None
     has_more: bool = False
     next_cursor: str | None = None
     capped: list[Cap] = []

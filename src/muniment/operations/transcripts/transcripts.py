@@ -14,8 +14,8 @@ from muniment.events.identity import ConversationId
 from muniment.events.turn import Turn
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
-from muniment.operations.context.compose import Composing, PromptRequest
-from muniment.operations.context.prompt import Composition, Context, Shape
+from muniment.operations.context.compose import compose
+from muniment.operations.context.prompt import Composition, Context, PromptRequest, Shape
 from muniment.operations.parameters import (
     DryRun,
     InChannel,
@@ -29,7 +29,7 @@ from muniment.operations.transcripts.activity import Activity, TimeRange, count_
 from muniment.operations.transcripts.annotate import AnnotationReport, annotate
 from muniment.operations.transcripts.commit import CommitReceipt, commit
 from muniment.operations.transcripts.conversations import Conversations, list_conversations
-from muniment.operations.transcripts.hits import SearchPage, SearchRanking, SearchScope
+from muniment.operations.transcripts.hits import SearchPage, SearchRanking, SearchRequest, SearchScope
 from muniment.operations.transcripts.redact import Passage, RedactionReport, RedactionRequest, redact
 from muniment.operations.transcripts.replay import Slice, replay
 from muniment.operations.transcripts.timeline import LATEST, Anchor, Timeline, TimelineRequest, timeline
@@ -160,9 +160,10 @@ class Transcripts(Group):
         for a query without a term or with control characters, `request.limit_exceeded` for one that is too long,
         `transcript.unknown_conversation`.
         """
-        from muniment.operations.transcripts.search import Searching  # noqa: PLC0415  # numpy is imported by who searches
+        from muniment.operations.transcripts.search import search  # noqa: PLC0415 - numpy is imported when it is needed
 
-        return Searching(self._session, query, view, within, ranking).run(limit, cursor)
+        request = SearchRequest(query=query, view=view, within=within, ranking=ranking, limit=limit)
+        return search(self._session, request, cursor)
 
     @operation(Effect.READ, family=Family.REPLAY, also=(SecondRight(effect=Effect.APPEND, when="composition.record"),))
     def context(
@@ -194,7 +195,7 @@ class Transcripts(Group):
             view=view,
             composition=composition,
         )
-        return Composing(self._session, request).run()
+        return compose(self._session, request)
 
     @operation(Effect.APPEND, family=Family.LIFECYCLE, idempotent=True)
     def redact(

@@ -7,7 +7,8 @@ what each hit's was made of.
 
 from __future__ import annotations
 
-from muniment.operations.transcripts.hits import Cap, Excerpt, Hit, QueryReading, SearchPage
+from muniment.operations.transcripts.hits import Excerpt, Hit, QueryReading, SearchPage
+from muniment.search.query import Cap
 from muniment.transports.cli.labels import label, moment, said, tell_budget, tell_cursors
 from muniment.transports.cli.page import Page, StyledText, TextStyle, on_one_line
 
@@ -40,7 +41,7 @@ def _tell_hit(hit: Hit, page: Page) -> None:
         StyledText(f"{hit.role} {speaker}".strip()),
         StyledText(moment(place.observed_ms)),
         StyledText(f"{hit.score:.3f}", TextStyle.FAINT),
-        StyledText("beside" if hit.beside else "", TextStyle.FAINT),
+        StyledText("context" if hit.is_context else "", TextStyle.FAINT),
     )
     page.joined(*excerpt_words(hit.excerpt), indent=2)
 

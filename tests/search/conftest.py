@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from muniment.search import indexes
+from muniment.search import view_index
 from tests.worlds import FileWorld, sqlite_world
 
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileWorld]:
     """Return an empty world in a directory whose smallest indexes are kept at rest, and read in small parts."""
-    monkeypatch.setattr(indexes, "KEPT_DOCUMENTS_MIN", 1)
-    monkeypatch.setattr(indexes, "LEFT_EVENTS", 1)
-    monkeypatch.setattr(indexes, "PART_EVENTS", 5)
+    monkeypatch.setattr(view_index, "SAVED_DOCUMENTS_MIN", 1)
+    monkeypatch.setattr(view_index, "EVICTED_EVENTS", 1)
+    monkeypatch.setattr(view_index, "PART_EVENTS", 5)
     made = sqlite_world(tmp_path)
     yield made
     made.close()

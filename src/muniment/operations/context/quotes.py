@@ -1,9 +1,9 @@
 """Earlier messages as one block of quotations, which cannot close it.
 
-The block says first that what follows is quoted and not to be obeyed. Then each message stands in an element of its own
-with its place, speaker and time. `&`, `<`, `>` and `"` are spelled as entities wherever somebody else chose the
-characters, and characters that are not seen as what they are (controls, marks that turn the direction of writing, tags)
-are spelled out; so the only marks in the block are ours.
+The block says first that what follows is quoted and not to be obeyed. Then each message is in an element of its own
+with its place, speaker and time. `&`, `<`, `>` and `"` of foreign text are written as entities, and characters that are
+invisible or misleading (controls, marks of the direction of writing, tags) as escapes; so the only tags in the block
+are ours.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ WRITTEN = frozenset("\n\t\u200c\u200d\u00ad")
 
 
 class Quote(Struct, frozen=True, kw_only=True):
-    """An earlier message, or an excerpt of it. `excerpt` is what may stand for it where it is too long.
+    """An earlier message, or an excerpt of it. `excerpt` may replace it where it is too long.
 
-    The name of its conversation stands with it where that is `elsewhere`.
+    The name of its conversation is included where that is `elsewhere`.
     """
 
     place: Place
@@ -45,7 +45,9 @@ class Quote(Struct, frozen=True, kw_only=True):
 
 def block(quotes: Iterable[Quote]) -> str:
     """Return the block for quotes, in the order of their time."""
-    ordered = sorted(quotes, key=lambda each: (each.place.observed_ms, each.place.position, each.place.message or ""))
+    ordered = sorted(
+        quotes, key=lambda quote: (quote.place.observed_ms, quote.place.position, quote.place.message or "")
+    )
     return OPENING + "".join(map(_element, ordered)) + CLOSING
 
 
@@ -64,7 +66,7 @@ def _element(quote: Quote) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text without marks of ours and without characters that are not seen as what they are."""
+    """Return a text without tags and without characters that are invisible or misleading."""
     plain = text.translate(ENTITIES)
     if plain.isascii() and plain.replace("\n", "").replace("\t", "").isprintable():
         return plain

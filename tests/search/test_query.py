@@ -113,7 +113,7 @@ def test_what_looks_like_a_filter_and_is_none_is_told() -> None:
 
 def test_words_are_left_out_by_their_number_and_nothing_else_is() -> None:
     query = parse('one -two "three" four from:ada five')
-    assert query.asked == "one three four five"
+    assert query.text == "one three four five"
     assert query.without({1}).spelled() == 'one -two "three" from:ada five'
     assert query.without(set()) == query
 
@@ -159,4 +159,4 @@ def test_reading_a_date_never_fails(text: str) -> None:
 
 def test_a_query_without_clauses_asks_for_nothing() -> None:
     assert parse(" ") == Query(())
-    assert not parse(" ").asked
+    assert not parse(" ").text

@@ -9,8 +9,7 @@ from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
-from muniment.search.index_status import IndexStatus
-from muniment.search.snapshots import Snapshots
+from muniment.search.snapshots import IndexStatus, Snapshots
 from tests.turns import plain_turn
 from tests.worlds import FileWorld
 

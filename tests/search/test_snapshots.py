@@ -17,11 +17,10 @@ from muniment.governance.detection.scan import DetectedType
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.operations.transcripts.hits import SearchPage, SearchRanking
-from muniment.search import indexes
-from muniment.search.index_status import SnapshotRefusal
-from muniment.search.snapshots import FORMAT
+from muniment.search import view_index
+from muniment.search.snapshots import FORMAT, SnapshotRefusal
 from muniment.space.options import Options
-from tests.projections.search.asking import anew, digest, found, opened, said, snapshot, standing
+from tests.search.asking import anew, digest, found, opened, said, snapshot, standing
 from tests.worlds import PINS, FileWorld, memory_world, open_store, root_key
 
 TEXT = "harbour lights"
@@ -71,10 +70,10 @@ def test_small_indexes_and_stores_in_memory_have_no_snapshot(tmp_path: Path, mon
         assert found(each.runtime, "harbour") == [TEXT]
     with_files.reopened()
     assert not snapshot(with_files).exists()
-    monkeypatch.setattr(indexes, "KEPT_DOCUMENTS_MIN", 1)
-    world.runtime._session.space.indexes.keep()
+    monkeypatch.setattr(view_index, "SAVED_DOCUMENTS_MIN", 1)
+    world.runtime._session.space.indexes.save()
     assert standing(world.runtime).snapshot_events == 0
-    assert world.runtime._session.space.indexes.before_turning() == {}
+    assert world.runtime._session.space.indexes.before_rotation() == {}
     world.close()
     with_files.close()
 
@@ -176,7 +175,7 @@ def test_a_snapshot_of_another_space_is_dropped(kept: FileWorld) -> None:
 def test_a_snapshot_of_another_release_is_dropped(kept: FileWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another release may decide otherwise about what is shown."""
     filled(kept)
-    monkeypatch.setattr(indexes, "__version__", "99")
+    monkeypatch.setattr(view_index, "__version__", "99")
     assert found(kept.runtime, "harbour") == [TEXT]
     assert standing(kept.runtime).refused is SnapshotRefusal.OTHER
 
@@ -235,7 +234,7 @@ def test_a_snapshot_from_before_a_restore_is_dropped(kept: FileWorld) -> None:
 def test_a_root_that_differs_is_of_another_log(kept: FileWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """A snapshot that somebody with the key made of a log that never was is not believed."""
     filled(kept)
-    monkeypatch.setattr(indexes, "root_at", lambda _hashes, _size: bytes(32))
+    monkeypatch.setattr(view_index, "root_at", lambda _hashes, _size: bytes(32))
     assert found(kept.runtime, "harbour") == [TEXT]
     assert standing(kept.runtime).refused is SnapshotRefusal.OTHER
 
@@ -252,7 +251,7 @@ def test_nothing_is_written_while_the_key_is_being_turned_over(kept: FileWorld) 
     assert found(kept.runtime, "more") == ["more"]
     other = SpaceKeys(snapshot(kept).parent, root_key(), kept.runtime._session.space.sources.entropy)
     new = other.begin_rotation()
-    kept.runtime._session.space.indexes.keep()
+    kept.runtime._session.space.indexes.save()
     assert snapshot(kept).read_bytes() == before
     assert kept.runtime.system.recover().rotation_completed
     assert new.version not in kept.runtime._session.space.keys.versions
@@ -270,7 +269,7 @@ def test_a_disk_that_takes_no_snapshot_harms_nothing(kept: FileWorld, monkeypatc
 
     with monkeypatch.context() as patched:
         patched.setattr("muniment.search.snapshots.os.fsync", full)
-        kept.runtime._session.space.indexes.keep()
+        kept.runtime._session.space.indexes.save()
     assert [path.name for path in snapshot(kept).parent.glob("index-*")] == []
     assert found(kept.runtime, "harbour") == [TEXT]
 
@@ -278,7 +277,7 @@ def test_a_disk_that_takes_no_snapshot_harms_nothing(kept: FileWorld, monkeypatc
 def test_a_snapshot_is_written_now_and_then_while_an_index_grows(
     kept: FileWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexes, "KEPT_EVENTS", 6)
+    monkeypatch.setattr(view_index, "SAVED_EVENTS", 6)
     sizes = set()
     for number in range(1, 15):
         kept.commit(said(number, f"word{number}"))
@@ -291,12 +290,12 @@ def test_a_snapshot_is_written_now_and_then_while_an_index_grows(
 def test_an_index_that_is_far_behind_is_not_caught_up_to_be_kept(
     kept: FileWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexes, "BEHIND_EVENTS_MAX", 2)
+    monkeypatch.setattr(view_index, "BEHIND_EVENTS_MAX", 2)
     filled(kept)
     assert found(kept.runtime, "harbour") == [TEXT]
     kept.with_turns(20, "other")
     before = snapshot(kept).read_bytes()
-    kept.runtime._session.space.indexes.keep()
+    kept.runtime._session.space.indexes.save()
     assert snapshot(kept).read_bytes() == before
     kept.runtime.spaces.rotate()
     assert not snapshot(kept).exists()

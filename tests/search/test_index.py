@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -14,10 +14,9 @@ from muniment.errors import LimitExceeded
 from muniment.events.message import Role
 from muniment.ranking.columns import NO_ROW, Rows
 from muniment.search import index as index_module
-from muniment.search.document_table import PAUSE_MS
-from muniment.search.documents import SearchDocument
+from muniment.search.document_table import PAUSE_MS, SearchDocument, split_passages
 from muniment.search.index import Index
-from muniment.search.passages import passages
+from muniment.search.meaning import Meaning
 
 WORDS = ("harbour", "lantern", "青川天氣", "don't", "4711-zephyr", "Ångström", "🙂")
 HOUR_MS = 3_600_000
@@ -35,25 +34,27 @@ puts = st.tuples(st.integers(1, 3), st.integers(1, 6), st.lists(said, max_size=3
 Put = tuple[int, int, list[SearchDocument], bool]
 
 
-class Beside:
-    """What lies beside an index: for each passage the text that it is of."""
+class Texts(Meaning):
+    """The texts of passages in the place of their vectors."""
+
+    memory_bytes = 7
 
     def __init__(self) -> None:
+        super().__init__()
         self.known: dict[int, str] = {}
-        self.memory_bytes = 7
 
-    def drop(self, passages: Sequence[int]) -> None:
-        """Forget some."""
+    def drop(self, passages: Sequence[int] | Rows) -> None:
+        """Drop some."""
         for number in passages:
-            self.known.pop(number, None)
+            self.known.pop(int(number), None)
 
     def renumber(self, kept: Rows) -> None:
         """Give the others new numbers."""
         self.known = {new: self.known[old] for new, old in enumerate(kept.tolist()) if old in self.known}
 
-    def sections(self) -> list[tuple[str, bytes]]:
-        """Return what is known."""
-        return [("beside", repr(self.known).encode())]
+    def sections(self) -> Iterator[tuple[str, bytes]]:
+        """Yield what is known."""
+        yield "texts", repr(self.known).encode()
 
 
 def put(index: Index, given: Put) -> None:
@@ -91,7 +92,7 @@ def known(index: Index) -> list[object]:
     streams = sorted({place[0] for place in places.values()})
     said_in = [sorted(places[int(row)] for row in index.rows_of(stream)) for stream in streams]
     assert said_in == [sorted(place for place in places.values() if place[0] == stream) for stream in streams]
-    return [list(index.told()), answers, links, named]
+    return [list(index.contents()), answers, links, named]
 
 
 def place_of(index: Index, row: int) -> tuple[int, int, int]:
@@ -167,21 +168,21 @@ def test_a_long_pause_begins_another_session() -> None:
     assert columns.following.tolist() == [1, NO_ROW, 3, NO_ROW]
 
 
-def test_what_lies_beside_is_told_what_goes_and_what_is_numbered_anew() -> None:
+def test_vectors_are_dropped_and_renumbered_with_their_passages() -> None:
     """One number for each passage: a document may have several, and one without words has none."""
     index = Index()
-    beside = index.vectors = Beside()
+    texts = index.meaning = Texts()
     long = "long words. " * 150
     for turn, text in enumerate(("first", "?!", long, "last"), start=1):
         index.put(1, turn, [a_document(text)])
-    many = len(passages(long))
+    many = len(split_passages(long))
     assert many > 1
-    beside.known = {0: "first", **{number: f"long {number}" for number in range(1, many + 1)}, many + 1: "last"}
+    texts.known = {0: "first", **{number: f"long {number}" for number in range(1, many + 1)}, many + 1: "last"}
     index.remove([(1, 1)])
-    assert sorted(beside.known) == list(range(1, many + 2))
+    assert sorted(texts.known) == list(range(1, many + 2))
     index.compact()
-    assert beside.known == {**{number: f"long {number + 1}" for number in range(many)}, many: "last"}
-    assert dict(index.sections())["beside"] == repr(beside.known).encode()
+    assert texts.known == {**{number: f"long {number + 1}" for number in range(many)}, many: "last"}
+    assert dict(index.sections())["texts"] == repr(texts.known).encode()
     assert index.memory_bytes > 7
 
 

@@ -1,9 +1,9 @@
-"""What a line costs: tokens, as somebody counts them, and characters.
+"""What a line costs: tokens and characters.
 
-A line costs what its words cost, joined by line ends, and an overhead for being a message. The words are those that a
-model is given: text, the names, arguments and ids of calls, what tools returned. Who counts is the caller
-(`Options.token_counter`), or nobody: then `estimate` is taken, which is above what the usual encodings need for text.
-Lines that a shape joins into one message are counted apart, so that the sum is never too low.
+A line costs the tokens of its texts, joined by line ends, and an overhead for the message. The texts are those that a
+model is given: text, the names, arguments and ids of calls, the results of tools. Tokens are counted by
+`Options.token_counter`, or without one by `estimate`, which is above what the usual encodings need for text. Lines that
+a shape joins into one message are counted separately, so that the sum is never too low.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BYTES_OF_TWO_TOKENS = 7  # 3.5 bytes of UTF-8 count as a token
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """What lines take of a budget."""
+    """The part of a budget that lines use."""
 
     tokens: int = 0
     chars: int = 0
@@ -34,7 +34,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 
     @property
     def room(self) -> RemainingBudget:
-        """The room that is taken."""
+        """The cost as a part of a budget."""
         return RemainingBudget(tokens=self.tokens, chars=self.chars)
 
 
@@ -42,27 +42,27 @@ NOTHING = Cost()
 
 
 class RemainingBudget(Struct, frozen=True, kw_only=True):
-    """What a budget has left; `chars` None is no bound."""
+    """The rest of a budget; `chars` None is no bound."""
 
     tokens: int
     chars: int | None = None
 
     def holds(self, cost: Cost) -> bool:
-        """Tell whether there is room for lines."""
+        """Tell whether lines fit."""
         return cost.tokens <= self.tokens and (self.chars is None or cost.chars <= self.chars)
 
     def without(self, other: RemainingBudget) -> RemainingBudget:
-        """Return the room that is left when some of it is taken; never below nothing."""
+        """Return the rest when a part is used; never below 0."""
         chars = None if self.chars is None else max(0, self.chars - (other.chars or 0))
         return RemainingBudget(tokens=max(0, self.tokens - other.tokens), chars=chars)
 
     def within(self, other: RemainingBudget) -> RemainingBudget:
-        """Return this room, or what there is of it in another one."""
+        """Return this budget, but no more than another one."""
         chars = None if self.chars is None or other.chars is None else min(self.chars, other.chars)
         return RemainingBudget(tokens=min(self.tokens, other.tokens), chars=chars)
 
     def share(self, percent: int) -> RemainingBudget:
-        """Return a share of the room, rounded down."""
+        """Return a share of the budget, rounded down."""
         return RemainingBudget(
             tokens=self.tokens * percent // 100, chars=None if self.chars is None else self.chars * percent // 100
         )
@@ -74,7 +74,7 @@ def estimate(text: str) -> int:
 
 
 class Meter:
-    """Counts lines; a text that was counted is not counted again."""
+    """Counts lines; no text is counted twice."""
 
     def __init__(self, counter: TokenCounter | None, overhead_tokens: int, file_tokens: int | None) -> None:
         self._count = estimate if counter is None else counter

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 import unicodedata
+from itertools import chain
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.search.excerpt import EXCERPT_CHARS_MAX, MARKER, WantedTerms, Window, excerpt, sought
+from muniment.search.excerpt import EXCERPT_CHARS_MAX, MARKER, WantedTerms, Window, excerpt, wanted_terms
 from muniment.search.terms import Tokenizer
 
 TOKENIZER = Tokenizer()
@@ -34,7 +35,7 @@ def shown(text: str, *asked: str, of: list[str] | None = None) -> Window:
 def wanted_of(asked: list[str], of: list[str]) -> WantedTerms:
     """Look for words, those of several pieces as a phrase beside these, and for phrases."""
     pieces = [[term] for word in asked for term in TOKENIZER.words(word)]
-    return sought([*pieces, *(TOKENIZER.words(text) for text in (*asked, *of))])
+    return wanted_terms([*pieces, *(TOKENIZER.words(text) for text in (*asked, *of))])
 
 
 def marked(window: Window) -> list[str]:
@@ -64,7 +65,7 @@ def test_highlights_are_ordered_apart_and_hold_what_was_looked_for(text: str, as
         assert before < start < end <= len(window.text)
         before = end
         held = set(TOKENIZER.words(window.text[start:end]))
-        assert held & wanted.terms.union(*wanted.phrases)
+        assert held & wanted.terms.union(*chain(*wanted.phrases.values()))
     for marker in MARKER.finditer(window.text):
         assert not any(start < marker.end() and marker.start() < end for start, end in window.highlights)
 
@@ -144,7 +145,7 @@ def test_a_window_never_cuts_a_marker_or_an_accent() -> None:
 
 def test_what_is_found_by_meaning_alone_shows_its_beginning() -> None:
     text = "The beginning. " + "More of it. " * 100
-    window = excerpt(text, WantedTerms(frozenset(), frozenset()), TOKENIZER)
+    window = excerpt(text, WantedTerms(frozenset(), {}), TOKENIZER)
     assert text.startswith(window.text)
     assert (window.highlights, window.cut_before, window.cut_after) == ([], False, True)
 

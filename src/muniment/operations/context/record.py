@@ -1,6 +1,6 @@
-"""The record of a context: which turns were put into which prompt, and no word of them (decision 0108).
+"""The record of a context: which turns were in which prompt, without their content (decision 0108).
 
-`context.issued` stands in the stream of the space. It names the turns by stream, sequences and position, and what they
+`context.issued` is in the stream of the space. It names the turns by stream, sequences and position, and what they
 were by their leaves, which commit to every word under salts: what was given can be made again from the log as long as
 the words are there, and when they are erased the record tells nothing of them.
 """
@@ -36,7 +36,7 @@ def issue(session: Session, context: Context, stream: int | None, leaves: Mappin
         counter=context.counter,
         messages=len(context.messages),
         digest=digest,
-        quoted=list(dict.fromkeys(each.place.position for each in context.quoted)),
+        quoted=list(dict.fromkeys(quoted.place.position for quoted in context.quoted)),
     )
     body = ContextIssued(
         context=grant, caller=Caller(views=sorted(session.access.views), subject=session.access.subject)

@@ -1,4 +1,4 @@
-"""The shelf: memory that is shared, views that do not wait for each other, processes that see each other's turns."""
+"""Indexes: memory that is shared, views that do not wait for each other, processes that see each other's turns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from muniment.kernel.sources import seeded_sources
 from muniment.runtime.runtime import Runtime
 from muniment.search.index_memory import IndexMemory
 from muniment.space.options import Options
-from tests.projections.search.asking import anew, digest, found, said, snapshot, standing
+from tests.search.asking import anew, digest, found, said, snapshot, standing
 from tests.worlds import PINS, FileWorld, World, memory_world, open_store, root_key
 
 spawn = multiprocessing.get_context("spawn")
@@ -28,34 +28,34 @@ spawn = multiprocessing.get_context("spawn")
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-class Guest:
-    """Someone in the room who leaves when asked, unless busy."""
+class Cached:
+    """Something in memory that can be evicted, unless it is in use."""
 
-    def __init__(self, *, busy: bool = False) -> None:
-        self.busy = busy
+    def __init__(self, *, in_use: bool = False) -> None:
+        self.in_use = in_use
 
-    def leave(self) -> bool:
-        """Leave, or do not."""
-        return not self.busy
+    def evict(self) -> bool:
+        """Give up the memory, or do not."""
+        return not self.in_use
 
 
-def test_the_guest_who_was_not_asked_for_the_longest_leaves_first() -> None:
-    """Those who are busy stay, and so does the last one, however large."""
-    memory, busy, (one, two, three) = IndexMemory(100), Guest(busy=True), (Guest() for _ in range(3))
-    for guest in (busy, one, two):
-        memory.enter(guest, 30)
-    memory.enter(one, 35)
-    memory.enter(three, 50)
-    assert memory.memory_bytes == 30 + 35 + 50  # `busy` should have left, and `two` did
-    memory.enter(three, 500)
+def test_the_least_recently_used_index_is_evicted_first() -> None:
+    """Those in use stay, and so does the last one, however large."""
+    memory, in_use, (one, two, three) = IndexMemory(100), Cached(in_use=True), (Cached() for _ in range(3))
+    for index in (in_use, one, two):
+        memory.use(index, 30)
+    memory.use(one, 35)
+    memory.use(three, 50)
+    assert memory.memory_bytes == 30 + 35 + 50  # `in_use` would be first, and `two` was evicted
+    memory.use(three, 500)
     assert memory.memory_bytes == 30 + 500
-    memory.left(three)
-    memory.left(three)
+    memory.remove(three)
+    memory.remove(three)
     assert memory.memory_bytes == 30
 
 
-def test_an_index_that_leaves_for_another_comes_back_from_its_snapshot(kept: FileWorld) -> None:
-    """Also for one of another space of the same store: they share the room."""
+def test_an_evicted_index_comes_back_from_its_snapshot(kept: FileWorld) -> None:
+    """Also for one of another space of the same store: they share the memory."""
     kept.commit(said(1, "harbour lights"))
     kept.runtime.close()
     options = Options(sources=seeded_sources("small"), pin=FilePin(kept.home / PINS), index_bytes_max=1)
@@ -71,13 +71,13 @@ def test_an_index_that_leaves_for_another_comes_back_from_its_snapshot(kept: Fil
             pass
         assert runtime.system.health().indexes == []
         assert found(runtime, "harbour")
-        assert other.lazy_indexes.standings() == []
+        assert other.lazy_indexes.statuses() == []
 
 
 def test_two_views_do_not_wait_for_each_other(kept: FileWorld) -> None:
     kept.commit(said(1, "harbour lights"))
-    with kept.runtime._session.space.indexes.caught_up(View.RAW_OWNER) as taken:
-        assert len(taken.found) == 2
+    with kept.runtime._session.space.indexes.caught_up(View.RAW_OWNER) as caught:
+        assert len(caught.current) == 2
         assert found(kept.runtime, "harbour") == ["harbour lights"]
 
 
@@ -145,8 +145,8 @@ def test_what_another_process_erases_is_found_no_more_at_the_next_search(kept: F
         assert found(other, "harbour") == ["harbour 1", "harbour 2"]
         kept.request(Transition.ERASE, 1)
         assert found(other, "harbour") == ["harbour 2"]
-        with other._session.space.indexes.caught_up(View.HOST_UI) as taken:
-            assert "1" not in taken.found.postings._numbers  # of no other turn: it is not only hidden
+        with other._session.space.indexes.caught_up(View.HOST_UI) as caught:
+            assert "1" not in caught.current.postings._numbers  # of no other turn: it is not only hidden
         kept.request(Transition.MASK, 2)
         assert found(other, "harbour") == []
 
@@ -188,9 +188,9 @@ def test_a_recovery_takes_up_an_index_at_rest_and_drops_it(kept: FileWorld) -> N
 
 def test_a_recovery_says_that_an_index_was_not_what_the_log_says(kept: FileWorld) -> None:
     kept.with_turns(4)
-    with kept.runtime._session.space.indexes.caught_up(View.HOST_UI) as taken:
-        stream = int(taken.found.columns.stream[0])
-        taken.found.remove([(stream, 2)])
+    with kept.runtime._session.space.indexes.caught_up(View.HOST_UI) as caught:
+        stream = int(caught.current.columns.stream[0])
+        caught.current.remove([(stream, 2)])
     told = recovered(kept.runtime)
     assert not told["search host_ui"]
     assert told["catalogue"]

@@ -12,9 +12,9 @@ from muniment.events.identity import SpaceName, TurnId
 from muniment.governance.views import View
 from muniment.operations.lifecycle import LifecycleReport, Scope
 from muniment.operations.transcripts.redact import Passage
-from muniment.search import indexes
 from muniment.search import snapshots as sealing
-from tests.projections.search.asking import anew, digest, found, opened, readable, said, snapshot, standing
+from muniment.search import view_index
+from tests.search.asking import anew, digest, found, opened, readable, said, snapshot, standing
 from tests.worlds import OPERATOR, FileWorld, key_of, open_store
 
 PREFIX = "zebrafinch"
@@ -57,9 +57,9 @@ def nowhere(world: FileWorld, word: str) -> None:
         assert found(world.runtime, word, view) == []
         if view is not View.OPERATOR_AUDIT:
             assert digest(world.runtime, view) == anew(world.runtime, view)
-    for slot in world.runtime._session.space.indexes._slots.values():
-        if slot._index is not None:
-            assert not any(tail in term for term in slot._index.postings._numbers)
+    for of_view in world.runtime._session.space.indexes._of_views.values():
+        if of_view._index is not None:
+            assert not any(tail in term for term in of_view._index.postings._numbers)
 
 
 def test_the_words_are_in_a_snapshot_before_they_are_erased(kept: FileWorld) -> None:
@@ -86,8 +86,8 @@ def test_erased_words_are_in_no_index_when_the_receipt_comes(kept: FileWorld, wh
     assert told["search indexes at rest"].startswith(f"{rewritten} sealed anew" if rewritten else "there were none")
     assert at_rest(kept, one) == []
     assert len(at_rest(kept, other)) == rewritten
-    for slot in kept.runtime._session.space.indexes._slots.values():
-        assert slot._index is None or one not in slot._index.postings._numbers
+    for of_view in kept.runtime._session.space.indexes._of_views.values():
+        assert of_view._index is None or one not in of_view._index.postings._numbers
     nowhere(kept, one)
     assert found(kept.runtime, other) == [f"keep {other} here"]
     kept.reopened()
@@ -189,7 +189,7 @@ def test_an_erasure_between_two_parts_of_a_rebuild_is_kept(kept: FileWorld, monk
     """Whether the part with the words was read before or after it."""
     one, other = filled(kept)
     kept.with_turns(20, "other").reopened()
-    monkeypatch.setattr(indexes, "PART_EVENTS", 4)
+    monkeypatch.setattr(view_index, "PART_EVENTS", 4)
     for path in snapshot(kept).parent.glob("index-*"):
         path.unlink()
     parts: list[int] = []
@@ -198,14 +198,14 @@ def test_an_erasure_between_two_parts_of_a_rebuild_is_kept(kept: FileWorld, monk
         parts.append(done)
         if len(parts) == 2:
             assert kept.request(Transition.ERASE, 2).changed
-            [slot] = [each for each in space.indexes._slots.values() if each._index is not None]
-            assert slot._index is not None
-            assert one not in slot._index.postings._numbers
+            [of_view] = [each for each in space.indexes._of_views.values() if each._index is not None]
+            assert of_view._index is not None
+            assert one not in of_view._index.postings._numbers
 
     space = kept.runtime._session.space
-    with space.indexes.caught_up(View.HOST_UI, erasing) as taken:
-        assert other in taken.found.postings._numbers
-        assert one not in taken.found.postings._numbers
+    with space.indexes.caught_up(View.HOST_UI, erasing) as caught:
+        assert other in caught.current.postings._numbers
+        assert one not in caught.current.postings._numbers
     assert len(parts) > 3
     nowhere(kept, one)
 

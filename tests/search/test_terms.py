@@ -45,16 +45,16 @@ WRITTEN: dict[str, tuple[list[str], list[tuple[str, int]]]] = {
 def test_a_text_has_these_terms_alone(text: str) -> None:
     words, beside = WRITTEN[text]
     assert TOKENIZER.words(text) == words
-    assert TOKENIZER.beside(text) == beside
-    assert [each.term for each in TOKENIZER.located(text)] == words
+    assert TOKENIZER.trigrams(text) == beside
+    assert [term for _, _, term in TOKENIZER.located(text)] == words
 
 
 @pytest.mark.parametrize("text", ["lone \ud800 surrogate", "\udfff", "\ud800\ud800 two \udc00"])
 def test_a_lone_surrogate_is_no_letter(text: str) -> None:
     """None comes out of the log; a question may hold one."""
     assert TOKENIZER.words(text) == [word for word in ("lone", "surrog", "two") if word in text]
-    for each in TOKENIZER.located(text):
-        assert text[each.start : each.end].isascii()
+    for start, end, _ in TOKENIZER.located(text):
+        assert text[start:end].isascii()
 
 
 def test_a_text_of_a_megabyte_takes_no_longer_than_its_length() -> None:
@@ -62,7 +62,7 @@ def test_a_text_of_a_megabyte_takes_no_longer_than_its_length() -> None:
     for text in ("word " * 200_000, "x" * 1_000_000, "天" * 300_000, "e" + "\u0301" * 500_000, " " * 1_000_000):
         began = time.process_time()
         assert len(TOKENIZER.located(text)) == len(TOKENIZER.words(text)) <= len(text)
-        TOKENIZER.beside(text)
+        TOKENIZER.trigrams(text)
         assert time.process_time() - began < 10
 
 
@@ -74,13 +74,12 @@ def test_a_text_of_a_megabyte_takes_no_longer_than_its_length() -> None:
 def test_a_term_stands_where_it_is_said_to_stand(text: str) -> None:
     """The characters there, alone, are that term again; places are in order, and of no more terms than characters."""
     terms = TOKENIZER.located(text)
-    assert [each.term for each in terms] == TOKENIZER.words(text)
-    assert [each.place for each in terms] == list(range(len(terms)))
+    assert [term for _, _, term in terms] == TOKENIZER.words(text)
     assert len(terms) <= len(text)
-    assert all(0 <= each.start < each.end <= len(text) for each in terms)
-    assert [each.start for each in terms] == sorted(each.start for each in terms)
-    for each in terms:
-        assert each.term in TOKENIZER.words(text[each.start : each.end]), (each, text[each.start : each.end])
+    assert all(0 <= start < end <= len(text) for start, end, _ in terms)
+    assert [start for start, _, _ in terms] == sorted(start for start, _, _ in terms)
+    for start, end, term in terms:
+        assert term in TOKENIZER.words(text[start:end]), (term, text[start:end])
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=30))

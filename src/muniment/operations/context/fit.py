@@ -1,7 +1,7 @@
-"""How many of the newest turns a budget has room for.
+"""How many of the newest turns fit into a budget.
 
-Units are taken from the newest on, until one does not fit; an older one never takes its place. System text that was
-taken already costs nothing. Where a shape has the user begin and the oldest unit does not, its opening is counted too.
+Units are added from the newest on, until one does not fit; an older one never takes its place. System text that is
+included already costs nothing. Where a shape has the user begin and the oldest unit does not, an opening is counted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from muniment.events.message import Role, TextPart
-from muniment.operations.context.counting import NOTHING, Meter, RemainingBudget
+from muniment.operations.context.cost import NOTHING, Meter, RemainingBudget
 from muniment.operations.context.pairs import Unit
 from muniment.operations.context.prompt import StopReason
 from muniment.operations.context.prompt_lines import OPENING, Line
