@@ -29,12 +29,13 @@ from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
 from muniment.kernel.sources import seeded_sources
 from muniment.replay.fixture import Command, parse_fixture
-from muniment.replay.measuring import Measured, measure
+from muniment.replay.measuring import measure
+from muniment.replay.replay_report import Measured
 from muniment.replay.running import plain
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.open import StoreKind, maker_of, session_at
+from muniment.runtime.open import maker_of, session_at
 from muniment.runtime.runtime import Runtime
-from muniment.space.options import Options
+from muniment.space.options import Options, StoreKind
 from muniment.version import __version__
 
 RELEASES = Path(__file__).resolve().parents[1] / "fixtures" / "stores"

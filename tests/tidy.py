@@ -49,7 +49,7 @@ EXEMPT: dict[tuple[str, str], str] = {
         "operations",
         "src/muniment/operations/transcripts/transcripts.py::Transcripts",
     ): "context reads transcripts, and a group of its own for one verb would hide it (decision 0107)",
-    ("kwargs", "src/muniment/replay/recording.py::_command"): "names fields of a request, as the call shows",
+    ("kwargs", "src/muniment/replay/restated_log.py::_command"): "names fields of a request, as the call shows",
     ("values", "src/muniment/evidence/tree.py::Node"): "made for every append, in the order level, index, hash",
     ("values", "src/muniment/governance/phases.py::Step"): "read in the order it is spoken: transition, first, last",
     ("values", "src/muniment/governance/phases.py::PhaseRun"): "read in the order it is spoken: first, last, phase",

@@ -110,7 +110,7 @@ def test_only_the_canonical_spelling_is_the_file(tmp_path: Path) -> None:
     new_space(tmp_path)
     path = tmp_path / "keys.json"
     path.write_bytes(path.read_bytes().replace(b":", b": ", 1))
-    with pytest.raises(Corrupt, match="not_canonical"):
+    with pytest.raises(Corrupt, match="not canonical"):
         opened_space(tmp_path)
 
 

@@ -120,7 +120,7 @@ def test_only_the_canonical_spelling_is_the_file(tmp_path: Path) -> None:
     new_store(tmp_path)
     path = tmp_path / "store.json"
     path.write_bytes(path.read_bytes().replace(b":", b": ", 1))
-    with pytest.raises(Corrupt, match="not_canonical"):
+    with pytest.raises(Corrupt, match="not canonical"):
         opened(tmp_path)
 
 

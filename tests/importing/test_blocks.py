@@ -235,7 +235,7 @@ def test_the_time_of_a_request_is_that_of_its_messages() -> None:
 
 @pytest.mark.parametrize("item", [{"role": "user", "content": "q"}, {"request": {}}, {"type": "error"}])
 def test_an_item_that_is_no_request_is_refused(item: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match="missing_field"):
+    with pytest.raises(InvalidInput, match="missing"):
         anthropic(packed(item))
 
 

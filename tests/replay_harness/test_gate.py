@@ -52,10 +52,11 @@ def test_a_digest_changes_only_with_its_version(histories: Path, monkeypatch: py
     said: list[str] = []
     assert not check.write(said.append)
     assert "catalogue differs and has the version it had" in said[0]
-    monkeypatch.setitem(PROJECTIONS, "catalogue", PROJECTIONS["catalogue"]._replace(version=2))
+    version = PROJECTIONS["catalogue"].version
+    monkeypatch.setitem(PROJECTIONS, "catalogue", PROJECTIONS["catalogue"]._replace(version=version + 1))
     assert any("projection catalogue has another version" in line for line in told(SMALL))
     assert check.write(said.append)
-    assert (histories / FILE).read_text() == known.replace("catalogue = 1", "catalogue = 2")
+    assert (histories / FILE).read_text() == known.replace(f"catalogue = {version}", f"catalogue = {version + 1}")
     assert told(SMALL)[-1].endswith(" 0 failures")
 
 

@@ -12,7 +12,7 @@ from muniment.replay.measuring import PROJECTIONS
 from muniment.replay.replay_report import CheckOutcome
 from muniment.replay.running import run_fixture
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.open import StoreKind
+from muniment.space.options import StoreKind
 from replay import check as gate
 from replay.check import complaints, runs_of
 from tests.replay_harness.histories import HISTORIES

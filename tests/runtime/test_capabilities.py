@@ -226,11 +226,11 @@ def test_the_command_line_refuses_as_python_does(tmp_path: Path, monkeypatch: py
     ):
         assert shell.must(*place).code == 0
         ran = shell.run(*place, "--view", "raw_owner")
-        assert (ran.code, "at raw_owner, problem no_debug_replay" in ran.err) == (3, True)
+        assert (ran.code, "raw_owner: no debug replay" in ran.err) == (3, True)
     told = json.loads(shell.must("system", "capabilities", "--profile", "embedded", "--json").out)
     assert (told["policies"], told["budget"]["page_turns"]) == (["no_debug_replay", "no_export"], 8)
     refused = shell.run("system", "capabilities", "--profile", "laptop")
-    assert (refused.code, "laptop" in refused.said, "at profile" in refused.err) == (2, False, True)
+    assert (refused.code, "laptop" in refused.said, "profile: unknown" in refused.err) == (2, False, True)
 
 
 def test_the_help_names_every_profile(tmp_path: Path) -> None:

@@ -432,7 +432,7 @@ def test_a_head_of_another_length_is_not_believed(lasting: FileWorld) -> None:
     lasting.runtime.transcripts.conversations()
     plain.commit(KEYS[0], 4)
     listing.conversation(1).observed.append(9)
-    with pytest.raises(Corrupt, match="turns_missing"):
+    with pytest.raises(Corrupt, match="turns missing"):
         lasting.runtime.transcripts.conversations()
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from muniment.replay.measuring import Digested, Measured
-from muniment.replay.replay_report import FixtureRun
+from muniment.replay.replay_report import Digested, FixtureRun, Measured
 
 # What is compared of a measurement, in the order in which a difference explains those behind it.
 PLAIN = ("fault", "sound", "size", "root", "checkpoint", "keys")
@@ -23,6 +22,13 @@ class Difference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def told(self) -> str:
         """Return it as a person reads it."""
         return f"line {self.line}: {self.what}" + (f", {self.key}" if self.key else "")
+
+
+class ComparisonReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether two histories, or two reports, are the same, and their first difference."""
+
+    same: bool
+    difference: Difference | None = None
 
 
 def first_difference(one: FixtureRun, other: FixtureRun) -> Difference | None:

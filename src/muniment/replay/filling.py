@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from muniment.governance.views import View
 from muniment.replay.fixture import Command, Expectation, Fixture, KeysExpected, LogExpected, fixture_bytes
-from muniment.replay.measuring import Measured
-from muniment.replay.replay_report import FixtureRun
+from muniment.replay.replay_report import FixtureRun, Measured
 
 
 def filled(fixture: Fixture, run: FixtureRun, *, projections: bool) -> bytes:

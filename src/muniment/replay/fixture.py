@@ -30,7 +30,7 @@ from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Profile
 from muniment.governance.views import View
-from muniment.runtime.open import StoreKind
+from muniment.space.options import StoreKind
 
 LINES_MAX = 100_000
 FIXTURE_BYTES_MAX = 64 * 2**20

@@ -12,50 +12,22 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.errors import MunimentError
 from muniment.events.identity import Channel, ConversationId, ConversationKey
+from muniment.governance.access import Access
 from muniment.governance.limits import Limits
 from muniment.governance.slices import RedactionItem, SliceTurn
 from muniment.governance.views import View
 from muniment.ledger.ledger import CONTENT
 from muniment.projections.conversation_catalogue import CaughtUpCatalogue
-from muniment.replay.store_under_test import whole
+from muniment.replay.replay_report import Digested, KeyCounts, Measured
+from muniment.runtime.runtime import Runtime
 from muniment.space.space import Space
 
 Rows = dict[str, object]
-
-
-class Digested(Struct, frozen=True, kw_only=True):
-    """A digest over logical rows, and one of each row by its key."""
-
-    digest: str
-    rows: dict[str, str]
-
-
-class Keys(Struct, frozen=True, kw_only=True):
-    """How many events have keys, of how many words or their key are left, and how many versions of the space key."""
-
-    bundles: int
-    contents: int
-    versions: int
-
-
-class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A space at one point of a run. With `fault`, it could not be read and nothing else is known."""
-
-    line: int
-    space: str
-    fault: str | None = None
-    sound: bool = False
-    size: int = 0
-    root: str = ""
-    checkpoint: str = ""
-    keys: Keys | None = None
-    views: dict[str, Digested] = {}
-    projections: dict[str, Digested] = {}
 
 
 def _catalogue(_space: Space, caught: CaughtUpCatalogue) -> Rows:
@@ -133,7 +105,7 @@ def measure(session: Session, line: int) -> Measured:
             size=frontier.size,
             root=signed.checkpoint.root.hex(),
             checkpoint=hashlib.sha256(signed.note.encode()).hexdigest(),
-            keys=Keys(
+            keys=KeyCounts(
                 bundles=sum(row.bundle is not None for row in rows),
                 contents=sum(row.content is not None or CONTENT in space.ledger.keys_of(row) for row in rows),
                 versions=len(space.keys.versions),
@@ -166,7 +138,7 @@ def _conversations(session: Session) -> list[tuple[int, ConversationKey]]:
 
 def _slices(session: Session, key: ConversationKey, view: View) -> list[object]:
     """Return everything that a view shows of a conversation, however many pages that takes."""
-    replay, cursor, more = whole(session).transcripts.replay, None, True
+    replay, cursor, more = _unrestricted(session).transcripts.replay, None, True
     turns: list[SliceTurn] = []
     items: list[RedactionItem] = []
     while more:
@@ -175,6 +147,11 @@ def _slices(session: Session, key: ConversationKey, view: View) -> list[object]:
         items += page.items
         cursor, more = page.next_cursor, page.has_more
     return [[turns, items]]
+
+
+def _unrestricted(session: Session) -> Runtime:
+    """Return a runtime with every right and without a budget: what measures sees all and is never refused."""
+    return Runtime(replace(session, access=Access(), profile=None))
 
 
 def _digested(rows: Rows) -> Digested:

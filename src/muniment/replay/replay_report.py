@@ -11,11 +11,10 @@ from enum import StrEnum
 from msgspec import Struct
 
 from muniment.replay.fixture import DerivationMode
-from muniment.replay.measuring import Measured
-from muniment.runtime.open import StoreKind
+from muniment.space.options import StoreKind
 from muniment.version import __version__
 
-REPORT_FORMAT = "muniment.replay.replay_report/1"
+REPORT_FORMAT = "muniment.replay.report/1"
 
 
 class CheckOutcome(StrEnum):
@@ -24,6 +23,36 @@ class CheckOutcome(StrEnum):
     HELD = "held"
     FAILED = "failed"
     UNCHECKED = "unchecked"
+
+
+class Digested(Struct, frozen=True, kw_only=True):
+    """A digest over logical rows, and one of each row by its key."""
+
+    digest: str
+    rows: dict[str, str]
+
+
+class KeyCounts(Struct, frozen=True, kw_only=True):
+    """How many events have keys, of how many words or their key are left, and how many versions of the space key."""
+
+    bundles: int
+    contents: int
+    versions: int
+
+
+class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A space at one point of a run. With `fault`, it could not be read and nothing else is known."""
+
+    line: int
+    space: str
+    fault: str | None = None
+    sound: bool = False
+    size: int = 0
+    root: str = ""
+    checkpoint: str = ""
+    keys: KeyCounts | None = None
+    views: dict[str, Digested] = {}
+    projections: dict[str, Digested] = {}
 
 
 class ReplayCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,6 +88,15 @@ class ReplayReport(Struct, frozen=True, kw_only=True):
     passed: bool
     runs: list[FixtureRun]
     not_verified: list[str]
+
+
+class RecordingReport(Struct, frozen=True, kw_only=True):
+    """What became of a recording: what was left out, by kind of event, and which errors its commands end in."""
+
+    commands: int
+    events: int
+    left_out: dict[str, int]
+    errors: dict[str, int]
 
 
 def report_of(runs: list[FixtureRun], not_verified: list[str]) -> ReplayReport:

@@ -29,12 +29,12 @@ from muniment.replay.fixture import (
     Fixture,
     HarnessCommand,
 )
-from muniment.replay.measuring import PROJECTIONS, Measured, derived, forget, measure
-from muniment.replay.replay_report import CheckOutcome, FixtureRun, ReplayCheck
+from muniment.replay.measuring import PROJECTIONS, derived, forget, measure
+from muniment.replay.replay_report import CheckOutcome, FixtureRun, Measured, ReplayCheck
 from muniment.replay.store_under_test import StoreUnderTest
 from muniment.replay.values import difference, resolved, told
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.open import StoreKind
+from muniment.space.options import StoreKind
 
 NOTHING = Expectation()
 Digests = Mapping[str, Mapping[str, str]]  # line -> projection -> digest

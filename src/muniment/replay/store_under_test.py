@@ -24,9 +24,9 @@ from muniment.log.port import Store
 from muniment.replay.crashing import CrashingStore, CrashTrigger
 from muniment.replay.fixture import CrashPoint, FixtureHeader
 from muniment.replay.seeded import SeededSources
-from muniment.runtime.open import StoreKind, maker_of, session_at
+from muniment.runtime.open import maker_of, session_at
 from muniment.runtime.runtime import Runtime
-from muniment.space.options import Options
+from muniment.space.options import Options, StoreKind
 
 HOME, CRASHED, FILES = "home", "crashed", "files"
 STORE, PINS = "store", "pins"
@@ -139,8 +139,3 @@ class StoreUnderTest:
                 names=frozenset(looked.names),
             ),
         )
-
-
-def whole(session: Session) -> Runtime:
-    """Return a runtime with every right and without a budget: what measures sees all and is never refused."""
-    return Runtime(replace(session, access=Access(), profile=None))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from enum import StrEnum
 from pathlib import Path
 
 from msgspec import UNSET
@@ -25,17 +24,10 @@ from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import set_embedder, set_policies, set_profile, set_token_counter, settings
 from muniment.space.open_store import MakeStore, OpenStore, telling_of_new_key
-from muniment.space.options import DEFAULTS, Options
+from muniment.space.options import DEFAULTS, Options, StoreKind
 from muniment.space.space import Space
 
 MEMORY = "memory:"
-
-
-class StoreKind(StrEnum):
-    """A kind of store for a log."""
-
-    MEMORY = "memory"
-    SQLITE = "sqlite"
 
 
 def open(  # noqa: A001 - muniment.open() is what a newcomer types
@@ -169,7 +161,7 @@ class _Shelf:
 
 
 def maker_of(kind: StoreKind) -> MakeStore:
-    """Return what makes logs of a kind, for `desk_at`.
+    """Return what makes logs of a kind, for `session_at`.
 
     Logs in memory are kept by their paths, so that they can be come back to; whoever takes them does not close them.
     """

@@ -74,7 +74,7 @@ class VerificationReport(Struct, frozen=True, kw_only=True):
 
 
 class SpaceAudit(Struct, frozen=True, kw_only=True):
-    """One log that was audited and found sound. The key is the log's own word unless one was given."""
+    """One log that was audited and found sound. The key is self-declared by the log unless one was given."""
 
     origin: str
     events: int
@@ -233,8 +233,8 @@ class Evidence(Group):
         """Audit every log of the store by its headers alone; needs no secret key.
 
         Reads everything once: headers, chains, tree, checkpoints with their signatures. With `vkey` only the log of
-        that key is audited, and its signatures are held against that key; otherwise a log's own word for its key is
-        taken. Raises `store.corrupt` at the first thing that does not hold.
+        that key is audited, and its signatures are checked with it; otherwise with the key that the log declares.
+        Raises `store.corrupt` at the first failed check.
         """
         audited: list[SpaceAudit] = []
         for store in self._session.store.logs():
@@ -252,7 +252,7 @@ class Evidence(Group):
                     turns=report.turns,
                     checkpoints=report.checkpoints,
                     root=report.root.hex(),
-                    key="given" if vkey is not None else "the log's own word",
+                    key="given" if vkey is not None else "self-declared",
                 )
             )
         if vkey is not None and not audited:

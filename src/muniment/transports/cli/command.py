@@ -1,7 +1,7 @@
-"""One operation as a command: read the request, ask when content is at stake, open the store, run, report.
+"""One operation as a command: read the request, ask for confirmation, open the store, run, report.
 
-What destroys asks first; `--yes` answers. Where nobody can be asked it is refused, before the store is opened. A dry
-run destroys nothing and asks nothing.
+An operation that may hide or destroy content asks first; `--yes` answers. Without a terminal to ask, it is refused
+before the store is opened. A dry run changes nothing and asks nothing.
 """
 
 from __future__ import annotations
@@ -17,13 +17,21 @@ from msgspec import Struct
 
 from muniment.declaration.operation import Document, Operation, perform
 from muniment.errors import FileUnavailable, NotConfirmed
+from muniment.events.changes import Transition
 from muniment.governance.access import Effect
 from muniment.transports.cli.fields import Field, fields_of, parameters_of, request_of
 from muniment.transports.cli.opening import opened
 from muniment.transports.cli.page import Page, PlainPage
 from muniment.transports.cli.store_options import SHARED, StoreOptions, door_options
 
-QUESTION = "This may destroy content for ever. Continue?"
+
+def question_of(operation: Operation, request: Struct) -> str:
+    """Return the question that confirms an operation: what it does, and whether that can be undone."""
+    transition = next((value for value in msgspec.structs.astuple(request) if isinstance(value, Transition)), None)
+    if transition is None:
+        return f"Run `{operation.group} {operation.name}`? (content that it removes cannot be recovered)"
+    outcome = "cannot be undone" if transition is Transition.ERASE else "reversible"
+    return f"{transition.capitalize()} the turns? ({outcome})"
 
 
 def command_of(operation: Operation, name: str | None = None) -> click.Command:
@@ -31,7 +39,7 @@ def command_of(operation: Operation, name: str | None = None) -> click.Command:
     fields = fields_of(operation.request, SHARED)
     own: list[click.Parameter] = []
     if operation.effect is Effect.ERASE:
-        own.append(click.Option(["--yes"], is_flag=True, help="Do not ask."))
+        own.append(click.Option(["--yes"], is_flag=True, help="Do not ask for confirmation."))
     if operation.report is Document:
         own.append(click.Option(["--out"], metavar="FILE", help="Write the document to a file, readable by you alone."))
 
@@ -68,7 +76,7 @@ class Invocation:
         """Run the operation with what was typed and report on standard output."""
         request = request_of(self._operation.request, self._fields, typed)
         if self._operation.effect is Effect.ERASE and not typed["yes"] and not typed.get("dry_run"):
-            self._ask()
+            self._ask(request)
         if typed.get("out") is not None:
             _require_writable(Path(typed["out"]))
         with opened(self._door, self._operation) as runtime:
@@ -80,14 +88,14 @@ class Invocation:
         else:
             _tell(report, page_on(sys.stdout))
 
-    def _ask(self) -> None:
+    def _ask(self, request: Struct) -> None:
         if not self._door.may_ask():
             raise NotConfirmed(at=self._operation.path, problem="nobody_to_ask")
-        if not click.confirm(QUESTION, err=True):
+        if not click.confirm(question_of(self._operation, request), err=True):
             raise NotConfirmed(at=self._operation.path, problem="declined")
 
     def _hand_over(self, document: Document, out: str | None) -> None:
-        """Write a document where it was asked for, and tell about it beside."""
+        """Write a document to its file or to standard output, and its summary to standard error."""
         if out is not None:
             _write_private(Path(out), document.text)
         if self._door.as_json:
@@ -113,7 +121,7 @@ def write_json(value: object) -> None:
 
 
 def page_on(file: IO[str]) -> Page:
-    """Return a page for whoever reads this file."""
+    """Return a page for a file: plain text, or styled for a terminal."""
     if not file.isatty():
         return PlainPage(file)
     from muniment.transports.cli.rich_page import RichPage  # noqa: PLC0415 - nothing in a pipe pays for colours
@@ -128,7 +136,7 @@ def _tell(report: Struct, page: Page) -> None:
 
 
 def _require_writable(path: Path) -> None:
-    """Raise for a place where no file can be written, before the log records that it was."""
+    """Raise for a path that cannot be written, before the log records that it was."""
     try:
         there = os.access(path, os.F_OK)
         if path.is_dir():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from muniment.governance.views import View
 from muniment.operations.transcripts.hits import SearchPage
 from muniment.runtime.runtime import Runtime
-from muniment.transports.cli.demo.show_detection import found_on_disk
+from muniment.transports.cli.demo.observations import found_on_disk
 from muniment.transports.cli.demo.stage import DemoCheck, DemoStage, DemoStep, DemoTable
 
 SEARCHED = [View.RAW_OWNER, View.HOST_UI, View.OPERATOR_AUDIT]

@@ -9,7 +9,7 @@ from muniment.operations.lifecycle import Scope
 from muniment.operations.provenance.links import MemoryKey
 from muniment.operations.provenance.provenance import Derivation
 from muniment.operations.transcripts.redact import Passage
-from muniment.transports.cli.demo.show_detection import of_turn, text_of
+from muniment.transports.cli.demo.observations import of_turn, text_of
 from muniment.transports.cli.demo.stage import DemoCheck, DemoStage, DemoStep, DemoTable
 
 NAMED, HELD, SHARED = 0, 3, [View.HOST_UI, View.EXPORT]

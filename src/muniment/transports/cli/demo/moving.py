@@ -7,7 +7,7 @@ import msgspec
 from muniment.events.archiving import ArchiveScope, ImportMode, Private, ScopeKind
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
-from muniment.transports.cli.demo.show_detection import found_on_disk, text_of
+from muniment.transports.cli.demo.observations import found_on_disk, text_of
 from muniment.transports.cli.demo.stage import DemoCheck, DemoStage, DemoStep, DemoTable
 
 ADDRESS = "nadia.ferreira"

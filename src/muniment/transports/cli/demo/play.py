@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -11,11 +12,18 @@ from msgspec import Struct
 
 from muniment.kernel.sources import system_sources
 from muniment.transports.cli.command import page_on, write_json
-from muniment.transports.cli.demo.program import ACTS
+from muniment.transports.cli.demo.finding import search, search_again
+from muniment.transports.cli.demo.governing import hold, look_back, redact, remember
+from muniment.transports.cli.demo.moving import back_up, move, restore
 from muniment.transports.cli.demo.stage import DemoStage, DemoStep
+from muniment.transports.cli.demo.steps import commit, erase, export, forge, mask, replay, roll_back, tamper, verify
 from muniment.transports.cli.page import Page, StyledText, TextStyle
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
+ACTS: list[Callable[[DemoStage], DemoStep]] = [
+    commit, replay, search, back_up, redact, mask, hold, erase, search_again, remember, export, verify, forge,
+    look_back, tamper, roll_back, move, restore,
+]  # fmt: skip
 FAILED = 1
 INTRODUCTION = (
     "This is muniment at work, in a store that is thrown away at the end. Every step does the real thing and checks "

@@ -9,7 +9,7 @@ from muniment.errors import MunimentError
 from muniment.events.changes import Transition
 from muniment.governance.views import View
 from muniment.transports.cli.demo import intruder
-from muniment.transports.cli.demo.show_detection import (
+from muniment.transports.cli.demo.observations import (
     found_on_disk,
     noticed,
     numbered,

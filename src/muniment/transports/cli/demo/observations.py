@@ -18,7 +18,7 @@ from muniment.operations.transcripts.transcripts import Slice
 from muniment.runtime.runtime import Runtime
 from muniment.transports.cli.demo.stage import DemoStage, DemoTable
 from muniment.transports.cli.labels import moment
-from muniment.transports.cli.report_page import message_words, withheld_field
+from muniment.transports.cli.turn_page import message_words, withheld_field
 
 
 def numbered(sequences: list[int | None]) -> bool:
