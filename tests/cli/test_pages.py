@@ -222,7 +222,7 @@ def test_a_page_of_a_conversation_names_everything_withheld(filled: Shell) -> No
     assert "[content withheld: view_policy]" in told
     assert "[label of reference 0 withheld: host_ref_label]" in told
     assert "[reference 1 withheld: host_ref_visibility]" in told
-    assert "tool  lookup_order call-1 found one order, delivered today" in told
+    assert "observation  lookup_order call-1 found one order, delivered today" in told
     assert "next cursor" in told
 
 

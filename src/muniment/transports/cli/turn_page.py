@@ -60,7 +60,7 @@ def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: Page) -> None:
             page.line(words, indent=2)
     for observed in turn.tools or []:
         page.line(
-            StyledText("tool", TextStyle.STRONG),
+            StyledText("observation", TextStyle.STRONG),
             StyledText(f"{observed.tool} {observed.id} {observed.summary}".rstrip()),
         )
     for reference in turn.host_refs:
