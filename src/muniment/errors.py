@@ -135,10 +135,12 @@ class MunimentError(Exception):
     def _sentence(self) -> str:
         what, _, advice = (type(self).__doc__ or "").partition("\n")[0].rstrip(".").partition("; ")
         where = None if self.at is None or self.at in what else self.at
-        why = None if self.problem is None else PHRASES.get(self.problem, self.problem.replace("_", " "))
-        told = ": ".join(part for part in (self.code, what, where, why) if part is not None)
+        told = ": ".join(part for part in (self.code, what, where, self._why()) if part is not None)
         counts = self._counts()
         return told + (f" ({counts})" if counts else "") + (f"; {advice}" if advice else "")
+
+    def _why(self) -> str | None:
+        return None if self.problem is None else PHRASES.get(self.problem, self.problem.replace("_", " "))
 
     def _counts(self) -> str:
         if self.counts and self.limit is not None:
@@ -185,7 +187,7 @@ class NotCanonical(MunimentError):
 
 
 class AccessDenied(MunimentError):
-    """Access denied; ask for this right, or use a view and an operation that you have."""
+    """Access denied; ask for this right, or use another view or operation."""
 
     code = "access.denied"
     kind = Kind.DENIED
@@ -196,6 +198,9 @@ class CapabilityHidden(MunimentError):
 
     code = "capability.hidden"
     kind = Kind.DENIED
+
+    def _why(self) -> str | None:
+        return self.problem  # the name of the policy, as it is set
 
 
 class NotConfirmed(MunimentError):

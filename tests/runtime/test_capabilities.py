@@ -226,7 +226,7 @@ def test_the_command_line_refuses_as_python_does(tmp_path: Path, monkeypatch: py
     ):
         assert shell.must(*place).code == 0
         ran = shell.run(*place, "--view", "raw_owner")
-        assert (ran.code, "raw_owner: no debug replay" in ran.err) == (3, True)
+        assert (ran.code, "raw_owner: no_debug_replay" in ran.err) == (3, True)
     told = json.loads(shell.must("system", "capabilities", "--profile", "embedded", "--json").out)
     assert (told["policies"], told["budget"]["page_turns"]) == (["no_debug_replay", "no_export"], 8)
     refused = shell.run("system", "capabilities", "--profile", "laptop")
