@@ -80,7 +80,7 @@ def _complaints(release: Path) -> Iterator[str]:
                 names = [name for name in Expected.__struct_fields__ if getattr(found, name) != getattr(wanted, name)]
                 yield f"holds something else: {', '.join(name for name in names if name != 'version')}"
             if not all(each.unchanged for each in runtime.system.recover().projections):
-                yield "what is derived anew differs"
+                yield "rebuilt projections differ"
             if runtime.evidence.inspect().findings:
                 yield "an inspection finds something"
             turn = parse_fixture(_HISTORY.read_bytes()).commands[0].given["turn"]

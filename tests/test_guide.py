@@ -27,7 +27,7 @@ def shell(tmp_path: Path) -> Shell:
 
 
 def written() -> set[str]:
-    """Return the names of the pages as they lie in the sources."""
+    """Return the names of the pages as they are in the sources."""
     return {path.stem for path in guide.GUIDE.glob("*.md")}
 
 

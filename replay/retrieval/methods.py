@@ -1,4 +1,4 @@
-"""What is scored: plain FTS5, and ours as a host uses it, on a store that lies in a directory, encrypted.
+"""What is scored: plain FTS5, and ours as a host uses it, on a store that is in a directory, encrypted.
 
 The script hands over the turns of a conversation of the set, asks its questions, and expects the ids of turns, best
 first. Here one of its turns is a turn of one message, its session is a conversation, and all of them are in one space.

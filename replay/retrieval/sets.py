@@ -1,4 +1,4 @@
-"""The labelled sets that lie beside a checkout, and the script that scores them. Neither is part of the repository."""
+"""The labelled sets that are beside a checkout, and the script that scores them. Neither is part of the repository."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Labelled(NamedTuple):
     has_turns: bool = True  # or evidence is named by session alone
 
     def is_there(self, data: Path) -> bool:
-        """Tell whether the set lies there, and the script with it."""
+        """Tell whether the set is there, and the script with it."""
         return (data / SCRIPT).exists() and (data / f"{self.name}.conversations.jsonl.gz").exists()
 
 

@@ -13,7 +13,7 @@ from muniment.governance.policy import Policy
 from muniment.governance.profiles import Pressure, Profile
 from muniment.kernel.sources import seeded_sources
 from muniment.space.options import Options
-from muniment.transports.cli.page import PlainPage
+from muniment.transports.cli.plain_page import PlainPage
 from muniment.transports.cli.report_page import tell
 from tests.cli.shell import Shell
 from tests.turns import TALK, rich_turn

@@ -298,8 +298,8 @@ def test_verification_needs_no_store(filled: Shell, tmp_path: Path) -> None:
     vkey = ran.err.split("vkey")[1].split()[0]
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    stranger = Shell(elsewhere)
-    told = stranger.must("evidence", "verify", "-", "--vkey", vkey, "--json", typed=ran.out)
+    third_party = Shell(elsewhere)
+    told = third_party.must("evidence", "verify", "-", "--vkey", vkey, "--json", typed=ran.out)
     assert json.loads(told.out)["complete"] is True
     assert not list(elsewhere.iterdir())
 

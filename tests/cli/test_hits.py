@@ -10,7 +10,7 @@ import pytest
 
 from muniment.operations.transcripts.hits import Cap, CappedItem, Excerpt, SearchPage, SemanticCoverage
 from muniment.transports.cli.hit_page import excerpt_words
-from muniment.transports.cli.page import PlainPage, StyledText, TextStyle
+from muniment.transports.cli.plain_page import PlainPage, StyledText, TextStyle
 from muniment.transports.cli.report_page import tell
 from muniment.transports.cli.rich_page import RichPage
 from tests.cli.shell import Shell

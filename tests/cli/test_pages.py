@@ -1,4 +1,4 @@
-"""Pages: plain ones for pipes, rich ones for terminals, and neither lets a stranger's words command a terminal."""
+"""Pages: plain ones for pipes, rich ones for terminals, and neither lets a third party's words command a terminal."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from muniment.events.message import (
     UriPart,
 )
 from muniment.transports.cli.guide import TOPICS, chapter
-from muniment.transports.cli.labels import period
-from muniment.transports.cli.page import PlainPage, StyledText, TextStyle, on_one_line, printable
+from muniment.transports.cli.plain_page import PlainPage, StyledText, TextStyle, on_one_line, printable
 from muniment.transports.cli.report_page import tell
 from muniment.transports.cli.rich_page import Leaf, RichPage
+from muniment.transports.cli.scalars import period
 from muniment.transports.cli.turn_page import part_words
 from tests.cli.shell import Shell
 from tests.cli.test_commands import CONVERSATION

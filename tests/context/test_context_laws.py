@@ -114,7 +114,7 @@ def test_the_rules_of_the_interfaces_hold(
     query: str,
     composition: Composition,
 ) -> None:
-    """Anthropic: the user begins, nobody speaks twice, results come first; OpenAI: they stand behind their calls."""
+    """Anthropic: the user begins, nobody speaks twice, results come first; OpenAI: they are behind their calls."""
     with told(conversation, away).runtime as runtime:
         ask = runtime.transcripts.context
         spoken = ask(key_of(), budget, query or None, Shape.ANTHROPIC, composition=composition).messages

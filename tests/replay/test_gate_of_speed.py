@@ -1,4 +1,4 @@
-"""The gate of speed turns red when a ratio is more than a quarter above its budget, twice, and says which one."""
+"""The gate of speed fails when a ratio is more than a quarter above its budget, twice, and says which one."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ PATHS = sorted(HISTORIES.glob("*.jsonl"))
 def test_a_history_holds_and_leaves_nothing_unchecked(path: Path) -> None:
     fixture = parse_fixture(path.read_bytes())
     assert fixture.header.id == path.stem
-    assert fixture.header.breaks, "it says what turns it red"
+    assert fixture.header.breaks, "it says what makes it fail"
     ran = run_fixture(fixture, fixture.header.stores[0], digests=read_digests(HISTORIES).of(fixture))
     assert not [each for each in ran.checks if each.verdict is not CheckOutcome.HELD]
     assert ran.passed

@@ -181,8 +181,8 @@ def test_profile_and_policies_come_from_the_environment_unless_they_are_given(
 
 def test_without_the_key_profile_and_policies_are_listed_too(lasting: FileWorld, monkeypatch: Any) -> None:
     monkeypatch.setenv("MUNIMENT_PROFILE", "desktop")
-    with open_without_key(lasting.store) as stranger:
-        told = stranger.system.capabilities()
+    with open_without_key(lasting.store) as third_party:
+        told = third_party.system.capabilities()
         assert told.budget is not None
         assert (told.budget.page_turns, told.policies) == (32, ["no_debug_replay"])
 
@@ -197,7 +197,7 @@ def test_a_word_that_is_none_is_refused_and_never_passed_over() -> None:
 
 
 def test_the_budget_that_is_told_is_the_one_of_this_moment() -> None:
-    """BG-07: the report lists what limited it; the host is asked anew each time."""
+    """BG-07: the report lists what limited it; the host is asked again each time."""
     levels: Iterator[PressureLevel] = iter(PressureLevel)
     ample = Pressure(memory_free_bytes=2**40, storage_free_bytes=2**40)
     with memory(profile=Profile.SERVER, pressure=lambda: replace(ample, level=next(levels))) as runtime:

@@ -77,7 +77,7 @@ def test_a_catalogue_that_grew_is_a_catalogue_that_was_rebuilt(done: list[Act], 
 
 
 def test_large_conversations_change_sides_turn_by_turn(world: World) -> None:
-    """CT-16: what moves a few of many turns at once leaves the same catalogue as one that is made anew."""
+    """CT-16: what moves a few of many turns at once leaves the same catalogue as one that is made again."""
     plain = Plain(world)
     for number in range(40):
         plain.commit(KEYS[0], 1 + number % TIMES_MS)

@@ -22,7 +22,7 @@ from muniment.replay.replay_report import FixtureRun
 
 FILE = "digests.toml"
 HEAD = """\
-# Digests of what is derived, by fixture, line and projection. Written by `python -m replay check --write`, which
+# Digests of derived data, by fixture, line and projection. Written by `python -m replay check --write`, which
 # changes a digest only together with the version of its projection or with the fixture.
 """
 

@@ -1,7 +1,7 @@
-"""Filling in what a fixture leaves open, from a run: for its author, who then looks at the difference.
+"""Filling in the open expectations of a fixture from a run, for its author to review.
 
-Only what is left out or empty is filled in; what the author wrote stays and is what the run is held to. Digests of
-projections change with the version of a projection and not with the fixture, so they can be kept beside it.
+Only what is left out or empty is filled in; the run is checked against what the author wrote. Digests of projections
+change with the version of a projection and not with the fixture, so they can be kept beside it.
 """
 
 from __future__ import annotations

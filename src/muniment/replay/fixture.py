@@ -1,12 +1,12 @@
 """The format of fixtures: JSON Lines, a header first, then one command a line.
 
-The header names every source of chance, so that the bytes of a log follow from the fixture alone. A command is an
+The header names every seed, so that the bytes of a log follow from the fixture alone. A command is an
 operation of the catalogue (`{"do": "transcripts.commit", "with": {...}}`, bound by the request of that operation) or
-one of the harness's own words (`HarnessCommand`). What a command reports may be kept under a name (`as`) and referred
+a command of the harness (`HarnessCommand`). What a command reports may be kept under a name (`as`) and referred
 to later: `{"$from": "page.next_cursor"}` is a value out of it, `{"$file": "archive"}` a path in the directory of the
 run.
 
-What is expected stands beside the command. An expectation that is left out, or empty, is not checked and is reported as
+What is expected is beside the command. An expectation that is left out, or empty, is not checked and is reported as
 unchecked, never as held (RH-02).
 """
 
@@ -39,8 +39,8 @@ FIXTURE_BYTES_MAX = 64 * 2**20
 class HarnessCommand(StrEnum):
     """What the harness does itself: commands that are no operation."""
 
-    EXPECT = "expect"  # measure, and hold what was measured to the expectation
-    REBUILD = "rebuild"  # forget everything derived, derive it again, hold it to what it was
+    EXPECT = "expect"  # measure, and compare with the expectation
+    REBUILD = "rebuild"  # rebuild all projections and compare them with what they were
     REOPEN = "reopen"  # close the store and open it again
     CRASH = "crash"  # end at a point of the command in `during`, as a killed process does, and open again
     FILE = "file"  # write a text to a file of the run
@@ -51,20 +51,20 @@ class CrashPoint(StrEnum):
 
     BEFORE = "before"  # nothing is written
     PLANNED = "planned"  # everything is written, nothing committed
-    COMMITTED = "committed"  # committed, and nobody was told
+    COMMITTED = "committed"  # committed, but not acknowledged
     SCRUBBED = "scrubbed"  # the write-ahead log was emptied behind an erasure or a rotation
 
 
 class DerivationMode(StrEnum):
-    """How what is derived comes about before it is measured; the answers must be the same."""
+    """How derived data comes about before it is measured; the answers must be the same."""
 
-    INCREMENTAL = "incremental"  # caught up behind every command
-    REBUILT = "rebuilt"  # forgotten and derived from the log before every measurement
+    INCREMENTAL = "incremental"  # caught up after every command
+    REBUILT = "rebuilt"  # rebuilt from the log before every measurement
     REOPENED = "reopened"  # the store is closed and opened before every measurement
 
 
 class Seeds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Seeds of chance, as text: the root key, the keys made at opening, what commands draw, and the ids."""
+    """Seeds, as text: of the root key, of the keys made at opening, of what commands draw, and of the ids."""
 
     root: str = "root"
     signing: str = "signing"
@@ -88,7 +88,7 @@ class DetectionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class FixtureHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The first line. `subject` says what the fixture is about, `breaks` what kind of mistake turns it red."""
+    """The first line. `subject` says what the fixture is about, `breaks` what kind of mistake makes it fail."""
 
     format: Literal["muniment.replay/1"]  # of this file
     id: str
@@ -148,9 +148,9 @@ class KeysExpected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Expectation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What must hold behind a command.
 
-    `report` is held to the report of the command: objects by the members that are given, lists item by item, anything
-    else whole. `error` is the error that the command must end with. The others are measured: `checkpoint` is the
-    SHA-256 of the signed note, `views` that of all slices of a view, `projections` the digests of what is derived,
+    `report` is compared with the report of the command: objects by the members that are given, lists item by item,
+    anything else whole. `error` is the error that the command must end with. The others are measured: `checkpoint` is
+    the SHA-256 of the signed note, `views` that of all slices of a view, `projections` the digests of derived data,
     `fault` the code of what keeps the space from being read. A digest that is empty is not checked.
     """
 
@@ -249,7 +249,7 @@ def _check(command: Command, at: str) -> None:
 
 
 def _check_expected(do: str, expect: Expectation, at: str) -> None:
-    """Refuse what would be held to nothing: a report where there is none, measurements of what cannot be read."""
+    """Refuse what cannot be checked: a report where there is none, measurements of what cannot be read."""
     if expect.report not in (None, {}) and (do in set(HarnessCommand) or expect.error is not None):
         raise InvalidInput(at=f"{at}.report", problem="not_taken")
     if expect.fault is not None and replace(expect, report=None, error=None, fault=None).measures:

@@ -150,7 +150,7 @@ def _session(opened_store: OpenStore, opened: Space | None, options: Options) ->
 # --- logs laid by hand ------------------------------------------------------------------------------------------------
 
 
-class _Shelf:
+class _KeptStores:
     """Stores in memory that outlive who opened them, each under the path that it would have on a disk."""
 
     def __init__(self) -> None:
@@ -165,7 +165,7 @@ def maker_of(kind: StoreKind) -> MakeStore:
 
     Logs in memory are kept by their paths, so that they can be come back to; whoever takes them does not close them.
     """
-    return _Shelf().take if kind is StoreKind.MEMORY else _sqlite_store
+    return _KeptStores().take if kind is StoreKind.MEMORY else _sqlite_store
 
 
 def session_at(

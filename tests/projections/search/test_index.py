@@ -35,8 +35,8 @@ puts = st.tuples(st.integers(1, 3), st.integers(1, 6), st.lists(said, max_size=3
 Put = tuple[int, int, list[SearchDocument], bool]
 
 
-class Beside:
-    """What lies beside an index: for each passage the text that it is of."""
+class Passages:
+    """What is beside an index: for each passage the text that it is of."""
 
     def __init__(self) -> None:
         self.known: dict[int, str] = {}
@@ -62,7 +62,7 @@ def put(index: Index, given: Put) -> None:
     index.put(stream, turn, numbered, archived=archived)
 
 
-def anew(history: Sequence[Put]) -> Index:
+def rebuilt(history: Sequence[Put]) -> Index:
     """Return an index of what is there in the end, put in in the order of the log."""
     last = {(stream, turn): each for each in history for stream, turn in [each[:2]]}
     made = Index()
@@ -113,14 +113,14 @@ def test_an_index_that_grew_is_the_index_that_is_made_anew(history: list[Put], w
                 grown = Index.of_sections(dict(grown.sections()))
             else:
                 getattr(grown, how)()
-    assert known(grown) == known(anew(history))
+    assert known(grown) == known(rebuilt(history))
 
 
 @given(st.lists(puts, max_size=8))
 @settings(deadline=None)
 def test_what_sections_say_is_the_same_index(history: list[Put]) -> None:
     """To the byte when it is said again, and grown further it stays the same."""
-    grown = anew(history)
+    grown = rebuilt(history)
     sections = dict(grown.sections())
     again = Index.of_sections(sections)
     assert dict(again.sections()) == sections
@@ -170,7 +170,7 @@ def test_a_long_pause_begins_another_session() -> None:
 def test_what_lies_beside_is_told_what_goes_and_what_is_numbered_anew() -> None:
     """One number for each passage: a document may have several, and one without words has none."""
     index = Index()
-    beside = index.vectors = Beside()
+    beside = index.vectors = Passages()
     long = "long words. " * 150
     for turn, text in enumerate(("first", "?!", long, "last"), start=1):
         index.put(1, turn, [a_document(text)])

@@ -19,7 +19,7 @@ from muniment.kernel.sources import seeded_sources
 from muniment.runtime.runtime import Runtime
 from muniment.search.index_memory import IndexMemory
 from muniment.space.options import Options
-from tests.projections.search.asking import anew, digest, found, said, snapshot, standing
+from tests.projections.search.asking import digest, found, rebuilt, said, snapshot, standing
 from tests.worlds import PINS, FileWorld, World, memory_world, open_store, root_key
 
 spawn = multiprocessing.get_context("spawn")
@@ -28,7 +28,7 @@ spawn = multiprocessing.get_context("spawn")
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-class Guest:
+class Evicting:
     """Someone in the room who leaves when asked, unless busy."""
 
     def __init__(self, *, busy: bool = False) -> None:
@@ -41,7 +41,7 @@ class Guest:
 
 def test_the_guest_who_was_not_asked_for_the_longest_leaves_first() -> None:
     """Those who are busy stay, and so does the last one, however large."""
-    memory, busy, (one, two, three) = IndexMemory(100), Guest(busy=True), (Guest() for _ in range(3))
+    memory, busy, (one, two, three) = IndexMemory(100), Evicting(busy=True), (Evicting() for _ in range(3))
     for guest in (busy, one, two):
         memory.enter(guest, 30)
     memory.enter(one, 35)
@@ -135,7 +135,7 @@ def test_processes_that_make_indexes_at_once_see_each_others_turns(kept: FileWor
         assert process.exitcode == 0
     kept.reopened()
     assert found(kept.runtime, "harbour") == everything
-    assert digest(kept.runtime) == anew(kept.runtime)
+    assert digest(kept.runtime) == rebuilt(kept.runtime)
 
 
 def test_what_another_process_erases_is_found_no_more_at_the_next_search(kept: FileWorld) -> None:

@@ -21,7 +21,7 @@ from muniment.events.changes import Transition
 from muniment.governance.access import Effect
 from muniment.transports.cli.fields import Field, fields_of, parameters_of, request_of
 from muniment.transports.cli.opening import opened
-from muniment.transports.cli.page import Page, PlainPage
+from muniment.transports.cli.plain_page import Page, PlainPage
 from muniment.transports.cli.store_options import SHARED, StoreOptions, door_options
 
 
@@ -106,7 +106,7 @@ class Invocation:
             sys.stdout.buffer.write(document.text.encode())
             sys.stdout.buffer.flush()
         page = page_on(sys.stderr)
-        from muniment.transports.cli.labels import said  # noqa: PLC0415 - loaded when there is something to say
+        from muniment.transports.cli.scalars import said  # noqa: PLC0415 - loaded when there is something to say
 
         page.facts([(name, said(name, value)) for name, value in document.summary.items() if value is not None])
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 from muniment.operations.evidence.inspect import InspectionReport
 from muniment.operations.provenance.links import LinkPage, SourceState
 from muniment.projections.inspection.findings import MEANS, FindingKind
-from muniment.transports.cli.labels import label, moment, tell_budget, tell_cursors
-from muniment.transports.cli.page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.plain_page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.scalars import label, moment, tell_budget, tell_cursors
 from muniment.transports.cli.struct_page import cell, is_there, tell_table
 
 

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from muniment.errors import InvalidInput, Kind, MunimentError
-from muniment.transports.cli.page import on_one_line
+from muniment.transports.cli.plain_page import on_one_line
 
 EXIT_CODES: dict[Kind, int] = {
     Kind.INVALID: 2,

@@ -11,8 +11,8 @@
 | `Upload` | the path of a file, or `-` |
 | any other struct | the path of a file that holds it as JSON, or `-` |
 
-The first field, when it is required, may be given by place; of a struct of scalars, its one required field. A field
-that shares its name with an option of the door (`--space`) is that option: the open space is meant anyway.
+The first field, when it is required, may be a positional argument; of a struct of scalars, its one required field. A
+field that shares its name with an option of the store (`--space`) is that option, because it names the open space.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def _option(field: Field, *, by_place: bool) -> click.Option:
     if field.kind is bool:
         words = f"{WORDS.get((field.name, field.required), '')} Default: {_yes(field)}.".strip()
         return click.Option([f"{flag}/--no-{flag[2:]}", field.name], default=None, help=words)
-    by = "May be given by place." if by_place else "Required." if field.required else ""
+    by = "Also accepted as a positional argument." if by_place else "Required." if field.required else ""
     file = "" if field.read is None else "A file, or - for standard input."
     words = " ".join(filter(None, (WORDS.get((field.name, field.required)), file, by)))
     if told is not None:

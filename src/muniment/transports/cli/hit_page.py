@@ -7,8 +7,8 @@ match and is next to one that did. Where scores are explained, a table lists the
 from __future__ import annotations
 
 from muniment.operations.transcripts.hits import Cap, Excerpt, Hit, QueryReading, SearchPage
-from muniment.transports.cli.labels import label, moment, said, tell_budget, tell_cursors
-from muniment.transports.cli.page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.plain_page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.scalars import label, moment, said, tell_budget, tell_cursors
 
 CUT = StyledText("…", TextStyle.FAINT)
 

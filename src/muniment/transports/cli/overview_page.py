@@ -12,8 +12,8 @@ from muniment.operations.place import Place
 from muniment.operations.system.system import Capabilities, Capability, ViewCapability
 from muniment.operations.transcripts.activity import Activity
 from muniment.operations.transcripts.conversations import ConversationEntry, Conversations
-from muniment.transports.cli.labels import label, moment, said, tell_budget, tell_cursors
-from muniment.transports.cli.page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.plain_page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.scalars import label, moment, said, tell_budget, tell_cursors
 from muniment.transports.cli.struct_page import NONE, members, tell_struct
 
 

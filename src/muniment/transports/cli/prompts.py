@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from muniment.operations.context.prompt import Context
-from muniment.transports.cli.labels import tell_budget
-from muniment.transports.cli.page import Page, StyledText, TextStyle
+from muniment.transports.cli.plain_page import Page, StyledText, TextStyle
+from muniment.transports.cli.scalars import tell_budget
 from muniment.transports.cli.struct_page import members
 
 Block = dict[str, Any]

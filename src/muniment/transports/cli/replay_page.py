@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from muniment.replay.comparing import ComparisonReport
 from muniment.replay.replay_report import CheckOutcome, RecordingReport, ReplayReport
-from muniment.transports.cli.page import Page, StyledText, TextStyle
+from muniment.transports.cli.plain_page import Page, StyledText, TextStyle
 
 SHOWN_DIGITS = 12
 

@@ -11,7 +11,7 @@ from muniment.operations.context.prompt import Context
 from muniment.operations.transcripts.hits import SearchPage
 from muniment.transports.cli import evidence_page, overview_page, turn_page
 from muniment.transports.cli.hit_page import tell_found
-from muniment.transports.cli.page import Page
+from muniment.transports.cli.plain_page import Page
 from muniment.transports.cli.prompts import tell_context
 from muniment.transports.cli.struct_page import tell_struct
 

@@ -14,7 +14,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from muniment.transports.cli.page import FOLDED_COLUMNS_MAX, StyledText, TextStyle, printable
+from muniment.transports.cli.plain_page import FOLDED_COLUMNS_MAX, StyledText, TextStyle, printable
 
 BORDER_CHARS = 3  # of a column: its border, and a space on either side
 

@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from muniment.transports.cli.labels import label, said
-from muniment.transports.cli.page import Page, StyledText, TextStyle
+from muniment.transports.cli.plain_page import Page, StyledText, TextStyle
+from muniment.transports.cli.scalars import label, said
 
 SMALL_MEMBERS = 4
 NONE = StyledText("none", TextStyle.FAINT)

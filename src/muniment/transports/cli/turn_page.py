@@ -15,8 +15,8 @@ from muniment.governance.views import Reason
 from muniment.operations.disclosure import Revealed
 from muniment.operations.transcripts.timeline import Timeline
 from muniment.operations.transcripts.transcripts import Slice
-from muniment.transports.cli.labels import label, moment, said, tell_budget, tell_cursors
-from muniment.transports.cli.page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.plain_page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.scalars import label, moment, said, tell_budget, tell_cursors
 
 
 def _tell_slice(page_of_turns: Slice, page: Page) -> None:

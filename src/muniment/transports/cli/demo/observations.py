@@ -17,7 +17,7 @@ from muniment.governance.views import View
 from muniment.operations.transcripts.transcripts import Slice
 from muniment.runtime.runtime import Runtime
 from muniment.transports.cli.demo.stage import DemoStage, DemoTable
-from muniment.transports.cli.labels import moment
+from muniment.transports.cli.scalars import moment
 from muniment.transports.cli.turn_page import message_words, withheld_field
 
 

@@ -17,7 +17,7 @@ from muniment.transports.cli.demo.governing import hold, look_back, redact, reme
 from muniment.transports.cli.demo.moving import back_up, move, restore
 from muniment.transports.cli.demo.stage import DemoStage, DemoStep
 from muniment.transports.cli.demo.steps import commit, erase, export, forge, mask, replay, roll_back, tamper, verify
-from muniment.transports.cli.page import Page, StyledText, TextStyle
+from muniment.transports.cli.plain_page import Page, StyledText, TextStyle
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
 ACTS: list[Callable[[DemoStage], DemoStep]] = [

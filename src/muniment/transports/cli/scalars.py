@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from muniment.governance.budgets import BudgetApplied
-from muniment.transports.cli.page import Page, StyledText, TextStyle
+from muniment.transports.cli.plain_page import Page, StyledText, TextStyle
 
 MS = "_ms"
 PERIODS = frozenset({"keep_at_least_ms", "erase_after_ms"})
