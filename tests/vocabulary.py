@@ -198,15 +198,16 @@ def retired_phrases(text: str) -> list[Retired]:
 
 @cache
 def _patterns() -> list[tuple[re.Pattern[str], str]]:
-    return [(_compiled(pattern), instead) for pattern, instead in PHRASES]
+    return [(compiled(pattern), instead) for pattern, instead in PHRASES]
 
 
 @cache
 def _any() -> re.Pattern[str]:
-    return _compiled("|".join(pattern for pattern, _ in PHRASES))
+    return compiled("|".join(pattern for pattern, _ in PHRASES))
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern of `PHRASES` as it is searched for: in any case, over line breaks."""
     return re.compile(re.sub(r" (?![*+?])", r"\\s+", pattern), re.IGNORECASE)
 
 
