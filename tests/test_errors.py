@@ -40,8 +40,8 @@ CLASSES = [each for each in vars(errors).values() if isinstance(each, type) and 
         (
             RolledBack(at="checkpoint", limit=6, found=4),
             (
-                "store.rolled_back: Store is older than its pinned checkpoint (6 events pinned, 4 found); restore a newer "
-                "copy, or a backup with `spaces restore --replace`"
+                "store.rolled_back: Store is older than its pinned checkpoint (6 events pinned, 4 found); restore a "
+                "newer copy, or a backup with `spaces restore --replace`"
             ),
         ),
         (
