@@ -6,8 +6,8 @@ a command of the harness (`HarnessCommand`). What a command reports may be kept 
 to later: `{"$from": "page.next_cursor"}` is a value out of it, `{"$file": "archive"}` a path in the directory of the
 run.
 
-What is expected is beside the command. An expectation that is left out, or empty, is not checked and is reported as
-unchecked, never as held (RH-02).
+What is expected is part of the command. An expectation that is left out, or empty, is reported as unchecked, never as
+held.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class HarnessCommand(StrEnum):
 
 
 class CrashPoint(StrEnum):
-    """Where in the writing of a transaction a process may be killed."""
+    """Where in a transaction a process may be killed."""
 
     BEFORE = "before"  # nothing is written
     PLANNED = "planned"  # everything is written, nothing committed
@@ -56,7 +56,7 @@ class CrashPoint(StrEnum):
 
 
 class DerivationMode(StrEnum):
-    """How derived data comes about before it is measured; the answers must be the same."""
+    """How projections are built before they are measured; the answers must be the same."""
 
     INCREMENTAL = "incremental"  # caught up after every command
     REBUILT = "rebuilt"  # rebuilt from the log before every measurement
@@ -73,14 +73,14 @@ class Seeds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Timing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The clock: it stands still during a command and moves on behind it (UTC milliseconds)."""
+    """The clock: it does not move during a command and moves on after it (UTC milliseconds)."""
 
     start_ms: int = 1_700_000_000_000
     step_ms: int = 1000
 
 
 class DetectionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is looked for: by view, before a commit, and names that are known."""
+    """What to detect: by view, before a commit, and known names."""
 
     views: dict[View, list[DetectedType]] = {}
     before_commit: list[DetectedType] = []
@@ -106,14 +106,14 @@ class FixtureHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Rights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The access with which a command is performed; what is left out is not narrowed."""
+    """The rights of a command; what is left out is not restricted."""
 
     effects: list[Effect] | None = None
     views: list[View] | None = None
     subject: str | None = None
 
     def access(self) -> Access:
-        """Return them as the product takes them."""
+        """Return the rights as an access."""
         whole = Access()
         return Access(
             effects=whole.effects if self.effects is None else frozenset(self.effects),
@@ -146,7 +146,7 @@ class KeysExpected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Expectation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What must hold behind a command.
+    """What must hold after a command.
 
     `report` is compared with the report of the command: objects by the members that are given, lists item by item,
     anything else whole. `error` is the error that the command must end with. The others are measured: `checkpoint` is
@@ -179,7 +179,7 @@ class Command(
     omit_defaults=True,
     rename={"given": "with", "kept_as": "as"},
 ):
-    """One line behind the header. `space` is another space of the same store; `at_ms` moves the clock."""
+    """One line after the header. `space` is another space of the same store; `at_ms` moves the clock."""
 
     do: str
     given: dict[str, Any] = {}
@@ -230,7 +230,7 @@ def _line(line: bytes, into: type[Any], number: int) -> Any:
 
 
 def _check(command: Command, at: str) -> None:
-    """Refuse a command that says too little or too much for what it does."""
+    """Refuse a command with too few or too many fields for what it does."""
     crashes = command.do == HarnessCommand.CRASH
     if crashes and (command.point is None) is not (command.during is None):
         raise InvalidInput(at=f"{at}, during" if command.during is None else f"{at}, point", problem="missing_field")

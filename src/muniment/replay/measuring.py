@@ -1,8 +1,7 @@
-"""What a run measures: the log, the keys that live, what every view shows, and everything that is derived.
+"""What a run measures: the log, the keys, what every view shows, and the projections.
 
-Of everything derived the logical rows are digested one by one under keys that say where they belong (`conversation 3`
-is the stream of that number), so that two runs can be told apart by projection and key and nothing of a content. A
-projection is a row of `PROJECTIONS`; one more is one more row.
+Each logical row of a projection is digested under a key that says where it belongs (`conversation 3` is the stream of
+that number), so two runs are compared by projection and key, without their content. `PROJECTIONS` has one row for each.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def _search(space: Space, _caught: CaughtUpCatalogue) -> Rows:
 
 
 class Projection(NamedTuple):
-    """How the logical rows of a projection are had, by key. Its version counts up when they change on purpose."""
+    """The logical rows of a projection, by key. Its version counts up when they change on purpose."""
 
     version: int
     rows: Callable[[Space, CaughtUpCatalogue], Rows]
@@ -77,20 +76,20 @@ PROJECTIONS: dict[str, Projection] = {
 
 
 def derived(space: Space) -> dict[str, Digested]:
-    """Return the digests of everything that is derived from the log of a space, caught up with it."""
+    """Return the digests of all projections of a space, caught up with its log."""
     with space.catalogue.caught_up() as caught:
         return {name: _digested(projection.rows(space, caught)) for name, projection in PROJECTIONS.items()}
 
 
 def forget(space: Space) -> None:
-    """Forget everything that is derived, so that the next answer is made from the log alone."""
+    """Drop all projections, so that the next answer comes from the log alone."""
     space.catalogue.drop()
     space.transcript.drop()
     space.indexes.drop()
 
 
 def measure(session: Session, line: int) -> Measured:
-    """Return what a space amounts to now. Signs the head, like any checkpoint; appends nothing."""
+    """Measure a space now. Signs the head, like any checkpoint; appends nothing."""
     space = session.inspected
     try:
         space.require_sound()
@@ -150,7 +149,7 @@ def _slices(session: Session, key: ConversationKey, view: View) -> list[object]:
 
 
 def _unrestricted(session: Session) -> Runtime:
-    """Return a runtime with every right and without a budget: what measures sees all and is never refused."""
+    """Return a runtime with every right and without a budget: a measurement sees everything."""
     return Runtime(replace(session, access=Access(), profile=None))
 
 

@@ -1,7 +1,6 @@
 """Reports of runs: every check with its verdict, what was measured, what was not verified. Never content.
 
-A run passes when a check held and none failed. What nobody expected anything of is `unchecked`, which is not `held`
-(RH-02).
+A run passes when a check held and none failed. What has no expectation is `unchecked`, which is not `held`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ REPORT_FORMAT = "muniment.replay.report/1"
 
 
 class CheckOutcome(StrEnum):
-    """What became of a check."""
+    """The verdict of a check."""
 
     HELD = "held"
     FAILED = "failed"
@@ -33,7 +32,7 @@ class Digested(Struct, frozen=True, kw_only=True):
 
 
 class KeyCounts(Struct, frozen=True, kw_only=True):
-    """How many events have keys, of how many words or their key are left, and how many versions of the space key."""
+    """How many events have keys, how many still have content, and how many versions of the space key there are."""
 
     bundles: int
     contents: int
@@ -56,7 +55,7 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ReplayCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that was, or could have been, held to an expectation: in which line, what, and how it differs."""
+    """One thing that was, or could have been, checked: in which line, what, and how it differs."""
 
     line: int
     command: str
@@ -81,7 +80,7 @@ class FixtureRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ReplayReport(Struct, frozen=True, kw_only=True):
-    """Everything that was run by one call, and what was not verified by it."""
+    """All runs of one call, and what they did not verify."""
 
     format: str
     version: str
@@ -91,7 +90,7 @@ class ReplayReport(Struct, frozen=True, kw_only=True):
 
 
 class RecordingReport(Struct, frozen=True, kw_only=True):
-    """What became of a recording: what was left out, by kind of event, and which errors its commands end in."""
+    """The counts of a recording: events left out, by kind, and errors that its commands end in."""
 
     commands: int
     events: int
@@ -100,7 +99,7 @@ class RecordingReport(Struct, frozen=True, kw_only=True):
 
 
 def report_of(runs: list[FixtureRun], not_verified: list[str]) -> ReplayReport:
-    """Return the report of runs; without a single run nothing has passed."""
+    """Return the report of runs; without any run it has not passed."""
     return ReplayReport(
         format=REPORT_FORMAT,
         version=__version__,

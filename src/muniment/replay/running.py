@@ -76,7 +76,7 @@ def run_fixture(
 
 
 class FixtureRunning:
-    """One run on its way."""
+    """One run in progress."""
 
     def __init__(self, stage: StoreUnderTest, mode: DerivationMode, digests: Digests) -> None:
         self.checks: list[ReplayCheck] = []
@@ -90,7 +90,7 @@ class FixtureRunning:
     def begin(self) -> bool:
         """Make the store and the space of the fixture; return whether there is one.
 
-        They are made before anything is asked, so that what making them draws is the same in every run.
+        They are created before the first command, so that creating them draws the same in every run.
         """
         self._stage.label = "1"
         return self._done("open", self._stage.session)
