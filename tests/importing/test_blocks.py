@@ -96,7 +96,7 @@ def test_a_block_that_is_not_known_is_kept_as_json(block: object) -> None:
 
 
 def test_bytes_that_are_no_base64_refuse_their_message() -> None:
-    with pytest.raises(InvalidInput, match="not_base64"):
+    with pytest.raises(InvalidInput, match="not base64"):
         parts_of({"type": "image", "source": INLINE | {"data": "*"}})
 
 

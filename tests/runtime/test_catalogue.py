@@ -122,7 +122,7 @@ def test_a_turn_makes_an_archived_conversation_active_again(world: World) -> Non
 def test_a_page_of_nothing_is_refused_and_so_are_other_limits(world: World) -> None:
     """PG-02: the catalogue refuses 0."""
     listing = world.runtime.transcripts.conversations
-    for limit, problem in [(0, "not_positive"), (-1, "negative")]:
+    for limit, problem in [(0, "must be at least 1"), (-1, "negative")]:
         with pytest.raises(InvalidInput, match=problem):
             listing(limit=limit)
     with pytest.raises(LimitExceeded):
