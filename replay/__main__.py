@@ -30,8 +30,13 @@ def main() -> int:
     broken.add_argument("words", nargs="*", metavar="WORD", help="only ways whose description has one of these words")
     commands.add_parser("release", help="write the store of the present version, once")
     given = parser.parse_args()
-    logging.getLogger("muniment").setLevel(logging.ERROR)  # keys of scratch stores need no backup
-    return COMMANDS[given.command](given)
+    logger = logging.getLogger("muniment")
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # keys of scratch stores need no backup
+    try:
+        return COMMANDS[given.command](given)
+    finally:
+        logger.setLevel(level)
 
 
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:

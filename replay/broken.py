@@ -1,4 +1,4 @@
-"""Histories against products that are broken on purpose: each history of the repository turns red for at least one.
+"""Histories against products that are broken on purpose: each history of the repository fails for at least one.
 
 A check that cannot fail shows nothing. `broken.toml` lists ways to break the product as a text that gives way to
 another one; each is applied to a copy of the sources, and the histories that it names are run there, in a process of
@@ -31,7 +31,7 @@ BREAKDOWNS = (b"AssertionError", b"ValueError")  # what does not fit together in
 
 
 class Broken(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One way to break the product, and the histories that must turn red."""
+    """One way to break the product, and the histories that must fail."""
 
     what: str
     file: str
@@ -52,12 +52,12 @@ def listed() -> list[Broken]:
 
 
 def unnamed() -> set[str]:
-    """Return the histories that no way turns red."""
+    """Return the histories that no way fails."""
     return {path.stem for path in HISTORIES.glob("*.jsonl")} - {name for one in listed() for name in one.red}
 
 
 def complaints(chosen: list[Broken]) -> Iterator[str]:
-    """Yield what did not turn red, or could not be broken."""
+    """Yield what did not fail, or could not be broken."""
     with tempfile.TemporaryDirectory(prefix="muniment-broken-") as directory:
         copy = Path(shutil.copytree(SOURCES, Path(directory) / "src", ignore=shutil.ignore_patterns("__pycache__")))
         for one in chosen:

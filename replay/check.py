@@ -1,9 +1,9 @@
 """The gate over histories: every fixture on every store in every mode, and the stores of every release.
 
-1. Each fixture is run on each of its stores, with what is derived grown, rebuilt and reopened. Every expectation must
+1. Each fixture is run on each of its stores, with derived data grown, rebuilt and reopened. Every expectation must
    hold, and all runs must measure the same. What differs first is told by point, projection and key.
 2. The digests of the projections must be those of `fixtures/histories/digests.toml`, unless a projection has another
-   version than they were written for: then they are written anew, by hand, and seen as a diff.
+   version than they were written for: then they are written again, by hand, and seen as a diff.
 3. Every store under `fixtures/stores/` is copied, opened with its key, audited, and held to what it was when it was
    written (`replay.releases`).
 """
@@ -87,7 +87,7 @@ def check(names: Sequence[str], say: Say) -> bool:
 
 
 def write(say: Say) -> bool:
-    """Write the digests anew: for new fixtures, changed fixtures and projections of another version. Nothing else."""
+    """Write the digests again: for new fixtures, changed fixtures and projections of another version. Nothing else."""
     known = read_digests(HISTORIES)
     found = digests_of([run_fixture(each, each.header.stores[0], scratch=SCRATCH) for each in fixtures()])
     refused = [

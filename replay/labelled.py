@@ -33,7 +33,7 @@ class Half(StrEnum):
 
 
 class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One line of the set, as it lies in the file."""
+    """One line of the set, as it is in the file."""
 
     half: Half
     language: str

@@ -1,7 +1,7 @@
 """Break the code in ways that matter, one at a time, in a copy: each break must turn at least one named check red.
 
 A mutant is a text that stands exactly once in one file, what is put in its place, and the checks that should notice. A
-text that is not there any more, or twice, fails: then the table has to follow the code. The copy lies in a temporary
+text that is not there any more, or twice, fails: then the table has to follow the code. The copy is in a temporary
 directory; what is checked out is not touched. Each check is first seen green on an unbroken copy.
 """
 
@@ -222,7 +222,7 @@ def run_mutants(names: Sequence[str]) -> bool:
 
 
 def _noticed(scratch: Path, name: str, mutant: Mutant) -> bool:
-    """Break a copy; tell whether a check turns red."""
+    """Break a copy; tell whether a check fails."""
     began = time.monotonic()
     copy = _copied(scratch / name)
     path = copy / mutant.file

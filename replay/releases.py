@@ -29,12 +29,13 @@ from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
 from muniment.kernel.sources import seeded_sources
 from muniment.replay.fixture import Command, parse_fixture
-from muniment.replay.measuring import Measured, measure
+from muniment.replay.measuring import measure
+from muniment.replay.replay_report import Measured
 from muniment.replay.running import plain
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.open import StoreKind, maker_of, session_at
+from muniment.runtime.open import maker_of, session_at
 from muniment.runtime.runtime import Runtime
-from muniment.space.options import Options
+from muniment.space.options import Options, StoreKind
 from muniment.version import __version__
 
 RELEASES = Path(__file__).resolve().parents[1] / "fixtures" / "stores"
@@ -79,7 +80,7 @@ def _complaints(release: Path) -> Iterator[str]:
                 names = [name for name in Expected.__struct_fields__ if getattr(found, name) != getattr(wanted, name)]
                 yield f"holds something else: {', '.join(name for name in names if name != 'version')}"
             if not all(each.unchanged for each in runtime.system.recover().projections):
-                yield "what is derived anew differs"
+                yield "rebuilt projections differ"
             if runtime.evidence.inspect().findings:
                 yield "an inspection finds something"
             turn = parse_fixture(_HISTORY.read_bytes()).commands[0].given["turn"]

@@ -1,4 +1,4 @@
-"""Words to work with: texts of a wanted length, real ones where the public corpora lie beside the checkout.
+"""Words to work with: texts of a wanted length, real ones where the public corpora are beside the checkout.
 
 The corpora are not part of the repository. Without them texts are drawn, by seed, from a small list of our own; every
 report says which it was, because real words compress and index differently.

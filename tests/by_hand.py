@@ -1,6 +1,6 @@
 """Encodings by hand: msgpack, base64url, keyed digests, disclosures once more, for vectors of what lies at rest.
 
-Nothing of muniment is imported, and no library that it is made of: what the product writes is held against what the
+Nothing of muniment is imported, and no library that it is made of: what the product writes is compared with what the
 specifications say (MessagePack, RFC 4648, RFC 2104, RFC 9901), not against itself.
 """
 

@@ -1,4 +1,4 @@
-"""The transcripts of a space in plain Python: what listings, timelines and counts are held to.
+"""The transcripts of a space in plain Python: what listings, timelines and counts are checked against.
 
 `Plain` does to a world what it is told and remembers it as lists of turns; what it answers is computed turn by turn.
 """

@@ -1,7 +1,7 @@
 """The published contracts: all under `schemas/`, the generated parts of documents, their pictures, and what makes them.
 
-`python -m tests.schemas --write` makes them anew; `tests/test_schemas.py` compares them byte for byte, so that a change
-of what the public relies on is seen as a diff and never slips through.
+`python -m tests.schemas --write` makes them again; `tests/test_schemas.py` compares them byte for byte, so that a
+change of what the public relies on is seen as a diff.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def generated() -> dict[str, str]:
 
 
 def committed() -> dict[str, str]:
-    """Return what lies under `schemas/` and among the pictures, and the documents."""
+    """Return what is under `schemas/` and among the pictures, and the documents."""
     files = [path for folder in (SCHEMAS, PICTURES) for path in (ROOT / folder).rglob("*") if path.is_file()]
     files += [path for name in [*_documents(), AIO] if (path := ROOT / name).is_file()]
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files}
@@ -177,7 +177,7 @@ def write() -> list[str]:
 
 
 def main() -> None:
-    """Say which contracts differ; with `--write`, make them anew."""
+    """Say which contracts differ; with `--write`, make them again."""
     parser = argparse.ArgumentParser(prog="python -m tests.schemas", description=main.__doc__)
     parser.add_argument("--write", action="store_true", help="rewrite the files that differ")
     wanted, present = generated(), committed()

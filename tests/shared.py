@@ -1,4 +1,4 @@
-"""Material that lies beside a checkout: public test vectors and corpora, which the repository does not carry."""
+"""Material that is beside a checkout: public test vectors and corpora, which the repository does not carry."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The attacker has the files of the store and no key, and writes with plain SQL. He is a good one: a forged turn comes
 with everything that SQL can make agree with it. T6 crosses from one space to another, T9 puts an older copy of
-everything back; the pin lies outside of the store. What counts is the answer of a replay, not of an audit.
+everything back; the pin is outside of the store. What counts is the answer of a replay, not of an audit.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def shell(tmp_path: Path) -> Shell:
 
 
 def written() -> set[str]:
-    """Return the names of the pages as they lie in the sources."""
+    """Return the names of the pages as they are in the sources."""
     return {path.stem for path in guide.GUIDE.glob("*.md")}
 
 
@@ -123,7 +123,7 @@ def test_pages_and_their_list_are_documents_for_a_machine(shell: Shell) -> None:
 def test_a_topic_that_is_not_there_is_refused_with_those_that_are(shell: Shell) -> None:
     ran = shell.run("guide", "kyes")
     assert (ran.code, ran.out) == (2, "")
-    assert "at topic, problem unknown_word" in ran.err
+    assert "topic: unknown" in ran.err
     assert all(topic in ran.err for topic in TOPICS)
     assert "kyes" not in ran.err
 

@@ -1,12 +1,14 @@
-"""The house keeps its own rules (they are in tests/tidy.py)."""
+"""The project keeps its own rules (they are in tests/tidy.py)."""
 
 from __future__ import annotations
 
+import ast
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from tests import tidy
+from tests import tidy, vocabulary
 from tests.tidy import CODE_RULES, EXEMPT, ROOT, TEXT_RULES, CodeRule, Complaint, Source, TextRule
 
 
@@ -60,6 +62,105 @@ def test_the_repository_keeps_the_rule(rule: TextRule) -> None:
 @pytest.mark.parametrize("rule", TEXT_RULES, ids=lambda rule: rule.name)
 def test_the_rule_about_text_can_fail(rule: TextRule) -> None:
     assert tidy.matches_of(rule, Source("README.md", rule.offence))
+
+
+def worded() -> list[Source]:
+    """Return the files whose names and phrases are ours to choose."""
+    return [s for s in sources() if s.path.endswith(vocabulary.SUFFIXES) and s.path not in vocabulary.EXEMPT]
+
+
+def test_no_text_uses_a_retired_phrase() -> None:
+    found = [
+        f"  {source.path}:{use.line} {use.text!r}: write {use.instead}"
+        for source in worded()
+        for use in vocabulary.retired_phrases(source.text)
+    ]
+    assert not found, "\n".join([f"{len(found)} retired phrases:", *found])
+
+
+def test_nothing_is_called_by_a_retired_name() -> None:
+    found = [
+        f"  {source.path}:{use.line} {use.text}: call it {use.instead}"
+        for source in worded()
+        if source.path.endswith(".py")
+        for use in vocabulary.retired_names(ast.parse(source.text))
+    ]
+    assert not found, "\n".join([f"{len(found)} retired names:", *found])
+
+
+@pytest.mark.parametrize("name", vocabulary.NAMES)
+def test_a_retired_name_is_found_where_it_is_defined(name: str) -> None:
+    for code in (
+        f"class {name}: ...",
+        f"class _{name}: ...",
+        f"def {name}(): ...",
+        f"def f({name}): ...",
+        f"{name} = 1",
+    ):
+        assert [use.instead for use in vocabulary.retired_names(ast.parse(code))] == [vocabulary.NAMES[name]]
+
+
+# a text for each retired phrase
+OFFENCES = [
+    *("Made\n    anew.", "what was derived", "derives everything", "however it came about", "bit by bit"),
+    *(
+        "is held to",
+        "holds them against",
+        "laid against 4",
+        "holds another against",
+        "It turns red",
+        "that is owed",
+    ),
+    *("answers from it", "cannot be had", "says that it is meant", "given by place", "Finding one's place"),
+    *("Room on the disk", "kept back for erasures", "There is no room", "has room for", "Turn keys over."),
+    *("the keys over", "it goes by", "dies with", "for\never", "a stranger", "see to the disk", "deeds"),
+    *("the raw owner alone", "give the public key along", "made to take", "taken into the database"),
+    *("stands in the way", "lies beside", "by itself alone", "nobody has taken over", "keep their word"),
+    *("a disk that lies", "said once more", "not promised", "the way of its key", "of which nothing is shown"),
+    *("wherever its store lies", "words withheld", "the order in which they met", "can pass for structure"),
+    *("is heard", "its time is over", "whose turn it is", "a list of what is wrong", "of the house"),
+    *("who is behind the turn", "looks for what", "does not have the form that the operation takes"),
+    *("at the place that was named", "tells what would be lost", "the log's own word", "finding one's way"),
+    *("delete_raw", "raw_deleted", "incarnation", "reincarnate"),
+]
+
+
+@pytest.mark.parametrize("pattern", [pattern for pattern, _ in vocabulary.PHRASES])
+def test_a_retired_phrase_is_found(pattern: str) -> None:
+    text = next(text for text in OFFENCES if vocabulary.compiled(pattern).search(text))
+    assert vocabulary.retired_phrases(text)
+
+
+def test_a_retired_phrase_is_found_across_lines_and_leaves_other_text_alone() -> None:
+    assert [use.line for use in vocabulary.retired_phrases("Bit\nby\nbit.\nIt was made anew.")] == [1, 4]
+    assert not vocabulary.retired_phrases("It is held by law, holds a key, and lies to nobody.")
+
+
+def test_one_class_name_means_one_thing() -> None:
+    places = [
+        (node.name, source.path)
+        for source in sources()
+        if source.path.startswith("src/") and source.path.endswith(".py")
+        for _, node in tidy.classes(ast.parse(source.text))
+    ]
+    assert not vocabulary.shared_names(places, vocabulary.SHARED_CLASSES)
+
+
+def test_one_module_name_means_one_thing() -> None:
+    stems = [(Path(s.path).stem, s.path) for s in sources() if s.path.startswith("src/") and s.path.endswith(".py")]
+    places = [(stem, path) for stem, path in stems if not stem.startswith("__")]
+    assert not vocabulary.shared_names(places, vocabulary.SHARED_MODULES)
+
+
+def test_a_name_for_two_things_is_found_and_so_is_an_idle_exemption() -> None:
+    twice = [("Page", "a.py"), ("Page", "b.py"), ("Turn", "a.py")]
+    assert vocabulary.shared_names(twice, {}) == ["Page: a.py, b.py"]
+    assert vocabulary.shared_names(twice, {"Page": "both print"}) == []
+    assert vocabulary.shared_names(twice[1:], {"Page": "both print"}) == ["Page needs no exemption"]
+
+
+def test_every_file_that_may_use_retired_words_exists() -> None:
+    assert all((ROOT / path).is_file() for path in vocabulary.EXEMPT)
 
 
 def test_no_file_of_the_repository_is_large() -> None:

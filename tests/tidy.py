@@ -1,4 +1,4 @@
-"""The style of the house as executable rules.
+"""The style of the project as executable rules.
 
 A rule is a name, the files it looks at, a check that yields complaints, what to do instead, and one offending example
 that proves that the check can fail. Rules about code read the syntax tree; rules about text read every file of the
@@ -32,11 +32,11 @@ REASON_WORDS_MIN = 1
 
 # (rule, "file::place") -> why this one may. Places are qualified names of classes and functions, or "" for a file.
 EXEMPT: dict[tuple[str, str], str] = {
-    ("file size", "src/muniment/evidence/verifier.py::"): "a stranger copies and reads one file",
+    ("file size", "src/muniment/evidence/verifier.py::"): "users copy and read one file",
     (
         "broad except",
         "src/muniment/embedding/guarded.py::GuardedCall._run",
-    ): "a stranger's code, and a search must answer",
+    ): "code of others, and a search must answer",
     ("kwargs", "src/muniment/aio.py::open"): "stands in for muniment.open",
     (
         "kwargs",
@@ -52,7 +52,7 @@ EXEMPT: dict[tuple[str, str], str] = {
         "operations",
         "src/muniment/operations/transcripts/transcripts.py::Transcripts",
     ): "context reads transcripts, and a group of its own for one verb would hide it (decision 0107)",
-    ("kwargs", "src/muniment/replay/recording.py::_command"): "names fields of a request, as the call shows",
+    ("kwargs", "src/muniment/replay/restated_log.py::_command"): "names fields of a request, as the call shows",
     ("values", "src/muniment/evidence/tree.py::Node"): "made for every append, in the order level, index, hash",
     ("values", "src/muniment/governance/phases.py::Step"): "read in the order it is spoken: transition, first, last",
     ("values", "src/muniment/governance/phases.py::PhaseRun"): "read in the order it is spoken: first, last, phase",
@@ -430,7 +430,7 @@ CODE_RULES = [
         "vendored",
         PRODUCT,
         _vendored,
-        "a stranger copies this one file",
+        "users copy this one file",
         "from muniment.errors import Kind",
         "src/muniment/evidence/verifier.py",
     ),

@@ -54,7 +54,7 @@ def root_key(name: str = "root") -> LocalRoot:
 
 
 class World:
-    """An open space. `open_again` opens it anew after it was closed."""
+    """An open space. `open_again` opens it again after it was closed."""
 
     def __init__(self, open_again: Callable[[int], Runtime]) -> None:
         self._open_again = open_again

@@ -1,13 +1,13 @@
-"""The gate of speed: what ours costs for what the floor costs, held against the budgets of `gate.toml`.
+"""The gate of speed: what ours costs for what the floor costs, compared with the budgets of `gate.toml`.
 
 A time says what a machine is; a ratio of two times, taken in turns on the same machine, says what the code is.
 
 1. Both sides of a ratio are CPU time and do the same for the same turns, in short rounds in turns. What else a machine
    does meets both sides of a round; the lower quartile of the rounds' ratios is the figure.
-2. Words are invented, so that every machine has the same ones. Stores lie in memory where the system has a place for
+2. Words are invented, so that every machine has the same ones. Stores are in memory where the system has a place for
    that, so that no disk is part of a ratio. Flushes are counted.
 3. A ratio of more than its budget and a quarter is measured once more, with more rounds. What is above that again is a
-   regression. The room on the disk does not depend on the machine: more than a twentieth is one.
+   regression. The disk space does not depend on the machine: more than a twentieth is one.
 4. Counts do not depend on the machine either, and are taken once. Flushes are exactly their budget. Python frames
    (`frames.py`) may be 2 % above theirs: another version of Python or of a library that calls back may add a few, one
    more call for each turn of a page is above that.

@@ -15,7 +15,7 @@ from replay.bench.figures import Amount
 from replay.bench.frames import OPERATIONS, Calls, counted
 from replay.bench.scene import Scene
 from replay.bench.search.corpora import Corpus
-from replay.bench.search.queries import PLAIN_KINDS, Asked, Query, asked
+from replay.bench.search.queries import PLAIN_KINDS, BenchQueries, Query, asked
 from replay.bench.start import BARE, COMMAND, cpu_s
 from replay.fts5 import PlainIndex
 from replay.measure import Work, in_turns, timed
@@ -88,7 +88,7 @@ class Ground:
         return Corpus("generated", self.fresh(), partial(Dialogues().lines, DIALOGUE_TURNS))
 
     @cached_property
-    def asked(self) -> Asked:
+    def asked(self) -> BenchQueries:
         """Questions about the dialogues."""
         return asked(self.corpus)
 

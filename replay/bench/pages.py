@@ -116,7 +116,7 @@ def _folded(grown: Grown, engine: Space) -> int:
 
 
 def room(grown: Grown) -> Measuring:
-    """Compare the room on the disk, closed, with the same turns as plain JSON."""
+    """Compare the disk space, closed, with the same turns as plain JSON."""
     grown.runtime.close()
     ours = sum(path.stat().st_size for path in (grown.directory / "store").rglob("*") if path.is_file())
     grown.runtime = opened(grown.directory)
@@ -149,7 +149,7 @@ def _plain_room(grown: Grown) -> tuple[int, int]:
 
 
 def opening(grown: Grown) -> Measuring:
-    """Open the store anew; every row is accounted for before anything is read."""
+    """Open the store again; every row is accounted for before anything is read."""
     walls, cpus = [], []
     for _ in range(OPENINGS):
         grown.runtime.close()

@@ -1,4 +1,4 @@
-"""Evidence: checkpoints, inclusion proofs, and what a stranger needs to check an export."""
+"""Evidence: checkpoints, inclusion proofs, and what a third party needs to check an export."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _receipts(grown: Grown) -> Work:
 
 
 def verification(grown: Grown) -> Measuring:
-    """Export everything, and verify it offline, as a stranger would."""
+    """Export everything, and verify it offline, as a third party would."""
     if grown.turns > EXPORT_TURNS_MAX:
         return
     cpu = time.process_time()

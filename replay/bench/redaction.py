@@ -18,7 +18,7 @@ ROUNDS = 5
 
 
 def found(_scene: Scene) -> Measuring:
-    """Hold what is found against what is marked, type by type, on both halves of the set."""
+    """Compare what is found with what is marked, type by type, on both halves of the set."""
     tuned, held_out = scores(Half.TUNED), scores(Half.HELD_OUT)
     total = len(lines())
     for kind in DetectedType:

@@ -1,4 +1,4 @@
-"""A page of fifty turns and the room on the disk, side by side with the floor and the peers."""
+"""A page of fifty turns and the disk space, side by side with the floor and the peers."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ What is refused and what is harmless is said in `everything`; which bits are cha
 
 1. A small one with something of everything in it: every byte of every file, for a share of the figure some of them.
 2. A large one of few conversations: bytes by chance; its conversations are read as their owner reads them.
-3. Indexes at rest: every byte of each, or some of them. A search finds what it found, by an index made anew from the
-   log. Who looks is held to use the index as long as nothing is changed.
+3. Indexes at rest: every byte of each, or some of them. A search finds what it found, by an index made again from the
+   log. Who looks is checked against use the index as long as nothing is changed.
 
 Harmless are bytes that nothing is read from: what SQLite leaves free in its pages, counters that it keeps for itself,
 a key that is sealed for another purpose. The file that only keeps room is left out.
@@ -131,7 +131,7 @@ def _talked(home: Path, talks: int, size: int, chance: random.Random) -> list[st
 
 
 def _far_apart(places: list[int]) -> Iterator[list[int]]:
-    """Yield places, together those of which no two can lie in the same conversation."""
+    """Yield places, grouped so that no two of a group are in the same conversation."""
     left = places
     while left:
         chosen: dict[int, int] = {}

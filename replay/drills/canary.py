@@ -9,8 +9,8 @@
 4. Half of the conversations are erased. Then the same holds; the ciphertext of what was erased is in no file either;
    and a dump of everything that can still be decrypted, cells and indexes, holds no word of it.
 
-The control: the same turns in a plain sqlite3 database must be found. And the search itself is held to find what may be
-there: in the dump what was not erased, in the export of the raw owner everything.
+The control: the same turns in a plain sqlite3 database must be found. And the search itself must find
+what may be there: in the dump what was not erased, in the export of the raw owner everything.
 """
 
 from __future__ import annotations

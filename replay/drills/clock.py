@@ -1,8 +1,8 @@
 """Let the clock jump, back and forward, by seconds and by years: nothing but times may change.
 
-The same deeds are done twice, once under a clock that ticks and once under one that jumps before each of them. What
+The same actions are done twice, once under a clock that ticks and once under one that jumps before each of them. What
 every view shows must be equal but for the times, the log dense and sound, in the order in which it was asked.
-The control: one deed more under the second clock; then the answers must differ.
+The control: one action more under the second clock; then the answers must differ.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from replay.drills.powercut import scratch_directory
 from replay.words import Words, key_of
 
 ROUNDS = 10
-DEEDS = 40
+ACTIONS = 40
 NAMES = ("one", "two")
 START_MS = 1_700_000_000_000
 JUMPS_MS = (1, 1000, 3_600_000, 86_400_000, 10 * 365 * 86_400_000)
@@ -64,7 +64,7 @@ def clock(count: int | None, seed: int) -> Outcome:
             failures.append(f"round {number}: the answers differ")
     return Outcome(
         name="clock",
-        tried=f"{rounds} rounds of {DEEDS} actions under a clock that jumps",
+        tried=f"{rounds} rounds of {ACTIONS} actions under a clock that jumps",
         failures=failures,
         control="one action more",
         control_failed=control,
@@ -73,14 +73,14 @@ def clock(count: int | None, seed: int) -> Outcome:
 
 
 def _answers(home: Path, name: str, *, jumps: bool, extra: bool = False) -> list[object]:
-    """Do the deeds; return what is shown afterwards, and after opening again, without times."""
+    """Do the actions; return what is shown afterwards, and after opening again, without times."""
     home.mkdir()
     chance, jump = random.Random(name), random.Random(f"{name} jump")  # noqa: S311 - repeatable
     time = JumpingClock()
     words, turns = Words(small=True), dict.fromkeys(NAMES, 0)
     found: list[object] = []
     with _opened(home, time) as runtime:
-        for _ in range(DEEDS):
+        for _ in range(ACTIONS):
             time.at_ms += jump.choice(JUMPS_MS) * jump.choice((-1, 1)) if jumps else 1000
             time.at_ms = max(0, min(time.at_ms, 2 * START_MS))
             conversation = chance.choice(NAMES)

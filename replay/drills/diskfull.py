@@ -1,11 +1,11 @@
-"""Fill the disk, then erase: what is asked for must go, receipt and all, in the room that was kept back.
+"""Fill the disk, then erase: what is asked for must go, receipt and all, in the reserve for erasures.
 
 1. A store is filled with turns until two in a row are refused with `store.full` (the first refusal may make room: the
    write-ahead log is emptied when the store is opened again); every turn that was answered is there.
 2. A turn, a message, and then (each on a full disk again) a conversation is erased. The answer is the usual one; then
    the words are in no view, the ciphertext is in no file, and only one version of the space key is left.
 
-The control: the same without the room that is kept back. Then the erasure must be refused.
+The control: the same without the reserve. Then the erasure must be refused.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Round:
         return self.wrong
 
     def _full(self, runtime: Runtime) -> None:
-        """Commit until there is no room, and let nothing small fit either."""
+        """Commit until the disk is full, and let nothing small fit either."""
         if not self._has_reserve:
             for path in self._home.rglob(RESERVE):
                 path.unlink()

@@ -1,4 +1,4 @@
-"""Erase, and look for what was erased: live, after every cut of the power behind the answer, and in what still opens.
+"""Erase, and search for the erased content: live, after every power cut behind the answer, and in what still opens.
 
 1. A store on a taped disk is filled with turns whose words are canaries; they are searched under every view, and the
    indexes kept at rest. Turns, messages, the turns of a subject, conversations and whole spaces are erased.

@@ -7,7 +7,7 @@ that do not explain what came of it are looked at again, by themselves in the en
    apart into eighths, and into bytes. When all that is refused is one conversation, they are put off to step 2.
 2. Of each conversation one of these (`finish`): where it is the conversation that is refused, and all others give the
    answer that they gave, the byte is refused.
-3. Bytes by chance, so far apart that no two lie in the same conversation (`apart`): those that keep the store from
+3. Bytes by chance, so far apart that no two are in the same conversation (`apart`): those that keep the store from
    being opened are found by halving; with the rest every conversation is refused, or gives the answer that it gave.
 
 An answer that differs, and was not refused, always leads to a look at each byte by itself.

@@ -9,7 +9,8 @@
 4. What lay beside the log before the erasure is put back. There is still no hit.
 
 The controls: a plain FTS5 file from which the same rows were deleted, and a copy of the store with its indexes from
-before; both must be caught with the words. And the search is held to find, in the same places, what is still there.
+before; both must be caught with the words. And the search must find, in the same
+places, what is still there.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ TURNS_A_CANARY = 15  # at least
 ERASED, MASKED, REDACTED = 3, 5, 5  # one of so many each
 WHO = "drill"
 WORDY = frozenset(View) - {View.OPERATOR_AUDIT}  # the views that show ordinary words
-# What a space consists of; whatever else lies there was derived.
+# What a space consists of; whatever else is there was derived.
 ORIGINAL = frozenset({"keys.json", "keys.lock", "log.db", "log.db-wal", "log.db-shm"})
 CALLING = frozenset({View.RAW_OWNER, View.MODEL_CONTEXT})  # the views that show calls of tools
 

@@ -1,9 +1,9 @@
-"""Let the n-th call of a kind fail, once or for ever, in the middle of a store's work.
+"""Let the n-th call of a kind fail, once or permanently, in the middle of a store's work.
 
 1. A script is run once without faults, to count its calls: commits, masks, erasures, a rotation, a checkpoint, closing
    and opening again.
 2. It is run again and again; in each run another call fails. Whoever asked must get an error of ours, and may go on.
-   After an error of the disk nothing is acknowledged before the database was flushed anew.
+   After an error of the disk nothing is acknowledged before the database was flushed again.
 3. Then the disk is well again and the store is opened: it is sound, its audit passes, what was acknowledged is there as
    it was acknowledged, and what was refused is there whole or not at all.
 
@@ -59,7 +59,7 @@ class Script:
 
     def run(self) -> None:
         """Do all of it; what is refused is left out."""
-        for deed in (
+        for action in (
             self._open,
             lambda: self._commit("one", 1, 200),
             lambda: self._commit("two", 1, 20),
@@ -76,13 +76,13 @@ class Script:
             self._read,
             self._close,
         ):
-            self._attempt(deed)
+            self._attempt(action)
         self._attempt(self._close)
 
-    def _attempt(self, deed: Callable[[], object]) -> None:
+    def _attempt(self, action: Callable[[], object]) -> None:
         hits = self._disk.hits
         try:
-            deed()
+            action()
         except MunimentError as refused:
             self.refused.append(refused)
             if isinstance(refused, StoreFault) and refused.at is None and self._disk.hits > hits:
@@ -90,7 +90,7 @@ class Script:
         except (apsw.Error, OSError, AssertionError, LookupError, TypeError, ValueError) as raised:
             self.untyped.append(f"{type(raised).__name__} after {self._disk.plan}")
 
-    # --- deeds --------------------------------------------------------------------------------------------------------
+    # --- actions ------------------------------------------------------------------------------------------------------
 
     def _now(self) -> Runtime:
         if self.runtime is None:
@@ -198,7 +198,7 @@ def iofault(count: int | None, seed: int) -> Outcome:
         for plan in chosen:
             wrong, script_refused, hits = _run(scratch, plan)
             failures += [
-                f"{plan.call} {plan.number} {plan.how}{' for ever' if plan.for_ever else ''}: {one}" for one in wrong
+                f"{plan.call} {plan.number} {plan.how}{' permanently' if plan.for_ever else ''}: {one}" for one in wrong
             ]
             hit += bool(hits)
             refused += script_refused

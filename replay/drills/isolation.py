@@ -1,7 +1,7 @@
 """Do the same in one space, with and without others busy in the same store: no answer may differ by a byte.
 
-The deeds, and what is asked after each of them, are those of the laws (`tests.laws`): every operation that changes
-anything, by chance. The control: one deed more in the space itself; then the answers must differ.
+The actions, and what is asked after each of them, are those of the laws (`tests.laws`): every operation that changes
+anything, by chance. The control: one action more in the space itself; then the answers must differ.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Victim:
 
 
 def kill9(count: int | None, seed: int) -> Outcome:
-    """Kill so many writers; look for what was acknowledged."""
+    """Kill so many writers; search for what was acknowledged."""
     kills = count or KILLS
     chance = random.Random(seed)  # noqa: S311 - the moments of a drill are no secret
     failures: list[str] = []

@@ -55,10 +55,10 @@ class Life:
     def step(self) -> bool:
         """Do the next thing."""
         there = [name for name, turns in self._turns.items() if turns]
-        deeds = [self.commit] * 8 + ([self.mask, self.unmask, self.erase, self.erase_message] if there else [])
-        deeds += [self.checkpoint, self.taken, self.again, self.rotate, self.archive if there else self.commit]
+        actions = [self.commit] * 8 + ([self.mask, self.unmask, self.erase, self.erase_message] if there else [])
+        actions += [self.checkpoint, self.taken, self.again, self.rotate, self.archive if there else self.commit]
         try:
-            self._chance.choice(deeds)()
+            self._chance.choice(actions)()
         except MunimentError as refused:
             self.refusals.append(refused)
             return False
@@ -71,7 +71,7 @@ class Life:
         except MunimentError as refused:
             self.refusals.append(refused)
 
-    # --- the deeds ----------------------------------------------------------------------------------------------------
+    # --- the actions --------------------------------------------------------------------------------------------------
 
     def commit(self) -> None:
         """Commit a turn."""
@@ -108,7 +108,7 @@ class Life:
         self.runtime.evidence.checkpoint()
 
     def rotate(self) -> None:
-        """Turn the space key over."""
+        """Rotate the space key."""
         self.runtime.spaces.rotate()
 
     def taken(self) -> None:

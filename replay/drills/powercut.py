@@ -10,7 +10,7 @@
 4. Some of the cuts are opened on another taped disk, and the power is cut again while the store recovers.
 
 Two controls, which must lose answers: a store that does not flush its write-ahead log (`synchronous=NORMAL`), and a
-disk that lies about flushes. A third, which must be refused: a damaged database.
+disk that fakes flushes about flushes. A third, which must be refused: a damaged database.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CONTROL_CUTS_MAX = 4000
 FLUSHES = 40  # of a life, or a few more
 STEPS_BEHIND = 40  # of a flush that failed
 ANSWERS = 24
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a disk that is fast; what lies there is never trusted
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a disk that is fast; what is there is never trusted
 
 
 class Recorded(NamedTuple):
@@ -287,7 +287,7 @@ def _spread(places: list[int], cuts: int) -> list[int]:
 
 @contextlib.contextmanager
 def _weakened() -> Iterator[None]:
-    """Let stores be opened that flush their write-ahead log only when it is taken into the database."""
+    """Let stores be opened that flush their write-ahead log only when it is checkpointed."""
     full = connection.PRAGMAS["synchronous"]
     connection.PRAGMAS["synchronous"] = "NORMAL"
     try:

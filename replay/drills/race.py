@@ -22,7 +22,7 @@ from replay.drills.history import Call, Read, faults
 from replay.drills.load import REPOSITORY
 from replay.drills.outcome import Outcome
 from replay.drills.powercut import scratch_directory
-from replay.drills.racer import Racer, Told, raced
+from replay.drills.racer import NamedCall, Racer, raced
 from replay.stores import opened
 
 PROCESSES = 8
@@ -37,7 +37,7 @@ def race(count: int | None, seed: int) -> Outcome:
     calls = count or CALLS
     processes, threads = (2, 4) if calls <= SMALL else (PROCESSES, THREADS)
     failures: list[str] = []
-    told: list[Told] = []
+    told: list[NamedCall] = []
     with scratch_directory("race") as home:
         opened(home).close()
         for process in [_start(home, f"{seed}.{number}", threads, calls) for number in range(processes)]:
@@ -73,7 +73,7 @@ def _start(home: Path, name: str, threads: int, calls: int) -> subprocess.Popen[
     )
 
 
-def _faults(told: list[Told]) -> list[str]:
+def _faults(told: list[NamedCall]) -> list[str]:
     conversations: dict[str, list[Call]] = {}
     for conversation, call in told:
         conversations.setdefault(conversation, []).append(call)

@@ -25,7 +25,7 @@ CONVERSATIONS = 4
 CHARACTERS = 40
 REPEAT_SHARE, READ_SHARE = 0.15, 0.35
 
-Told = tuple[str, Call]
+NamedCall = tuple[str, Call]
 
 
 class Racer:
@@ -38,7 +38,7 @@ class Racer:
         self._now_ns = now_ns
         self._words = Words(small=True)
 
-    def run(self, calls: int) -> Iterator[Told]:
+    def run(self, calls: int) -> Iterator[NamedCall]:
         """Do so many calls; yield what each was answered."""
         done: list[tuple[str, int]] = []
         for number in range(calls):
@@ -52,7 +52,7 @@ class Racer:
                 done.append((conversation, number))
                 yield self._append(conversation, number)
 
-    def _append(self, conversation: str, number: int) -> Told:
+    def _append(self, conversation: str, number: int) -> NamedCall:
         turn = Words(small=True).turn(conversation, number, characters=CHARACTERS)
         turn = msgspec.structs.replace(turn, turn=TurnId(f"{self._name}.{number}"))
         began = self._now_ns()
@@ -82,7 +82,7 @@ class Racer:
         return len(found), found[-1].turn if found else ""
 
 
-def raced(runtime: Runtime, name: str, threads: int, calls: int, kind: type[Racer] = Racer) -> list[Told]:
+def raced(runtime: Runtime, name: str, threads: int, calls: int, kind: type[Racer] = Racer) -> list[NamedCall]:
     """Let threads race; return what they were told."""
     with ThreadPoolExecutor(threads) as pool:
         jobs = [

@@ -93,7 +93,7 @@ class Results:
         return {one.name: one for one in msgspec.json.decode(self._file.read_bytes(), type=list[Result])}
 
     def put(self, result: Result) -> None:
-        """Put a row in the place of the former one; write the report anew."""
+        """Put a row in the place of the former one; write the report again."""
         with _alone(self._file.parent):
             rows = self.rows() | {result.name: result}
             kept = [rows[name] for name in sorted(rows, key=_place)]

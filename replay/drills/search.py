@@ -50,14 +50,14 @@ class Needles:
 
 
 def files_below(directory: Path) -> Iterator[bytes]:
-    """Yield what lies in each file below a directory."""
+    """Yield what is in each file below a directory."""
     for path in sorted(directory.rglob("*")):
         if path.is_file():
             yield path.read_bytes()
 
 
 def nameless_files() -> Iterator[bytes]:
-    """Yield what lies in each file that this process holds open though it has no name any more."""
+    """Yield what is in each file that this process holds open though it has no name any more."""
     if not DESCRIPTORS.exists():
         return
     for descriptor in sorted(DESCRIPTORS.iterdir()):

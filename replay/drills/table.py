@@ -1,7 +1,7 @@
 """The drills by name: break things on purpose and look what is lost. Each has a control that must fail.
 
 Each has three sizes: its usual one when it is asked for by name, one for every run of the gate, and the figure that a
-release is held to.
+release is checked against.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A disk that is taped: a layer below SQLite that takes down every write, truncation, flush and removal, in order.
 
 It becomes the default of SQLite in this process, so that a store that is opened through the front door lies on it.
-Reading and writing go to the real file system. Whoever writes or flushes by hand (`os.pwrite`, `os.fsync`) is heard,
+Reading and writing go to the real file system. Whoever writes or flushes by hand (`os.pwrite`, `os.fsync`) is recorded,
 too: a log that was written or flushed, or its directory. What is not SQLite's (key files, pins) is small, replaced by
-rename, and flushed by its own protocol; it is taken down as it lies there whenever anything else is, and counts as
+rename, and flushed by its own protocol; it is taken down as it is there whenever anything else is, and counts as
 durable from then on.
 
 The write-ahead log's shared memory is not on the tape: it does not outlive a loss of power.
@@ -57,12 +57,12 @@ def is_log(name: str) -> bool:
 
 
 def logs_of(home: Path) -> dict[str, bytes]:
-    """Return what lies in the files below a directory that SQLite writes, by path."""
+    """Return what is in the files below a directory that SQLite writes, by path."""
     return {name: data for name, data in _files_of(home) if is_log(name)}
 
 
 def small_of(home: Path) -> dict[str, bytes]:
-    """Return what lies in all other files below a directory, by path."""
+    """Return what is in all other files below a directory, by path."""
     return {name: data for name, data in _files_of(home) if not is_log(name)}
 
 

@@ -1,12 +1,12 @@
 """Everything that muniment raises on purpose.
 
-One root, one class per refusal. A class carries two constants that never change once released: `code`, a dotted
-name that hosts match on, and `kind`, which is all that a transport needs to know (HTTP status, CLI exit code, JSON-RPC
-error). The first line of a class docstring is the sentence that a person reads.
+One root, one class per refusal. A class has two constants that never change once released: `code`, a dotted name that
+hosts match on, and `kind`, which is all that a transport needs to know (HTTP status, CLI exit code, JSON-RPC error).
+The first line of a class docstring is what a person reads: what is wrong, then a semicolon, then what to do next. An
+error puts the path, the problem and the numbers between the two.
 
-An error text holds codes, field paths, positions and counts. It never holds content, keys or names that a host gave us:
-an error travels to places where the words of a conversation must not. That is why the constructors below take no free
-text.
+An error text holds codes, field paths, positions and counts. It never holds content, keys or names that a host passed:
+errors travel to logs and screens where content must not appear. That is why the constructors take no free text.
 
 The vendored verifier (`muniment.evidence.verifier`) must not import this file; it has one error of its own, `Refused`.
 """
@@ -18,7 +18,7 @@ from typing import ClassVar
 
 
 class Kind(StrEnum):
-    """Whose turn it is to act: the caller (invalid, denied, missing, conflict, exhausted) or the operator."""
+    """Who can act: the caller (invalid, denied, missing, conflict, exhausted) or the operator (the others)."""
 
     INVALID = "invalid"
     DENIED = "denied"
@@ -29,15 +29,94 @@ class Kind(StrEnum):
     EXHAUSTED = "exhausted"
 
 
+# problem of an error -> how a sentence says it, where the word itself does not read well
+PHRASES: dict[str, str] = {
+    "another_log": "there is another log of this name",
+    "answers_nothing": "a tool result answers no call",
+    "behind_pin": "the backup is older than the pinned checkpoint",
+    "beyond_text": "range ends after the text",
+    "blank_at_end": "starts or ends with a blank",
+    "cell_malformed": "an encrypted part is malformed",
+    "changed": "the data has changed since",
+    "changed_meanwhile": "the file changed while it was read",
+    "columns": "columns do not match the header",
+    "commitment": "a field does not match its commitment",
+    "content": "content does not match its header",
+    "count": "wrong number of results",
+    "cyclic": "contains itself",
+    "declined": "you answered no",
+    "differs": "does not match",
+    "dimension": "vectors have another length",
+    "empty": "must not be empty",
+    "exists": "a space of this name exists",
+    "extra_keyring_not_installed": "install the `keyring` extra",
+    "file_not_made": "the key file cannot be created",
+    "file_not_readable": "the key file cannot be read",
+    "foreign_kind": "a kind of event that archives do not hold",
+    "foreign_scope": "belongs to another scope",
+    "frame": "a frame is damaged",
+    "hash": "a hash does not match",
+    "head": "the head does not match its stream",
+    "head_not_put": "a stream has no head",
+    "header": "the header is damaged",
+    "held": "a legal hold protects a turn",
+    "inconsistent": "the log does not extend the pinned checkpoint",
+    "is_directory": "is a directory",
+    "issued_in_the_future": "issued in the future: check the clock",
+    "keystore_refused": "the keyring refused access",
+    "layout": "the database does not have the expected layout",
+    "leaf": "a leaf hash does not match",
+    "length": "wrong length",
+    "lone_surrogate": "invalid Unicode (lone surrogate)",
+    "lookup": "a name leads to the wrong entry",
+    "lookup_missing": "a name is missing from the index",
+    "missing_field": "missing",
+    "mode": "its permissions let others read it",
+    "no_such_entry": "the keyring has no such entry",
+    "no_terminal": "no terminal to ask for the passphrase",
+    "nobody_to_ask": "no terminal to ask",
+    "none_chosen": "none is chosen",
+    "not_accessible": "cannot be accessed",
+    "not_alike": "the files belong to different models",
+    "not_authentic": "cannot be decrypted: changed, or wrong key",
+    "not_permitted": "permission denied",
+    "not_positive": "must be at least 1",
+    "not_taken": "not accepted here",
+    "not_the_former": "not the previous key",
+    "not_understood": "cannot be parsed",
+    "of_one_turn_alone": "must be in one turn",
+    "opened_without_key": "the store was opened without its key",
+    "order": "events are out of order",
+    "owner": "the file belongs to another user",
+    "passphrase_length": "passphrase is too long",
+    "references": "references do not match",
+    "request_too_large": "too large",
+    "reversed": "the end is before the start",
+    "root": "the root hash does not match",
+    "root_rotated": "the root key was rotated: use the new one",
+    "rotated_meanwhile": "keys were rotated in the meantime",
+    "shape": "wrong shape",
+    "size": "wrong size",
+    "status": "the endpoint answered with an error status",
+    "time": "a time does not match its header",
+    "too_deep": "nested too deeply",
+    "unknown_word": "unknown",
+    "value_misplaced": "value is missing or not accepted",
+    "versions": "versions of the key do not match",
+    "without_term": "no word to search for",
+}
+
+
 class MunimentError(Exception):
-    """Something went wrong that muniment foresaw.
+    """A failure that muniment foresees.
 
     `at` is a path inside the request or the store (`messages[3].parts[0]`, `position 17`), never a value.
-    `problem` is a word from our own vocabulary (`too_long`), never text from outside. `limit` and `found` are numbers.
+    `problem` is a word of muniment (`too_long`), never text from outside. `limit` and `found` are numbers.
     """
 
     code: ClassVar[str] = "muniment"
     kind: ClassVar[Kind] = Kind.INVALID
+    counts: ClassVar[str] = ""  # how a sentence says `limit` and `found`, where that needs words of its own
 
     def __init__(
         self,
@@ -54,10 +133,20 @@ class MunimentError(Exception):
         super().__init__(self._sentence())
 
     def _sentence(self) -> str:
-        first = (type(self).__doc__ or "").partition("\n")[0].rstrip(".")
-        facts = {"at": self.at, "problem": self.problem, "limit": self.limit, "found": self.found}
-        told = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact is not None)
-        return f"{self.code}: {first}" + (f" ({told})" if told else "")
+        what, _, advice = (type(self).__doc__ or "").partition("\n")[0].rstrip(".").partition("; ")
+        where = None if self.at is None or self.at in what else self.at
+        told = ": ".join(part for part in (self.code, what, where, self._why()) if part is not None)
+        counts = self._counts()
+        return told + (f" ({counts})" if counts else "") + (f"; {advice}" if advice else "")
+
+    def _why(self) -> str | None:
+        return None if self.problem is None else PHRASES.get(self.problem, self.problem.replace("_", " "))
+
+    def _counts(self) -> str:
+        if self.counts and self.limit is not None:
+            return self.counts.format(limit=self.limit, found=self.found)
+        numbers = {"found": self.found, "limit": self.limit}
+        return ", ".join(f"{name} {number}" for name, number in numbers.items() if number is not None)
 
     def report(self) -> dict[str, str | int]:
         """Return the error as plain data, the same on every transport: code, kind, message and the known facts."""
@@ -70,63 +159,66 @@ class MunimentError(Exception):
 
 
 class InvalidInput(MunimentError):
-    """The request does not have the form that the operation takes."""
+    """Invalid request."""
 
     code = "request.invalid"
     kind = Kind.INVALID
 
 
 class LimitExceeded(MunimentError):
-    """The request is larger than a limit of this space; nothing was cut and nothing was written."""
+    """Limit exceeded; nothing was written: reduce the request, or raise the limit."""
 
     code = "request.limit_exceeded"
     kind = Kind.EXHAUSTED
 
 
 class ForeignSpace(MunimentError):
-    """The request names another space than the one that is open."""
+    """Request names a space that is not open; open that space, or leave the name out."""
 
     code = "request.foreign_space"
     kind = Kind.DENIED
 
 
 class NotCanonical(MunimentError):
-    """The value has no canonical form: JSON with finite numbers, valid Unicode and bounded depth is wanted."""
+    """Value cannot be stored exactly; use JSON with finite numbers, valid Unicode and little nesting."""
 
     code = "request.not_canonical"
     kind = Kind.INVALID
 
 
 class AccessDenied(MunimentError):
-    """The access in force does not include this operation or view."""
+    """Access denied; ask for this right, or use another view or operation."""
 
     code = "access.denied"
     kind = Kind.DENIED
 
 
 class CapabilityHidden(MunimentError):
-    """A policy of this deployment hides this operation or view; `system.capabilities` lists what is hidden."""
+    """Hidden by a policy of this deployment; `system capabilities` lists what is hidden."""
 
     code = "capability.hidden"
     kind = Kind.DENIED
 
+    def _why(self) -> str | None:
+        return self.problem  # the name of the policy, as it is set
+
 
 class NotConfirmed(MunimentError):
-    """The operation may destroy content and was not confirmed; nothing was changed."""
+    """Not confirmed; nothing was changed: run it again and confirm."""
 
     code = "request.not_confirmed"
     kind = Kind.DENIED
 
 
 class FileUnavailable(MunimentError):
-    """The file that was named cannot be read or written."""
+    """Cannot read or write the file."""
 
     code = "file.unavailable"
     kind = Kind.MISSING
 
     @classmethod
     def because(cls, fault: OSError | ValueError, *, at: str) -> FileUnavailable:
-        """Return the error for what the operating system said; a path that is no path is a file that is not there."""
+        """Return the error for a fault of the operating system; an impossible path counts as not found."""
         for kind, problem in cls._PROBLEMS.items():
             if isinstance(fault, kind):
                 return cls(at=at, problem=problem)
@@ -145,14 +237,14 @@ class FileUnavailable(MunimentError):
 
 
 class CursorInvalid(MunimentError):
-    """The cursor was not issued for this request."""
+    """Cursor does not belong to this request; start again without it."""
 
     code = "cursor.invalid"
     kind = Kind.INVALID
 
 
 class CursorStale(MunimentError):
-    """What the cursor leads through has changed, or the cursor has expired; begin again without it."""
+    """Cursor is out of date; start again without it."""
 
     code = "cursor.stale"
     kind = Kind.CONFLICT
@@ -162,35 +254,35 @@ class CursorStale(MunimentError):
 
 
 class TurnConflict(MunimentError):
-    """A turn with this id was committed before with other content; nothing was written."""
+    """This turn id is in use for other content; nothing was written: choose a new id."""
 
     code = "transcript.turn_conflict"
     kind = Kind.CONFLICT
 
 
 class AliasConflict(MunimentError):
-    """The chat id already stands for another conversation of this subject; nothing was written."""
+    """This chat id belongs to another conversation of the subject; nothing was written: choose a new chat id."""
 
     code = "transcript.alias_conflict"
     kind = Kind.CONFLICT
 
 
 class UnknownConversation(MunimentError):
-    """The space has no conversation of this name."""
+    """No such conversation; `transcripts conversations` lists those that exist."""
 
     code = "transcript.unknown_conversation"
     kind = Kind.MISSING
 
 
 class UnknownPlace(MunimentError):
-    """The conversation has no such turn, message, part or field."""
+    """No such turn, message, part or field in the conversation; check the ids with `transcripts replay`."""
 
     code = "transcript.unknown_place"
     kind = Kind.MISSING
 
 
 class WordsErased(MunimentError):
-    """The words are erased; there is nothing left to show or to redact."""
+    """Content is erased; it can be neither shown nor redacted."""
 
     code = "transcript.words_erased"
     kind = Kind.CONFLICT
@@ -200,14 +292,14 @@ class WordsErased(MunimentError):
 
 
 class HoldMissing(MunimentError):
-    """There is no hold at this position of the log."""
+    """No hold at this position; `lifecycle receipts` lists the holds."""
 
     code = "lifecycle.hold_missing"
     kind = Kind.MISSING
 
 
 class SpaceErased(MunimentError):
-    """The space was erased: its keys are destroyed, and nothing in it can be read or written any more."""
+    """Space is erased; its keys are destroyed, and it can be neither read nor written."""
 
     code = "space.erased"
     kind = Kind.MISSING
@@ -217,35 +309,35 @@ class SpaceErased(MunimentError):
 
 
 class KeyWrong(MunimentError):
-    """The root key is not the one that this store was made with; nothing was read or written."""
+    """Wrong root key for this store; nothing was read or written: use the key that the store was created with."""
 
     code = "key.wrong"
     kind = Kind.DENIED
 
 
 class KeyUnavailable(MunimentError):
-    """The root key cannot be had from the source that was named."""
+    """Cannot read the root key; check --keys or MUNIMENT_KEYS."""
 
     code = "key.unavailable"
     kind = Kind.UNAVAILABLE
 
 
 class KeyExposed(MunimentError):
-    """The key file can be read by others; make it readable by its owner alone (chmod 600)."""
+    """Others can read the key file; make it private with `chmod 600`."""
 
     code = "key.exposed"
     kind = Kind.DENIED
 
 
 class KeyInvalid(MunimentError):
-    """The root key or the source that was named for it is malformed."""
+    """Invalid root key, or invalid source of it; check --keys or MUNIMENT_KEYS."""
 
     code = "key.invalid"
     kind = Kind.INVALID
 
 
 class KeyMissing(MunimentError):
-    """A key is missing for content that the log does not call erased."""
+    """Key is missing for content that was never erased; check the store with `evidence inspect`."""
 
     code = "key.missing"
     kind = Kind.CORRUPT
@@ -255,70 +347,71 @@ class KeyMissing(MunimentError):
 
 
 class Corrupt(MunimentError):
-    """What is stored does not agree with its proof; nothing of it is shown."""
+    """Stored data does not match its proof; keep a copy of the store, then run `evidence inspect`."""
 
     code = "store.corrupt"
     kind = Kind.CORRUPT
 
 
 class RolledBack(MunimentError):
-    """The store is behind a checkpoint that is kept outside it; it opens for inspection only."""
+    """Store is older than its pinned checkpoint; restore a newer copy, or a backup with `spaces restore --replace`."""
 
     code = "store.rolled_back"
     kind = Kind.CORRUPT
+    counts = "{limit} events pinned, {found} found"
 
 
 class StoreMissing(MunimentError):
-    """There is no store, or no such space, at the place that was named."""
+    """No such store or space; check --store and --space."""
 
     code = "store.missing"
     kind = Kind.MISSING
 
 
 class StoreNewer(MunimentError):
-    """The store was written by a newer release; this one does not touch it."""
+    """Store was written by a newer release; upgrade muniment."""
 
     code = "store.newer"
     kind = Kind.UNAVAILABLE
 
 
 class StoreFull(MunimentError):
-    """There is no room left for the write; nothing of it was kept."""
+    """Disk is full; nothing was written: free some space and try again."""
 
     code = "store.full"
     kind = Kind.EXHAUSTED
 
 
 class StoreReadOnly(MunimentError):
-    """The store cannot be written, and what was asked for needs that."""
+    """Store cannot be written; copy it to a writable directory."""
 
     code = "store.read_only"
     kind = Kind.UNAVAILABLE
 
 
 class StoreBusy(MunimentError):
-    """Other writers held the store for longer than the patience of this one; the request may be repeated."""
+    """Store is busy with other writers; try again."""
 
     code = "store.busy"
     kind = Kind.UNAVAILABLE
 
 
 class StoreFault(MunimentError):
-    """The disk refused a read or a write; the store reopens before it trusts anything again."""
+    """Disk error; nothing was lost that was acknowledged: check the disk and try again."""
 
     code = "store.fault"
     kind = Kind.UNAVAILABLE
 
 
 class StoreClosed(MunimentError):
-    """The store is closed."""
+    """Store is closed; open it again."""
 
     code = "store.closed"
     kind = Kind.UNAVAILABLE
 
 
 class Conflict(MunimentError):
-    """The state that the write was decided on has changed meanwhile; nothing was written."""
+    """Another writer changed this first; nothing was written: try again."""
 
     code = "log.conflict"
     kind = Kind.CONFLICT
@@ -328,31 +421,32 @@ class Conflict(MunimentError):
 
 
 class FileTaken(MunimentError):
-    """There is a file of this name already; nothing was written over it."""
+    """File already exists; nothing was overwritten: choose another name."""
 
     code = "file.taken"
     kind = Kind.CONFLICT
 
 
 class RestoreConflict(MunimentError):
-    """A restore would take something away that is there, and that was not asked for; nothing was changed."""
+    """Restoring would lose newer data; nothing was changed: preview with --dry-run, confirm with --replace."""
 
     code = "backup.restore_conflict"
     kind = Kind.CONFLICT
+    counts = "{limit} events in the backup, {found} known here"
 
 
 # --- archives -------------------------------------------------------------------------------------------------------
 
 
 class ArchiveRefused(MunimentError):
-    """The archive is not what it says it is, or not what was asked for; nothing was written."""
+    """Archive refused; nothing was written: export it again."""
 
     code = "archive.refused"
     kind = Kind.CORRUPT
 
 
 class ArchiveConflict(MunimentError):
-    """What is here stands in the way of the archive; nothing was written."""
+    """Archive conflicts with what the space holds; nothing was written."""
 
     code = "archive.conflict"
     kind = Kind.CONFLICT
@@ -362,14 +456,14 @@ class ArchiveConflict(MunimentError):
 
 
 class ModelInvalid(MunimentError):
-    """The model that was named is not one that can be used."""
+    """Model cannot be used; choose another file or folder."""
 
     code = "model.invalid"
     kind = Kind.INVALID
 
 
 class ModelUnavailable(MunimentError):
-    """The embedder that was named is not there: not installed, not imported, or its settings are missing."""
+    """Embedder is not available; install it, import its model, or complete its settings."""
 
     code = "model.unavailable"
     kind = Kind.UNAVAILABLE
@@ -379,7 +473,7 @@ class ModelUnavailable(MunimentError):
 
 
 class TokensUnavailable(MunimentError):
-    """Tokens cannot be counted in this encoding here."""
+    """Cannot count tokens in this encoding; install the `tokens` extra, or use another counter."""
 
     code = "tokens.unavailable"
     kind = Kind.UNAVAILABLE
@@ -389,14 +483,14 @@ class TokensUnavailable(MunimentError):
 
 
 class EvidenceRefused(MunimentError):
-    """The evidence does not prove what it claims."""
+    """Evidence refused; do not trust the file: ask for a new export."""
 
     code = "evidence.refused"
     kind = Kind.CORRUPT
 
 
 class EvidenceMissing(MunimentError):
-    """There is nothing in the log to prove for this request."""
+    """Nothing in the log to prove; check the names in the request."""
 
     code = "evidence.missing"
     kind = Kind.MISSING

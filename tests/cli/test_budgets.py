@@ -13,7 +13,7 @@ from muniment.governance.policy import Policy
 from muniment.governance.profiles import Pressure, Profile
 from muniment.kernel.sources import seeded_sources
 from muniment.space.options import Options
-from muniment.transports.cli.page import PlainPage
+from muniment.transports.cli.plain_page import PlainPage
 from muniment.transports.cli.report_page import tell
 from tests.cli.shell import Shell
 from tests.turns import TALK, rich_turn
@@ -41,9 +41,9 @@ def test_what_is_withheld_is_marked_where_its_reason_was_left_out() -> None:
     turns = [replace(rich_turn(), turn=f"turn-{number}", chat=None) for number in range(9)]
     told, withheld, items = told_of(turns)
     assert items == 8 < withheld
-    assert told.count("[words withheld") == withheld
-    assert 0 < told.count("[words withheld: ") < withheld
-    assert told.count("[words withheld]\n") == withheld - told.count("[words withheld: ")
+    assert told.count("[content withheld") == withheld
+    assert 0 < told.count("[content withheld: ") < withheld
+    assert told.count("[content withheld]\n") == withheld - told.count("[content withheld: ")
     left_out = "profile embedded  page turns 4 of 9, redaction items 8 of 36  at 50 %: memory_at_floor, storage_unknown"
     assert left_out in told.splitlines()
 

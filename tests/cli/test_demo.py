@@ -16,7 +16,7 @@ from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.search import documents
 from muniment.transports.cli.demo import finding, governing, intruder, moving, steps
-from muniment.transports.cli.demo.program import ACTS
+from muniment.transports.cli.demo.play import ACTS
 from muniment.transports.cli.demo.stage import DemoStage, DemoStep, conversation
 from tests.cli.shell import Shell
 

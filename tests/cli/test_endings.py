@@ -36,21 +36,21 @@ def test_every_kind_of_error_has_an_exit_code_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["nonsense"], 2, "at command"),
-        (["spaces", "nonsense"], 2, "at command"),
-        (["spaces", "--nonsense"], 2, "at option"),
+        (["nonsense"], 2, "Invalid request: command: unknown"),
+        (["spaces", "nonsense"], 2, "Invalid request: command: unknown"),
+        (["spaces", "--nonsense"], 2, "Invalid request: option: unknown"),
         (["transcripts", "replay", "c", "--vew", "x"], 2, "Did you mean --view?"),
         (["transcripts", "replay", "c", "--view", "x"], 2, "One of: raw_owner"),
         (["transcripts", "replay", "c", "--limit", "x"], 2, "A whole number is wanted."),
-        (["transcripts", "replay", "c", "--limit"], 2, "at limit"),
-        (["transcripts", "replay", "c", "d"], 2, "at arguments"),
-        (["transcripts", "replay", "c", "--json=x"], 2, "at json"),
-        (["transcripts", "replay", " c"], 2, "blank_at_end"),
+        (["transcripts", "replay", "c", "--limit"], 2, "limit: value is missing"),
+        (["transcripts", "replay", "c", "d"], 2, "arguments: unknown"),
+        (["transcripts", "replay", "c", "--json=x"], 2, "json: value is missing or not accepted"),
+        (["transcripts", "replay", " c"], 2, "starts or ends with a blank"),
         (["transcripts", "replay", "c", "--cursor", "x"], 2, "cursor.invalid"),
-        (["transcripts", "commit", "turns"], 4, "is_directory"),
-        (["transcripts", "commit", "no\0path"], 4, "not_found"),
-        (["transcripts", "commit", "turns/1.json/x"], 4, "not_found"),
-        (["spaces", "import", "nowhere.jsonl"], 4, "not_found"),
+        (["transcripts", "commit", "turns"], 4, "is a directory"),
+        (["transcripts", "commit", "no\0path"], 4, "file: not found"),
+        (["transcripts", "commit", "turns/1.json/x"], 4, "file: not found"),
+        (["spaces", "import", "nowhere.jsonl"], 4, "file: not found"),
         (["spaces", "usage", "--store", "nowhere"], 4, "store.missing"),
         (["spaces", "usage", "--space", "nowhere"], 4, "store.missing"),
         (["evidence", "audit", "--store", "nowhere"], 4, "store.missing"),
@@ -116,7 +116,7 @@ def test_more_than_a_request_may_hold_is_refused_unread(words: tuple[str, ...], 
     large = b" " * (REQUEST_BYTES_MAX + 1)
     (shell.directory / "large").write_bytes(large)
     ran = shell.run(*words, typed=large)
-    assert (ran.code, "request_too_large" in ran.err) == (8, True)
+    assert (ran.code, "file: too large" in ran.err) == (8, True)
 
 
 # --- processes --------------------------------------------------------------------------------------------------------
@@ -178,7 +178,8 @@ def test_output_that_finds_no_room_is_a_refusal(words: tuple[str, ...], filled: 
             stderr=subprocess.PIPE,
             check=False,
         )
-    assert (done.returncode, b"file.unavailable" in done.stderr, b"at output" in done.stderr) == (4, True, True)
+    assert (done.returncode, b"file.unavailable: " in done.stderr) == (4, True)
+    assert b"output: cannot be accessed" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
@@ -224,4 +225,4 @@ def test_a_store_that_can_only_be_read_says_what_to_do(filled: Shell) -> None:
     log.with_name("log.db-wal").mkdir()  # so that the system refuses to make it, whoever asks
     ran = filled.run("transcripts", "replay", "c")
     assert (ran.code, "store.read_only" in ran.err) == (7, True)
-    assert "copy the store to where it can be written" in ran.err
+    assert "copy it to a writable directory" in ran.err

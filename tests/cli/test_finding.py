@@ -40,23 +40,23 @@ def test_a_space_without_conversations_says_so(filled: Shell) -> None:
 
 
 def test_a_timeline_is_told_as_a_replay_with_a_cursor_for_each_direction(filled: Shell) -> None:
-    """CT-04: turns first, then what the page was laid against."""
+    """CT-04: turns first, then the turn that the page is around."""
     request = ("transcripts", "timeline", *KEY, "--at", "around", "--turn", "turn-3", "--limit", "2")
     told = filled.must(*request).out
     turns = [line.split("  ")[1] for line in told.splitlines() if line[:1].isdigit()]
     assert turns == ["turn-2", "turn-3"]
     assert "My money back, please." in told
-    assert "laid against 3  turn-3" in told
+    assert "around turn 3  turn-3" in told
     for direction, wanted in (("older", ["turn-1"]), ("newer", ["turn-4", "turn-5"])):
         cursor = told.split(f"{direction} cursor")[1].split()[0]
         page = filled.must(*request, "--cursor", cursor).out
         assert [line.split("  ")[1] for line in page.splitlines() if line[:1].isdigit()] == wanted
-        assert "laid against" not in page
+        assert "around turn" not in page
 
 
 def test_the_place_of_a_message_is_told_by_the_message(filled: Shell) -> None:
     told = filled.must("transcripts", "timeline", *KEY, "--at", "around", "--message", "turn-3#1", "--limit", "1").out
-    assert "laid against 3  turn-3#1" in told
+    assert "around turn 3  turn-3#1" in told
 
 
 def test_activity_is_told_in_one_table(filled: Shell) -> None:
@@ -75,9 +75,9 @@ def test_activity_is_told_in_one_table(filled: Shell) -> None:
     [
         (("timeline", "nowhere"), 4, "transcript.unknown_conversation"),
         (("timeline", *KEY, "--at", "after", "--turn", "none"), 4, "transcript.unknown_place"),
-        (("timeline", *KEY, "--at", "after"), 2, "missing_place"),
-        (("timeline", *KEY, "--limit", "0"), 2, "not_positive"),
-        (("conversations", "--limit", "0"), 2, "not_positive"),
+        (("timeline", *KEY, "--at", "after"), 2, "missing place"),
+        (("timeline", *KEY, "--limit", "0"), 2, "limit: must be at least 1"),
+        (("conversations", "--limit", "0"), 2, "limit: must be at least 1"),
         (("conversations", "--cursor", "x"), 2, "cursor.invalid"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from muniment.operations.transcripts.hits import Excerpt, SearchPage, SemanticCoverage
 from muniment.search.query import Cap, CappedItem
 from muniment.transports.cli.hit_page import excerpt_words
-from muniment.transports.cli.page import PlainPage, StyledText, TextStyle
+from muniment.transports.cli.plain_page import PlainPage, StyledText, TextStyle
 from muniment.transports.cli.report_page import tell
 from muniment.transports.cli.rich_page import RichPage
 from tests.cli.shell import Shell
@@ -66,13 +66,13 @@ def test_weights_and_presets_are_taken_and_not_both(filled: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (("!?",), 2, "without_term"),
-        (("x" * 2000,), 8, "too_long"),
-        (("tent", "--limit", "0"), 2, "not_positive"),
+        (("!?",), 2, "no word to search for"),
+        (("x" * 2000,), 8, "query: too long"),
+        (("tent", "--limit", "0"), 2, "limit: must be at least 1"),
         (("tent in:nowhere",), 4, "transcript.unknown_conversation"),
         (("tent", "--cursor", "x"), 2, "cursor.invalid"),
-        (("tent", "--role", "boss"), 2, "unknown_word"),
-        ((), 2, "missing_field"),
+        (("tent", "--role", "boss"), 2, "unknown"),
+        ((), 2, "query: missing"),
     ],
 )
 def test_what_is_no_search_ends_as_its_kind_says(

@@ -1,4 +1,4 @@
-"""Pages: plain ones for pipes, rich ones for terminals, and neither lets a stranger's words command a terminal."""
+"""Pages: plain ones for pipes, rich ones for terminals, and neither lets a third party's words command a terminal."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ from muniment.events.message import (
     UriPart,
 )
 from muniment.transports.cli.guide import TOPICS, chapter
-from muniment.transports.cli.labels import period
-from muniment.transports.cli.page import PlainPage, StyledText, TextStyle, on_one_line, printable
-from muniment.transports.cli.report_page import part_words, tell
+from muniment.transports.cli.plain_page import PlainPage, StyledText, TextStyle, on_one_line, printable
+from muniment.transports.cli.report_page import tell
 from muniment.transports.cli.rich_page import Leaf, RichPage
+from muniment.transports.cli.scalars import period
+from muniment.transports.cli.turn_page import part_words
 from tests.cli.shell import Shell
 from tests.cli.test_commands import CONVERSATION
 
@@ -153,13 +154,13 @@ def test_a_terminal_gets_the_same_words_in_a_table(monkeypatch: pytest.MonkeyPat
     ("part", "words"),
     [
         (TextPart(content="Hello"), "Hello"),
-        (ReasoningPart(content="Hm"), "(thinks) Hm"),
+        (ReasoningPart(content="Hm"), "(reasoning) Hm"),
         (ToolCallPart(name="look", arguments={"a": 1}), 'calls look {"a":1}'),
         (ToolCallResponsePart(response="found"), "returned found"),
         (BlobPart(content=b"12345", mime_type="image/png"), "image/png, 5 bytes"),
         (BlobPart(content=b"12345"), "data, 5 bytes"),
         (FilePart(file_id="f-1"), "file f-1"),
-        (UriPart(uri="https://example.org/x"), "at https://example.org/x"),
+        (UriPart(uri="https://example.org/x"), "link https://example.org/x"),
     ],
 )
 def test_every_kind_of_part_has_words(part: Part, words: str) -> None:
@@ -218,10 +219,10 @@ def test_json_is_one_line_in_a_pipe_and_indented_at_a_terminal(filled: Shell) ->
 
 def test_a_page_of_a_conversation_names_everything_withheld(filled: Shell) -> None:
     told = filled.must("transcripts", "replay", *CONVERSATION, "--view", "operator_audit", "--limit", "2").out
-    assert "[words withheld: view_policy]" in told
+    assert "[content withheld: view_policy]" in told
     assert "[label of reference 0 withheld: host_ref_label]" in told
     assert "[reference 1 withheld: host_ref_visibility]" in told
-    assert "observed  lookup_order call-1 found one order, delivered today" in told
+    assert "observation  lookup_order call-1 found one order, delivered today" in told
     assert "next cursor" in told
 
 

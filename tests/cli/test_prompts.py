@@ -61,5 +61,5 @@ def test_files_and_reasoning_have_words(shell: Shell) -> None:
     context = ("transcripts", "context", "lamp", "--budget-tokens", "90", "--view", "raw_owner")
     told = shell.must(*context, "--file-tokens", "20", "--shape", "otel").out
     assert "(uri)" in told
-    assert "(thinks) hm" in told
+    assert "(reasoning) hm" in told
     assert "left out   file 1, reasoning 1" in shell.must(*context).out

@@ -7,7 +7,7 @@ stands still and chance repeats; what is opaque all the same (ids, hashes, notes
 as a word in angle brackets, so that a change of the bytes at rest changes no transcript.
 
     python -m tests.cli.transcripts            tells which transcripts differ
-    python -m tests.cli.transcripts --write    plays them anew
+    python -m tests.cli.transcripts --write    plays them again
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def played(path: Path) -> str:
 
 
 def main() -> None:
-    """Tell which transcripts differ; with `--write`, play them anew."""
+    """Tell which transcripts differ; with `--write`, play them again."""
     differing = [path for path in transcripts() if played(path) != path.read_text(encoding="utf-8")]
     for path in differing:
         if "--write" in sys.argv[1:]:

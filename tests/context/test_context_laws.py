@@ -114,7 +114,7 @@ def test_the_rules_of_the_interfaces_hold(
     query: str,
     composition: Composition,
 ) -> None:
-    """Anthropic: the user begins, nobody speaks twice, results come first; OpenAI: they stand behind their calls."""
+    """Anthropic: the user begins, nobody speaks twice, results come first; OpenAI: they are behind their calls."""
     with told(conversation, away).runtime as runtime:
         ask = runtime.transcripts.context
         spoken = ask(key_of(), budget, query or None, Shape.ANTHROPIC, composition=composition).messages
@@ -270,7 +270,7 @@ def test_a_counter_that_does_not_count_is_refused(wrong: Any) -> None:
     options = Options(sources=seeded_sources("wrong"), token_counter=lambda _text: wrong)
     with muniment.open("memory:", keys=root_key(), options=options) as runtime:
         runtime.transcripts.commit(turn_of(1, asked("one")))
-        with pytest.raises(InvalidInput, match="token_counter, problem not_a_count"):
+        with pytest.raises(InvalidInput, match="token_counter: not a count"):
             runtime.transcripts.context(key_of(), 10)
 
 

@@ -1,4 +1,4 @@
-"""The keys of a space, and turning them over."""
+"""The keys of a space, and rotating them."""
 
 from __future__ import annotations
 
@@ -110,11 +110,11 @@ def test_only_the_canonical_spelling_is_the_file(tmp_path: Path) -> None:
     new_space(tmp_path)
     path = tmp_path / "keys.json"
     path.write_bytes(path.read_bytes().replace(b":", b": ", 1))
-    with pytest.raises(Corrupt, match="not_canonical"):
+    with pytest.raises(Corrupt, match="not canonical"):
         opened_space(tmp_path)
 
 
-# --- turning the space key over ---------------------------------------------------------------------------------------
+# --- rotating the space key ---------------------------------------------------------------------------------------
 
 
 def test_a_rotation_adds_re_wraps_and_destroys(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_readers_are_not_disturbed_by_rotations(tmp_path: Path) -> None:
     assert keys.versions == (16,)
 
 
-# --- turning the root key over ----------------------------------------------------------------------------------------
+# --- rotating the root key ----------------------------------------------------------------------------------------
 
 
 def test_another_root_takes_over(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_disk_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 class Turning(RuleBasedStateMachine):
-    """Two processes turn keys over, and the machine stops in the middle of it.
+    """Two processes rotate keys, and the machine stops in the middle of it.
 
     Law: after a stop anywhere, opening again finds the keys as before or as after the interrupted change, whole; what
     was destroyed is nowhere on the disk; and no bundle under a living version is ever lost.

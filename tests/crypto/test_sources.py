@@ -303,7 +303,7 @@ def test_a_cost_that_is_too_low_or_ruinous_is_refused(salt: str, memory_kib: int
 def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     for stdin in (None, io.StringIO("words\n")):
         monkeypatch.setattr(sys, "stdin", stdin)
-        with pytest.raises(KeyUnavailable, match="no_terminal"):
+        with pytest.raises(KeyUnavailable, match="no terminal to ask for the passphrase"):
             ask_at_terminal("Passphrase: ")
 
 

@@ -1,4 +1,4 @@
-"""The keys of a store, its doors, and turning the root key over."""
+"""The keys of a store, its doors, and rotating the root key."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_only_the_canonical_spelling_is_the_file(tmp_path: Path) -> None:
     new_store(tmp_path)
     path = tmp_path / "store.json"
     path.write_bytes(path.read_bytes().replace(b":", b": ", 1))
-    with pytest.raises(Corrupt, match="not_canonical"):
+    with pytest.raises(Corrupt, match="not canonical"):
         opened(tmp_path)
 
 
@@ -243,7 +243,7 @@ def test_a_store_opens_with_a_root_that_the_host_hands_over(tmp_path: Path) -> N
     assert open_keys(tmp_path, "kms:x", system_sources(), openers={"kms": opener}).store_id == made.store_id
 
 
-# --- turning the root key over ----------------------------------------------------------------------------------------
+# --- rotating the root key ----------------------------------------------------------------------------------------
 
 
 def three_spaces(directory: Path) -> dict[str, tuple[object, ...]]:

@@ -193,7 +193,7 @@ def test_what_is_hidden_loses_its_vector_at_once() -> None:
 
 
 def test_an_index_that_grew_has_the_cosines_of_one_made_anew() -> None:
-    """The cosines of an index that followed every change are bit by bit those of one that was made anew."""
+    """The cosines of an index that followed every change are incrementally those of one that was made again."""
     world = world_with(Words())
     world.runtime.system.reembed()
     world.masked(4).erased(6).with_turns(3).archived(2)
@@ -353,8 +353,8 @@ def test_a_model_is_not_imported_without_keys_and_not_from_just_anywhere(tmp_pat
         world.runtime.system.import_model("x" * (models.PATH_CHARS_MAX + 1))
     OPEN.remove(world)
     world.close()
-    with open_without_key(tmp_path / "store") as stranger, pytest.raises(KeyUnavailable):
-        stranger.system.import_model(str(small_folder(tmp_path / "one")))
+    with open_without_key(tmp_path / "store") as third_party, pytest.raises(KeyUnavailable):
+        third_party.system.import_model(str(small_folder(tmp_path / "one")))
     assert not (tmp_path / "store/models").exists()
 
 

@@ -1,4 +1,4 @@
-"""The guard around embedders: what is not what was asked for is never kept, and nobody waits for ever."""
+"""The guard around embedders: what is not what was asked for is never kept, and nobody waits permanently."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_cosines_are_those_of_the_vectors() -> None:
 def test_what_was_put_and_not_dropped_is_there_whatever_the_order(
     acts: list[tuple[str, set[int]]], coded: bool
 ) -> None:
-    """After any puts and drops the vectors are bit by bit those of a place that was filled once; codes too."""
+    """After any puts and drops the vectors are incrementally those of a place that was filled once; codes too."""
     rows, query = unit(41), unit(1, seed=5)[0]
     grown, expected = empty(), set[int]()
     if coded:
@@ -181,7 +181,7 @@ def test_sections_are_restored_for_the_same_embedder_alone() -> None:
 
 
 def test_there_is_room_for_more_than_was_thought(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vectors and codes grow; bit by bit as if they had come at once."""
+    """Vectors and codes grow; incrementally as if they had come at once."""
     rows, query, count = unit(1000), unit(1, seed=5)[0], 1000
     grown, whole = empty(), empty()
     assert grown._coded()

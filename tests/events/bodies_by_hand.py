@@ -35,7 +35,7 @@ TURN_META: Vector = {
     "candidates": ["candidate-1", "candidate-2"],
 }
 ARGUMENTS: Vector = {
-    "\ufb33": 1,  # by code units it stands behind the next one, by code points before it
+    "\ufb33": 1,  # by code units it is behind the next one, by code points before it
     "\U0001f600": 1e21,
     "größe": 1.5,
     "whole": 3.0,

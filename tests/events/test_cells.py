@@ -1,4 +1,4 @@
-"""Cells in clear: packed once, read for ever."""
+"""Cells in clear: packed once, read permanently."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_cell_gives_back_what_was_packed_into_it(bodies: tuple[TurnMeta, TurnC
 
 
 def test_the_first_version_of_a_cell_is_read_and_written_as_it_stands() -> None:
-    """Known bytes: a stored cell of version 1 loads for ever."""
+    """Known bytes: a stored cell of version 1 loads permanently."""
     assert unpack_meta("space.opened", SPACE_OPENED_V1) == (SEED, SpaceOpened(name="s"))
     assert pack(SEED, SpaceOpened(name="s")) == SPACE_OPENED_V1
 

@@ -71,7 +71,7 @@ def test_what_is_accepted_as_a_name_is_what_the_rule_says(text: str) -> None:
 
 @pytest.mark.parametrize("part", ["conversation", "channel", "space"])
 def test_a_key_is_refused_by_the_name_of_its_bad_part(part: str) -> None:
-    """SC-03: each of the three parts is held to the rule."""
+    """SC-03: each of the three parts is checked against the rule."""
     check_key(ConversationKey(conversation=ConversationId("c")))
     key = ConversationKey(
         conversation=ConversationId(" " if part == "conversation" else "c"),

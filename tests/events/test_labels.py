@@ -163,7 +163,7 @@ def test_a_turn_that_says_little_has_few_fields() -> None:
 
 
 def test_nothing_that_somebody_wrote_is_in_the_meta_cell() -> None:
-    """Parts, summaries and labels of references die with the content cell; nothing in `meta` repeats them."""
+    """Parts, summaries and labels of references are destroyed with the content cell; nothing in `meta` repeats them."""
     meta, _ = kept_of_rich()
     public = b"".join(value for _, value in meta_fields(meta)).decode()
     for word in ["words", "argument", "response", "label of", "bytes"]:

@@ -78,5 +78,5 @@ def test_a_header_with_a_changed_byte_is_corrupt(position: int, data: st.DataObj
 
 
 def test_the_log_of_another_space_is_corrupt() -> None:
-    with pytest.raises(Corrupt, match="foreign_log"):
+    with pytest.raises(Corrupt, match="foreign log"):
         audit(LOG.exact, log=Log("other").id)

@@ -1,4 +1,4 @@
-"""Bundles and receipts: any slice of any log convinces a stranger, and no other slice does."""
+"""Bundles and receipts: any slice of any log convinces a third party, and no other slice does."""
 
 from __future__ import annotations
 
@@ -154,11 +154,11 @@ def test_a_refusal_tells_the_line_and_never_what_stood_there() -> None:
 
 
 def test_a_key_of_another_log_verifies_nothing() -> None:
-    stranger = Log("stranger").signer.vkey
+    third_party = Log("another log").signer.vkey
     with pytest.raises(Refused, match="origin"):
-        verify_bundle(BUNDLE, stranger)
+        verify_bundle(BUNDLE, third_party)
     with pytest.raises(Refused, match="signature_missing"):
-        verify_receipt(RECEIPT, stranger)
+        verify_receipt(RECEIPT, third_party)
 
 
 @given(st.integers(0, LOG.size - 1))

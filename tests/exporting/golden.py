@@ -1,6 +1,6 @@
 """The conversation of the demo in every format: `fixtures/exports`, compared byte for byte by the tests.
 
-`python -m tests.exporting.golden --write` makes them anew; what changes is then read in the diff.
+`python -m tests.exporting.golden --write` makes them again; what changes is then read in the diff.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is listed, turn by turn: the walks over runs are held to the same walks over plain lists of turns."""
+"""What is listed, turn by turn: the walks over runs are checked against the same walks over plain lists of turns."""
 
 from __future__ import annotations
 

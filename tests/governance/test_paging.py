@@ -40,6 +40,6 @@ def test_the_borders_of_a_term_are_inside(later_ms: int) -> None:
 def test_stale_is_an_error_of_its_own_kind() -> None:
     """PG-07: a client can tell it from a cursor that was never good, and begin again."""
     check_unchanged((1, "a"), (1, "a"))
-    with pytest.raises(CursorStale, match="changed") as stale:
+    with pytest.raises(CursorStale, match="the data has changed since") as stale:
         check_unchanged((1, "a"), (2, "a"))
     assert (stale.value.code, stale.value.kind) == ("cursor.stale", Kind.CONFLICT)

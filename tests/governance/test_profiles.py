@@ -32,7 +32,7 @@ from muniment.governance.slices import audit, cut, disclosed_labels
 from muniment.governance.views import Reason, View
 from tests.turns import turn_records
 
-# BEHAVIOUR BG-06 as it stands there; a dash is a figure that is not noted. Body limits are in KiB.
+# BEHAVIOUR BG-06 as it is there; a dash is a figure that is not noted. Body limits are in KiB.
 FIGURES_NOTED = """
 profile             source render body records events | page refs attrs items derived issues
 tiny_embedded       1024   2048   8    512     256    | 4    1    2     8     4       4

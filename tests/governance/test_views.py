@@ -41,7 +41,7 @@ from tests.turns import committed, rich_turn, turn_records
 
 views = st.sampled_from(View)
 
-# BEHAVIOUR HR-02 as it stands there: y = the view shows references of this visibility.
+# BEHAVIOUR HR-02 as it is there: y = the view shows references of this visibility.
 REFERENCES = """
 view            internal host_ui model_context operator_audit export
 raw_owner       y        y       y             y              y
@@ -59,7 +59,7 @@ host_ui         -        y       -             -              -
 operator_audit  -        -       -             -              -
 export          -        -       -             -              -
 """
-# DESIGN §6: y = the view shows what stands there.
+# DESIGN §6: y = the view shows what is there.
 WORDS = """
 view            user_words answer tool_step system_step assistant_step reasoning
 raw_owner       y          y      y         y           y              y

@@ -1,7 +1,7 @@
 """What our own small files are understood as: `fixtures/imports/golden`, compared byte for byte by the tests.
 
 For each file the report of its import, and every conversation that came of it as the lines of an `otel` export for the
-raw owner. `python -m tests.importing.golden --write` makes them anew; what changes is then read in the diff.
+raw owner. `python -m tests.importing.golden --write` makes them again; what changes is then read in the diff.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def test_a_block_that_is_not_known_is_kept_as_json(block: object) -> None:
 
 
 def test_bytes_that_are_no_base64_refuse_their_message() -> None:
-    with pytest.raises(InvalidInput, match="not_base64"):
+    with pytest.raises(InvalidInput, match="not base64"):
         parts_of({"type": "image", "source": INLINE | {"data": "*"}})
 
 
@@ -235,7 +235,7 @@ def test_the_time_of_a_request_is_that_of_its_messages() -> None:
 
 @pytest.mark.parametrize("item", [{"role": "user", "content": "q"}, {"request": {}}, {"type": "error"}])
 def test_an_item_that_is_no_request_is_refused(item: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match="missing_field"):
+    with pytest.raises(InvalidInput, match="missing"):
         anthropic(packed(item))
 
 

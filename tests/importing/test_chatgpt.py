@@ -308,5 +308,5 @@ def test_files_that_were_attached_are_named_once() -> None:
 
 def test_content_that_is_no_json_refuses_its_message() -> None:
     raw = b'{"author":{"role":"user"},"content":{"content_type":"text","parts":["\xff"]}}'
-    with pytest.raises(InvalidInput, match="not_json"):
+    with pytest.raises(InvalidInput, match="not json"):
         read_message(raw, ParsingNotes())

@@ -92,7 +92,7 @@ def test_the_conversation_that_waited_longest_makes_room(monkeypatch: pytest.Mon
     assert done == []
     (evicted,) = together.add("c", question, 4, 10)
     assert (evicted.conversation, evicted.number) == ("b", 1)
-    with pytest.raises(InvalidInput, match="interleaved_too_far"):
+    with pytest.raises(InvalidInput, match="interleaved too far"):
         list(together.add("b", answer, 5, 10))
     (evicted,) = together.add("b", question, 6, 10)
     assert (evicted.conversation, evicted.number) == ("a", 1)
@@ -112,6 +112,6 @@ def test_the_number_of_conversations_is_bounded(monkeypatch: pytest.MonkeyPatch)
     together = Grouping(Limits())
     (question,) = said(Role.USER)
     assert not [turn for name in "ab" for turn in together.add(name, question, 1, 10)]
-    with pytest.raises(LimitExceeded, match="too_many"):
+    with pytest.raises(LimitExceeded, match="too many"):
         list(together.add("c", question, 3, 10))
     assert [turn.conversation for turn in together.finish()] == ["a", "b"]

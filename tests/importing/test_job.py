@@ -104,7 +104,7 @@ def test_a_file_in_which_nothing_is_understood_is_an_error_and_not_an_empty_impo
 def test_any_interleaving_and_any_batch_give_the_same_conversations(
     shapes: list[tuple[int, int]], chance: random.Random, batch: int
 ) -> None:
-    """What is imported depends on the conversations, not on how they lie in the file or in transactions."""
+    """What is imported depends on the conversations, not on how they are in the file or in transactions."""
     talks = {f"c{number}": talk(f"c{number}", turns, steps) for number, (turns, steps) in enumerate(shapes)}
     queues = {name: list(each) for name, each in talks.items()}
     mixed: list[dict[str, Any]] = []

@@ -163,9 +163,9 @@ def test_the_limits_of_depth_and_size_are_inclusive() -> None:
 
 
 def test_the_plain_encoder_refuses_what_it_cannot_write() -> None:
-    with pytest.raises(NotCanonical, match="lone_surrogate"):
+    with pytest.raises(NotCanonical, match=r"invalid Unicode \(lone surrogate\)"):
         encode_plain({"a": "\udc00"})
-    with pytest.raises(NotCanonical, match="too_deep"):
+    with pytest.raises(NotCanonical, match="nested too deeply"):
         encode_plain(deep(100_000))
 
 

@@ -137,8 +137,8 @@ def test_after_a_long_walk_everything_is_still_proven(
 ) -> None:
     """After any 60 commands what is shown and found is what the model says, before and after opening again.
 
-    Audits pass, repairs find nothing, every conversation exports whole and verifies, every link is proved, what is
-    derived anew is what was kept.
+    Audits pass, repairs find nothing, every conversation exports whole and verifies, every link is proved, and
+    projections rebuilt from the log are those that were kept.
     """
     monkeypatch.setattr(view_index, "SAVED_DOCUMENTS_MIN", 1)
     with tempfile.TemporaryDirectory(dir=tmp_path) as directory:
@@ -185,7 +185,7 @@ def disclosed(bundle: str) -> str:
 
 
 def derive_again(walk: Walk) -> None:
-    """Drop what was derived and derive it from the log: equal, as an inspection of everything finds, too."""
+    """Drop derived data and derive it from the log: equal, as an inspection of everything finds, too."""
     report = walk.world.runtime.evidence.inspect()
     assert (report.kinds, report.turns) == ({}, len(walk.turns))
     assert all(one.unchanged for one in walk.world.runtime.system.recover().projections)

@@ -52,7 +52,7 @@ def space_keys(directory: Path) -> SpaceKeys:
 
 
 def keys_again(directory: Path) -> SpaceKeys:
-    """Load the keys of a book that lies in this directory, as another process does."""
+    """Load the keys of a book that is in this directory, as another process does."""
     return SpaceKeys(directory / "space", ROOT, SystemEntropy())
 
 

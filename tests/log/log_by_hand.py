@@ -18,7 +18,7 @@ LOG, INDEX_KEY = b64(made("log", 16)), made("index key", 32)
 SPACE_KEY, SPACE_KEY_VERSION = made("newer space key", 32), 12
 TIME_MS = 1_700_000_000_000
 NONE = 2**64 - 1
-Said = tuple[Vector, dict[str, str]]  # a body, and the canonical JSON of its fields
+Body = tuple[Vector, dict[str, str]]  # a body, and the canonical JSON of its fields
 
 
 def usual_labels(messages: int, *, source: bool) -> list[str]:
@@ -41,7 +41,7 @@ def place(row: Vector) -> bytes:
     return packed + str(row["kind"]).encode()
 
 
-class Chance:
+class Draws:
     """What is drawn for one event: a seed, a key id, a key and a nonce for each class, and a nonce for the bundle."""
 
     def __init__(self, word: str, classes: int) -> None:
@@ -81,13 +81,13 @@ def head_tag(head: Vector, leaf: bytes, key: bytes = INDEX_KEY) -> bytes:
     return hmac.digest(key, b"muniment/head" + packed + leaf, "sha256")[:16]
 
 
-def said(words: str) -> Said:
+def said(words: str) -> Body:
     """Return the content of a turn of one message, and its field."""
     content = {"parts": [[{"type": "text", "content": words}]], "digest": made(words, 32)}
     return content, {"message/0/content/0": f'{{"content":"{words}","type":"text"}}'}
 
 
-def turn_of(number: int) -> Said:
+def turn_of(number: int) -> Body:
     """Return the meta body of a turn of one message, and its fields."""
     name = f"turn-{number}"
     meta = {
@@ -99,7 +99,7 @@ def turn_of(number: int) -> Said:
     return meta, {"actor": '{"subject":"ada"}', "delivery": delivery, "message/0": '{"role":"user"}'}
 
 
-def asked_for(time_ms: int) -> Said:
+def asked_for(time_ms: int) -> Body:
     """Return the body of a lifecycle event, and its field."""
     request = {"reason": "asked", "requester": "operator", "requested_ms": time_ms}
     return {"request": request}, {"request": jcs(request).decode()}
@@ -112,7 +112,7 @@ GRANT: Vector = {"view": "export", "recipient": "court"}
 class Step:
     """What is asked for: an event, and the stream it goes into (None: a new one)."""
 
-    def __init__(self, kind: str, into: int | None, meta: Said, content: Said | None = None, **facts: object) -> None:
+    def __init__(self, kind: str, into: int | None, meta: Body, content: Body | None = None, **facts: object) -> None:
         self.kind, self.into, self.meta, self.content = kind, into, meta, content
         self.facts: Vector = {"messages": None, "target": None, "refs": None, "reason": None} | facts
 
@@ -144,7 +144,7 @@ class Log:
         stream = position if step.into is None else step.into
         before = self.heads.get(stream)
         head = self._longer(stream, before, step)
-        chance = Chance(f"chance of {position}", 1 if step.content is None else 2)
+        chance = Draws(f"chance of {position}", 1 if step.content is None else 2)
         commitments = _commitments(chance, step)
         prev = None if before is None else bytes.fromhex(before["leaf"])
         is_turn = step.facts["messages"] is not None
@@ -208,7 +208,7 @@ class Log:
         }
 
 
-def _commitments(chance: Chance, step: Step) -> dict[str, str]:
+def _commitments(chance: Draws, step: Step) -> dict[str, str]:
     bodies = [step.meta] if step.content is None else [step.meta, step.content]
     return {
         label: disclosed(seed, label, text)["commitment"]

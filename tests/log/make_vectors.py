@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.by_hand import Vector, b64, keyed, leaf_of, made, msgpack
 from tests.evidence.by_hand import jcs
-from tests.log.log_by_hand import INDEX_KEY, LABEL_SETS, LOG, TIME_MS, Chance, Log, head_tag, place, usual_labels
+from tests.log.log_by_hand import INDEX_KEY, LABEL_SETS, LOG, TIME_MS, Draws, Log, head_tag, place, usual_labels
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "vectors" / "log"
 
@@ -203,7 +203,7 @@ def row_vectors() -> dict[str, Vector]:
     """Return rows, good ones and those with a fault."""
     good = rows()["turn"]
     row, other = good["row"], Log().events[3]["row"]
-    chance = Chance("chance of 2", 2)
+    chance = Draws("chance of 2", 2)
     leaf, where = bytes.fromhex(row["leaf"]), place(row)
     changed: dict[str, tuple[str, Vector]] = {
         "position": ("the column position says something else", {"position": 3}),

@@ -46,7 +46,7 @@ def book(tmp_path: Path) -> Iterator[FileBook]:
 
 
 @pytest.fixture
-def stranger(tmp_path: Path) -> Signer:
+def third_party(tmp_path: Path) -> Signer:
     """Return a signer who calls himself by the name of the log."""
     return Signer(Notary(space_keys(tmp_path / "name"), None).origin, bytes(32))
 
@@ -144,10 +144,10 @@ def test_a_head_that_nobody_with_the_key_wrote_is_found_when_it_is_needed(book: 
 # --- 2. the checkpoint ------------------------------------------------------------------------------------------------
 
 
-def test_step_two_finds_a_note_that_another_key_signed(book: FileBook, stranger: Signer) -> None:
+def test_step_two_finds_a_note_that_another_key_signed(book: FileBook, third_party: Signer) -> None:
     with book.ledger.reader() as reader:
         root = frontier_at(reader, SIGNED).root()
-    put_note(book, stranger.sign_checkpoint(book.notary.origin, SIGNED, root))
+    put_note(book, third_party.sign_checkpoint(book.notary.origin, SIGNED, root))
     assert refusal(book) == ("checkpoint", "signature_missing")
 
 
@@ -293,9 +293,9 @@ def test_step_four_finds_a_pin_of_another_past(book: FileBook, tmp_path: Path) -
     assert refusal(book) == ("checkpoint", "inconsistent")
 
 
-def test_step_four_finds_a_pin_that_another_key_signed(book: FileBook, stranger: Signer, tmp_path: Path) -> None:
+def test_step_four_finds_a_pin_that_another_key_signed(book: FileBook, third_party: Signer, tmp_path: Path) -> None:
     FilePin(tmp_path / "pins").write(
-        book.notary.origin, stranger.sign_checkpoint(book.notary.origin, SIZE, book.head().root())
+        book.notary.origin, third_party.sign_checkpoint(book.notary.origin, SIZE, book.head().root())
     )
     assert refusal(book) == ("pin", "signature_missing")
 
@@ -328,8 +328,8 @@ def test_a_head_is_signed_once_and_pinned(book: FileBook) -> None:
         assert [row.size for row in reader.checkpoints()] == [SIGNED, SIZE]
 
 
-def test_a_note_in_the_store_that_is_not_ours_is_not_handed_on(book: FileBook, stranger: Signer) -> None:
-    put_note(book, stranger.sign_checkpoint(book.notary.origin, SIZE, book.head().root()), SIZE)
+def test_a_note_in_the_store_that_is_not_ours_is_not_handed_on(book: FileBook, third_party: Signer) -> None:
+    put_note(book, third_party.sign_checkpoint(book.notary.origin, SIZE, book.head().root()), SIZE)
     with pytest.raises(Corrupt) as refused:
         book.notary.checkpoint(book.ledger)
     assert refused.value.at == "checkpoint"
@@ -406,20 +406,20 @@ EDITS = [
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_audit_finds_every_edit_without_a_key(book: FileBook, edit: str) -> None:
-    """Each column, each node, each checkpoint, each row: whatever the header proves is held against it."""
+    """Each column, each node, each checkpoint, each row: whatever the header proves is compared with it."""
     audited(book)
     book.edited(edit)
     with pytest.raises(Corrupt):
         audited(book)
 
 
-def test_an_audit_finds_checkpoints_that_the_log_did_not_sign(book: FileBook, stranger: Signer) -> None:
+def test_an_audit_finds_checkpoints_that_the_log_did_not_sign(book: FileBook, third_party: Signer) -> None:
     with pytest.raises(Corrupt) as refused:
-        audited(book, key=stranger.key)
+        audited(book, key=third_party.key)
     assert refused.value.at == "checkpoint"
     with book.ledger.reader() as reader:
         root = frontier_at(reader, SIGNED).root()
-    put_note(book, stranger.sign_checkpoint(book.notary.origin, SIGNED, root))
+    put_note(book, third_party.sign_checkpoint(book.notary.origin, SIGNED, root))
     with pytest.raises(Corrupt):
         audited(book)
 

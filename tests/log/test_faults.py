@@ -197,7 +197,7 @@ def test_a_reader_from_before_a_fault_finishes_and_is_not_used_again(store: Sqli
 def test_a_log_that_cannot_be_taken_into_the_database_at_the_end_is_closed_and_complete(
     store: SqliteStore, disk: Disk, log: Path
 ) -> None:
-    """Closing is told nothing of it: what was acknowledged lies in the write-ahead log, and the next one takes it."""
+    """Closing is told nothing of it: what was acknowledged is in the write-ahead log, and the next one takes it."""
     store.transact(a_turn())
     disk.broken["xSync", "log.db"] = apsw.IOError
     store.close()

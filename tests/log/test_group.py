@@ -147,7 +147,7 @@ def test_an_interrupt_of_the_leader_fails_its_group_and_passes_on_leadership(sto
     """An interrupt hits the thread that leads; those whose plans it carried are told that nothing was kept."""
     crowd = Crowd(store)
     futures = crowd.calls(a_turn(), and_raise(a_turn(), KeyboardInterrupt()), a_turn())
-    assert isinstance(futures[0].exception(), KeyboardInterrupt)  # the leader, because its plan stood first
+    assert isinstance(futures[0].exception(), KeyboardInterrupt)  # the leader, because its plan was first
     assert [type(future.exception()) for future in futures[1:]] == [StoreFault, StoreFault]
     assert store.transact(a_turn()) == 0
 

@@ -84,7 +84,7 @@ def test_whatever_lies_in_place_of_a_header_is_corrupt(header: Header, junk: byt
 
 @given(headers, st.sampled_from(["position", "stream", "seq", "kind", "time", "leaf"]), st.data())
 def test_no_column_can_say_other_than_the_header(header: Header, column: str, data: st.DataObject) -> None:
-    """Every column that the header is written out from is held against the leaf."""
+    """Every column that the header is written out from is compared with the leaf."""
     row = row_of(header)
     others: dict[str, st.SearchStrategy[Any]] = {"kind": words, "leaf": digests}
     other = data.draw(others.get(column, st.integers(-(2**63), 2**63 - 1)))
@@ -117,7 +117,7 @@ def test_the_fields_of_any_turn_come_back_as_they_were_committed(bodies: tuple[T
 
 
 def test_the_usual_sets_are_those_of_turns_of_messages_of_one_part() -> None:
-    """Every number of the table stands for one set, and stands for it for ever (the vectors hold the order)."""
+    """Every number of the table stands for one set, and stands for it permanently (the vectors hold the order)."""
     assert len(set(LABEL_SETS)) == len(LABEL_SETS) == 2 * USUAL_MESSAGES_MAX
     assert all(joined.split(" ") == sorted(joined.split(" ")) for joined in LABEL_SETS)
     assert LABEL_SETS[1] == "actor delivery message/0 message/0/content/0 message/1 message/1/content/0"

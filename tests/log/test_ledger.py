@@ -110,7 +110,7 @@ def test_a_stream_that_is_not_open_is_not_appended_to(book: Book) -> None:
 
 
 def test_a_plan_wraps_by_the_newest_key_of_the_space(book: Book, tmp_path: Path) -> None:
-    """Another process has turned the key over since this one looked."""
+    """Another process has rotated the key since this one looked."""
     book.with_turns(1)
     other = book.row(2)
     new = keys_again(tmp_path).begin_rotation()
@@ -290,7 +290,7 @@ def destroyed(book: Book, position: int) -> bool:
 
 
 def test_destroying_takes_key_and_ciphertext_and_leaves_the_rest(book: Book) -> None:
-    """The words are gone for ever; the event, its meta and its commitments stand as they were."""
+    """The words are gone permanently; the event, its meta and its commitments stand as they were."""
     book.with_turns(2)
     before = book.row(2)
     assert destroyed(book, 2)

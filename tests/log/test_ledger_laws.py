@@ -57,8 +57,8 @@ class Written(NamedTuple):
     target: int | None
 
 
-Asked = Turn | Change | Opening
-asked: st.SearchStrategy[Asked] = st.one_of(
+Step = Turn | Change | Opening
+asked: st.SearchStrategy[Step] = st.one_of(
     st.builds(Turn, st.integers(0, 5), committed()),
     st.builds(Change, st.integers(0, 5), st.integers(0, 3), st.sampled_from(Transition)),
     st.builds(Opening, st.text(max_size=4)),
@@ -71,7 +71,7 @@ def claim(book: Book, writer: Writer, placed: Placed) -> None:
     writer.tx.claim(book.ledger.name_digest("any", str(placed.position)), placed.stream, placed.position)
 
 
-def write(book: Book, writer: Writer, streams: list[int], event: Asked) -> Written:
+def write(book: Book, writer: Writer, streams: list[int], event: Step) -> Written:
     """Append one event; what needs a conversation opens one when there is none."""
     if isinstance(event, Opening) or not streams:
         names = ConversationOpened(channel="mail", conversation=event.name if isinstance(event, Opening) else "first")
@@ -115,13 +115,13 @@ def check_row(book: Book, row: SealedRow, said: Written, prev: bytes | None) -> 
     assert all(commit(disclose(salts, *field)) == fields[field[0]] for salts, some in parts for field in some)
 
 
-def check_plans(book: Book, plans: list[list[Asked]]) -> None:
+def check_plans(book: Book, plans: list[list[Step]]) -> None:
     """Append event by event, plan by plan, and hold the whole log to what was asked for."""
     streams: list[int] = []
     said: dict[int, Written] = {}
     for plan in plans:
 
-        def run(writer: Writer, plan: list[Asked] = plan) -> list[Written]:
+        def run(writer: Writer, plan: list[Step] = plan) -> list[Written]:
             return [write(book, writer, streams, event) for event in plan]
 
         said |= {each.placed.position: each for each in book.ledger.transact(run)}
@@ -162,14 +162,14 @@ def on_disk(keyring: Book) -> Iterator[Book]:
 
 
 @given(plans_asked)
-def test_what_plans_append_in_memory_is_what_is_read(keyring: Book, plans: list[list[Asked]]) -> None:
+def test_what_plans_append_in_memory_is_what_is_read(keyring: Book, plans: list[list[Step]]) -> None:
     """Every value comes back; positions are dense, streams are chained, heads and tree account for every row."""
     check_plans(Book(type(keyring.store)(), keyring.keys), plans)
 
 
 @given(plans_asked)
 @settings(max_examples=20)
-def test_what_plans_append_in_a_file_is_what_is_read(keyring: Book, plans: list[list[Asked]]) -> None:
+def test_what_plans_append_in_a_file_is_what_is_read(keyring: Book, plans: list[list[Step]]) -> None:
     """The same through SQLite."""
     with on_disk(keyring) as book:
         check_plans(book, plans)

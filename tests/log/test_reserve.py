@@ -1,4 +1,4 @@
-"""Room that is kept back for erasures: made once, given away once, and never in the way."""
+"""The reserve for erasures: made once, released once, and never in the way."""
 
 from __future__ import annotations
 

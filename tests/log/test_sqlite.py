@@ -140,7 +140,7 @@ def test_the_connection_keeps_the_promises_of_durability_and_erasure(store: Sqli
     names = ["journal_mode", "synchronous", "secure_delete", "temp_store", "busy_timeout", "foreign_keys"]
     assert [connection.pragma(name) for name in names] == ["wal", 2, 1, 2, 200, 1]
     assert [connection.pragma(name) for name in ("fullfsync", "checkpoint_fullfsync")] == [1, 1]  # macOS heeds them
-    assert connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1)  # without it each append plans its statements anew
+    assert connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1)  # without it each append plans its statements again
 
 
 def test_a_patient_store_waits_five_seconds_at_a_time(log: Path) -> None:

@@ -1,4 +1,4 @@
-"""A log that comes in is held to every rule before anything of it is believed."""
+"""A log that comes in is checked against every rule before anything of it is believed."""
 
 from __future__ import annotations
 

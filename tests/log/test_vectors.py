@@ -52,7 +52,7 @@ class Drawn:
         return drawn
 
 
-class Desk(NamedTuple):
+class VectorLedger(NamedTuple):
     """A ledger under the keys of the vectors, and what it draws."""
 
     ledger: Ledger
@@ -60,12 +60,12 @@ class Desk(NamedTuple):
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Desk:
+def session(tmp_path: Path) -> VectorLedger:
     file = json.loads((crypto.FOLDER / "keys_file.json").read_text(encoding="utf-8"))
     (tmp_path / "keys.json").write_text(file["file"], encoding="utf-8")
     keys = SpaceKeys(tmp_path, LocalRoot(crypto.ROOT, SystemEntropy()), SystemEntropy())
     drawn = Drawn()
-    return Desk(Ledger(MemoryStore(), keys, drawn, Notary(keys, None)), drawn)
+    return VectorLedger(Ledger(MemoryStore(), keys, drawn, Notary(keys, None)), drawn)
 
 
 def unhexed(row: Vector) -> dict[str, Any]:
@@ -77,11 +77,11 @@ def hexed(row: msgspec.Struct) -> Vector:
     return {name: value.hex() if isinstance(value, bytes) else value for name, value in values.items()}
 
 
-def the_label_sets(vector: Vector, _: Desk) -> None:
+def the_label_sets(vector: Vector, _: VectorLedger) -> None:
     assert list(LABEL_SETS[: len(vector["sets"])]) == vector["sets"]
 
 
-def the_header(vector: Vector, _: Desk) -> None:
+def the_header(vector: Vector, _: VectorLedger) -> None:
     row = EventRow(**unhexed(vector["row"]), header=bytes.fromhex(vector["packed"]))
     header, exact = unpack(row, vector["log"])
     assert exact.decode() == vector["exact"]
@@ -89,7 +89,7 @@ def the_header(vector: Vector, _: Desk) -> None:
     assert pack(header).hex() == vector["packed"]
 
 
-def the_row(vector: Vector, session: Desk) -> None:
+def the_row(vector: Vector, session: VectorLedger) -> None:
     row = SealedRow(**unhexed(vector["row"]))
     opened = session.ledger.open(row)
     assert place_of(row).hex() == vector["place"]
@@ -99,7 +99,7 @@ def the_row(vector: Vector, session: Desk) -> None:
         assert msgspec.to_builtins(content) == vector["content"]
 
 
-def the_head(vector: Vector, session: Desk) -> None:
+def the_head(vector: Vector, session: VectorLedger) -> None:
     class OneHead(MemoryReader):
         def stream_head(self, stream: int) -> StreamHead | None:  # noqa: ARG002 - there is one
             return head
@@ -109,11 +109,11 @@ def the_head(vector: Vector, session: Desk) -> None:
     assert session.ledger.sealed_head(msgspec.structs.replace(head, tag=b"")) == head
 
 
-def the_names(vector: Vector, session: Desk) -> None:
+def the_names(vector: Vector, session: VectorLedger) -> None:
     assert session.ledger.name_digest(vector["purpose"], *vector["parts"]).hex() == vector["digest"]
 
 
-def the_words(vector: Vector, session: Desk) -> None:
+def the_words(vector: Vector, session: VectorLedger) -> None:
     words = bytes.fromhex(vector["words"])
     assert session.ledger.words_digest(words).hex() == vector["digest"]
     turn = msgspec.json.decode(json.dumps(vector["turn"]), type=Turn)
@@ -124,7 +124,7 @@ def the_words(vector: Vector, session: Desk) -> None:
         assert prepared.digest == keyed(space.keys.index_key, "turn-words", words)
 
 
-def the_log(vector: Vector, session: Desk) -> None:
+def the_log(vector: Vector, session: VectorLedger) -> None:
     for event in vector["events"]:
         session.drawn.load(event["chance"])
         session.ledger.transact(functools.partial(append, session, event))
@@ -138,7 +138,7 @@ def the_log(vector: Vector, session: Desk) -> None:
         assert exact == [event["exact"] for event in vector["events"]]
 
 
-def append(session: Desk, event: Vector, writer: Writer) -> None:
+def append(session: VectorLedger, event: Vector, writer: Writer) -> None:
     kind = EventKind(event["kind"])
     meta: MetaBody = msgspec.json.decode(json.dumps(event["meta"]), type=META_BODIES[kind])
     content = None
@@ -154,7 +154,7 @@ def append(session: Desk, event: Vector, writer: Writer) -> None:
     assert hexed(head) == event["head"]
 
 
-OPENINGS: dict[str, Callable[[Vector, Desk], None]] = {
+OPENINGS: dict[str, Callable[[Vector, VectorLedger], None]] = {
     "label_sets": the_label_sets,
     "header": the_header,
     "row": the_row,
@@ -171,7 +171,7 @@ def read(path: Path) -> Vector:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_vector_gives_what_it_says(path: Path, session: Desk) -> None:
+def test_the_vector_gives_what_it_says(path: Path, session: VectorLedger) -> None:
     """Good bytes are read and written again as they are; bytes with one fault are refused for that fault."""
     vector = read(path)
     if vector["fault"] is None:

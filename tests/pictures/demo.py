@@ -19,10 +19,9 @@ from msgspec.structs import replace
 from rich.console import Console, ConsoleDimensions
 
 from muniment.kernel.sources import seeded_sources
-from muniment.transports.cli.demo.play import _tell
-from muniment.transports.cli.demo.program import ACTS
+from muniment.transports.cli.demo.play import ACTS, _tell
 from muniment.transports.cli.demo.stage import DemoStage, DemoStep
-from muniment.transports.cli.page import StyledText, TextStyle
+from muniment.transports.cli.plain_page import StyledText, TextStyle
 from muniment.transports.cli.rich_page import RichPage
 from tests.pictures.drawing import picture, terminal_text
 

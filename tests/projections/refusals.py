@@ -13,7 +13,7 @@ from tests.log.ledgers import Book
 
 
 def refusal(book: Book, read: Callable[[Transcript, Reader], object]) -> tuple[str | None, str | None]:
-    """Return what a transcript that is made anew says of a log that is not whole."""
+    """Return what a transcript that is made again says of a log that is not whole."""
     with book.ledger.reader() as reader, pytest.raises(MunimentError) as refused:
         read(Transcript(book.ledger), reader)
     assert refused.value.kind is Kind.CORRUPT

@@ -55,7 +55,10 @@ def test_a_name_that_was_checked_is_not_checked_again(file_book: FileBook) -> No
     file_book.edited("DELETE FROM lookups WHERE position = 5")
     with file_book.ledger.reader() as reader:
         assert transcript.stream_of(reader, OTHER) is None
-    assert refusal(file_book, lambda anew, reader: anew.stream_of(reader, OTHER)) == ("position 5", "lookup_missing")
+    assert refusal(file_book, lambda rebuilt, reader: rebuilt.stream_of(reader, OTHER)) == (
+        "position 5",
+        "lookup_missing",
+    )
 
 
 SWAPPED = "UPDATE lookups SET (stream, position) = (SELECT 6 - stream, {} - position) WHERE position IN ({})"
@@ -63,8 +66,8 @@ SWAPPED = "UPDATE lookups SET (stream, position) = (SELECT 6 - stream, {} - posi
 
 def test_conversations_that_changed_places_are_not_taken_for_each_other(file_book: FileBook) -> None:
     file_book.edited(SWAPPED.format(6, "1, 5"))
-    assert refusal(file_book, lambda anew, reader: anew.stream_of(reader, TALK)) == ("position 5", "lookup")
-    assert refusal(file_book, lambda anew, reader: anew.stream_of(reader, OTHER)) == ("position 1", "lookup")
+    assert refusal(file_book, lambda rebuilt, reader: rebuilt.stream_of(reader, TALK)) == ("position 5", "lookup")
+    assert refusal(file_book, lambda rebuilt, reader: rebuilt.stream_of(reader, OTHER)) == ("position 1", "lookup")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,7 @@ def test_conversations_that_changed_places_are_not_taken_for_each_other(file_boo
 )
 def test_a_lookup_that_leads_elsewhere_is_not_followed(file_book: FileBook, edit: str) -> None:
     file_book.edited(edit)
-    _, problem = refusal(file_book, lambda anew, reader: anew.stream_of(reader, TALK))
+    _, problem = refusal(file_book, lambda rebuilt, reader: rebuilt.stream_of(reader, TALK))
     assert problem == "lookup"
 
 
@@ -121,7 +124,7 @@ def test_an_alias_that_leads_elsewhere_is_not_followed(file_book: FileBook) -> N
     aliased(file_book)
     aliased(file_book, "bob")
     file_book.edited("UPDATE lookups SET position = 10 WHERE position = 9")
-    assert refusal(file_book, lambda anew, reader: anew.stream_of_alias(reader, "ada", "mail", "chat-7")) == (
+    assert refusal(file_book, lambda rebuilt, reader: rebuilt.stream_of_alias(reader, "ada", "mail", "chat-7")) == (
         "position 10",
         "lookup",
     )
@@ -149,14 +152,14 @@ def test_a_turn_that_cannot_be_found_is_missed_before_a_no(
     monkeypatch.setattr(transcripts, "TURNS_BATCH", 2)
     file_book.edited("DELETE FROM lookups WHERE position = ?", position)
     missing = (f"position {position}", "lookup_missing")
-    assert refusal(file_book, lambda anew, reader: found_turn(anew, reader, "words 9 of talk")) == missing
+    assert refusal(file_book, lambda rebuilt, reader: found_turn(rebuilt, reader, "words 9 of talk")) == missing
 
 
 @pytest.mark.parametrize("elsewhere", [3, 1, 6, 99])
 def test_a_turn_that_leads_elsewhere_is_not_followed(file_book: FileBook, elsewhere: int) -> None:
     """To another turn, to what is no turn, to a turn of another conversation, to nothing."""
     file_book.edited("UPDATE lookups SET position = ? WHERE position = 2", elsewhere)
-    assert refusal(file_book, lambda anew, reader: found_turn(anew, reader, "words 1 of talk")) == (
+    assert refusal(file_book, lambda rebuilt, reader: found_turn(rebuilt, reader, "words 1 of talk")) == (
         f"position {elsewhere}",
         "lookup",
     )
@@ -166,7 +169,7 @@ def test_a_turn_of_another_conversation_is_not_taken_for_one_of_the_same_id(file
     placed = file_book.say(5, "words 1 of talk")[0]
     file_book.edited("UPDATE lookups SET position = ? WHERE position = 2", placed.position)
     at = f"position {placed.position}"
-    assert refusal(file_book, lambda anew, reader: found_turn(anew, reader, "words 1 of talk")) == (at, "lookup")
+    assert refusal(file_book, lambda rebuilt, reader: found_turn(rebuilt, reader, "words 1 of talk")) == (at, "lookup")
 
 
 def test_turns_that_were_checked_are_not_checked_again(file_book: FileBook) -> None:

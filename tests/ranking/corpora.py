@@ -19,7 +19,7 @@ NOW_MS = 1_700_000_000_000  # a Tuesday, 14 November 2023
 DAY_MS = 86_400_000
 
 
-class Said(NamedTuple):
+class Post(NamedTuple):
     """A message of a turn of its own, so many days before the question."""
 
     text: str
@@ -68,7 +68,7 @@ class WithVectors:
         return found if within is None else found[within]
 
 
-def index_of(said: Iterable[Said], order: Sequence[int] | None = None) -> Index:
+def index_of(said: Iterable[Post], order: Sequence[int] | None = None) -> Index:
     """Return an index of messages; `order` says in which order they are put in, their turns stay the same."""
     messages = list(said)
     index = Index()
@@ -84,7 +84,7 @@ def said_at(time_ms: int, role: Role, speaker: str, text: str) -> SearchDocument
     return SearchDocument(message=0, role=role, speaker=speaker, time_ms=time_ms, text=text)
 
 
-def with_vectors(said: Sequence[Said], cosines: Mapping[str, float]) -> WithVectors:
+def with_vectors(said: Sequence[Post], cosines: Mapping[str, float]) -> WithVectors:
     """Return a corpus of messages with vectors."""
     texts = {(each.stream, place): each.text for place, each in enumerate(said, start=1)}
     return WithVectors(index_of(said), cosines, texts)

@@ -10,16 +10,16 @@ from muniment.events.message import Role
 from muniment.ranking.names import GREETED_MIN
 from muniment.ranking.question import PHRASES_MAX, QUESTION_CHARS, Question, parse_question
 from muniment.search.index import Index
-from tests.ranking.corpora import NOW_MS, Said, asked, index_of
+from tests.ranking.corpora import NOW_MS, Post, asked, index_of
 
 TALK = [
-    Said("We should book the harbour tour", "Caroline"),
-    Said("Will do, the lantern one", "user:17"),
-    Said("Hey Mel! How are you?", "Caroline"),
-    Said("fine, and you?", "user:17"),
-    Said("Hi Mel, any news?", "Caroline"),
-    Said("none", "user:17"),
-    Said("Thanks God it rained", "Caroline"),
+    Post("We should book the harbour tour", "Caroline"),
+    Post("Will do, the lantern one", "user:17"),
+    Post("Hey Mel! How are you?", "Caroline"),
+    Post("fine, and you?", "user:17"),
+    Post("Hi Mel, any news?", "Caroline"),
+    Post("none", "user:17"),
+    Post("Thanks God it rained", "Caroline"),
 ]
 
 TALKING = index_of(TALK)
@@ -90,7 +90,7 @@ def test_a_name_alone_is_searched_for(talk: Index) -> None:
 
 
 def test_a_common_word_names_somebody_only_if_it_is_capitalised_inside_a_sentence() -> None:
-    index = index_of([Said("hello", "Will"), Said("hello", "May")])
+    index = index_of([Post("hello", "Will"), Post("hello", "May")])
     assert speakers("What did Will say about May?", index) == ["May", "Will"]
     assert not speakers("will it rain in may?", index)
     assert not speakers("Will it rain?", index)
@@ -98,9 +98,9 @@ def test_a_common_word_names_somebody_only_if_it_is_capitalised_inside_a_sentenc
 
 def test_what_many_are_called_names_nobody() -> None:
     """A word in the ids of many speakers is no name, nor is a role or a number."""
-    index = index_of([Said("hello", f"host {number}") for number in range(9)] + [Said("hello", "user")])
+    index = index_of([Post("hello", f"host {number}") for number in range(9)] + [Post("hello", "user")])
     assert not speakers("What did host say about 3 users, user?", index)
-    assert speakers("what did host-4 say?", index_of([Said("hello", "host 4")])) == ["host 4"]
+    assert speakers("what did host-4 say?", index_of([Post("hello", "host 4")])) == ["host 4"]
 
 
 def test_speakers_who_are_gone_are_named_to_nobody() -> None:

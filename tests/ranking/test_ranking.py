@@ -15,7 +15,7 @@ from muniment.ranking.question import parse_question
 from muniment.ranking.ranking import SIGNALS, rank
 from muniment.ranking.weights import PRESETS, Weights
 from muniment.search.index import Index
-from tests.ranking.corpora import DAY_MS, NOW_MS, Said, asked, index_of, ranked, said_at, turns, with_vectors
+from tests.ranking.corpora import DAY_MS, NOW_MS, Post, asked, index_of, ranked, said_at, turns, with_vectors
 
 WORDS = ("harbour", "lantern", "tour", "rain", "quiet", "orchard", "青川", "may")
 QUESTIONS = ("harbour", "harbour lantern tour", "what did Ada say about rain yesterday?", "Bob's lantern", "青川 may")
@@ -23,7 +23,7 @@ BARE = replace(PRESETS["seed"], keyword=1, semantic=0, recency=0)
 
 texts = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
 messages = st.builds(
-    Said,
+    Post,
     text=texts,
     speaker=st.sampled_from(["ada", "Bob", "user:17"]),
     role=st.sampled_from([Role.USER, Role.ASSISTANT]),
@@ -44,19 +44,19 @@ def told(index: Index, found: ranking_module.Ranked) -> list[tuple[object, ...]]
 
 @given(said=corpora, text=st.sampled_from(QUESTIONS), weights=weightings, data=st.data())
 def test_an_answer_does_not_depend_on_the_history_of_an_index(
-    said: list[Said], text: str, weights: Weights | None, data: st.DataObject
+    said: list[Post], text: str, weights: Weights | None, data: st.DataObject
 ) -> None:
     """Whatever was put in first, taken out meanwhile or put in again: scores are equal to the last bit."""
     index = index_of(said, data.draw(st.permutations(range(len(said)))))
     index.put(9, 1, [])
-    other = index_of([*said, Said("harbour rain 青川 lantern", "Bob", stream=9), *said])
+    other = index_of([*said, Post("harbour rain 青川 lantern", "Bob", stream=9), *said])
     other.remove([(9, len(said) + 1)])
     other.remove([(each.stream, len(said) + 2 + place) for place, each in enumerate(said)])
     assert told(index, ranked(index, text, weights)) == told(other, ranked(other, text, weights))
 
 
 @given(said=corpora, text=st.sampled_from(QUESTIONS), weights=weightings)
-def test_scores_are_what_their_signals_add_and_bounded(said: list[Said], text: str, weights: Weights | None) -> None:
+def test_scores_are_what_their_signals_add_and_bounded(said: list[Post], text: str, weights: Weights | None) -> None:
     """Every signal is told, none is negative, and their sum is the score, which never exceeds the bound."""
     index = index_of(said)
     found = ranked(index, text, weights)
@@ -69,15 +69,15 @@ def test_scores_are_what_their_signals_add_and_bounded(said: list[Said], text: s
 
 
 @given(said=corpora, text=st.sampled_from(QUESTIONS), name=st.sampled_from(SIGNALS))
-def test_a_weight_of_zero_leaves_a_signal_out(said: list[Said], text: str, name: str) -> None:
+def test_a_weight_of_zero_leaves_a_signal_out(said: list[Post], text: str, name: str) -> None:
     found = ranked(index_of(said), text, replace(PRESETS["words"], **{name: 0.0}))
     assert not found.signals[name].any()
 
 
 @given(said=corpora, more=corpora)
-def test_the_only_message_with_a_word_stays_the_best(said: list[Said], more: list[Said]) -> None:
+def test_the_only_message_with_a_word_stays_the_best(said: list[Post], more: list[Post]) -> None:
     """Whatever else is said: what alone has the only word of a question is a hit, and the first by words alone."""
-    index = index_of([Said("the zephyr", "Bob"), *said, *more])
+    index = index_of([Post("the zephyr", "Bob"), *said, *more])
     found = ranked(index, "zephyr", BARE)
     assert (index.columns.stream[found.rows[0]], index.columns.turn[found.rows[0]]) == (1, 1)
     assert index.every()[0] in ranked(index, "zephyr").rows
@@ -85,7 +85,7 @@ def test_the_only_message_with_a_word_stays_the_best(said: list[Said], more: lis
 
 @given(said=corpora, text=st.sampled_from(QUESTIONS), weights=weightings, data=st.data())
 def test_few_candidates_are_ranked_as_many_are(
-    said: list[Said], text: str, weights: Weights | None, data: st.DataObject
+    said: list[Post], text: str, weights: Weights | None, data: st.DataObject
 ) -> None:
     """Hits, scores and signals are the same to the bit, whether all columns are looked at or those of a few."""
     corpus = with_vectors(said, {each.text: place / 20 for place, each in enumerate(said)})
@@ -101,7 +101,7 @@ def test_few_candidates_are_ranked_as_many_are(
 
 
 @given(said=corpora, text=st.sampled_from(QUESTIONS), data=st.data())
-def test_only_candidates_are_hits(said: list[Said], text: str, data: st.DataObject) -> None:
+def test_only_candidates_are_hits(said: list[Post], text: str, data: st.DataObject) -> None:
     """By words alone, a search among some is what a search among all finds of them; rarity is that of all."""
     index = index_of(said)
     some = np.array(sorted(data.draw(st.sets(st.sampled_from(index.every().tolist())))), np.int64)
@@ -114,17 +114,17 @@ def test_only_candidates_are_hits(said: list[Said], text: str, data: st.DataObje
     said=corpora, phrases=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=2), max_size=4), data=st.data()
 )
 def test_words_are_scored_alike_among_few_and_among_all(
-    said: list[Said], phrases: list[list[str]], data: st.DataObject
+    said: list[Post], phrases: list[list[str]], data: st.DataObject
 ) -> None:
     """Both ways to look words up give the same numbers, to the last bit."""
-    index = index_of([*said, *(Said("quiet " * 300) for _ in range(40))])
+    index = index_of([*said, *(Post("quiet " * 300) for _ in range(40))])
     some = np.array(sorted(data.draw(st.sets(st.integers(0, len(said) - 1), max_size=3))), np.int64)
     assert index.keyword(phrases, some).tolist() == index.keyword(phrases)[some].tolist()
 
 
 def test_ties_are_ordered_by_time_sequence_and_conversation() -> None:
     """The later one first, then the higher sequence, then the conversation that was opened later."""
-    index = index_of([Said("rain", days=2), Said("rain", days=1), Said("rain", days=2)], [2, 1, 0])
+    index = index_of([Post("rain", days=2), Post("rain", days=1), Post("rain", days=2)], [2, 1, 0])
     index.put(2, 3, [said_at(NOW_MS - 2 * DAY_MS, Role.USER, "ada", "rain")])
     found = ranked(index, "rain", BARE)
     columns = index.columns
@@ -134,7 +134,7 @@ def test_ties_are_ordered_by_time_sequence_and_conversation() -> None:
 
 def test_where_nothing_matches_the_answer_is_empty() -> None:
     """Neither a speaker nor a date, a neighbour or a session makes a hit of what has nothing to do with a question."""
-    index = index_of([Said("harbour", "ada"), Said("lantern", "Bob")])
+    index = index_of([Post("harbour", "ada"), Post("lantern", "Bob")])
     assert not len(ranked(index, "What did Ada say about zephyrs yesterday?").rows)
     assert not len(ranked(index, "...").rows)
     assert not len(ranked(index_of([]), "harbour").rows)
@@ -143,7 +143,7 @@ def test_where_nothing_matches_the_answer_is_empty() -> None:
 
 def test_what_stands_beside_a_match_is_a_hit() -> None:
     """The answer to a question need not repeat its words; what stands further away is none."""
-    said = [Said("quiet"), Said("which orchard?"), Said("the old one", "Bob"), Said("quiet"), Said("orchard", stream=2)]
+    said = [Post("quiet"), Post("which orchard?"), Post("the old one", "Bob"), Post("quiet"), Post("orchard", stream=2)]
     index = index_of(said)
     found = ranked(index, "orchard")
     assert set(turns(index, found)) == {1, 2, 3, 5}
@@ -155,7 +155,7 @@ def test_what_stands_beside_a_match_is_a_hit() -> None:
 
 def test_priors_decide_among_equals() -> None:
     """Who is named, the role that is asked about, and the time that is named."""
-    said = [Said("rain", "ada"), Said("rain", "Bob", days=9), Said("rain", "ada", Role.ASSISTANT, days=20)]
+    said = [Post("rain", "ada"), Post("rain", "Bob", days=9), Post("rain", "ada", Role.ASSISTANT, days=20)]
     index = index_of([each._replace(stream=place) for place, each in enumerate(said, start=1)])
     assert turns(index, ranked(index, "rain")) == [1, 2, 3]
     assert turns(index, ranked(index, "Bob's rain"))[0] == 2
@@ -166,7 +166,7 @@ def test_priors_decide_among_equals() -> None:
 
 def test_where_only_a_time_is_asked_for_what_was_said_then_is_found() -> None:
     """With who said it, if that is asked; a word beside the time must be found as ever."""
-    index = index_of([Said("rain", days=1), Said("lantern", "Bob", days=1, stream=2), Said("rain", days=50, stream=3)])
+    index = index_of([Post("rain", days=1), Post("lantern", "Bob", days=1, stream=2), Post("rain", days=50, stream=3)])
     assert set(turns(index, ranked(index, "What did we do yesterday?"))) == {1, 2}
     assert turns(index, ranked(index, "What did Bob say yesterday?"))[0] == 2
     assert not turns(index, ranked(index, "Which zephyr was there yesterday?"))
@@ -175,7 +175,7 @@ def test_where_only_a_time_is_asked_for_what_was_said_then_is_found() -> None:
 
 def test_a_session_is_as_good_as_its_best() -> None:
     """Two equal messages: first the one whose session has more of what is asked for."""
-    said = [Said("rain"), Said("quiet"), Said("quiet"), Said("rain"), Said("rain", stream=2, days=0.5)]
+    said = [Post("rain"), Post("quiet"), Post("quiet"), Post("rain"), Post("rain", stream=2, days=0.5)]
     index = index_of(said)
     found = ranked(index, "rain", replace(BARE, session=1.0))
     assert turns(index, found) == [4, 1, 5]
@@ -184,7 +184,7 @@ def test_a_session_is_as_good_as_its_best() -> None:
 
 def test_meaning_is_found_without_words() -> None:
     """What is near enough is a hit; what is less near than a share of the best is none by itself."""
-    said = [Said(text, stream=place) for place, text in enumerate(("storm", "cloud", "shoe", "sock", "hat"), start=1)]
+    said = [Post(text, stream=place) for place, text in enumerate(("storm", "cloud", "shoe", "sock", "hat"), start=1)]
     corpus = with_vectors(said, {"storm": 0.9, "cloud": 0.6, "shoe": 0.1, "sock": 0.1, "hat": 0.1})
     found = ranked(corpus, "What did Ada think of rain?")
     assert turns(corpus, found) == [1, 2]
@@ -196,7 +196,7 @@ def test_meaning_is_found_without_words() -> None:
 
 
 def test_where_nothing_is_near_the_answer_is_empty() -> None:
-    said = [Said(text, stream=place) for place, text in enumerate(WORDS, start=1)]
+    said = [Post(text, stream=place) for place, text in enumerate(WORDS, start=1)]
     corpus = with_vectors(said, {text: 0.8 + place / 1000 for place, text in enumerate(WORDS)})
     assert not len(ranked(corpus, "zephyr").rows)
 
@@ -204,7 +204,7 @@ def test_where_nothing_is_near_the_answer_is_empty() -> None:
 def test_what_has_no_vector_yet_is_ranked_by_its_words() -> None:
     """The best by words stands before what is less near in both, and nothing is ever no number."""
     said = [
-        Said(text, stream=place) for place, text in enumerate(("rain rain", "rain or storm", "storm", "hat"), start=1)
+        Post(text, stream=place) for place, text in enumerate(("rain rain", "rain or storm", "storm", "hat"), start=1)
     ]
     corpus = with_vectors(said, {"rain or storm": 0.6, "storm": 0.9, "hat": 0.1})
     found = ranked(corpus, "rain")
@@ -217,14 +217,14 @@ def test_what_has_no_vector_yet_is_ranked_by_its_words() -> None:
 
 def test_of_many_hits_the_best_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best by words and priors are, and no more are told than asked for; a tie is never cut."""
-    said = [Said("rain" + " quiet" * place, "Bob" if place == 30 else "ada", stream=place) for place in range(1, 41)]
+    said = [Post("rain" + " quiet" * place, "Bob" if place == 30 else "ada", stream=place) for place in range(1, 41)]
     index = index_of(said)
     best = turns(index, ranked(index, "Bob's rain"))
     monkeypatch.setattr(ranking_module, "SCORED_MAX", 5)
     assert turns(index, ranked(index, "Bob's rain")) == best[:5]
     assert best[0] == 30
     assert len(rank(parse_question(asked("rain"), index), index, index.every(), limit=3).rows) == 3
-    alike = index_of([Said("rain", stream=place) for place in range(1, 41)])
+    alike = index_of([Post("rain", stream=place) for place in range(1, 41)])
     assert turns(alike, rank(parse_question(asked("rain"), alike), alike, alike.every(), limit=3)) == [40, 39, 38]
 
 
@@ -245,7 +245,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_questions_are_answered(text: str) -> None:
-    index = index_of([Said("the rain"), Said("Ada, NEAR me and AND", "Bob")])
+    index = index_of([Post("the rain"), Post("Ada, NEAR me and AND", "Bob")])
     found = ranked(index, text)
     assert np.isfinite(found.scores).all()
 

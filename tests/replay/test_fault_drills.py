@@ -29,12 +29,12 @@ def test_no_answer_is_lost_when_the_power_is_cut() -> None:
 
 
 def test_no_answer_is_lost_when_the_disk_fails() -> None:
-    """Forty calls of all kinds fail, once or for ever: errors of ours, nothing lost, nothing half there."""
+    """Forty calls of all kinds fail, once or permanently: errors of ours, nothing lost, nothing half there."""
     check(iofault(40, 7))
 
 
 def test_what_is_asked_for_is_erased_on_a_full_disk() -> None:
-    """A turn, a message and a conversation, each in the room that was kept back; without it the control is refused."""
+    """A turn, a message and a conversation, each in the reserve; without it the control is refused."""
     check(diskfull(1, 7))
 
 

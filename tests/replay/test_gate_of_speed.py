@@ -1,7 +1,8 @@
-"""The gate of speed turns red when a ratio is more than a quarter above its budget, twice, and says which one."""
+"""The gate of speed fails when a ratio is more than a quarter above its budget, twice, and says which one."""
 
 from __future__ import annotations
 
+import logging
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -119,8 +120,10 @@ def test_rounds_that_were_disturbed_do_not_count() -> None:
 
 
 def test_a_row_that_nobody_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    level = logging.getLogger("muniment").level
     monkeypatch.setattr(sys, "argv", ["replay", "bench", "--gate", "nothing"])
     assert main() == 2
+    assert logging.getLogger("muniment").level == level, "a command leaves the log as it was"
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Searches are scored by sets that lie beside a checkout; a small one is invented here."""
+"""Searches are scored by sets that are beside a checkout; a small one is invented here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAID = (
     ("Ben", "My sister keeps bees on her roof in Ghent."),
     ("Ada", "We had soup again tonight, nothing to tell."),
     ("Ben", "The train was late, so I read the whole way."),
-    ("Ada", "A heron stood beside the boathouse this morning."),
+    ("Ada", "A heron sat beside the boathouse this morning."),
     ("Ben", "Rehearsal was moved to Thursday, bring the cello."),
 )
 ASKED = (

@@ -9,7 +9,7 @@ from typing import Any
 from muniment.replay.fixture import DerivationMode, Fixture, parse_fixture
 from muniment.replay.replay_report import CheckOutcome, FixtureRun, ReplayCheck
 from muniment.replay.running import run_fixture
-from muniment.runtime.open import StoreKind
+from muniment.space.options import StoreKind
 
 HISTORIES = Path(__file__).parents[2] / "fixtures" / "histories"
 HEADER: dict[str, Any] = {"format": "muniment.replay/1", "id": "it", "subject": "It is about something."}

@@ -32,7 +32,7 @@ def written(shell: Shell, name: str, *lines: Line, **header: object) -> str:
 
 def test_a_run_that_holds_ends_with_zero(shell: Shell) -> None:
     ran = shell.must("replay", "run", ONE)
-    assert "2 of 2 runs passed, by muniment" in ran.out
+    assert "2 of 2 runs passed with muniment" in ran.out
     assert not list(shell.directory.iterdir()), "no store of anybody is touched"
 
 
@@ -63,12 +63,12 @@ def test_a_run_that_held_nothing_says_why_it_failed(shell: Shell) -> None:
     """RH-02: what nobody expects anything of has not passed, and somebody must be told."""
     ran = shell.run("replay", "run", written(shell, "idle", commit(1)), "--store", "memory")
     assert ran.code == 1
-    assert "FAILED  idle on memory, incremental: nothing is expected of it that could hold" in ran.out
+    assert "FAILED  idle on memory, incremental: the fixture expects nothing" in ran.out
 
 
 def test_a_fixture_that_is_not_understood_is_told_by_its_file(shell: Shell) -> None:
     good, bad = written(shell, "good", measured(sound=True)), written(shell, "bad", {"do": "expect", "what": 1})
-    for name, at in ((bad, "at bad, line 2"), ("none", "at none,")):
+    for name, at in ((bad, "request: bad, line 2: unknown field"), ("none", "file: none: not found")):
         assert at in shell.run("replay", "run", good, name).err
 
 
@@ -121,7 +121,7 @@ def test_what_a_recording_leaves_out_is_told(shell: Shell) -> None:
 def test_two_histories_are_told_apart_by_line_and_key(shell: Shell) -> None:
     one = written(shell, "one", commit(1), measured())
     other = written(shell, "other", commit(1), {"do": "reopen"}, measured())
-    assert "Nothing differs." in shell.must("replay", "diff", one, one).out
+    assert "No differences." in shell.must("replay", "diff", one, one).out
     assert shell.must("replay", "diff", one, other).code == 0
     more = written(shell, "more", commit(1), commit(2), measured())
     ran = shell.run("replay", "diff", one, more)

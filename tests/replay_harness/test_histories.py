@@ -12,7 +12,7 @@ from muniment.replay.measuring import PROJECTIONS
 from muniment.replay.replay_report import CheckOutcome
 from muniment.replay.running import run_fixture
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.open import StoreKind
+from muniment.space.options import StoreKind
 from replay import check as gate
 from replay.check import complaints, runs_of
 from tests.replay_harness.histories import HISTORIES
@@ -24,7 +24,7 @@ PATHS = sorted(HISTORIES.glob("*.jsonl"))
 def test_a_history_holds_and_leaves_nothing_unchecked(path: Path) -> None:
     fixture = parse_fixture(path.read_bytes())
     assert fixture.header.id == path.stem
-    assert fixture.header.breaks, "it says what turns it red"
+    assert fixture.header.breaks, "it says what makes it fail"
     ran = run_fixture(fixture, fixture.header.stores[0], digests=read_digests(HISTORIES).of(fixture))
     assert not [each for each in ran.checks if each.verdict is not CheckOutcome.HELD]
     assert ran.passed

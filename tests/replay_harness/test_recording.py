@@ -21,12 +21,12 @@ from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.sources import SeededEntropy
 from muniment.replay.fixture import Command, DerivationMode, Fixture, HarnessCommand, parse_fixture
-from muniment.replay.recording import RecordingReport, record
-from muniment.replay.replay_report import CheckOutcome
+from muniment.replay.recording import record
+from muniment.replay.replay_report import CheckOutcome, RecordingReport
 from muniment.replay.running import FixtureRunning, run_fixture
 from muniment.replay.store_under_test import StoreUnderTest
 from muniment.replay.synthetic import Synthetic
-from muniment.runtime.open import StoreKind
+from muniment.space.options import StoreKind
 from tests.replay_harness.histories import HISTORIES, TALK, commit, erase, history
 from tests.turns import parts, rich_turn
 from tests.worlds import World, memory_world

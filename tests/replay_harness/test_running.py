@@ -18,7 +18,7 @@ from muniment.replay.filling import filled
 from muniment.replay.fixture import CrashPoint, DerivationMode, parse_fixture
 from muniment.replay.replay_report import CheckOutcome, report_of
 from muniment.replay.running import run_fixture
-from muniment.runtime.open import StoreKind
+from muniment.space.options import StoreKind
 from muniment.space.space import Space
 from tests.replay_harness.histories import checks, commit, erase, history, measured, replayed, run, the_failure
 

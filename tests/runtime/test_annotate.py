@@ -364,7 +364,7 @@ def contents(world: World) -> list[bool]:
 
 @pytest.mark.parametrize("turn", [1, None])
 def test_an_erasure_destroys_every_value_that_the_turn_ever_had(world: World, turn: int | None) -> None:
-    """BEHAVIOUR 9, note on erasure: attribute values die with the turn, replaced ones too; the receipt says so."""
+    """BEHAVIOUR 9, erasure: attribute values are destroyed with the turn, replaced ones too; the receipt says it."""
     world.with_turns(2)
     annotate(world, attribute("a"), attribute("b", target=of_turn(2)))
     annotate(world, attribute("a", "again"), attribute("m", target=of_turn(1, 0)))

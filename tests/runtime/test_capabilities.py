@@ -220,8 +220,8 @@ def test_profile_and_policies_come_from_the_environment_unless_they_are_given(
 
 def test_without_the_key_profile_and_policies_are_listed_too(lasting: FileWorld, monkeypatch: Any) -> None:
     monkeypatch.setenv("MUNIMENT_PROFILE", "desktop")
-    with open_without_key(lasting.store) as stranger:
-        told = stranger.system.capabilities()
+    with open_without_key(lasting.store) as third_party:
+        told = third_party.system.capabilities()
         assert told.budget is not None
         assert (told.budget.page_turns, told.policies) == (32, ["no_debug_replay"])
 
@@ -236,7 +236,7 @@ def test_a_word_that_is_none_is_refused_and_never_passed_over() -> None:
 
 
 def test_the_budget_that_is_told_is_the_one_of_this_moment() -> None:
-    """BG-07: the report lists what limited it; the host is asked anew each time."""
+    """BG-07: the report lists what limited it; the host is asked again each time."""
     levels: Iterator[PressureLevel] = iter(PressureLevel)
     ample = Pressure(memory_free_bytes=2**40, storage_free_bytes=2**40)
     with memory(profile=Profile.SERVER, pressure=lambda: replace(ample, level=next(levels))) as runtime:
@@ -265,11 +265,11 @@ def test_the_command_line_refuses_as_python_does(tmp_path: Path, monkeypatch: py
     ):
         assert shell.must(*place).code == 0
         ran = shell.run(*place, "--view", "raw_owner")
-        assert (ran.code, "at raw_owner, problem no_debug_replay" in ran.err) == (3, True)
+        assert (ran.code, "raw_owner: no_debug_replay" in ran.err) == (3, True)
     told = json.loads(shell.must("system", "capabilities", "--profile", "embedded", "--json").out)
     assert (told["policies"], told["budget"]["page_turns"]) == (["no_debug_replay", "no_export"], 8)
     refused = shell.run("system", "capabilities", "--profile", "laptop")
-    assert (refused.code, "laptop" in refused.said, "at profile" in refused.err) == (2, False, True)
+    assert (refused.code, "laptop" in refused.said, "profile: unknown" in refused.err) == (2, False, True)
 
 
 def test_the_help_names_every_profile(tmp_path: Path) -> None:

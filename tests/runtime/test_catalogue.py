@@ -77,7 +77,7 @@ def test_a_catalogue_that_grew_is_a_catalogue_that_was_rebuilt(done: list[Act], 
 
 
 def test_large_conversations_change_sides_turn_by_turn(world: World) -> None:
-    """CT-16: what moves a few of many turns at once leaves the same catalogue as one that is made anew."""
+    """CT-16: what moves a few of many turns at once leaves the same catalogue as one that is made again."""
     plain = Plain(world)
     for number in range(40):
         plain.commit(KEYS[0], 1 + number % TIMES_MS)
@@ -122,7 +122,7 @@ def test_a_turn_makes_an_archived_conversation_active_again(world: World) -> Non
 def test_a_page_of_nothing_is_refused_and_so_are_other_limits(world: World) -> None:
     """PG-02: the catalogue refuses 0."""
     listing = world.runtime.transcripts.conversations
-    for limit, problem in [(0, "not_positive"), (-1, "negative")]:
+    for limit, problem in [(0, "must be at least 1"), (-1, "negative")]:
         with pytest.raises(InvalidInput, match=problem):
             listing(limit=limit)
     with pytest.raises(LimitExceeded):
@@ -432,7 +432,7 @@ def test_a_head_of_another_length_is_not_believed(lasting: FileWorld) -> None:
     lasting.runtime.transcripts.conversations()
     plain.commit(KEYS[0], 4)
     listing.conversation(1).observed.append(9)
-    with pytest.raises(Corrupt, match="turns_missing"):
+    with pytest.raises(Corrupt, match="turns missing"):
         lasting.runtime.transcripts.conversations()
 
 

@@ -370,7 +370,7 @@ def test_lists_of_what_is_kept_are_clipped_and_counts_are_not() -> None:
 
 
 def test_a_turn_that_cannot_be_named_any_more_is_kept_by_every_hold_of_a_subject(tmp_path: Path) -> None:
-    """In doubt a hold holds: nobody can tell whose turn it is."""
+    """In doubt a hold holds: nobody knows who owns the turn."""
     world, _ = by_hand(tmp_path)
     assert isinstance(world, FileWorld)
     world.with_turn(said(1)).with_turn(said(2))

@@ -26,7 +26,7 @@ TALKS = ("talk", "other")
 
 
 @dataclass
-class Told:
+class ModelTurn:
     """A turn as a plain model has it."""
 
     talk: str
@@ -40,11 +40,11 @@ class Told:
 class Plain:
     """A plain model: turns, holds as predicates by position, periods by scope."""
 
-    turns: list[Told] = field(default_factory=list)
+    turns: list[ModelTurn] = field(default_factory=list)
     holds: dict[int, tuple[str | None, int | None, str | None]] = field(default_factory=dict)
     periods: dict[str | None, tuple[int | None, int | None]] = field(default_factory=dict)
 
-    def held(self, told: Told) -> bool:
+    def held(self, told: ModelTurn) -> bool:
         return any(
             talk in (None, told.talk)
             and number in (None, told.number)
@@ -52,18 +52,18 @@ class Plain:
             for talk, number, subject in self.holds.values()
         )
 
-    def by_law(self, told: Told, now_ms: int) -> bool:
+    def by_law(self, told: ModelTurn, now_ms: int) -> bool:
         minima = [self.periods[scope][0] for scope in (None, told.talk) if scope in self.periods]
         return any(minimum is not None and now_ms - told.at_ms < minimum for minimum in minima)
 
-    def due(self, told: Told, now_ms: int) -> bool:
+    def due(self, told: ModelTurn, now_ms: int) -> bool:
         for scope in (told.talk, None):
             end = self.periods.get(scope, (None, None))[1]
             if end is not None:
                 return now_ms - told.at_ms >= end
         return False
 
-    def erase(self, asked: list[Told], now_ms: int) -> None:
+    def erase(self, asked: list[ModelTurn], now_ms: int) -> None:
         for told in asked:
             if not self.held(told) and not self.by_law(told, now_ms):
                 told.words = False
@@ -93,7 +93,7 @@ def test_no_sequence_of_requests_erases_what_is_held_or_kept_by_law(
                 acting = "bob" if number == 0 else None
                 world.commit(said(len(known) + 1, subject, name, acting))
                 owners = {subject, "bob"} if acting else {subject}
-                model.turns.append(Told(name, len(known) + 1, owners, hands.ms))
+                model.turns.append(ModelTurn(name, len(known) + 1, owners, hands.ms))
             elif act == 2:
                 one = known[number % len(known)]
                 scope, meant = [

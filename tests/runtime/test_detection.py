@@ -22,7 +22,7 @@ from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
 from muniment.operations.transcripts.commit import CommitReceipt
 from muniment.operations.transcripts.replay import Slice
-from muniment.transports.cli.report_page import message_words, withheld_field
+from muniment.transports.cli.turn_page import message_words, withheld_field
 from tests.archives.documents import exported, imported
 from tests.attributes import attribute
 from tests.importing.files import line, turns_in, written

@@ -144,9 +144,9 @@ def test_a_reveal_says_who_and_why(world: World) -> None:
     ask = world.runtime.disclosure.reveal
     with pytest.raises(UnknownConversation):
         ask(key_of("nowhere"), FIRST, "why", "who")
-    with pytest.raises(InvalidInput, match="reason, problem empty"):
+    with pytest.raises(InvalidInput, match="reason: must not be empty"):
         ask(key_of(), FIRST, " ", "who")
-    with pytest.raises(InvalidInput, match="requester, problem empty"):
+    with pytest.raises(InvalidInput, match="requester: must not be empty"):
         ask(key_of(), FIRST, "why", "")
     with pytest.raises(LimitExceeded):
         ask(key_of(), FIRST, "ä" * (REASON_BYTES_MAX // 2) + "a", "who")

@@ -126,14 +126,14 @@ def test_the_wrong_root_key_is_refused_before_anything_is_touched(lasting: FileW
 
 def test_without_the_root_key_a_store_can_be_audited_and_nothing_else(lasting: FileWorld) -> None:
     lasting.with_turns(2).close()
-    with open_without_key(lasting.store) as stranger:
-        assert stranger.evidence.audit().spaces[0].turns == 2
-        told = stranger.system.capabilities().operations
+    with open_without_key(lasting.store) as third_party:
+        assert third_party.evidence.audit().spaces[0].turns == 2
+        told = third_party.system.capabilities().operations
         assert all(each.visible for each in told)
         assert {each.operation for each in told if not each.needs_key} == {
             e.path for e in catalogue() if e.terms.keyless
         }
-        for call in everything(stranger).values():
+        for call in everything(third_party).values():
             with pytest.raises(KeyUnavailable):
                 call()
     with open_without_key(lasting.home / "nowhere") as nothing, pytest.raises(StoreMissing):
@@ -178,7 +178,7 @@ def test_a_new_root_key_opens_the_store_and_the_old_one_does_not(lasting: FileWo
 
 
 def test_another_process_follows_a_rotation_and_an_erasure(lasting: FileWorld) -> None:
-    """Two holders of one store: what one turns over or erases, the other sees at its next call."""
+    """Two holders of one store: what one rotates or erases, the other sees at its next call."""
     lasting.with_turns(3)
     with open_store(lasting.home, "other holder") as other:
         assert len(other.transcripts.replay(key_of()).turns) == 3
@@ -267,7 +267,7 @@ def test_a_log_that_was_emptied_does_not_begin_anew(lasting: FileWorld) -> None:
 
 
 def test_without_a_pin_a_rollback_is_not_seen(lasting: FileWorld) -> None:
-    """DESIGN §1, not promised: a rollback shows only against something outside the store."""
+    """DESIGN §1: a rollback shows only against something outside the store."""
     copy = lasting.with_turns(1).copy("older")
     lasting.with_turns(1).close()
     for path in (lasting.home / PINS).rglob("*"):

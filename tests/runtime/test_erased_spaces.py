@@ -69,10 +69,10 @@ def test_after_a_space_was_erased_nothing_of_it_can_be_read_or_written(lasting: 
                 lasting.store, keys=root_key(), options=Options(create=create, pin=FilePin(lasting.home / PINS))
             )
         assert "default" not in str(refused.value)
-    with open_without_key(lasting.store) as stranger:
-        (audited,) = stranger.evidence.audit(vkey).spaces
+    with open_without_key(lasting.store) as third_party:
+        (audited,) = third_party.evidence.audit(vkey).spaces
         assert (audited.events, audited.turns) == (events + 1, 8)
-        assert stranger.evidence.verify(bundle.text.encode(), vkey).complete
+        assert third_party.evidence.verify(bundle.text.encode(), vkey).complete
     pinned = next((lasting.home / PINS).glob("*.checkpoint")).read_text()
     assert f"\n{events + 1}\n" in pinned
     with sqlite3.connect(lasting.database) as look:
@@ -83,7 +83,7 @@ def test_after_a_space_was_erased_nothing_of_it_can_be_read_or_written(lasting: 
 
 
 def test_other_spaces_of_the_store_go_on(lasting: FileWorld, tmp_path: Path) -> None:
-    """The erased one is listed no more; turning over the root key steps over it; its directory can be moved away."""
+    """The erased one is listed no more; rotating the root key steps over it; its directory can be moved away."""
     lasting.with_turns(1)
     with open_store(lasting.home, "second", space="second") as second:
         second.transcripts.commit(plain_turn(1))
@@ -155,8 +155,8 @@ def test_another_process_that_has_the_space_open_fails_typed_and_writes_nothing(
     ours.send("now")
     assert ours.recv() == ["space.erased"] * 7
     other.join()
-    with open_without_key(lasting.store) as stranger:
-        assert stranger.evidence.audit().spaces[0].events == report.position + 1
+    with open_without_key(lasting.store) as third_party:
+        assert third_party.evidence.audit().spaces[0].events == report.position + 1
     lasting.close()
     lasting.runtime = open_store(lasting.home, "another", space="another")
 

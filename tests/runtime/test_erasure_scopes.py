@@ -289,7 +289,7 @@ def test_a_damaged_turn_is_not_erased_in_the_name_of_another(lasting: FileWorld)
 
 
 def test_a_row_without_keys_has_to_be_the_turn_that_it_says_it_is(lasting: FileWorld) -> None:
-    """Columns that were turned around are held against the header and the tree; nothing is destroyed."""
+    """Columns that were turned around are compared with the header and the tree; nothing is destroyed."""
     lasting.with_turns(3)
     lasting.runtime.evidence.checkpoint()
     with lasting.edited() as raw:

@@ -1,4 +1,4 @@
-"""Checkpoints, proofs, exports and audits through the front door: what a stranger can check, and what he sees."""
+"""Checkpoints, proofs, exports and audits through the front door: what a third party can check, and what he sees."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_certified_export_proves_that_nothing_was_left_out(world: World) -> No
 
 @pytest.mark.parametrize("view", View)
 def test_an_export_discloses_what_its_view_shows_and_no_more(world: World, view: View) -> None:
-    """RP-08, RP-10, EX-01: word by word, each held against its commitment by the verifier."""
+    """RP-08, RP-10, EX-01: word by word, each compared with its commitment by the verifier."""
     world.with_turn(rich_turn())
     text = exported(world, view)
     verified(world, text)
@@ -190,12 +190,12 @@ def test_an_audit_needs_no_key_and_can_be_held_to_one(lasting: FileWorld) -> Non
     """Header-only: everything is read once; with a key given only the log of that key counts."""
     lasting.with_turns(20).erased(3)
     vkey = lasting.runtime.evidence.checkpoint().vkey
-    with open_without_key(lasting.store) as stranger:
-        free = stranger.evidence.audit()
-        held = stranger.evidence.audit(vkey)
+    with open_without_key(lasting.store) as third_party:
+        free = third_party.evidence.audit()
+        held = third_party.evidence.audit(vkey)
         with pytest.raises(EvidenceMissing):
-            stranger.evidence.audit(vkey[:-4] + "AAAA")
-    assert (free.spaces[0].key, held.spaces[0].key) == ("the log's own word", "given")
+            third_party.evidence.audit(vkey[:-4] + "AAAA")
+    assert (free.spaces[0].key, held.spaces[0].key) == ("self-declared", "given")
     assert free.spaces[0].turns == held.spaces[0].turns == 20
 
 
@@ -219,8 +219,8 @@ def test_an_audit_refuses_an_edited_log(lasting: FileWorld, statement: str) -> N
     lasting.with_turns(20).masked(1)
     with lasting.broken_into() as raw:
         assert raw.execute(statement).rowcount
-    with open_without_key(lasting.store) as stranger, pytest.raises(MunimentError) as refused:
-        stranger.evidence.audit()
+    with open_without_key(lasting.store) as third_party, pytest.raises(MunimentError) as refused:
+        third_party.evidence.audit()
     assert refused.value.code == "store.corrupt"
 
 

@@ -198,7 +198,7 @@ def test_a_space_whose_making_was_cut_short_is_made(tmp_path: Path, has_page: bo
 def test_an_erasure_on_a_full_disk_wraps_the_keys_in_parts(
     failing: tuple[Runtime, Disk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first attempt finds the disk full; with the room that was kept back it is done, a few bundles at a time."""
+    """The first attempt finds the disk full; with the reserve it is done, a few bundles at a time."""
     runtime, disk = failing
     monkeypatch.setattr(rotation, "TIGHT_BATCH", 2)
     for number in range(1, 6):

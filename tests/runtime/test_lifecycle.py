@@ -181,7 +181,7 @@ def test_who_may_only_append_may_not_touch_what_was_said(world: World) -> None:
 
 
 def test_an_erasure_answers_with_a_receipt_that_a_stranger_can_check(world: World) -> None:
-    """DESIGN §4: each place, what was done there, what lies outside, and a proof of the event."""
+    """DESIGN §4: each place, what was done there, what is outside, and a proof of the event."""
     world.with_turns(3)
     world.runtime.evidence.export(key_of())
     receipt = world.request(Transition.ERASE, 2).receipt

@@ -1,4 +1,4 @@
-"""Derived references and evidence links through the front door: written once, found from both ends, proved for ever."""
+"""Derived references and evidence links through the front door: written once, found from both ends, always proved."""
 
 from __future__ import annotations
 
@@ -368,7 +368,7 @@ def test_a_list_of_derived_references_is_clipped_and_its_count_is_whole() -> Non
     world.close()
 
 
-# --- proved to strangers ----------------------------------------------------------------------------------------------
+# --- proved to third parties ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -385,7 +385,7 @@ def disclosed(line: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("view", View)
 def test_a_summary_proves_what_it_summarised_to_a_stranger(summarised: World, view: View) -> None:
-    """The digest is made of the leaves in the bundle alone; what was derived is shown to owners and operators."""
+    """The digest is made of the leaves in the bundle alone; derived data is shown to owners and operators."""
     text = summarised.runtime.evidence.export(key_of(), view).text
     lines = [json.loads(line) for line in text.splitlines()[1:-2]]
     leaves = {

@@ -34,7 +34,7 @@ DAY_MS = 86_400_000
 START_MS = 1_700_000_000_000
 
 
-class Asked(NamedTuple):
+class PagedQuery(NamedTuple):
     """A kind of run: how it begins, and how it goes on with a cursor, other words put in."""
 
     operation: str
@@ -62,15 +62,15 @@ TIMELINE_OTHERS: dict[str, Any] = {
     "lifecycle": ALL,
 }
 RUNS = [
-    Asked("timeline", TIMELINE, TIMELINE_OTHERS, "older_cursor"),
-    Asked("timeline", TIMELINE, TIMELINE_OTHERS, "newer_cursor"),
-    Asked(
+    PagedQuery("timeline", TIMELINE, TIMELINE_OTHERS, "older_cursor"),
+    PagedQuery("timeline", TIMELINE, TIMELINE_OTHERS, "newer_cursor"),
+    PagedQuery(
         "conversations",
         {"channel": None, "lifecycle": ACTIVE, "limit": 1},
         {"channel": Channel("default"), "lifecycle": ALL, "limit": 2},
         "next_cursor",
     ),
-    Asked(
+    PagedQuery(
         "search",
         {"query": "question", "view": View.HOST_UI, "within": SearchScope(), "ranking": SearchRanking(), "limit": 2},
         {
@@ -83,8 +83,8 @@ RUNS = [
         "next_cursor",
     ),
 ]
-HEADED = [run for run in RUNS if run.operation != "search"]  # held to a head; a search is held to what it found
-REPLAY = Asked(
+HEADED = [run for run in RUNS if run.operation != "search"]  # held to a head; a search is checked against what it found
+REPLAY = PagedQuery(
     "replay",
     {"conversation": key_of(), "view": View.HOST_UI, "limit": 1},
     {"conversation": key_of("other"), "view": View.EXPORT},
@@ -98,7 +98,7 @@ def filled(world: World) -> Runtime:
 
 
 def at_time(world: FileWorld, start_ms: int) -> Runtime:
-    """Open the store as a process would whose clock stands there."""
+    """Open the store as a process would whose clock is there."""
     options = Options(sources=seeded_sources(f"at {start_ms}", start_ms=start_ms), pin=FilePin(world.home / PINS))
     return muniment.open(world.home / STORE, keys=root_key(), options=options)
 
@@ -108,7 +108,7 @@ def in_space(space: Space, plan: Callable[[Writer], None]) -> None:
 
 
 @pytest.mark.parametrize("run", [*RUNS, REPLAY], ids=names)
-def test_a_cursor_is_small_ascii_with_a_prefix_and_says_nothing(run: Asked, world: World) -> None:
+def test_a_cursor_is_small_ascii_with_a_prefix_and_says_nothing(run: PagedQuery, world: World) -> None:
     """PG-04."""
     cursor = run.cursor(filled(world))
     assert cursor.isascii()
@@ -120,7 +120,7 @@ def test_a_cursor_is_small_ascii_with_a_prefix_and_says_nothing(run: Asked, worl
 
 
 @pytest.mark.parametrize("run", [*RUNS, REPLAY], ids=names)
-def test_a_change_of_anything_in_the_request_is_an_error(run: Asked, world: World) -> None:
+def test_a_change_of_anything_in_the_request_is_an_error(run: PagedQuery, world: World) -> None:
     """PG-05: operation, query, filter, view, access, limit, channel, conversation; each alone, and then as it was."""
     runtime = filled(world)
     cursor = run.cursor(runtime)
@@ -144,7 +144,7 @@ def test_a_change_of_anything_in_the_request_is_an_error(run: Asked, world: Worl
 
 
 @pytest.mark.parametrize("run", [*RUNS, REPLAY], ids=names)
-def test_a_cursor_of_one_space_is_nothing_in_another(run: Asked, lasting: FileWorld) -> None:
+def test_a_cursor_of_one_space_is_nothing_in_another(run: PagedQuery, lasting: FileWorld) -> None:
     """PG-05, SC-01."""
     cursor = run.cursor(filled(lasting))
     other = World(lambda _times: open_store(lasting.home, "elsewhere", space="elsewhere"))
@@ -164,7 +164,7 @@ def test_a_cursor_of_one_space_is_nothing_in_another(run: Asked, lasting: FileWo
     ],
 )
 def test_a_cursor_lives_for_seven_days(
-    run: Asked, later_ms: int, refusal: type[Exception] | None, lasting: FileWorld
+    run: PagedQuery, later_ms: int, refusal: type[Exception] | None, lasting: FileWorld
 ) -> None:
     """PG-06: also across processes; one from more than 300 s ahead is refused."""
     filled(lasting)
@@ -188,7 +188,7 @@ def test_the_cursor_of_a_replay_does_not_expire(lasting: FileWorld) -> None:
 
 
 @pytest.mark.parametrize("run", [*RUNS, REPLAY], ids=names)
-def test_cursors_survive_a_restart_and_a_new_space_key(run: Asked, lasting: FileWorld) -> None:
+def test_cursors_survive_a_restart_and_a_new_space_key(run: PagedQuery, lasting: FileWorld) -> None:
     """PG-04: rotation changes no cursor."""
     cursor = run.cursor(filled(lasting))
     lasting.runtime.spaces.rotate()
@@ -197,7 +197,7 @@ def test_cursors_survive_a_restart_and_a_new_space_key(run: Asked, lasting: File
 
 
 @pytest.mark.parametrize("run", [*RUNS, REPLAY], ids=names)
-def test_a_restore_ends_every_cursor(run: Asked, world: World) -> None:
+def test_a_restore_ends_every_cursor(run: PagedQuery, world: World) -> None:
     """PG-08: another life of the log knows none of the cursors of the one before."""
     runtime = filled(world)
     cursor = run.cursor(runtime)
@@ -237,7 +237,7 @@ def gone_back(world: FileWorld, copy: Path) -> None:
 
 @pytest.mark.parametrize("turns", [1, 2])
 def test_a_log_that_went_another_way_after_a_copy_was_put_back_knows_no_run(turns: int, lasting: FileWorld) -> None:
-    """PG-08: even where nobody said that it was a restore, a cursor is held to the head that it was issued on."""
+    """PG-08: even where nobody called it a restore, a cursor is checked against the head that it was issued on."""
     filled(lasting)
     copy = lasting.copy("copy")
     lasting.with_turns(1)

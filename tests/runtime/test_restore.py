@@ -99,7 +99,7 @@ def test_a_fence_holds_in_a_log_that_went_another_way(tmp_path: Path) -> None:
 
 
 def test_the_words_of_a_backup_are_erased_under_keys_that_the_backup_does_not_have(tmp_path: Path) -> None:
-    """Every bundle is wrapped anew, so that the keys of the backup open nothing of the store."""
+    """Every bundle is wrapped again, so that the keys of the backup open nothing of the store."""
     world = sqlite_world(tmp_path).with_turns(3)
     old = world.runtime._session.space.keys.ring
     backup = backed_up(world)
@@ -160,7 +160,7 @@ def test_a_dry_run_says_what_would_be_lost_and_changes_nothing(world: FileWorld)
 
 
 def test_a_pin_that_is_ahead_keeps_an_older_backup_out_until_it_is_meant(tmp_path: Path) -> None:
-    """The store is lost, the pin remembers: a rollback is never silent, and once it is meant the pin follows."""
+    """The store is lost, the pin remembers: a rollback is never silent, and once it is confirmed the pin follows."""
     world = sqlite_world(tmp_path).with_turns(2)
     size, _ = root_of(world.runtime)
     backup = backed_up(world)

@@ -22,7 +22,7 @@ def said(number: int, text: str, conversation: str = "talk", answer: str = "an a
 
 
 def found(runtime: Runtime, word: str, view: View = View.HOST_UI) -> list[str]:
-    """Return the texts with a word that are found for it, sorted; what stands beside them is found as well."""
+    """Return the texts with a word that are found for it, sorted; what is beside them is found as well."""
     hits = runtime.transcripts.search(word, view, limit=50).hits
     return sorted(hit.excerpt.text for hit in hits if word in hit.excerpt.text)
 
@@ -33,7 +33,7 @@ def digest(runtime: Runtime, view: View = View.HOST_UI) -> bytes:
     return one
 
 
-def anew(runtime: Runtime, view: View = View.HOST_UI) -> bytes:
+def rebuilt(runtime: Runtime, view: View = View.HOST_UI) -> bytes:
     """Return the digest of an index that is made from the log alone, and forget it again."""
     from muniment.search.index_memory import IndexMemory
     from muniment.search.indexes import Indexes

@@ -14,7 +14,7 @@ from muniment.operations.lifecycle import LifecycleReport, Scope
 from muniment.operations.transcripts.redact import Passage
 from muniment.search import snapshots as sealing
 from muniment.search import view_index
-from tests.search.asking import anew, digest, found, opened, readable, said, snapshot, standing
+from tests.search.asking import digest, found, opened, readable, rebuilt, said, snapshot, standing
 from tests.worlds import OPERATOR, FileWorld, key_of, open_store
 
 PREFIX = "zebrafinch"
@@ -56,7 +56,7 @@ def nowhere(world: FileWorld, word: str) -> None:
     for view in View:
         assert found(world.runtime, word, view) == []
         if view is not View.OPERATOR_AUDIT:
-            assert digest(world.runtime, view) == anew(world.runtime, view)
+            assert digest(world.runtime, view) == rebuilt(world.runtime, view)
     for of_view in world.runtime._session.space.indexes._of_views.values():
         if of_view._index is not None:
             assert not any(tail in term for term in of_view._index.postings._numbers)
@@ -103,7 +103,7 @@ def test_of_a_turn_of_which_one_message_was_erased_the_rest_is_found(kept: FileW
     scope = Scope(conversation=key_of().conversation, message="turn-2#0")
     assert kept.runtime.lifecycle.erase(scope, "asked for", OPERATOR).changed
     assert found(kept.runtime, one) == [f"{one} it is, and {PREFIX}"]
-    assert digest(kept.runtime) == anew(kept.runtime)
+    assert digest(kept.runtime) == rebuilt(kept.runtime)
     kept.request(Transition.ERASE, 2)
     nowhere(kept, one)
 
@@ -177,7 +177,7 @@ def test_what_is_hidden_is_in_no_index_of_the_views_that_do_not_show_it(kept: Fi
     for view in View:
         assert bool(found(kept.runtime, one, view)) is (view not in hidden)
         assert bool(found(kept.runtime, other, view)) is (view is not View.OPERATOR_AUDIT)
-        assert digest(kept.runtime, view) == anew(kept.runtime, view)
+        assert digest(kept.runtime, view) == rebuilt(kept.runtime, view)
     kept.reopened()
     assert at_rest(kept, one) == [view for view in View if view not in hidden]
     if how == "mask":

@@ -63,7 +63,7 @@ def put(index: Index, given: Put) -> None:
     index.put(stream, turn, numbered, archived=archived)
 
 
-def anew(history: Sequence[Put]) -> Index:
+def rebuilt(history: Sequence[Put]) -> Index:
     """Return an index of what is there in the end, put in in the order of the log."""
     last = {(stream, turn): each for each in history for stream, turn in [each[:2]]}
     made = Index()
@@ -114,14 +114,14 @@ def test_an_index_that_grew_is_the_index_that_is_made_anew(history: list[Put], w
                 grown = Index.of_sections(dict(grown.sections()))
             else:
                 getattr(grown, how)()
-    assert known(grown) == known(anew(history))
+    assert known(grown) == known(rebuilt(history))
 
 
 @given(st.lists(puts, max_size=8))
 @settings(deadline=None)
 def test_what_sections_say_is_the_same_index(history: list[Put]) -> None:
     """To the byte when it is said again, and grown further it stays the same."""
-    grown = anew(history)
+    grown = rebuilt(history)
     sections = dict(grown.sections())
     again = Index.of_sections(sections)
     assert dict(again.sections()) == sections

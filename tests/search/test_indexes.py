@@ -19,7 +19,7 @@ from muniment.kernel.sources import seeded_sources
 from muniment.runtime.runtime import Runtime
 from muniment.search.index_memory import IndexMemory
 from muniment.space.options import Options
-from tests.search.asking import anew, digest, found, said, snapshot, standing
+from tests.search.asking import digest, found, rebuilt, said, snapshot, standing
 from tests.worlds import PINS, FileWorld, World, memory_world, open_store, root_key
 
 spawn = multiprocessing.get_context("spawn")
@@ -135,7 +135,7 @@ def test_processes_that_make_indexes_at_once_see_each_others_turns(kept: FileWor
         assert process.exitcode == 0
     kept.reopened()
     assert found(kept.runtime, "harbour") == everything
-    assert digest(kept.runtime) == anew(kept.runtime)
+    assert digest(kept.runtime) == rebuilt(kept.runtime)
 
 
 def test_what_another_process_erases_is_found_no_more_at_the_next_search(kept: FileWorld) -> None:

@@ -20,7 +20,7 @@ from muniment.operations.transcripts.hits import SearchPage, SearchRanking
 from muniment.search import view_index
 from muniment.search.snapshots import FORMAT, SnapshotRefusal
 from muniment.space.options import Options
-from tests.search.asking import anew, digest, found, opened, said, snapshot, standing
+from tests.search.asking import digest, found, opened, rebuilt, said, snapshot, standing
 from tests.worlds import PINS, FileWorld, memory_world, open_store, root_key
 
 TEXT = "harbour lights"
@@ -35,14 +35,14 @@ def filled(world: FileWorld, turns: int = 12) -> FileWorld:
 
 
 def test_an_index_comes_back_from_its_snapshot_and_is_the_same(kept: FileWorld) -> None:
-    """Same digest, same hits and scores as made anew; what was committed since is there as well."""
+    """Same digest, same hits and scores as made again; what was committed since is there as well."""
     filled(kept)
     assert found(kept.runtime, "harbour") == [TEXT]
     assert standing(kept.runtime).from_snapshot
-    assert digest(kept.runtime) == anew(kept.runtime)
+    assert digest(kept.runtime) == rebuilt(kept.runtime)
     kept.commit(said(13, "harbour again"))
     assert found(kept.runtime, "harbour") == ["harbour again", TEXT]
-    assert digest(kept.runtime) == anew(kept.runtime)
+    assert digest(kept.runtime) == rebuilt(kept.runtime)
 
     def asked() -> SearchPage:
         return kept.runtime.transcripts.search("harbour saw word5", ranking=SearchRanking(asked_ms=1), limit=50)
@@ -145,7 +145,7 @@ def test_a_snapshot_that_was_damaged_is_dropped_and_the_index_made_anew(kept: Fi
     assert not told.from_snapshot
     assert told.refused in {SnapshotRefusal.DAMAGED, SnapshotRefusal.KEY_RETIRED}
     assert not path.exists()
-    assert digest(kept.runtime) == anew(kept.runtime)
+    assert digest(kept.runtime) == rebuilt(kept.runtime)
     kept.reopened()
     assert found(kept.runtime, "harbour") == [TEXT]
     assert standing(kept.runtime).from_snapshot
@@ -194,14 +194,14 @@ def test_a_snapshot_is_dropped_when_something_else_is_looked_for(kept: FileWorld
     with muniment.open(kept.store, keys=root_key(), options=options) as runtime:
         assert found(runtime, "harbour") == ([] if detect.names else [TEXT])
         assert standing(runtime).refused is SnapshotRefusal.OTHER
-        assert digest(runtime) == anew(runtime)
+        assert digest(runtime) == rebuilt(runtime)
     with muniment.open(kept.store, keys=root_key(), options=replace(options, detect=Detect())) as runtime:
         assert found(runtime, "harbour") == [TEXT]
         assert standing(runtime).refused is SnapshotRefusal.OTHER
 
 
 def test_a_snapshot_from_before_a_rotation_opens_no_more(kept: FileWorld) -> None:
-    """It is sealed anew with the rotation; a copy of the former one is noise."""
+    """It is sealed again with the rotation; a copy of the former one is noise."""
     filled(kept)
     former = snapshot(kept).read_bytes()
     kept.runtime.spaces.rotate()
@@ -226,7 +226,7 @@ def test_a_snapshot_from_before_a_restore_is_dropped(kept: FileWorld) -> None:
     assert found(kept.runtime, "lantern") == ["lantern"]
     assert kept.runtime.spaces.restore(str(kept.home / "backup"), replace=True).sound
     assert found(kept.runtime, "lantern") == []
-    assert digest(kept.runtime) == anew(kept.runtime)
+    assert digest(kept.runtime) == rebuilt(kept.runtime)
     kept.reopened()
     assert found(kept.runtime, "lantern") == []
 
@@ -255,7 +255,7 @@ def test_nothing_is_written_while_the_key_is_being_turned_over(kept: FileWorld) 
     assert snapshot(kept).read_bytes() == before
     assert kept.runtime.system.recover().rotation_completed
     assert new.version not in kept.runtime._session.space.keys.versions
-    assert not snapshot(kept).exists()  # a recovery derives everything anew
+    assert not snapshot(kept).exists()  # a recovery rebuilds all projections
     assert found(kept.runtime, "more") == ["more"]
 
 

@@ -13,7 +13,7 @@ from muniment.runtime.runtime import Runtime
 from replay.bench.figures import Amount, Figure, at_most, ranged
 from replay.bench.scene import Measured, Measuring
 from replay.bench.search.corpora import TURNS_MILLION, Corpus
-from replay.bench.search.queries import Asked, Kind
+from replay.bench.search.queries import BenchQueries, Kind
 from replay.bench.search.writer import Writer
 from replay.measure import Rounds, in_turns, spread
 from replay.stores import opened
@@ -28,7 +28,7 @@ WARM, BARE = "an index in memory", "no index"
 SCRATCH = "followed"
 
 
-def changes(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
+def changes(corpus: Corpus, asked: BenchQueries, *, quick: bool) -> Measuring:
     """Write to two copies of the store in turns; one is searched."""
     directories = {WARM: corpus.copied(), BARE: corpus.copied()}
     yield from _appending(corpus, directories, asked.everywhere[0].text, quick=quick)
@@ -92,7 +92,7 @@ def _following(corpus: Corpus, runtime: Runtime) -> Measuring:
     )
 
 
-def _erasing(corpus: Corpus, stores: dict[str, Runtime], asked: Asked, *, quick: bool) -> Measuring:
+def _erasing(corpus: Corpus, stores: dict[str, Runtime], asked: BenchQueries, *, quick: bool) -> Measuring:
     """Erase turns of hits; the same turns in both copies."""
     rare = [query.text for query in asked.everywhere if query.kind is Kind.RARE]
     count = ERASURES_QUICK if quick else ERASURES_MILLION if corpus.turns >= TURNS_MILLION else ERASURES

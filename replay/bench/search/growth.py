@@ -21,7 +21,7 @@ MIB = 2**20
 
 
 def growth(corpus: Corpus, *, quick: bool) -> Measuring:
-    """Make the index anew and open it again, in turns with plain FTS5."""
+    """Make the index again and open it again, in turns with plain FTS5."""
     made: list[Answered] = []
     floor_ms: list[float] = []
     rounds = ROUNDS_QUICK if quick or corpus.turns > OPEN_TURNS else ROUNDS

@@ -14,7 +14,7 @@ from muniment.runtime.runtime import Runtime
 from replay.bench.figures import Amount, Figure, at_most
 from replay.bench.scene import Measured, Measuring
 from replay.bench.search.corpora import TURNS_MILLION, Corpus
-from replay.bench.search.queries import PLAIN_KINDS, Asked, Kind, Query
+from replay.bench.search.queries import PLAIN_KINDS, BenchQueries, Kind, Query
 from replay.embedders import EMBEDDERS, PROJECTED
 from replay.fts5 import PlainIndex
 from replay.measure import in_turns, percentile
@@ -68,7 +68,7 @@ def _timed(ask: Ask, query: Query) -> Took:
     return Took((time.perf_counter() - wall) * 1000, (time.process_time() - cpu) * 1000)
 
 
-def by_words(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
+def by_words(corpus: Corpus, asked: BenchQueries, *, quick: bool) -> Measuring:
     """Search by words, the whole space and one conversation, in turns with plain FTS5."""
     rounds = ROUNDS_QUICK if quick else ROUNDS
     plain = corpus.plain()
@@ -87,7 +87,7 @@ def by_words(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
     plain.close()
 
 
-def by_meaning(corpus: Corpus, asked: Asked, *, quick: bool) -> Measuring:
+def by_meaning(corpus: Corpus, asked: BenchQueries, *, quick: bool) -> Measuring:
     """Search by words and meaning, with vectors of a usual length that are made without a model."""
     what = f"{corpus.name}: search by words and meaning, vectors of {PROJECTED.make().dimension} dimensions"
     missing = PROJECTED.missing()

@@ -47,14 +47,14 @@ class Query(NamedTuple):
     conversation: str | None = None
 
 
-class Asked(NamedTuple):
+class BenchQueries(NamedTuple):
     """All questions: to the whole space, and to one conversation."""
 
     everywhere: list[Query]
     in_one: list[Query]
 
 
-def asked(corpus: Corpus) -> Asked:
+def asked(corpus: Corpus) -> BenchQueries:
     """Return questions that are taken from what was said."""
     messages = list(islice(corpus.messages(), SAMPLE_MESSAGES))
     often = Counter(word for message in messages for word in set(_words(message)))
@@ -79,7 +79,7 @@ def asked(corpus: Corpus) -> Asked:
         )
         for message in chosen
     ]
-    return Asked(everywhere, in_one)
+    return BenchQueries(everywhere, in_one)
 
 
 def _of_message(message: OtelInputLine, often: Counter[str], common: list[str], number: int) -> Iterator[Query]:

@@ -1,7 +1,7 @@
-"""Replay: run histories against the product, compare what is derived, report the first difference; record them.
+"""Replay: run histories against the product, compare projections, report the first difference; record histories.
 
-A history is a fixture (`fixture`): a first line that names every source of chance, then commands. `running` performs
-them through the front door on a store of a kind (`stage`), holds what comes back to what the fixture expects, and
-measures the log and everything derived from it (`measuring`). `comparing` finds where two runs part, `recording` turns
-a live space into a fixture without a word of it.
+A history is a fixture (`fixture`): a first line with every seed, then commands. `running` performs them through the
+public interface on a store under test, compares the results with what the fixture expects, and measures the log and its
+projections (`measuring`). `comparing` finds the first difference between two runs, `recording` turns a live space into
+a fixture without any of its content, and `campaign` runs and compares files.
 """

@@ -1,4 +1,4 @@
-"""Where two runs part: the first difference, by the point of the run, then by what was measured, then by key."""
+"""The first difference between two runs: by line, then by what was measured, then by key."""
 
 from __future__ import annotations
 
@@ -6,23 +6,29 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from muniment.replay.measuring import Digested, Measured
-from muniment.replay.replay_report import FixtureRun
+from muniment.replay.replay_report import Digested, FixtureRun, Measured
 
-# What is compared of a measurement, in the order in which a difference explains those behind it.
+# What is compared of a measurement; a difference explains those after it.
 PLAIN = ("fault", "sound", "size", "root", "checkpoint", "keys")
 
 
 class Difference(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A difference: behind which line, in what, under which key. Never the words that differ."""
+    """A difference: after which line, in what, under which key. Never the content that differs."""
 
     line: int
     what: str
     key: str | None = None
 
     def told(self) -> str:
-        """Return it as a person reads it."""
+        """Return the difference as text."""
         return f"line {self.line}: {self.what}" + (f", {self.key}" if self.key else "")
+
+
+class ComparisonReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether two histories, or two reports, are the same, and their first difference."""
+
+    same: bool
+    difference: Difference | None = None
 
 
 def first_difference(one: FixtureRun, other: FixtureRun) -> Difference | None:
@@ -33,12 +39,12 @@ def first_difference(one: FixtureRun, other: FixtureRun) -> Difference | None:
             return found
     if len(one.measured) != len(other.measured):
         longer = max((one.measured, other.measured), key=len)
-        return Difference(line=longer[min(len(one.measured), len(other.measured))].line, what="measured in one alone")
+        return Difference(line=longer[min(len(one.measured), len(other.measured))].line, what="measured in only one")
     return None
 
 
 def differences(one: Measured, other: Measured) -> Iterator[Difference]:
-    """Yield everything in which two measurements differ, what explains the rest first."""
+    """Yield every difference between two measurements; the first explains the rest."""
     for name in PLAIN:
         if getattr(one, name) != getattr(other, name):
             yield Difference(line=one.line, what=name)
@@ -62,7 +68,7 @@ def derived_difference(one: Mapping[str, Digested], other: Mapping[str, Digested
 
 
 def _first_key(one: Digested | None, other: Digested | None) -> str | None:
-    """Return the first key under which two digests differ; `digest` when only the whole differs; None when nothing."""
+    """Return the first key whose digests differ; `digest` when only the whole differs; None when nothing does."""
     if one is None or other is None:
         return None if one is other else "all of it"
     if one.digest == other.digest and one.rows == other.rows:

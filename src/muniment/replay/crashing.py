@@ -1,7 +1,7 @@
-"""Stores that can end in the middle: a layer over the port that stops at a point, and is dead from then on.
+"""Stores that can crash: a layer over the port that stops at a point and fails from then on.
 
-Like a process that was killed: what runs gets `store.fault` from the next thing it asks of the store, also from undoing
-and tidying up, and nothing of what it would have done later is done.
+It behaves like a killed process: the next call to the store raises `store.fault`, also when it undoes or cleans up, and
+nothing later is done.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class CrashTrigger:
-    """Decides when it ends. `burnt` when it did."""
+    """Decides when the store crashes; `burnt` after it did."""
 
     def __init__(self) -> None:
         self.burnt = False
@@ -27,15 +27,15 @@ class CrashTrigger:
         self._at_end: Callable[[], object] = bool
 
     def set(self, point: CrashPoint, nth: int, at_end: Callable[[], object]) -> None:
-        """End at the n-th time that a point is met; `at_end` keeps what is there at that moment."""
+        """Crash at the n-th time that a point is met; `at_end` keeps the state of that moment."""
         self._point, self._left, self._at_end = point, nth, at_end
 
     def clear(self) -> None:
-        """Do not end, whatever point is met."""
+        """Do not crash at any point."""
         self._point = None
 
     def meet(self, point: CrashPoint | None = None) -> None:
-        """Pass a point, or end there."""
+        """Pass a point, or crash there."""
         if self.burnt:
             raise StoreFault(problem="crashed")
         if point is None or point is not self._point:
@@ -48,7 +48,7 @@ class CrashTrigger:
 
 
 class CrashingStore:
-    """A store behind a fuse. One that is kept by others is not closed with it."""
+    """A store that can crash. A store that is `kept` by others stays open when this one closes."""
 
     def __init__(self, store: Store, fuse: CrashTrigger, *, kept: bool) -> None:
         self._store = store
@@ -88,16 +88,16 @@ class CrashingStore:
         return report
 
     def keep_reserve(self) -> None:
-        """Keep some room back for erasures on a full disk."""
+        """Keep a reserve for erasures on a full disk."""
         self._fuse.meet()
         self._store.keep_reserve()
 
     def release_reserve(self) -> bool:
-        """Give the room away that was kept back; return whether there was any."""
+        """Release the reserve for erasures; return whether there was one."""
         self._fuse.meet()
         return self._store.release_reserve()
 
     def close(self) -> None:
-        """Leave nothing open."""
+        """Close the store."""
         if not self._kept:
             self._store.close()

@@ -2,8 +2,8 @@
 
 What a projection holds changes with its version and not with the history, so its digests are kept apart from the
 fixtures: a table for each fixture, with the SHA-256 of its bytes and, for each line that measures, a digest for each
-projection. `[versions]` says for which versions of the projections they were written; for another version, and for
-another fixture than was digested, they say nothing, and the projection counts as unchecked.
+projection. `[versions]` names the versions of the projections that they were written for. For another version, or for a
+changed fixture, the projection counts as unchecked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from muniment.replay.replay_report import FixtureRun
 
 FILE = "digests.toml"
 HEAD = """\
-# Digests of what is derived, by fixture, line and projection. Written by `python -m replay check --write`, which
+# Digests of derived data, by fixture, line and projection. Written by `python -m replay check --write`, which
 # changes a digest only together with the version of its projection or with the fixture.
 """
 
@@ -41,7 +41,7 @@ class KnownDigests(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     fixtures: dict[str, FixtureDigests] = {}
 
     def of(self, fixture: Fixture) -> Mapping[str, Mapping[str, str]]:
-        """Return what is known of a fixture: the digests of projections that have the version they were written for."""
+        """Return the known digests of a fixture, for projections that still have the version they were written for."""
         known = self.fixtures.get(fixture.header.id)
         if known is None or known.fixture != fixture.digest:
             return {}
@@ -51,7 +51,7 @@ class KnownDigests(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         }
 
     def counts(self, projection: str) -> bool:
-        """Tell whether digests of a projection were written for the version that it has."""
+        """Return whether the digests of a projection were written for its present version."""
         known = PROJECTIONS.get(projection)
         return known is not None and self.versions.get(projection) == known.version
 
@@ -71,7 +71,7 @@ def read_digests(directory: Path) -> KnownDigests:
 
 
 def digests_of(runs: Sequence[FixtureRun]) -> KnownDigests:
-    """Return the digests that runs measured, for the present versions."""
+    """Return the digests of runs, for the present versions."""
     return KnownDigests(
         versions={name: projection.version for name, projection in PROJECTIONS.items()},
         fixtures={

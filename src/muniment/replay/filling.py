@@ -1,7 +1,7 @@
-"""Filling in what a fixture leaves open, from a run: for its author, who then looks at the difference.
+"""Filling in the open expectations of a fixture from a run, for its author to review.
 
-Only what is left out or empty is filled in; what the author wrote stays and is what the run is held to. Digests of
-projections change with the version of a projection and not with the fixture, so they can be kept beside it.
+Only what is left out or empty is filled in; the run is checked against what the author wrote. Digests of projections
+change with the version of a projection and not with the fixture, so they can be kept beside it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from muniment.governance.views import View
 from muniment.replay.fixture import Command, Expectation, Fixture, KeysExpected, LogExpected, fixture_bytes
-from muniment.replay.measuring import Measured
-from muniment.replay.replay_report import FixtureRun
+from muniment.replay.replay_report import FixtureRun, Measured
 
 
 def filled(fixture: Fixture, run: FixtureRun, *, projections: bool) -> bytes:

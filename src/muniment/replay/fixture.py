@@ -1,13 +1,13 @@
 """The format of fixtures: JSON Lines, a header first, then one command a line.
 
-The header names every source of chance, so that the bytes of a log follow from the fixture alone. A command is an
+The header names every seed, so that the bytes of a log follow from the fixture alone. A command is an
 operation of the catalogue (`{"do": "transcripts.commit", "with": {...}}`, bound by the request of that operation) or
-one of the harness's own words (`HarnessCommand`). What a command reports may be kept under a name (`as`) and referred
+a command of the harness (`HarnessCommand`). What a command reports may be kept under a name (`as`) and referred
 to later: `{"$from": "page.next_cursor"}` is a value out of it, `{"$file": "archive"}` a path in the directory of the
 run.
 
-What is expected stands beside the command. An expectation that is left out, or empty, is not checked and is reported as
-unchecked, never as held (RH-02).
+What is expected is part of the command. An expectation that is left out, or empty, is reported as unchecked, never as
+held.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Profile
 from muniment.governance.views import View
-from muniment.runtime.open import StoreKind
+from muniment.space.options import StoreKind
 
 LINES_MAX = 100_000
 FIXTURE_BYTES_MAX = 64 * 2**20
@@ -39,32 +39,32 @@ FIXTURE_BYTES_MAX = 64 * 2**20
 class HarnessCommand(StrEnum):
     """What the harness does itself: commands that are no operation."""
 
-    EXPECT = "expect"  # measure, and hold what was measured to the expectation
-    REBUILD = "rebuild"  # forget everything derived, derive it again, hold it to what it was
+    EXPECT = "expect"  # measure, and compare with the expectation
+    REBUILD = "rebuild"  # rebuild all projections and compare them with what they were
     REOPEN = "reopen"  # close the store and open it again
     CRASH = "crash"  # end at a point of the command in `during`, as a killed process does, and open again
     FILE = "file"  # write a text to a file of the run
 
 
 class CrashPoint(StrEnum):
-    """Where in the writing of a transaction a process may be killed."""
+    """Where in a transaction a process may be killed."""
 
     BEFORE = "before"  # nothing is written
     PLANNED = "planned"  # everything is written, nothing committed
-    COMMITTED = "committed"  # committed, and nobody was told
+    COMMITTED = "committed"  # committed, but not acknowledged
     SCRUBBED = "scrubbed"  # the write-ahead log was emptied behind an erasure or a rotation
 
 
 class DerivationMode(StrEnum):
-    """How what is derived comes about before it is measured; the answers must be the same."""
+    """How projections are built before they are measured; the answers must be the same."""
 
-    INCREMENTAL = "incremental"  # caught up behind every command
-    REBUILT = "rebuilt"  # forgotten and derived from the log before every measurement
+    INCREMENTAL = "incremental"  # caught up after every command
+    REBUILT = "rebuilt"  # rebuilt from the log before every measurement
     REOPENED = "reopened"  # the store is closed and opened before every measurement
 
 
 class Seeds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Seeds of chance, as text: the root key, the keys made at opening, what commands draw, and the ids."""
+    """Seeds, as text: of the root key, of the keys made at opening, of what commands draw, and of the ids."""
 
     root: str = "root"
     signing: str = "signing"
@@ -73,14 +73,14 @@ class Seeds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Timing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The clock: it stands still during a command and moves on behind it (UTC milliseconds)."""
+    """The clock: it does not move during a command and moves on after it (UTC milliseconds)."""
 
     start_ms: int = 1_700_000_000_000
     step_ms: int = 1000
 
 
 class DetectionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is looked for: by view, before a commit, and names that are known."""
+    """What to detect: by view, before a commit, and known names."""
 
     views: dict[View, list[DetectedType]] = {}
     before_commit: list[DetectedType] = []
@@ -88,7 +88,7 @@ class DetectionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class FixtureHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The first line. `subject` says what the fixture is about, `breaks` what kind of mistake turns it red."""
+    """The first line. `subject` says what the fixture is about, `breaks` what kind of mistake makes it fail."""
 
     format: Literal["muniment.replay/1"]  # of this file
     id: str
@@ -106,14 +106,14 @@ class FixtureHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Rights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The access with which a command is performed; what is left out is not narrowed."""
+    """The rights of a command; what is left out is not restricted."""
 
     effects: list[Effect] | None = None
     views: list[View] | None = None
     subject: str | None = None
 
     def access(self) -> Access:
-        """Return them as the product takes them."""
+        """Return the rights as an access."""
         whole = Access()
         return Access(
             effects=whole.effects if self.effects is None else frozenset(self.effects),
@@ -146,11 +146,11 @@ class KeysExpected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Expectation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What must hold behind a command.
+    """What must hold after a command.
 
-    `report` is held to the report of the command: objects by the members that are given, lists item by item, anything
-    else whole. `error` is the error that the command must end with. The others are measured: `checkpoint` is the
-    SHA-256 of the signed note, `views` that of all slices of a view, `projections` the digests of what is derived,
+    `report` is compared with the report of the command: objects by the members that are given, lists item by item,
+    anything else whole. `error` is the error that the command must end with. The others are measured: `checkpoint` is
+    the SHA-256 of the signed note, `views` that of all slices of a view, `projections` the digests of derived data,
     `fault` the code of what keeps the space from being read. A digest that is empty is not checked.
     """
 
@@ -179,7 +179,7 @@ class Command(
     omit_defaults=True,
     rename={"given": "with", "kept_as": "as"},
 ):
-    """One line behind the header. `space` is another space of the same store; `at_ms` moves the clock."""
+    """One line after the header. `space` is another space of the same store; `at_ms` moves the clock."""
 
     do: str
     given: dict[str, Any] = {}
@@ -230,7 +230,7 @@ def _line(line: bytes, into: type[Any], number: int) -> Any:
 
 
 def _check(command: Command, at: str) -> None:
-    """Refuse a command that says too little or too much for what it does."""
+    """Refuse a command with too few or too many fields for what it does."""
     crashes = command.do == HarnessCommand.CRASH
     if crashes and (command.point is None) is not (command.during is None):
         raise InvalidInput(at=f"{at}, during" if command.during is None else f"{at}, point", problem="missing_field")
@@ -249,7 +249,7 @@ def _check(command: Command, at: str) -> None:
 
 
 def _check_expected(do: str, expect: Expectation, at: str) -> None:
-    """Refuse what would be held to nothing: a report where there is none, measurements of what cannot be read."""
+    """Refuse what cannot be checked: a report where there is none, measurements of what cannot be read."""
     if expect.report not in (None, {}) and (do in set(HarnessCommand) or expect.error is not None):
         raise InvalidInput(at=f"{at}.report", problem="not_taken")
     if expect.fault is not None and replace(expect, report=None, error=None, fault=None).measures:

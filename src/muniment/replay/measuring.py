@@ -1,8 +1,7 @@
-"""What a run measures: the log, the keys that live, what every view shows, and everything that is derived.
+"""What a run measures: the log, the keys, what every view shows, and the projections.
 
-Of everything derived the logical rows are digested one by one under keys that say where they belong (`conversation 3`
-is the stream of that number), so that two runs can be told apart by projection and key and nothing of a content. A
-projection is a row of `PROJECTIONS`; one more is one more row.
+Each logical row of a projection is digested under a key that says where it belongs (`conversation 3` is the stream of
+that number), so two runs are compared by projection and key, without their content. `PROJECTIONS` has one row for each.
 """
 
 from __future__ import annotations
@@ -12,50 +11,22 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.errors import MunimentError
 from muniment.events.identity import Channel, ConversationId, ConversationKey
+from muniment.governance.access import Access
 from muniment.governance.limits import Limits
 from muniment.governance.slices import RedactionItem, SliceTurn
 from muniment.governance.views import View
 from muniment.ledger.ledger import CONTENT
 from muniment.projections.conversation_catalogue import CaughtUpCatalogue
-from muniment.replay.store_under_test import whole
+from muniment.replay.replay_report import Digested, KeyCounts, Measured
+from muniment.runtime.runtime import Runtime
 from muniment.space.space import Space
 
 Rows = dict[str, object]
-
-
-class Digested(Struct, frozen=True, kw_only=True):
-    """A digest over logical rows, and one of each row by its key."""
-
-    digest: str
-    rows: dict[str, str]
-
-
-class Keys(Struct, frozen=True, kw_only=True):
-    """How many events have keys, of how many words or their key are left, and how many versions of the space key."""
-
-    bundles: int
-    contents: int
-    versions: int
-
-
-class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A space at one point of a run. With `fault`, it could not be read and nothing else is known."""
-
-    line: int
-    space: str
-    fault: str | None = None
-    sound: bool = False
-    size: int = 0
-    root: str = ""
-    checkpoint: str = ""
-    keys: Keys | None = None
-    views: dict[str, Digested] = {}
-    projections: dict[str, Digested] = {}
 
 
 def _catalogue(_space: Space, caught: CaughtUpCatalogue) -> Rows:
@@ -90,7 +61,7 @@ def _search(space: Space, _caught: CaughtUpCatalogue) -> Rows:
 
 
 class Projection(NamedTuple):
-    """How the logical rows of a projection are had, by key. Its version counts up when they change on purpose."""
+    """The logical rows of a projection, by key. Its version counts up when they change on purpose."""
 
     version: int
     rows: Callable[[Space, CaughtUpCatalogue], Rows]
@@ -105,20 +76,20 @@ PROJECTIONS: dict[str, Projection] = {
 
 
 def derived(space: Space) -> dict[str, Digested]:
-    """Return the digests of everything that is derived from the log of a space, caught up with it."""
+    """Return the digests of all projections of a space, caught up with its log."""
     with space.catalogue.caught_up() as caught:
         return {name: _digested(projection.rows(space, caught)) for name, projection in PROJECTIONS.items()}
 
 
 def forget(space: Space) -> None:
-    """Forget everything that is derived, so that the next answer is made from the log alone."""
+    """Drop all projections, so that the next answer comes from the log alone."""
     space.catalogue.drop()
     space.transcript.drop()
     space.indexes.drop()
 
 
 def measure(session: Session, line: int) -> Measured:
-    """Return what a space amounts to now. Signs the head, like any checkpoint; appends nothing."""
+    """Measure a space now. Signs the head, like any checkpoint; appends nothing."""
     space = session.inspected
     try:
         space.require_sound()
@@ -133,7 +104,7 @@ def measure(session: Session, line: int) -> Measured:
             size=frontier.size,
             root=signed.checkpoint.root.hex(),
             checkpoint=hashlib.sha256(signed.note.encode()).hexdigest(),
-            keys=Keys(
+            keys=KeyCounts(
                 bundles=sum(row.bundle is not None for row in rows),
                 contents=sum(row.content is not None or CONTENT in space.ledger.keys_of(row) for row in rows),
                 versions=len(space.keys.versions),
@@ -166,7 +137,7 @@ def _conversations(session: Session) -> list[tuple[int, ConversationKey]]:
 
 def _slices(session: Session, key: ConversationKey, view: View) -> list[object]:
     """Return everything that a view shows of a conversation, however many pages that takes."""
-    replay, cursor, more = whole(session).transcripts.replay, None, True
+    replay, cursor, more = _unrestricted(session).transcripts.replay, None, True
     turns: list[SliceTurn] = []
     items: list[RedactionItem] = []
     while more:
@@ -175,6 +146,11 @@ def _slices(session: Session, key: ConversationKey, view: View) -> list[object]:
         items += page.items
         cursor, more = page.next_cursor, page.has_more
     return [[turns, items]]
+
+
+def _unrestricted(session: Session) -> Runtime:
+    """Return a runtime with every right and without a budget: a measurement sees everything."""
+    return Runtime(replace(session, access=Access(), profile=None))
 
 
 def _digested(rows: Rows) -> Digested:

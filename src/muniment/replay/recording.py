@@ -1,51 +1,20 @@
-"""Recording: a fixture out of a live space, with the shape of its history and none of its words.
+"""Recording: a fixture from a live space, with the shape of its history and none of its content.
 
-The log is read event by event, and each becomes the command that would have appended it: with synthetic words, with
-pseudonyms for names, at a time that is as far from the first as it was. What is left of the structure is what the
-product works on: roles, authorities, statuses, visibilities, views, reasons that are words of ours, lengths, counts.
-Words that are gone already are stood in for by short ones.
-
-Not every event is what somebody asked for, and not everything can be asked for again: rotations that an erasure made
-come with that erasure; archives, restores, contexts on record, refusals and the end of a space are left out and
-counted. A command that ends in an error where the live space had none, because of what was left out, is kept with that
-error and counted.
-
-The fixture is then run once, and says what it measured: from then on it holds every version to that.
+The commands come from `restated_log`. A command that ends in an error where the live space had none, because of what
+was left out, is kept with that error and counted. The fixture is then run once and records what it measured: later
+versions are checked against that.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.declaration.session import Session
-from muniment.errors import Corrupt, KeyMissing
-from muniment.events.changes import Custody, PolicySet, TurnLifecycle, TurnRedacted, span_of
-from muniment.events.disclosures import ContentRevealed
-from muniment.events.identity import TurnId, message_id
-from muniment.events.records import (
-    AliasRecorded,
-    ConversationOpened,
-    EventKind,
-    ExportIssued,
-    KeyRotated,
-    RotationCause,
-    SpaceOpened,
-    TurnMeta,
-)
-from muniment.events.references import RefDerived
-from muniment.evidence.header import Header
 from muniment.governance.access import Effect
 from muniment.governance.views import View
 from muniment.kernel.sources import SeededEntropy
-from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent
-from muniment.log.port import SealedRow
 from muniment.replay.filling import filled
 from muniment.replay.fixture import (
     Command,
@@ -53,50 +22,27 @@ from muniment.replay.fixture import (
     Expectation,
     Fixture,
     FixtureHeader,
-    HarnessCommand,
     Seeds,
-    Timing,
     fixture_bytes,
     parse_fixture,
 )
-from muniment.replay.restating import restated_attribute, restated_turn
+from muniment.replay.replay_report import RecordingReport
+from muniment.replay.restated_log import RestatedLog
 from muniment.replay.running import run_fixture
 from muniment.replay.synthetic import Synthetic
-from muniment.runtime.open import StoreKind
-from muniment.space.space import Space
-
-EXPECT_FIRST = 100  # commands before the first measurement; then twice as many each time, as each reads everything
-START_MS = Timing().start_ms
-PART_EVENTS = 1000  # read in one snapshot
-
-
-class RecordingReport(Struct, frozen=True, kw_only=True):
-    """What became of a recording: what was left out, by kind of event, and which errors its commands end in."""
-
-    commands: int
-    events: int
-    left_out: dict[str, int]
-    errors: dict[str, int]
-
-
-class LiveEvent(NamedTuple):
-    """An event of the live log, opened."""
-
-    row: SealedRow
-    header: Header
-    opened: OpenedEvent
+from muniment.space.options import StoreKind
 
 
 def record(session: Session, name: str, seed: str) -> tuple[bytes, RecordingReport]:
-    """Return a fixture with the shape of the open space, and what became of the recording.
+    """Return a fixture with the shape of the open space, and what became of the restated.
 
     `name` becomes the id of the fixture, `seed` draws its words. Takes the right to administer and to see every view.
     """
     session.access.require(Effect.ADMIN)
     for view in View:
         session.access.require_view(view)
-    recording = Recording(session.space, Synthetic(SeededEntropy(seed.encode())))
-    commands = list(recording.commands())
+    restated = RestatedLog(session.space, Synthetic(SeededEntropy(seed.encode())))
+    commands = list(restated.commands())
     header = FixtureHeader(
         format="muniment.replay/1",
         id=name,
@@ -112,8 +58,8 @@ def record(session: Session, name: str, seed: str) -> tuple[bytes, RecordingRepo
     counted = Counter(command.expect.error.code for command in commands if command.expect and command.expect.error)
     return filled(said, run, projections=True), RecordingReport(
         commands=len(commands),
-        events=recording.events,
-        left_out=dict(sorted(recording.left_out.items())),
+        events=restated.events,
+        left_out=dict(sorted(restated.left_out.items())),
         errors=dict(sorted(counted.items())),
     )
 
@@ -122,242 +68,3 @@ def _with_error(command: Command, told: str | None) -> Command:
     if told is None:
         return command
     return replace(command, expect=Expectation(error=ErrorExpected(code=told.partition(" ")[0])))
-
-
-class Recording:
-    """One recording on its way."""
-
-    def __init__(self, space: Space, words: Synthetic) -> None:
-        self.left_out: Counter[str] = Counter()
-        self.events = 0
-        self._space = space
-        self._words = words
-        self._names: dict[int, dict[str, str]] = {}  # of a stream
-        self._turns: dict[int, list[bool]] = {}  # of a stream: whether the words were still there
-        self._chat: dict[int, str] = {}  # an alias that the next turn of a stream brings
-        self._first_ms: int | None = None
-        self._say: dict[type[Any], Callable[[LiveEvent, Any], Iterator[Command]]] = {
-            SpaceOpened: self._nothing,
-            ConversationOpened: self._opened,
-            AliasRecorded: self._alias,
-            TurnMeta: self._turn,
-            TurnRedacted: self._redacted,
-            TurnLifecycle: self._lifecycle,
-            PolicySet: self._policy,
-            RefDerived: self._derived,
-            ExportIssued: self._exported,
-            ContentRevealed: self._revealed,
-            KeyRotated: self._rotated,
-        }
-
-    def commands(self) -> Iterator[Command]:
-        """Yield the commands of the fixture."""
-        said = itertools.chain.from_iterable(self._of(event) for event in self._log())
-        due = EXPECT_FIRST
-        for number, command in enumerate(said, start=1):
-            yield command
-            if number == due:
-                due *= 2
-                yield Command(do=HarnessCommand.EXPECT)
-        yield Command(do=HarnessCommand.REBUILD)
-        yield Command(do=HarnessCommand.REOPEN)
-        yield Command(do=HarnessCommand.EXPECT)
-
-    def _log(self) -> Iterator[LiveEvent]:
-        ledger, first = self._space.ledger, 0
-        while True:
-            with ledger.reader() as reader:
-                rows = list(reader.sealed_events(first, first + PART_EVENTS - 1))
-            if not rows:
-                return
-            for row in rows:
-                yield LiveEvent(row, ledger.header(row)[0], ledger.open(row))
-            first += len(rows)
-
-    def _of(self, event: LiveEvent) -> Iterator[Command]:
-        self.events += 1
-        self._first_ms = event.row.time if self._first_ms is None else self._first_ms
-        meta = event.opened.meta
-        if event.row.kind == EventKind.ATTR_RECORDED:
-            commands = self._annotated(event, meta)
-        else:
-            commands = self._say.get(type(meta), self._left_out)(event, meta)
-        for command in commands:
-            yield replace(command, at_ms=self._moved(event.row.time))
-
-    def _moved(self, time_ms: int) -> int:
-        return max(1, START_MS + time_ms - (self._first_ms or 0))
-
-    def _left_out(self, event: LiveEvent, _meta: Any) -> Iterator[Command]:
-        self.left_out[event.row.kind] += 1
-        return iter(())
-
-    def _nothing(self, _event: LiveEvent, _meta: Any) -> Iterator[Command]:
-        return iter(())
-
-    # --- conversations and turns --------------------------------------------------------------------------------------
-
-    def _opened(self, event: LiveEvent, meta: ConversationOpened) -> Iterator[Command]:
-        names = {"conversation": f"conversation-{len(self._names) + 1}"}
-        channel = "default" if meta.channel == "default" else self._words.name("channel", meta.channel)
-        self._names[event.row.stream] = {**names, "channel": channel}
-        self._turns[event.row.stream] = []
-        return iter(())
-
-    def _alias(self, event: LiveEvent, meta: AliasRecorded) -> Iterator[Command]:
-        self._chat[event.row.stream] = self._words.name("chat", f"{meta.subject}\0{meta.channel}\0{meta.chat}")
-        return iter(())
-
-    def _turn(self, event: LiveEvent, meta: TurnMeta) -> Iterator[Command]:
-        stream, content = event.row.stream, None
-        try:
-            content = self._space.ledger.words(event.opened)[1]
-        except (KeyMissing, Corrupt):  # erased, or gone without having been erased
-            content = None
-        self._turns[stream].append(content is not None)
-        given = restated_turn(self._words, meta, content, self._moved)
-        given |= {**self._names[stream], "turn": self._turn_id(stream, len(self._turns[stream]))}
-        if stream in self._chat:
-            given["chat"] = self._chat.pop(stream)
-        yield _command("transcripts.commit", turn=given)
-
-    def _turn_id(self, stream: int, sequence: int) -> str:
-        return f"turn-{stream}-{sequence}"
-
-    def _message_id(self, stream: int, refs: dict[str, int]) -> str:
-        return message_id(TurnId(self._turn_id(stream, refs["turn"])), refs["message"])
-
-    # --- what was said of them ----------------------------------------------------------------------------------------
-
-    def _redacted(self, event: LiveEvent, meta: TurnRedacted) -> Iterator[Command]:
-        stream, turn = event.row.stream, event.header.refs["turn"]
-        passage = {"turn": self._turn_id(stream, turn), **msgspec.to_builtins(meta.target)}
-        if not self._turns[stream][turn - 1]:  # of words that are gone, nobody knows where a range of them was
-            passage = {name: passage[name] for name in ("turn", "message", "field") if name in passage}
-        yield _command(
-            "transcripts.redact",
-            conversation=self._names[stream],
-            passage=passage,
-            views=meta.views,
-            reason=event.header.reason,
-            requester=self._words.name("requester", meta.request.requester),
-        )
-
-    def _lifecycle(self, event: LiveEvent, meta: TurnLifecycle) -> Iterator[Command]:
-        refs, stream, reason = event.header.refs, event.row.stream, event.header.reason
-        asked = {
-            "reason": self._reason(meta.request.reason),
-            "requester": self._words.name("requester", meta.request.requester),
-        }
-        if reason == Custody.RELEASE:
-            yield _command("lifecycle.release", hold={"$from": f"hold-{refs['hold']}.position"}, **asked)
-        elif reason == Custody.HOLD:
-            held = _command("lifecycle.hold", scope=self._held(stream, refs, meta.request.subject), **asked)
-            yield replace(held, kept_as=f"hold-{event.row.position}")
-        elif "message" in refs:
-            scope = {**self._names[stream], "message": self._message_id(stream, refs)}
-            yield _command("lifecycle.erase", scope=scope, **asked)
-        else:
-            for turn in self._spanned(stream, refs):
-                given = {"conversation": self._names[stream], "transition": reason, **asked}
-                yield _command("lifecycle.request", **(given if turn is None else {**given, "turn": turn}))
-
-    def _spanned(self, stream: int, refs: dict[str, int]) -> list[str | None]:
-        """Return the turns of a span; none named (one None) when they are all that the conversation has."""
-        span, there = span_of(refs), len(self._turns[stream])
-        last = there if span.last is None else span.last
-        if (span.first, last) == (1, there):
-            return [None]
-        return [self._turn_id(stream, turn) for turn in range(span.first, last + 1)]
-
-    def _held(self, stream: int, refs: dict[str, int], subject: str | None) -> dict[str, str]:
-        if subject is not None:
-            return {"subject": self._words.name("subject", subject)}
-        if stream == SPACE_STREAM:
-            return {"whole_space": "default"}
-        turn = {"turn": self._turn_id(stream, refs["turn"])} if "turn" in refs else {}
-        return {**self._names[stream], **turn}
-
-    def _annotated(self, event: LiveEvent, meta: Any) -> Iterator[Command]:
-        stream, refs = event.row.stream, event.header.refs
-        try:
-            content = self._space.ledger.content(event.opened)[1]
-        except (KeyMissing, Corrupt):
-            content = None
-        target = {"turn": self._turn_id(stream, refs["turn"])}
-        if "message" in refs:
-            target |= {"scope": "message", "message": self._message_id(stream, refs)}
-        attribute = restated_attribute(self._words, meta, content) | {"target": target}
-        yield _command("transcripts.annotate", conversation=self._names[stream], attributes=[attribute])
-
-    def _derived(self, event: LiveEvent, meta: RefDerived) -> Iterator[Command]:
-        stream, refs = event.row.stream, event.header.refs
-        span = span_of(refs)
-        derivation: dict[str, Any] = {
-            "plane": meta.plane,
-            "key": self._words.name("item", meta.key),
-            "subject": self._words.name("subject", meta.subject),
-            "conversation": self._names[stream],
-            "turn": self._turn_id(stream, span.first),
-        }
-        if span.last not in {None, span.first}:
-            derivation["through"] = self._turn_id(stream, span.last or 0)
-        if "message" in refs:
-            derivation["message"] = self._message_id(stream, {"turn": span.first, "message": refs["message"]})
-        if meta.source.authority is not None:
-            derivation["authority"] = meta.source.authority
-        yield _command("provenance.record", derivations=[derivation])
-
-    # --- what was asked of the space ----------------------------------------------------------------------------------
-
-    def _policy(self, _event: LiveEvent, meta: PolicySet) -> Iterator[Command]:
-        policy = msgspec.to_builtins(meta.policy)
-        names = next(
-            (
-                known
-                for stream, known in self._names.items()
-                if meta.policy.conversation is not None and self._is(stream, meta.policy)
-            ),
-            None,
-        )
-        if meta.policy.conversation is not None:
-            policy |= names or {"conversation": "conversation-0", "channel": "default"}
-        elif meta.policy.channel is not None and meta.policy.channel != "default":
-            policy["channel"] = self._words.name("channel", meta.policy.channel)
-        reason, requester = self._reason(meta.request.reason), self._words.name("requester", meta.request.requester)
-        yield _command("lifecycle.retain", reason=reason, requester=requester, **policy)
-
-    def _is(self, stream: int, policy: Any) -> bool:
-        with self._space.ledger.reader() as reader:
-            row = reader.sealed(stream)
-        names = None if row is None else self._space.transcript.names(row)
-        return names is not None and (names.channel, names.conversation) == (policy.channel, policy.conversation)
-
-    def _exported(self, event: LiveEvent, meta: ExportIssued) -> Iterator[Command]:
-        grant = {
-            "recipient": self._words.maybe("recipient", meta.export.recipient),
-            "purpose": self._words.maybe("purpose", meta.export.purpose),
-        }
-        names = self._names[event.header.refs["stream"]]
-        yield _command("evidence.export", conversation=names, view=meta.export.view, **grant)
-
-    def _revealed(self, event: LiveEvent, meta: ContentRevealed) -> Iterator[Command]:
-        refs = event.header.refs
-        given: dict[str, Any] = {
-            "conversation": self._names[refs["stream"]],
-            "turn": self._turn_id(refs["stream"], refs["turn"]),
-            "reason": self._reason(meta.request.reason),
-            "requester": self._words.name("requester", meta.request.requester),
-        }
-        yield _command("disclosure.reveal", **given, **({"message": refs["message"]} if "message" in refs else {}))
-
-    def _rotated(self, event: LiveEvent, _meta: KeyRotated) -> Iterator[Command]:
-        if event.header.reason == RotationCause.REQUESTED:
-            yield _command("spaces.rotate")
-
-    def _reason(self, reason: str) -> str:
-        return self._words.text(reason) if reason.strip() else "x"
-
-
-def _command(do: str, **given: Any) -> Command:
-    return Command(do=do, given={name: value for name, value in given.items() if value is not None})

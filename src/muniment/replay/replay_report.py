@@ -1,7 +1,6 @@
 """Reports of runs: every check with its verdict, what was measured, what was not verified. Never content.
 
-A run passes when a check held and none failed. What nobody expected anything of is `unchecked`, which is not `held`
-(RH-02).
+A run passes when a check held and none failed. What has no expectation is `unchecked`, which is not `held`.
 """
 
 from __future__ import annotations
@@ -11,23 +10,52 @@ from enum import StrEnum
 from msgspec import Struct
 
 from muniment.replay.fixture import DerivationMode
-from muniment.replay.measuring import Measured
-from muniment.runtime.open import StoreKind
+from muniment.space.options import StoreKind
 from muniment.version import __version__
 
-REPORT_FORMAT = "muniment.replay.replay_report/1"
+REPORT_FORMAT = "muniment.replay.report/1"
 
 
 class CheckOutcome(StrEnum):
-    """What became of a check."""
+    """The verdict of a check."""
 
     HELD = "held"
     FAILED = "failed"
     UNCHECKED = "unchecked"
 
 
+class Digested(Struct, frozen=True, kw_only=True):
+    """A digest over logical rows, and one of each row by its key."""
+
+    digest: str
+    rows: dict[str, str]
+
+
+class KeyCounts(Struct, frozen=True, kw_only=True):
+    """How many events have keys, how many still have content, and how many versions of the space key there are."""
+
+    bundles: int
+    contents: int
+    versions: int
+
+
+class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A space at one point of a run. With `fault`, it could not be read and nothing else is known."""
+
+    line: int
+    space: str
+    fault: str | None = None
+    sound: bool = False
+    size: int = 0
+    root: str = ""
+    checkpoint: str = ""
+    keys: KeyCounts | None = None
+    views: dict[str, Digested] = {}
+    projections: dict[str, Digested] = {}
+
+
 class ReplayCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that was, or could have been, held to an expectation: in which line, what, and how it differs."""
+    """One thing that was, or could have been, checked: in which line, what, and how it differs."""
 
     line: int
     command: str
@@ -52,7 +80,7 @@ class FixtureRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ReplayReport(Struct, frozen=True, kw_only=True):
-    """Everything that was run by one call, and what was not verified by it."""
+    """All runs of one call, and what they did not verify."""
 
     format: str
     version: str
@@ -61,8 +89,17 @@ class ReplayReport(Struct, frozen=True, kw_only=True):
     not_verified: list[str]
 
 
+class RecordingReport(Struct, frozen=True, kw_only=True):
+    """The counts of a recording: events left out, by kind, and errors that its commands end in."""
+
+    commands: int
+    events: int
+    left_out: dict[str, int]
+    errors: dict[str, int]
+
+
 def report_of(runs: list[FixtureRun], not_verified: list[str]) -> ReplayReport:
-    """Return the report of runs; without a single run nothing has passed."""
+    """Return the report of runs; without any run it has not passed."""
     return ReplayReport(
         format=REPORT_FORMAT,
         version=__version__,

@@ -1,4 +1,4 @@
-"""What a turn and an attribute of a live log are as a host would hand them over again, in synthetic words."""
+"""Turns and attributes of a live log as requests that would commit them again, in synthetic text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ACTOR = {
     "trigger": "trigger",
 }
 SOURCE = ("channel", "provider", "endpoint", "model_alias", "model", "request_id", "conversation_hint")
-# what stands for a value of which nobody knows any more what it was
+# what replaces an erased value
 LOST_VALUES: dict[ValueKind, Any] = {
     ValueKind.OBJECT: {"lost": 1},
     ValueKind.ARRAY: [1],
@@ -36,7 +36,7 @@ Moved = Callable[[int], int]  # a time of the live log -> one of the fixture
 
 
 def restated_turn(words: Synthetic, meta: TurnMeta, content: TurnContent | None, moved: Moved) -> dict[str, Any]:
-    """Return a turn as JSON; the caller says what it is called, and where."""
+    """Return a turn as JSON; the caller adds its id and its conversation."""
     spoken = content.parts if content is not None else [[] for _ in meta.messages]
     pairs = zip(meta.messages, spoken, strict=False)
     turn: dict[str, Any] = {

@@ -1,9 +1,9 @@
-"""Running a fixture: each command through the front door of a store, held to what it must bring.
+"""Running a fixture: each command through the public interface of a store, checked against what is expected.
 
-1. The sources are turned to the command, its references resolved, its request bound by the request of the operation.
-2. What it reports, or the error that it ends with, is held to the expectation. An error that nobody expected fails.
-3. Where something is to be measured, it is measured in the mode of the run and held to the expectation.
-4. What is expected of nothing is reported as unchecked.
+1. The sources switch to the stream of the command, its references are resolved, its request is bound.
+2. Its report, or its error, is compared with the expectation. An unexpected error fails.
+3. Where something is to be measured, it is measured in the mode of the run and compared with the expectation.
+4. What has no expectation is reported as unchecked.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from muniment.replay.fixture import (
     Fixture,
     HarnessCommand,
 )
-from muniment.replay.measuring import PROJECTIONS, Measured, derived, forget, measure
-from muniment.replay.replay_report import CheckOutcome, FixtureRun, ReplayCheck
+from muniment.replay.measuring import PROJECTIONS, derived, forget, measure
+from muniment.replay.replay_report import CheckOutcome, FixtureRun, Measured, ReplayCheck
 from muniment.replay.store_under_test import StoreUnderTest
 from muniment.replay.values import FILE, difference, resolved, told
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.open import StoreKind
+from muniment.space.options import StoreKind
 
 NOTHING = Expectation()
 Digests = Mapping[str, Mapping[str, str]]  # line -> projection -> digest
@@ -75,7 +75,7 @@ def run_fixture(
 
 
 class FixtureRunning:
-    """One run on its way."""
+    """One run in progress."""
 
     def __init__(self, stage: StoreUnderTest, mode: DerivationMode, digests: Digests) -> None:
         self.checks: list[ReplayCheck] = []
@@ -89,7 +89,7 @@ class FixtureRunning:
     def begin(self) -> bool:
         """Make the store and the space of the fixture; return whether there is one.
 
-        They are made before anything is asked, so that what making them draws is the same in every run.
+        They are created before the first command, so that creating them draws the same in every run.
         """
         self._stage.label = "1"
         return self._done("open", self._stage.session)
@@ -210,7 +210,7 @@ class FixtureRunning:
             return Measured(line=line, space=name or "", fault=fault.code)
 
     def _grow(self, name: SpaceName | None) -> None:
-        """Catch up what is derived, so that it grows bit by bit."""
+        """Catch up derived data, so that it grows incrementally."""
         try:
             session = self._stage.session(name)
             if session.inspected.fault is None:

@@ -1,7 +1,7 @@
-"""Chance of a run: sources that are turned to a new stream for every command.
+"""Seeded randomness of a run: every command draws from a stream of its own.
 
-What a command draws follows from the seeds and its line alone. So a command may be put off by a crash, and a store may
-be opened once more in between, without anything behind it becoming another thing.
+What a command draws follows only from the seeds and its line. So a crash may delay a command, and a store may be opened
+in between, without a change to what later commands draw.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from muniment.kernel.sources import EntropyIds, SeededEntropy, Sources
 from muniment.replay.fixture import FixtureHeader
 
 
-class _Turning:
+class _CurrentStream:
     """The present stream of bytes."""
 
     def __init__(self) -> None:
@@ -21,8 +21,8 @@ class _Turning:
         return self.stream.take(size)
 
 
-class _Standing:
-    """A clock that stands still until it is set."""
+class _SetClock:
+    """A clock that only moves when it is set."""
 
     def __init__(self, now_ms: int) -> None:
         self.at_ms = now_ms
@@ -38,16 +38,16 @@ class SeededSources:
     def __init__(self, header: FixtureHeader) -> None:
         self._seeds = header.seeds
         self._step_ms = header.clock.step_ms
-        self._clock = _Standing(header.clock.start_ms)
-        self._entropy, self._ids = _Turning(), _Turning()
+        self._clock = _SetClock(header.clock.start_ms)
+        self._entropy, self._ids = _CurrentStream(), _CurrentStream()
         self.sources = Sources(clock=self._clock, entropy=self._entropy, ids=EntropyIds(self._ids))
 
     def command(self, label: str) -> None:
-        """Turn to what a command draws."""
+        """Switch to the stream of a command."""
         self._turn(self._seeds.entropy, label)
 
     def opening(self, label: str) -> None:
-        """Turn to what opening a store draws: the signing key and the first keys, when it is made."""
+        """Switch to the stream of opening a store: the signing key and the first keys, when it is created."""
         self._turn(self._seeds.signing, label)
 
     def tick(self) -> None:

@@ -1,7 +1,7 @@
-"""The stage of a run: a store of a kind in a directory of its own, with its key, its pin and its sources.
+"""The store of a run: of one kind, in a directory of its own, with its key, its pin and its sources.
 
-It can be left and come back to, and it can crash: then what lay on the disk at that moment is what is opened again.
-A log in memory is kept as a disk would keep it.
+It can be closed and opened again, and it can crash: then the state on disk at that moment is opened again. A log in
+memory is kept as a disk would keep it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from muniment.log.port import Store
 from muniment.replay.crashing import CrashingStore, CrashTrigger
 from muniment.replay.fixture import CrashPoint, FixtureHeader
 from muniment.replay.seeded import SeededSources
-from muniment.runtime.open import StoreKind, maker_of, session_at
+from muniment.runtime.open import maker_of, session_at
 from muniment.runtime.runtime import Runtime
-from muniment.space.options import Options
+from muniment.space.options import Options, StoreKind
 
 HOME, CRASHED, FILES = "home", "crashed", "files"
 STORE, PINS = "store", "pins"
@@ -45,7 +45,7 @@ class StoreUnderTest:
         self._fuse = CrashTrigger()
         self._stores: list[Store] = []
         self._session: Session | None = None
-        self.label = ""  # what an opening draws follows from it
+        self.label = ""  # seeds what an opening draws
         (directory / FILES).mkdir()
 
     def file(self, name: str) -> Path:
@@ -57,7 +57,7 @@ class StoreUnderTest:
     # --- opening and leaving ------------------------------------------------------------------------------------------
 
     def session(self, space: SpaceName | None = None) -> Session:
-        """Return the desk of a space, with every right that the header leaves."""
+        """Return the session of a space, with every right that the header allows."""
         if self._session is None:
             self.chance.opening(self.label)
             self._session = session_at(
@@ -74,7 +74,7 @@ class StoreUnderTest:
         return replace(self._session, opened=self._session.store.space(space, create=True))
 
     def runtime(self, space: SpaceName | None, access: Access | None) -> Runtime:
-        """Return the front door of a space, with an access if one is given."""
+        """Return the runtime of a space, restricted to an access if one is given."""
         runtime = Runtime(self.session(space))
         return runtime if access is None else runtime.restricted(access)
 
@@ -89,13 +89,13 @@ class StoreUnderTest:
     # --- crashing -----------------------------------------------------------------------------------------------------
 
     def fuse(self, point: CrashPoint, nth: int) -> CrashTrigger:
-        """Let the store end at the n-th time that a point is met from now on."""
+        """Let the store crash at the n-th time that a point is met from now on."""
         self.session()
         self._fuse.set(point, nth, self._keep)
         return self._fuse
 
     def crash(self) -> None:
-        """Leave the store as it was when it ended, or as it is now when it did not; it is not open then."""
+        """Leave the store in the state of the crash, or in the present state when there was none; it is closed then."""
         if not self._fuse.burnt:
             self._keep()
         for store in self._stores:
@@ -139,8 +139,3 @@ class StoreUnderTest:
                 names=frozenset(looked.names),
             ),
         )
-
-
-def whole(session: Session) -> Runtime:
-    """Return a runtime with every right and without a budget: what measures sees all and is never refused."""
-    return Runtime(replace(session, access=Access(), profile=None))

@@ -1,8 +1,8 @@
-"""Words that stand for words: of the same shape, and drawn by chance instead of from what was said.
+"""Synthetic text with the shape of real text, drawn from seeded randomness.
 
-Kept are lengths, blanks, and of every character its kind: small or large Latin letter, digit, sign, or how many bytes
-another one takes. Structure is kept, too: parts, members of objects, lengths of lists. Names become pseudonyms, the
-same name the same pseudonym, numbered in the order in which they are met.
+Kept are lengths, blanks, and the kind of every character: lower or upper case Latin letter, digit, sign, or the number
+of bytes of any other. Structure is kept, too: parts, members of objects, lengths of lists. A name always becomes the
+same pseudonym; pseudonyms are numbered in the order of their first use.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from muniment.events.message import (
 from muniment.kernel.sources import Entropy
 
 SMALL, LARGE, DIGITS, SIGNS = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789", ".,;:!?-()"
-# how many bytes a character takes in UTF-8 -> what stands for a letter, and for a sign, of that size
+# bytes of a character in UTF-8 -> the letters and the signs that replace one of that size
 FOREIGN: dict[int, tuple[str, str]] = {
     2: ("äéñøşžαβжя", "§°±"),
     3: ("語文字話言葉書学", "—…•"),
     4: ("𐌰𐌱𐌲𐌳", "😀😁🙂🎈"),
 }
-LOST_CHARS = 16  # how long a text is of which nobody knows any more how long it was
+LOST_CHARS = 16  # length of the text in place of an erased one
 
 
 class Synthetic:
-    """Draws words, and gives pseudonyms."""
+    """Draws synthetic text and assigns pseudonyms."""
 
     def __init__(self, entropy: Entropy) -> None:
         self._entropy = entropy
@@ -57,7 +57,7 @@ class Synthetic:
         return "".join(_stand_in(char, byte) for char, byte in zip(text, chance, strict=True))
 
     def lost(self) -> str:
-        """Return a text for one that is gone."""
+        """Return a text in place of an erased one."""
         return self.text("x" * LOST_CHARS)
 
     def value(self, value: Any) -> Any:
@@ -113,7 +113,7 @@ def _stand_in(char: str, chance: int) -> str:
 
 
 def _pool(char: str) -> str:
-    """Return the characters that may stand for one."""
+    """Return the characters that may replace one."""
     if char.isspace():
         return char if char in " \n\t" else " "
     if char.isascii():

@@ -1,6 +1,6 @@
-"""Values of fixtures: references to what was reported before, and what is expected held to what came.
+"""Values of fixtures: references to earlier reports, and the comparison of a report with what is expected.
 
-Differences are told by where they are and of what kind, with numbers and digests; text is never quoted.
+A difference says where it is and of what kind, with numbers and digests; it never quotes text.
 """
 
 from __future__ import annotations

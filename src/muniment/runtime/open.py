@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from enum import StrEnum
 from pathlib import Path
 
 from msgspec import UNSET
@@ -25,17 +24,10 @@ from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import set_embedder, set_policies, set_profile, set_token_counter, settings
 from muniment.space.open_store import MakeStore, OpenStore, announcing_new_key
-from muniment.space.options import DEFAULTS, Options
+from muniment.space.options import DEFAULTS, Options, StoreKind
 from muniment.space.space import Space
 
 MEMORY = "memory:"
-
-
-class StoreKind(StrEnum):
-    """A kind of store for a log."""
-
-    MEMORY = "memory"
-    SQLITE = "sqlite"
 
 
 def open(  # noqa: A001 - muniment.open() is what a newcomer types

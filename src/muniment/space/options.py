@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -19,6 +20,13 @@ from muniment.space.token_counter import TokenCounter
 INDEX_BYTES_MAX = 512 * 1024 * 1024
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of how much
+
+
+class StoreKind(StrEnum):
+    """A kind of store for a log."""
+
+    MEMORY = "memory"
+    SQLITE = "sqlite"
 
 
 def no_progress(_stage: str, _done: int, _total: int) -> None:

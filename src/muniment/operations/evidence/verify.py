@@ -100,7 +100,7 @@ def audit(session: Session, vkey: str | None) -> AuditedSpaces:
                 turns=report.turns,
                 checkpoints=report.checkpoints,
                 root=report.root.hex(),
-                key="given" if vkey is not None else "the log's own word",
+                key="given" if vkey is not None else "self-declared",
             )
         )
     if vkey is not None and not audited:

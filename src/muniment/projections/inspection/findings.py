@@ -1,7 +1,7 @@
-"""What an inspection may find, as one table, and the list that it keeps.
+"""The kinds of findings of an inspection, as one table, and the list of findings.
 
-An issue says what is wrong and where: kind, position, stream, the label of a field, a word of our own. It never holds
-content, keys or names. The list is cut at a budget; the counts are whole.
+A finding says what is wrong and where: kind, position, stream, the label of a field, a problem word. It never holds
+content, keys or names. The list is cut at a budget; the counts are complete.
 """
 
 from __future__ import annotations
@@ -62,49 +62,49 @@ class FindingKind(StrEnum):
 
 # The guide's table is generated from this.
 MEANS: dict[FindingKind, str] = {
-    FindingKind.EVENT_MISSING: "the log has no event at a position that its tree counts",
-    FindingKind.EVENT_UNREADABLE: "the row of an event has not the shape of one",
-    FindingKind.EVENT_UNCOUNTED: "there are events that the tree does not count",
-    FindingKind.HEADER_MISMATCH: "the header is not what the leaf was made of",
-    FindingKind.COLUMN_MISMATCH: "the columns of an event say something else than its header",
-    FindingKind.KEYS_MISSING: "the keys of an event are gone, or the version of the space key that wraps them",
-    FindingKind.KEYS_DAMAGED: "the keys of an event do not unwrap: they, or a column of the event, were edited",
-    FindingKind.RECORD_MISSING: "what an event says is gone, or its key is",
-    FindingKind.RECORD_DAMAGED: "what an event says does not open or cannot be decoded",
-    FindingKind.RECORD_UNKNOWN: "the event was written by a newer release",
-    FindingKind.CORRUPT_RECORD: "an event lacks what it must say, such as the id of a turn, or whose turn it is",
-    FindingKind.CONTENT_MISSING: "words are gone, or their key is, and no event erased them",
-    FindingKind.CONTENT_DAMAGED: "words do not open or cannot be decoded",
-    FindingKind.CONTENT_LEFT: "words, or their key, are there although an event erased them",
-    FindingKind.COMMITMENT_MISMATCH: "a field is not the one that the header commits to, or is not there",
-    FindingKind.ORPHAN_CELLS: "there are keys or sealed parts that belong to no event",
-    FindingKind.CHAIN_BROKEN: "an event does not follow the one before it in its conversation",
-    FindingKind.DUPLICATE_SEQUENCE: "an event or a turn takes a place in its conversation that is taken",
+    FindingKind.EVENT_MISSING: "a position that the tree counts has no event",
+    FindingKind.EVENT_UNREADABLE: "the row of an event is malformed",
+    FindingKind.EVENT_UNCOUNTED: "the tree does not count some events",
+    FindingKind.HEADER_MISMATCH: "the header does not match its leaf hash",
+    FindingKind.COLUMN_MISMATCH: "the columns of an event do not match its header",
+    FindingKind.KEYS_MISSING: "the keys of an event are missing, or the space key that wraps them is",
+    FindingKind.KEYS_DAMAGED: "the keys of an event cannot be unwrapped: they, or a column of the event, were edited",
+    FindingKind.RECORD_MISSING: "the metadata of an event, or its key, is missing",
+    FindingKind.RECORD_DAMAGED: "the metadata of an event cannot be decrypted or decoded",
+    FindingKind.RECORD_UNKNOWN: "a newer release wrote the event",
+    FindingKind.CORRUPT_RECORD: "an event lacks a required field, such as the turn id or the subject",
+    FindingKind.CONTENT_MISSING: "content, or its key, is missing although no event erased it",
+    FindingKind.CONTENT_DAMAGED: "content cannot be decrypted or decoded",
+    FindingKind.CONTENT_LEFT: "content, or its key, is still there although an event erased it",
+    FindingKind.COMMITMENT_MISMATCH: "a field is missing, or does not match the commitment in the header",
+    FindingKind.ORPHAN_CELLS: "keys or encrypted parts belong to no event",
+    FindingKind.CHAIN_BROKEN: "an event does not follow the previous one of its conversation",
+    FindingKind.DUPLICATE_SEQUENCE: "two events or turns of a conversation have the same sequence number",
     FindingKind.DUPLICATE_TURN: "two turns of a conversation have the same id",
-    FindingKind.HEAD_MISSING: "there are events of a conversation and no head that accounts for them",
-    FindingKind.HEAD_MISMATCH: "the head of a conversation is forged, or accounts for other events than there are",
-    FindingKind.LOOKUP_MISSING: "a conversation, a chat id or a turn is there and cannot be found by its name",
-    FindingKind.LOOKUP_MISMATCH: "a name leads to something else than what has it",
-    FindingKind.LOOKUP_DANGLING: "there are names that nothing has",
-    FindingKind.TARGET_MISSING: "an event is about turns, or a message, or events that are not there",
-    FindingKind.HOLD_MISSING: "a release names a hold that is not there",
+    FindingKind.HEAD_MISSING: "a conversation has events and no head",
+    FindingKind.HEAD_MISMATCH: "the head of a conversation is forged, or does not match its events",
+    FindingKind.LOOKUP_MISSING: "a conversation, chat id or turn cannot be found by its name",
+    FindingKind.LOOKUP_MISMATCH: "a name leads to the wrong entry",
+    FindingKind.LOOKUP_DANGLING: "a name belongs to no entry",
+    FindingKind.TARGET_MISSING: "an event refers to turns, a message or events that do not exist",
+    FindingKind.HOLD_MISSING: "a release names a hold that does not exist",
     FindingKind.REDACTION_TARGET_MISSING: "a redaction names something that its turn does not have",
-    FindingKind.ORPHAN_REFERENCE: "a derived reference has no key: it belongs to no item of memory",
-    FindingKind.MISSING_SOURCE_TURN: "a derived reference names a turn that is not there",
+    FindingKind.ORPHAN_REFERENCE: "a derived reference has no key: it belongs to no memory item",
+    FindingKind.MISSING_SOURCE_TURN: "a derived reference names a turn that does not exist",
     FindingKind.MISSING_SOURCE_MESSAGE: "a derived reference names a message that its turn does not have",
     FindingKind.MISMATCHED_SOURCE_KEY: "a derived reference names another conversation than the one it is stored under",
-    FindingKind.MISMATCHED_SOURCE_SUBJECT: "a derived reference has no subject, or another one than its source",
-    FindingKind.MISMATCHED_SOURCE_DIGEST: "the digest of a derived reference is not that of its turns",
-    FindingKind.TREE_MISMATCH: "the tree at rest is not the tree over the events",
-    FindingKind.CHECKPOINT_MISMATCH: "a checkpoint is not signed by the log, or is of another tree",
-    FindingKind.ROLLED_BACK: "the log is behind the checkpoint that is pinned outside the store, or another one",
-    FindingKind.PROJECTION_MISMATCH: "what was folded from the log bit by bit is not what a fold of the whole gives",
-    FindingKind.UNATTESTED: "the log does not account for itself, and nothing above says why",
+    FindingKind.MISMATCHED_SOURCE_SUBJECT: "a derived reference has no subject, or not the subject of its source",
+    FindingKind.MISMATCHED_SOURCE_DIGEST: "the digest of a derived reference does not match its turns",
+    FindingKind.TREE_MISMATCH: "the stored tree does not match the events",
+    FindingKind.CHECKPOINT_MISMATCH: "a checkpoint has no valid signature, or belongs to another tree",
+    FindingKind.ROLLED_BACK: "the log is older than its pinned checkpoint, or is another log",
+    FindingKind.PROJECTION_MISMATCH: "a projection updated incrementally differs from one rebuilt from the whole log",
+    FindingKind.UNATTESTED: "the log fails its own check, and no other finding explains why",
 }
 
 
 class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that is wrong: where in the log, in which stream, under which label, and in a word why."""
+    """One thing that is wrong: its kind, its position, stream and label, and the problem in one word."""
 
     kind: FindingKind
     position: int | None = None
@@ -115,7 +115,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Findings:
-    """What an inspection has found and looked at so far. `issues` is cut at the budget, `counts` is whole."""
+    """The findings of an inspection and its progress. `findings` is cut at the budget, `counts` is complete."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -127,21 +127,21 @@ class Findings:
 
     @property
     def total(self) -> int:
-        """How many issues there are."""
+        """How many findings there are."""
         return sum(self.counts.values())
 
     def add(self, finding: Finding) -> None:
-        """Take an issue."""
+        """Add a finding."""
         self.counts[finding.kind] = self.counts.get(finding.kind, 0) + 1
         if len(self.findings) < self._most:
             self.findings.append(finding)
 
     def of_stream(self, stream: int, kind: FindingKind, problem: str | None = None) -> None:
-        """Take an issue of a stream as such; it is told once."""
+        """Add a finding about a whole stream, once."""
         if (kind, stream) not in self._told:
             self._told.add((kind, stream))
             self.add(Finding(kind=kind, stream=stream, problem=problem))
 
     def of(self, row: EventRow, kind: FindingKind, problem: str | None = None, label: str | None = None) -> None:
-        """Take an issue of an event."""
+        """Add a finding about an event."""
         self.add(Finding(kind=kind, position=row.position, stream=row.stream, problem=problem, label=label))

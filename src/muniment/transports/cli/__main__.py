@@ -1,4 +1,4 @@
-"""The way in: `muniment`, `python -m muniment`. Every foreseen ending has an exit code (see `failure`)."""
+"""`muniment` and `python -m muniment`. Every foreseen ending has an exit code (see `failure`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from click.shell_completion import shell_complete
 
 from muniment.errors import FileUnavailable, MunimentError
 from muniment.transports.cli.app import tree
-from muniment.transports.cli.failure import HINTS, INTERRUPTED, PIPE_CLOSED, misuse, tell_failure
+from muniment.transports.cli.failure import INTERRUPTED, PIPE_CLOSED, hint_of, misuse, tell_failure
 from muniment.transports.cli.store_options import StoreOptions
 
 NAME = "muniment"
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None, door: StoreOptions | None = Non
 
 
 def _open_what_was_closed() -> None:
-    """Give standard streams that the caller closed somewhere to lead, before a file of the store gets their number."""
+    """Open standard streams that the caller closed, before a file of the store gets their number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - as long as the process lives
@@ -63,7 +63,7 @@ def _run(given: list[str], door: StoreOptions) -> int:
     except click.exceptions.Exit as wanted:
         return wanted.exit_code
     except MunimentError as error:
-        return tell_failure(error, as_json=door.as_json, hint=HINTS.get(error.problem or error.code, ""))
+        return tell_failure(error, as_json=door.as_json, hint=hint_of(error, door.named))
     except click.UsageError as usage:
         misused, hint = misuse(usage)
         return tell_failure(misused, as_json=door.as_json or "--json" in given, hint=hint)

@@ -1,6 +1,7 @@
-"""The tree of commands: groups and verbs from the catalogue; only the ones that are called are loaded.
+"""The tree of commands: groups and verbs from the catalogue, loaded only where a call needs them.
 
-`ALIASES` gives a verb a name at the top; `BESIDE` lists commands that are not operations of the catalogue.
+`ALIASES` gives a verb a name at the top; `BESIDE` lists the commands that are no operations of the catalogue. Commands
+are spelt with dashes; underscores are accepted, too.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ BESIDE: dict[str, tuple[str, str]] = {
 
 
 def _exit_codes() -> str:
-    """Return the exit codes for the help, out of the table that documents them."""
+    """Return the exit codes for the help, from the table that documents them."""
     rows = [line.strip("| ").split(" | ") for line in (endings or "").splitlines() if line.startswith("| ")]
     failures = "; ".join(f"{code} {why}" for code, why in rows[1:])
-    held = "1 what a demo or a replay expects does not hold"
+    held = "1 a demo or a replay whose expectations failed"
     return f"Exit codes: 0 success; {held}; {failures}; 130 interrupted; 141 pipe closed."
 
 
@@ -44,12 +45,12 @@ class NounGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order of the catalogue."""
         del ctx
-        return [each.name for each in _operations(self.name or "")]
+        return [each.name.replace("_", "-") for each in _operations(self.name or "")]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a verb."""
         del ctx
-        return _verb(self.name or "", cmd_name, cmd_name)
+        return _verb(self.name or "", cmd_name.replace("-", "_"), cmd_name.replace("_", "-"))
 
 
 class Tree(click.Group):
@@ -61,7 +62,7 @@ class Tree(click.Group):
         return [*_groups(), *ALIASES, *BESIDE]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a group or a command, loading nothing of the others."""
+        """Return a group or a command without loading the others."""
         del ctx
         if cmd_name in BESIDE:
             module, maker = BESIDE[cmd_name]
@@ -84,7 +85,7 @@ class Tree(click.Group):
 
 @click.pass_context
 def _alone(ctx: click.Context) -> None:
-    """Show the help of a group that was called without a command, as the misuse that it is."""
+    """Show the help of a group that was called without a command, and end as for an invalid request."""
     if ctx.invoked_subcommand is None:
         sys.stderr.write(ctx.get_help() + "\n")
         ctx.exit(EXIT_CODES[Kind.INVALID])

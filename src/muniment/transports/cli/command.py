@@ -1,7 +1,7 @@
-"""One operation as a command: read the request, confirm what destroys content, open the store, run, report.
+"""One operation as a command: read the request, ask for confirmation, open the store, run, report.
 
-An operation that destroys asks first; `--yes` confirms. Where nobody can answer it is refused, before the store is
-opened. A dry run destroys nothing and does not ask.
+An operation that may hide or destroy content asks first; `--yes` answers. Without a terminal to ask, it is refused
+before the store is opened. A dry run changes nothing and asks nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +18,20 @@ from msgspec import Struct
 from muniment.declaration.operation import Document, Operation, bound, perform
 from muniment.declaration.surfaces import MANNERS
 from muniment.errors import FileUnavailable, NotConfirmed
+from muniment.events.changes import Transition
 from muniment.transports.cli.fields import Field, fields_of, json_of, parameters_of, stream_typed, upload_field
 from muniment.transports.cli.opening import opened
-from muniment.transports.cli.page import Page, PlainPage
+from muniment.transports.cli.plain_page import Page, PlainPage
 from muniment.transports.cli.store_options import SHARED, StoreOptions, door_options
 
-QUESTION = "This may destroy content permanently. Continue?"
+
+def question_of(operation: Operation, request: Struct) -> str:
+    """Return the question that confirms an operation: what it does, and whether that can be undone."""
+    transition = next((value for value in msgspec.structs.astuple(request) if isinstance(value, Transition)), None)
+    if transition is None:
+        return f"Run `{operation.group} {operation.name}`? (content that it removes cannot be recovered)"
+    outcome = "cannot be undone" if transition is Transition.ERASE else "reversible"
+    return f"{transition.capitalize()} the turns? ({outcome})"
 
 
 def command_of(operation: Operation, name: str | None = None) -> click.Command:
@@ -32,7 +40,7 @@ def command_of(operation: Operation, name: str | None = None) -> click.Command:
     upload = None if operation.upload is None else upload_field(operation.upload, operation.upload_help)
     own: list[click.Parameter] = []
     if MANNERS[operation.effect].destroys:
-        own.append(click.Option(["--yes"], is_flag=True, help="Do not ask."))
+        own.append(click.Option(["--yes"], is_flag=True, help="Do not ask for confirmation."))
     if operation.report is Document:
         own.append(click.Option(["--out"], metavar="FILE", help="Write the document to a file, readable by you alone."))
 
@@ -59,7 +67,7 @@ class Verb(click.Command):
         upload = None if self.upload is None else stream_typed(self.upload, typed)
         request = bound(operation, json_of(self.fields, typed))
         if MANNERS[operation.effect].destroys and not typed["yes"] and not typed.get("dry_run"):
-            _ask(door, operation)
+            _ask(door, operation, request)
         if typed.get("out") is not None:
             _require_writable(Path(typed["out"]))
         with opened(door, operation) as runtime:
@@ -72,10 +80,10 @@ class Verb(click.Command):
             _tell(report, page_on(sys.stdout))
 
 
-def _ask(door: StoreOptions, operation: Operation) -> None:
+def _ask(door: StoreOptions, operation: Operation, request: Struct) -> None:
     if not door.may_ask():
         raise NotConfirmed(at=operation.path, problem="nobody_to_ask")
-    if not click.confirm(QUESTION, err=True):
+    if not click.confirm(question_of(operation, request), err=True):
         raise NotConfirmed(at=operation.path, problem="declined")
 
 
@@ -91,7 +99,7 @@ def _hand_over(document: Document, out: str | None, *, as_json: bool) -> None:
         sys.stdout.buffer.write(document.text.encode())
         sys.stdout.buffer.flush()
     page = page_on(sys.stderr)
-    from muniment.transports.cli.labels import said  # noqa: PLC0415 - loaded when there is something to say
+    from muniment.transports.cli.scalars import said  # noqa: PLC0415 - loaded when there is something to say
 
     page.facts([(name, said(name, value)) for name, value in document.summary.items() if value is not None])
 
@@ -106,7 +114,7 @@ def write_json(value: object) -> None:
 
 
 def page_on(file: IO[str]) -> Page:
-    """Return a page for whoever reads this file."""
+    """Return a page for a file: plain text, or styled for a terminal."""
     if not file.isatty():
         return PlainPage(file)
     from muniment.transports.cli.rich_page import RichPage  # noqa: PLC0415 - nothing in a pipe pays for colours
@@ -121,7 +129,7 @@ def _tell(report: Struct, page: Page) -> None:
 
 
 def _require_writable(path: Path) -> None:
-    """Raise for a place where no file can be written, before the log records that it was."""
+    """Raise for a path that cannot be written, before the log records that it was."""
     try:
         there = os.access(path, os.F_OK)
         if path.is_dir():

@@ -1,7 +1,7 @@
-"""`muniment guide`: the pages of the guide, which lie in the package as Markdown.
+"""`muniment guide`: the pages of the guide, which the package ships as Markdown.
 
-A pipe gets a page as it is written, a terminal gets it rendered. The marks between which tables are generated are left
-out. `TOPICS` is the order in which the pages are meant to be read.
+A pipe gets the source of a page, a terminal gets it rendered, both without the marks around generated tables. `TOPICS`
+is the reading order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from muniment.transports.cli.command import page_on, write_json
 from muniment.transports.cli.fields import ChoiceParam
-from muniment.transports.cli.page import StyledText, TextStyle
+from muniment.transports.cli.plain_page import StyledText, TextStyle
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
 TOPICS = (

@@ -1,22 +1,21 @@
-"""What a search found, in words: a line that says where it stands, and below it the excerpt.
+"""Search results on a page: a line with the location of a hit, and below it the excerpt.
 
-At a terminal the highlights are bold; in a pipe an excerpt is the text alone. `beside` is said of a message in which
-nothing was looked for, and which stands beside one that was found. Where scores are explained, a table says
-what each hit's was made of.
+At a terminal the highlights are bold; in a pipe an excerpt is plain text. `neighbour` marks a message that did not
+match and is next to one that did. Where scores are explained, a table lists the signals of each.
 """
 
 from __future__ import annotations
 
 from muniment.operations.transcripts.hits import Excerpt, Hit, QueryReading, SearchPage
 from muniment.search.query import Cap
-from muniment.transports.cli.labels import label, moment, said, tell_budget, tell_cursors
-from muniment.transports.cli.page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.plain_page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.scalars import label, moment, said, tell_budget, tell_cursors
 
 CUT = StyledText("…", TextStyle.FAINT)
 
 
 def tell_found(found: SearchPage, page: Page) -> None:
-    """Say a page of hits."""
+    """Write a page of hits."""
     for hit in found.hits:
         _tell_hit(hit, page)
     if any(hit.signals is not None for hit in found.hits):
@@ -58,7 +57,7 @@ def excerpt_words(excerpt: Excerpt) -> list[StyledText]:
 
 
 def _tell_understood(told: QueryReading, page: Page) -> None:
-    """Say how the query was understood, as far as there is something to say."""
+    """Write how the query was read, without what is empty."""
     dates = [f"{moment(begins)} to {moment(ends)}" for begins, ends in told.dates]
     members = {name: getattr(told, name) for name in told.__struct_fields__} | {"dates": dates}
     listed = {name: value if isinstance(value, list) else [value] for name, value in members.items() if value}
@@ -66,7 +65,7 @@ def _tell_understood(told: QueryReading, page: Page) -> None:
 
 
 def _tell_signals(hits: list[Hit], page: Page) -> None:
-    """Say what each score was made of; a signal that added nothing to any is not told."""
+    """Write the signals of each score, without those that are zero everywhere."""
     names = list(dict.fromkeys(name for hit in hits for name, value in (hit.signals or {}).items() if value))
     rows = [
         [

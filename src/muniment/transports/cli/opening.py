@@ -1,4 +1,4 @@
-"""Opening the store that an operation needs, as the store options say: with its keys, without, or without a space."""
+"""Opening the store that the options name, as an operation needs it: with keys, without, or without a space."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from muniment.transports.cli.store_options import StoreOptions
 
 @contextmanager
 def opened_to_read(door: StoreOptions) -> Iterator[Runtime]:
-    """Open an existing store and space for a command that is not an operation."""
+    """Open the store and the space that the options name, which must exist, for a command that is no operation."""
     options = Options(create=False, sources=door.sources or system_sources())
     with open(
         door.named.get("store"), keys=door.named.get("keys"), space=door.named.get("space"), options=options
@@ -31,7 +31,7 @@ def opened_to_read(door: StoreOptions) -> Iterator[Runtime]:
 
 @contextmanager
 def opened(door: StoreOptions, operation: Operation) -> Iterator[Runtime]:
-    """Open a store for an operation. Operations that append, and those that need no space, create it."""
+    """Open a store for an operation; create it for operations that append and for those that need no space."""
     with shown() as progress:
         profile = door.named.get("profile")
         options = Options(

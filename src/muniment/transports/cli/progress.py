@@ -12,7 +12,7 @@ from muniment.space.options import Progress, no_progress
 
 @contextmanager
 def shown() -> Iterator[Progress]:
-    """Give operations somebody to tell how far they are."""
+    """Yield the callback that shows the progress of an operation."""
     if not sys.stderr.isatty():
         yield no_progress
         return
@@ -24,7 +24,7 @@ def shown() -> Iterator[Progress]:
 
 
 class _Bar:
-    """A bar that appears with the first thing it is told."""
+    """A bar that appears with the first report of progress."""
 
     def __init__(self) -> None:
         self._bar: Any = None

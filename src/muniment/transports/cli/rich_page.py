@@ -14,7 +14,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from muniment.transports.cli.page import FOLDED_COLUMNS_MAX, StyledText, TextStyle, printable
+from muniment.transports.cli.plain_page import FOLDED_COLUMNS_MAX, StyledText, TextStyle, printable
 
 BORDER_CHARS = 3  # of a column: its border, and a space on either side
 
@@ -34,24 +34,24 @@ class RichPage:
         self._console = Console(file=file, highlight=False)
 
     def heading(self, text: str) -> None:
-        """Start a part of the page."""
+        """Start a section."""
         self._console.print()
         self._console.print(Rule(Text(printable(text), style="bold cyan"), align="left", style="cyan"))
 
     def prose(self, text: str) -> None:
-        """Say a paragraph."""
+        """Write a paragraph."""
         self._console.print(Text(printable(text)))
 
     def line(self, *words: StyledText, indent: int = 0) -> None:
-        """Say words on a line of their own; text with line breaks keeps its indent."""
+        """Write pieces on one line, with a gap between them; text with line breaks keeps its indent."""
         self._console.print(Padding(Text("  ").join(map(_text, words)), (0, 0, 0, indent)))
 
     def joined(self, *pieces: StyledText, indent: int = 0) -> None:
-        """Say pieces of one text on a line of their own, with nothing between them."""
+        """Write pieces of one text on one line, with nothing between them."""
         self._console.print(Padding(Text().join(map(_text, pieces)), (0, 0, 0, indent)))
 
     def facts(self, pairs: Sequence[tuple[str, StyledText]]) -> None:
-        """Say names and values, aligned."""
+        """Write names and values, aligned."""
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="cyan", no_wrap=True)
         grid.add_column(overflow="fold")

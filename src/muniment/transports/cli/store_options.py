@@ -1,7 +1,4 @@
-"""The store options: which store and space a command uses.
-
-They are accepted wherever a person puts them: before the group, before the verb, or after it.
-"""
+"""The options that say which store and space a call means; they work before the group, before the verb and after it."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from muniment.kernel.sources import Sources
 
-# store option -> its help
+# option -> its help
 OPTIONS: dict[str, str] = {
     "store": "Directory of the store. Default: MUNIMENT_STORE, or the user's data directory.",
     "space": "Space in the store. Default: MUNIMENT_SPACE, or 'default'.",
@@ -25,7 +22,7 @@ SHARED = frozenset(OPTIONS)
 
 
 class StoreOptions:
-    """The store options given so far. `sources` are those of the system, except for fixtures."""
+    """The values of the options so far. `sources` are those of the system, except in tests."""
 
     def __init__(self, sources: Sources | None = None) -> None:
         self.sources = sources
@@ -33,12 +30,12 @@ class StoreOptions:
         self.named: dict[str, str] = {}
 
     def may_ask(self) -> bool:
-        """Return whether there is somebody to ask."""
+        """Return whether there is a terminal to ask."""
         return sys.stdin is not None and sys.stdin.isatty()
 
 
 def door_options() -> list[click.Parameter]:
-    """Return the store options; each keeps its value for the operation that will run."""
+    """Return the options; each keeps its value for the operation that will run."""
     options: list[click.Parameter] = [
         click.Option([f"--{name}"], metavar="TEXT", help=text, expose_value=False, callback=_keep(name))
         for name, text in OPTIONS.items()

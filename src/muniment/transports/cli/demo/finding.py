@@ -1,11 +1,11 @@
-"""The acts of searching: what each view finds, and what none of them finds any more."""
+"""The steps of the demo about search: what each view finds, and what none of them finds any more."""
 
 from __future__ import annotations
 
 from muniment.governance.views import View
 from muniment.operations.transcripts.hits import SearchPage
 from muniment.runtime.runtime import Runtime
-from muniment.transports.cli.demo.show_detection import found_on_disk
+from muniment.transports.cli.demo.observations import found_on_disk
 from muniment.transports.cli.demo.stage import DemoCheck, DemoStage, DemoStep, DemoTable
 
 SEARCHED = [View.RAW_OWNER, View.HOST_UI, View.OPERATOR_AUDIT]
@@ -25,11 +25,11 @@ def search(stage: DemoStage) -> DemoStep:
     start, end = hit.excerpt.highlights[0]
     return DemoStep(
         name="search",
-        title="The conversation is searched",
+        title="Search the conversation",
         story=(
-            "A question finds the turn that answers it, without a model. Each view has an index of its own, in memory "
-            "alone, made of exactly what the view shows: what is hidden from it is neither found nor counted, and no "
-            "score depends on it."
+            "A question finds the turn that answers it, without a model. Each view has its own index, in memory only, "
+            "built from exactly what the view shows: hidden content is not found, not counted, and does not change a "
+            "score."
         ),
         exhibits=[answers(best), by_view(counts)],
         checks=[
@@ -41,41 +41,41 @@ def search(stage: DemoStage) -> DemoStep:
                 held=counts[STEP][View.RAW_OWNER] > 0 and not counts[STEP][View.HOST_UI],
             ),
             DemoCheck(
-                expected="owner and host find every word of the customer",
+                expected="the owner and the host find what the customer said",
                 held=all(counts[query][view] for query in (NAMED, *GONE) for view in SEARCHED[:2]),
             ),
             DemoCheck(
-                expected="the operator finds none",
+                expected="the operator finds nothing",
                 held=not any(count[View.OPERATOR_AUDIT] for count in counts.values()),
             ),
-            DemoCheck(expected="the word is marked in the excerpt", held=hit.excerpt.text[start:end] == GONE[0]),
+            DemoCheck(expected="the excerpt highlights the word", held=hit.excerpt.text[start:end] == GONE[0]),
         ],
     )
 
 
 def search_again(stage: DemoStage) -> DemoStep:
-    """Search for what was redacted, masked and erased meanwhile."""
+    """Search for what is redacted, masked and erased by now."""
     with stage.opened() as runtime:
         counts = {query: counted(runtime, query) for query in (NAMED, *GONE)}
     return DemoStep(
         name="search_again",
-        title="What is hidden or erased is found no more",
+        title="Search again after hiding and erasing",
         story=(
-            "The same searches, now that a number was redacted, a turn masked and another one erased. The indexes "
-            "follow the log before each answer, and nothing of them lies readable on the disk."
+            "The same searches, now that a number is redacted, one turn masked and another erased. The indexes catch "
+            "up with the log before each answer, and no readable part of them is on disk."
         ),
         exhibits=[by_view(counts)],
         checks=[
             DemoCheck(
-                expected="the redacted number is found by the owner alone",
+                expected="only the owner finds the redacted number",
                 held=[bool(counts[NAMED][view]) for view in SEARCHED] == [True, False, False],
             ),
             DemoCheck(
-                expected="what was masked or erased is found in no view",
+                expected="no view finds what is masked or erased",
                 held=not any(counts[query][view] for query in GONE for view in SEARCHED),
             ),
             DemoCheck(
-                expected="no file of the store holds anything that was said",
+                expected="no file of the store holds readable content",
                 held=not found_on_disk(stage.store, stage.words()),
             ),
         ],

@@ -1,4 +1,4 @@
-"""The acts of governance: something is redacted, held, remembered and revealed, and all of it is found again."""
+"""The steps of the demo about governance: redact, hold, remember and reveal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from muniment.operations.lifecycle import Scope
 from muniment.operations.provenance.links import MemoryKey
 from muniment.operations.provenance.provenance import Derivation
 from muniment.operations.transcripts.redact import Passage
-from muniment.transports.cli.demo.show_detection import of_turn, text_of
+from muniment.transports.cli.demo.observations import of_turn, text_of
 from muniment.transports.cli.demo.stage import DemoCheck, DemoStage, DemoStep, DemoTable
 
 NAMED, HELD, SHARED = 0, 3, [View.HOST_UI, View.EXPORT]
@@ -19,7 +19,7 @@ REFUND_RULE = MemoryKey(plane=Plane.LONG_TERM, key="refund-lf-20418")
 
 
 def redact(stage: DemoStage) -> DemoStep:
-    """Redact the number of the order for those who are not of the house."""
+    """Redact the order number for the host and for exports."""
     turn = stage.turns[NAMED]
     said = str(turn.messages[1].content)
     start = said.index(ORDER)
@@ -33,24 +33,24 @@ def redact(stage: DemoStage) -> DemoStep:
     words = " ".join(str(message.parts) for message in host.turns[NAMED].messages)
     return DemoStep(
         name="redact",
-        title="Some words are redacted for some views",
+        title="Redact part of a message for some views",
         story=(
-            "The number of the order names the customer. Ten characters of the first turn are redacted for the host's "
-            "user interface and for exports. A marker stands in their place, and the report says which characters are "
-            "withheld and why; the owner still reads them."
+            "The order number identifies the customer. Eight characters of the first turn are redacted for the host's "
+            "user interface and for exports. A marker replaces them, and the report says which characters are "
+            "withheld and why. The owner still reads them."
         ),
         exhibits=[of_turn(host, NAMED, "the first turn, for the host")],
         checks=[
             DemoCheck(expected="the redaction was recorded once", held=first.changed and not second.changed),
-            DemoCheck(expected="a marker stands in the text", held="[redacted: personal_data]" in words),
-            DemoCheck(expected="the host reads no number in it", held=ORDER not in words),
-            DemoCheck(expected="the owner reads it", held=ORDER in text_of(owner)),
+            DemoCheck(expected="a marker replaces the number", held="[redacted: personal_data]" in words),
+            DemoCheck(expected="the host does not see the number", held=ORDER not in words),
+            DemoCheck(expected="the owner still sees it", held=ORDER in text_of(owner)),
         ],
     )
 
 
 def hold(stage: DemoStage) -> DemoStep:
-    """Hold a turn, and see that it is not erased."""
+    """Hold a turn and see that a request does not erase it."""
     turn = stage.turns[HELD]
     scope = Scope(conversation=stage.key.conversation, channel=stage.key.channel, turn=turn.turn)
     with stage.opened() as runtime:
@@ -60,11 +60,10 @@ def hold(stage: DemoStage) -> DemoStep:
         released = runtime.lifecycle.release(held.position or 0, "the case is closed", "legal")
     return DemoStep(
         name="hold",
-        title="What is held is not erased",
+        title="Protect a turn with a legal hold",
         story=(
-            "The customer asks for the fourth turn to be erased, but a court has asked for it to be kept. A hold beats "
-            "the request, and the report names it: where it stands in the log, who asked, and why. It is released when "
-            "the case is closed."
+            "The customer asks to erase the fourth turn, but a court wants it kept. The hold wins, and the report "
+            "names it: its position in the log, who asked for it, and why. It is released when the case is closed."
         ),
         exhibits=[
             DemoTable(
@@ -78,14 +77,14 @@ def hold(stage: DemoStage) -> DemoStep:
             DemoCheck(
                 expected="the report names the hold", held=[one.position for one in refused.kept] == [held.position]
             ),
-            DemoCheck(expected="the words are still there", held="nadia.ferreira" in owner),
+            DemoCheck(expected="the content is still there", held="nadia.ferreira" in owner),
             DemoCheck(expected="the hold is released", held=released.changed),
         ],
     )
 
 
 def remember(stage: DemoStage) -> DemoStep:
-    """Record what was remembered of an erased turn and another, and prove where it came from."""
+    """Record a memory of an erased turn and another one, and prove its source."""
     with stage.opened() as runtime:
         runtime.provenance.record([
             Derivation(
@@ -101,11 +100,11 @@ def remember(stage: DemoStage) -> DemoStep:
         of_erased = runtime.evidence.links(conversation=stage.key, turn=stage.turns[HELD].turn).links
     return DemoStep(
         name="remember",
-        title="A memory keeps its source, also an erased one",
+        title="Prove the source of a memory, even an erased one",
         story=(
-            "The agent remembers a sentence about the refund. The log keeps which turns it came from, with a digest "
-            "over their leaves: the source is proved although the words of one of its turns are gone, and who "
-            "erased it finds the memory that cites it."
+            "The agent remembers a fact about the refund. The log records which turns it came from, with a digest "
+            "over their leaves. The source stays provable although one of its turns is erased, and the erased turn "
+            "leads to the memory that cites it."
         ),
         exhibits=[
             DemoTable(
@@ -128,18 +127,18 @@ def remember(stage: DemoStage) -> DemoStep:
 
 
 def look_back(stage: DemoStage) -> DemoStep:
-    """Reveal masked words on record, list who saw what, and see that everything is in order."""
+    """Reveal masked content on record, list who saw what, and inspect the store."""
     with stage.opened() as runtime:
         revealed = runtime.disclosure.reveal(stage.key, stage.turns[2].turn, "a question of the customer", "supervisor")
         shown = runtime.evidence.disclosures().disclosures
         found = runtime.evidence.inspect()
     return DemoStep(
         name="look_back",
-        title="Who saw what, and is everything in order",
+        title="See who read what, and check the store",
         story=(
-            "A supervisor reads the masked turn. That takes a right of its own, and it is on record before a word is "
-            "shown. The log tells who received what, when, and why; an inspection of everything the store owns finds "
-            "nothing wrong."
+            "A supervisor reveals the masked turn. That needs a right of its own, and the log records it before "
+            "anything is shown. The log lists who received what, when, and why. An inspection of the whole store "
+            "finds no problems."
         ),
         exhibits=[
             DemoTable(
@@ -152,13 +151,13 @@ def look_back(stage: DemoStage) -> DemoStep:
             )
         ],
         checks=[
-            DemoCheck(expected="the masked words were shown", held="hospital" in str(revealed.turn)),
+            DemoCheck(expected="the masked content is shown", held="hospital" in str(revealed.turn)),
             DemoCheck(
-                expected="the export and the reveal are on record",
+                expected="the log records the export and the reveal",
                 held=[one.kind for one in shown] == ["export.issued", "content.revealed"],
             ),
             DemoCheck(
-                expected="the inspection finds nothing", held=not found.fail_closed and found.findings_total == 0
+                expected="the inspection finds no problems", held=not found.fail_closed and found.findings_total == 0
             ),
         ],
     )

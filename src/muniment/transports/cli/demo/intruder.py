@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def with_another_word(bundle: str, word: str, instead: str) -> str:
-    """Return a bundle in which one disclosed text says another word, spelt as the bundle spells it."""
+    """Return a bundle in which a word of one disclosed text is replaced, in the encoding of the bundle."""
     lines = bundle.splitlines(keepends=True)
     for place, line in enumerate(lines):
         for disclosure in json.loads(line).get("disclosures", []):
@@ -19,17 +19,17 @@ def with_another_word(bundle: str, word: str, instead: str) -> str:
             if forged != _decoded(disclosure):
                 lines[place] = line.replace(disclosure, _encoded(forged))
                 return "".join(lines)
-    raise AssertionError("the conversation of the demo says the word that is forged")
+    raise AssertionError("the conversation of the demo contains the forged word")
 
 
 def discloses(bundle: str, words: str) -> bool:
-    """Tell whether any disclosure of a bundle says these words."""
+    """Return whether any disclosure of a bundle contains this text."""
     lines = [json.loads(line) for line in bundle.splitlines()]
     return any(words in _decoded(one) for line in lines for one in line.get("disclosures", []))
 
 
 def without_last_turn(bundle: str) -> str:
-    """Return a bundle from which the last turn is missing, and which says so of itself nowhere."""
+    """Return a bundle without its last turn."""
     lines = bundle.splitlines(keepends=True)
     turns = [place for place, line in enumerate(lines) if _kind(line) == "turn.committed"]
     return "".join(lines[: turns[-1]] + lines[turns[-1] + 1 :])
@@ -52,7 +52,7 @@ def _encoded(text: str) -> str:
 
 
 def flip_a_bit(store: Path) -> None:
-    """Change one bit of one sealed text."""
+    """Change one bit of one encrypted text."""
 
     def flip(database: sqlite3.Connection) -> None:
         place, sealed = database.execute("SELECT id, ciphertext FROM cells WHERE id % 2 = 1 ORDER BY id").fetchone()

@@ -1,4 +1,4 @@
-"""The acts in which a space moves: it is backed up, leaves as an archive, and comes back from an older backup."""
+"""The steps of the demo about moving data: backup, archive, and the restore of an older backup."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from muniment.events.archiving import ArchiveScope, ImportMode, Private, ScopeKind
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
-from muniment.transports.cli.demo.show_detection import found_on_disk, text_of
+from muniment.transports.cli.demo.observations import found_on_disk, text_of
 from muniment.transports.cli.demo.stage import DemoCheck, DemoStage, DemoStep, DemoTable
 
 ADDRESS = "nadia.ferreira"
@@ -23,10 +23,10 @@ def back_up(stage: DemoStage) -> DemoStep:
     modes = [path.stat().st_mode & 0o777 for path in files]
     return DemoStep(
         name="back_up",
-        title="A backup is made",
+        title="Back up the space",
         story=(
-            "Log and keys are two files, so that nobody who finds one of them can read anything. Both are sealed, read "
-            "back and held to every rule before they get their names."
+            "Log and keys are two files, so neither can be read without the other. muniment encrypts both, reads them "
+            "back and checks them before it gives them their names."
         ),
         exhibits=[
             DemoTable(
@@ -37,8 +37,8 @@ def back_up(stage: DemoStage) -> DemoStep:
         ],
         checks=[
             DemoCheck(expected="it holds every event", held=made.events == 7),
-            DemoCheck(expected="there are two files, for their owner alone", held=modes == [0o600] * 2),
-            DemoCheck(expected="no word can be read in them", held=not found_on_disk(target, stage.words())),
+            DemoCheck(expected="only the owner can open its two files", held=modes == [0o600] * 2),
+            DemoCheck(expected="they hold no readable content", held=not found_on_disk(target, stage.words())),
         ],
     )
 
@@ -58,11 +58,10 @@ def move(stage: DemoStage) -> DemoStep:
     sealed = file.read_bytes()
     return DemoStep(
         name="move",
-        title="The conversation moves to another store",
+        title="Move the conversation to another store",
         story=(
-            "An archive carries a conversation with all that happened to it: what is masked, redacted or erased "
-            "arrives as such. It is imported whole or not at all, under fresh keys, and every view answers there as it "
-            "does here."
+            "An archive carries a conversation with its history: what is masked, redacted or erased stays so. It is "
+            "imported completely or not at all, under fresh keys, and every view shows the same as before."
         ),
         exhibits=[
             DemoTable(
@@ -72,10 +71,10 @@ def move(stage: DemoStage) -> DemoStep:
             )
         ],
         checks=[
-            DemoCheck(expected="all five turns came in", held=came.turns_inserted == len(stage.turns)),
-            DemoCheck(expected="every view answers the same", held=before == after),
-            DemoCheck(expected="exported again it has the same root", held=sent.root.digest == again.root.digest),
-            DemoCheck(expected="no word can be read in the file", held=not any(word in sealed for word in words)),
+            DemoCheck(expected="all five turns are imported", held=came.turns_inserted == len(stage.turns)),
+            DemoCheck(expected="every view shows the same", held=before == after),
+            DemoCheck(expected="a second export has the same root", held=sent.root.digest == again.root.digest),
+            DemoCheck(expected="the file holds no readable content", held=not any(word in sealed for word in words)),
         ],
     )
 
@@ -90,19 +89,19 @@ def restore(stage: DemoStage) -> DemoStep:
     phases = [turn.phase for turn in shown[0].turns]
     return DemoStep(
         name="restore",
-        title="Erased stays erased, also after an older backup is restored",
+        title="Restore an older backup; erased stays erased",
         story=(
-            "The backup was made before anything was masked or erased. Restoring it takes the store back on purpose: "
-            "the report names the positions that are lost, among them the mask and the redaction. But the erasures of "
-            "the present log are done again, so that no backup brings back what was erased."
+            "The backup is from before the mask and the erasure. The restore is confirmed, so it takes the store "
+            "back, and the report lists the positions that are lost, among them the mask and the redaction. The "
+            "erasures are repeated: no backup brings erased content back."
         ),
         exhibits=[
             DemoTable(
                 title="the restore",
                 columns=["", "value"],
                 rows=[
-                    ["events of the backup", str(done.events)],
-                    ["positions that are lost", f"{done.lost_first} to {done.lost_last}"],
+                    ["events in the backup", str(done.events)],
+                    ["positions lost", f"{done.lost_first} to {done.lost_last}"],
                     ["turns erased again", str(done.erased_again)],
                     ["phases of the turns", ", ".join(phases)],
                 ],
@@ -110,14 +109,14 @@ def restore(stage: DemoStage) -> DemoStep:
         ],
         checks=[
             DemoCheck(expected="one turn was erased again", held=done.erased_again == 1),
-            DemoCheck(expected="the address is in no view", held=ADDRESS not in "".join(map(text_of, shown))),
+            DemoCheck(expected="no view shows the address", held=ADDRESS not in "".join(map(text_of, shown))),
             DemoCheck(expected="the store is sound", held=health.sound),
         ],
     )
 
 
 def _answers(stage: DemoStage, runtime: Runtime) -> list[object]:
-    """Return what every view shows; the place of a turn in a log is the log's own."""
+    """Return what every view shows, without positions, which differ from log to log."""
     found: list[object] = []
     for view in View:
         page = msgspec.to_builtins(runtime.transcripts.replay(stage.key, view))

@@ -1,9 +1,10 @@
-"""`muniment demo`: run the acts, say each when it is done, end with 0 only when every expectation held."""
+"""`muniment demo`: run the steps, show each one when it is done; exit with 0 only when every expectation held."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -11,20 +12,27 @@ from msgspec import Struct
 
 from muniment.kernel.sources import system_sources
 from muniment.transports.cli.command import page_on, write_json
-from muniment.transports.cli.demo.program import ACTS
+from muniment.transports.cli.demo.finding import search, search_again
+from muniment.transports.cli.demo.governing import hold, look_back, redact, remember
+from muniment.transports.cli.demo.moving import back_up, move, restore
 from muniment.transports.cli.demo.stage import DemoStage, DemoStep
-from muniment.transports.cli.page import Page, StyledText, TextStyle
+from muniment.transports.cli.demo.steps import commit, erase, export, forge, mask, replay, roll_back, tamper, verify
+from muniment.transports.cli.plain_page import Page, StyledText, TextStyle
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
+ACTS: list[Callable[[DemoStage], DemoStep]] = [
+    commit, replay, search, back_up, redact, mask, hold, erase, search_again, remember, export, verify, forge,
+    look_back, tamper, roll_back, move, restore,
+]  # fmt: skip
 FAILED = 1
 INTRODUCTION = (
-    "This is muniment at work, in a store that is thrown away at the end. Every step does the real thing and checks "
-    "what it promises; a check that does not hold is said so, and the demo ends with an error."
+    "muniment stores agent conversations as evidence. This demo runs on a throw-away store: each step runs real "
+    "operations and checks the result. A failed check is marked, and the demo then ends with an error."
 )
 
 
 class DemoReport(Struct, frozen=True, kw_only=True):
-    """The whole demo: its acts, and whether every expectation held."""
+    """The whole demo: its steps, and whether every expectation held."""
 
     held: bool
     acts: list[DemoStep]
@@ -36,8 +44,8 @@ def demo_command() -> click.Command:
         "demo",
         callback=_run,
         params=[option for option in door_options() if option.name == "json"],
-        help="Show everything on a small conversation: commit, views, mask, erasure, export, verification, forgeries.",
-        short_help="Show everything on a small conversation in a throw-away store.",
+        help="Show what muniment does with a small conversation: store, hide, erase, export and prove it.",
+        short_help="Show what muniment does, in a throw-away store.",
     )
 
 
@@ -60,7 +68,7 @@ def _run(ctx: click.Context) -> int:
         write_json(DemoReport(held=held, acts=acts))
     else:
         checks = [check for act in acts for check in act.checks]
-        page.heading("The end")
+        page.heading("Result")
         count = sum(check.held for check in checks)
         page.line(StyledText(f"{count} of {len(checks)} expectations held.", TextStyle.GOOD if held else TextStyle.BAD))
     return 0 if held else FAILED
@@ -80,5 +88,5 @@ def _tell(number: int, act: DemoStep, page: Page) -> None:
 
 
 def _mood(cell: str) -> TextStyle:
-    """Show what is withheld as such."""
+    """Return the style of a cell: faint where it marks withheld content."""
     return TextStyle.FAINT if cell.startswith("[") and " withheld: " in cell and "\n" not in cell else TextStyle.PLAIN

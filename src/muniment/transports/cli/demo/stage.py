@@ -1,4 +1,4 @@
-"""Where the demo plays: a store in a directory of its own, its key, its pin, and the turns that are committed to it."""
+"""The setting of the demo: a store in a directory of its own, its key, its pin, and its conversation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPACE = "demo"
 
 
 class DemoTable(Struct, frozen=True, kw_only=True):
-    """Something to look at: rows under the names of columns."""
+    """A table to show: rows under the names of columns."""
 
     title: str
     columns: list[str]
@@ -41,7 +41,7 @@ class DemoCheck(Struct, frozen=True, kw_only=True):
 
 
 class DemoStep(Struct, frozen=True, kw_only=True):
-    """One step of the demo: what was done, what was seen, what was expected."""
+    """One step of the demo: its story, the tables it shows, and its expectations."""
 
     name: str
     title: str
@@ -51,12 +51,12 @@ class DemoStep(Struct, frozen=True, kw_only=True):
 
     @property
     def held(self) -> bool:
-        """Whether every expectation held; an act without any proves nothing."""
+        """Whether every expectation held; a step without any proves nothing."""
         return bool(self.checks) and all(check.held for check in self.checks)
 
 
 class DemoStage:
-    """The places of the demo, and what one act hands to the next."""
+    """The files of the demo, and what one step passes to the next."""
 
     def __init__(self, directory: Path, sources: Sources) -> None:
         self.directory = directory
@@ -76,7 +76,7 @@ class DemoStage:
 
     @contextmanager
     def opened(self, store: Path | None = None, *, root: RootKey | None = None) -> Iterator[Runtime]:
-        """Open the store of the demo, or what somebody made of a copy of it; the pin is the same for all."""
+        """Open the store of the demo, or a changed copy of it, with the same pin."""
         options = Options(
             pin=FilePin(self.directory / "pins"), sources=self.sources, profile=None, policies=frozenset()
         )
@@ -84,13 +84,13 @@ class DemoStage:
             yield runtime
 
     def copied(self, name: str) -> Path:
-        """Return a copy of the store as it lies on the disk."""
+        """Return a copy of the store as it is on disk."""
         copy = self.directory / name
         shutil.copytree(self.store, copy)
         return copy
 
     def words(self) -> list[str]:
-        """Return everything that somebody said in the conversation, text by text."""
+        """Return every text of the conversation."""
         return [
             part.content
             for turn in self.turns

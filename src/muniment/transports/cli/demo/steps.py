@@ -1,4 +1,4 @@
-"""The acts of the demo, in order. Each does the real thing, shows what came of it, and checks what must be true."""
+"""The steps of the demo about evidence. Each runs real operations, shows the result and checks it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from muniment.errors import MunimentError
 from muniment.events.changes import Transition
 from muniment.governance.views import View
 from muniment.transports.cli.demo import intruder
-from muniment.transports.cli.demo.show_detection import (
+from muniment.transports.cli.demo.observations import (
     found_on_disk,
     noticed,
     numbered,
@@ -22,7 +22,7 @@ from muniment.transports.cli.demo.show_detection import (
 from muniment.transports.cli.demo.stage import DemoCheck, DemoStage, DemoStep, DemoTable
 
 VIEWS = [View.RAW_OWNER, View.HOST_UI, View.OPERATOR_AUDIT]
-MASKED, ERASED = 2, 3  # places of the turns that are masked and erased
+MASKED, ERASED = 2, 3  # index of the masked and of the erased turn
 ADDRESS = "nadia.ferreira@mail.example"
 PROMISE, FORGED = "84.50 euros", "48.50 euros"
 YESTERDAY = "yesterday"
@@ -37,11 +37,11 @@ def commit(stage: DemoStage) -> DemoStep:
     stage.copied(YESTERDAY)
     return DemoStep(
         name="commit",
-        title="A conversation is committed",
+        title="Store a conversation",
         story=(
             "A customer talks to the agent of a shop: five turns with tool calls, a promised refund and an e-mail "
-            "address. Each commit returns when the turn is durable, encrypted and part of the hash tree. Committing "
-            "the first turn again returns its first receipt."
+            "address. A commit returns once the turn is durable, encrypted and part of the hash tree. Committing the "
+            "same turn again returns the first receipt."
         ),
         exhibits=[
             DemoTable(
@@ -55,14 +55,14 @@ def commit(stage: DemoStage) -> DemoStep:
         ],
         checks=[
             DemoCheck(
-                expected="every turn was committed, numbered from 1", held=numbered([one.sequence for one in done])
+                expected="every turn is committed, numbered from 1", held=numbered([one.sequence for one in done])
             ),
             DemoCheck(
-                expected="a repeat adds nothing and gives the first position",
+                expected="a repeated commit adds nothing and returns the first receipt",
                 held=not again.committed and again.position == done[0].position,
             ),
             DemoCheck(
-                expected="no file of the store holds anything that was said, in UTF-8 or UTF-16",
+                expected="no file of the store holds readable content, in UTF-8 or UTF-16",
                 held=not found_on_disk(stage.store, stage.words()),
             ),
         ],
@@ -77,11 +77,11 @@ def replay(stage: DemoStage) -> DemoStep:
     words = stage.words()
     return DemoStep(
         name="replay",
-        title="The same turns, as three audiences see them",
+        title="Show the same turns to three audiences",
         story=(
-            "The owner sees everything. The host's user interface sees what the customer and the agent said, and none "
-            "of the steps between. An operator sees who, when, with which tools and about which order, and not a word "
-            "of it. What a view withholds is absent and named with its reason."
+            "The owner sees everything. The host's user interface sees what the customer and the agent said, without "
+            "the steps in between. An operator sees who, when, with which tools and about which order, but no "
+            "content. Each view names what it withholds, and why."
         ),
         exhibits=[
             DemoTable(
@@ -91,13 +91,13 @@ def replay(stage: DemoStage) -> DemoStep:
             )
         ],
         checks=[
-            DemoCheck(expected="raw_owner shows every word", held=all(word in raw for word in words)),
+            DemoCheck(expected="raw_owner shows everything", held=all(word in raw for word in words)),
             DemoCheck(
-                expected="host_ui shows the promise, and neither tool steps nor reasoning",
+                expected="host_ui shows the promise, but no tool steps and no reasoning",
                 held=PROMISE in host and not any(step in host for step in ("tool_call", "reasoning", "service desk")),
             ),
             DemoCheck(
-                expected="operator_audit shows not one sentence of the conversation",
+                expected="operator_audit shows no content of the conversation",
                 held=not any(word in operator for word in words),
             ),
         ],
@@ -116,16 +116,16 @@ def mask(stage: DemoStage) -> DemoStep:
     hidden = [item for item in shown.items if item.turn == turn.turn]
     return DemoStep(
         name="mask",
-        title="A turn is masked",
+        title="Mask a turn",
         story=(
-            "In the third turn the customer mentions the health of her father. Masking hides the words from every "
-            "view, the owner's too; they are still there, and an audited unmask can bring them back."
+            "In the third turn the customer mentions the health of her father. A mask hides the content in every "
+            "view, also for the owner. The content is still stored, and an audited unmask can bring it back."
         ),
         exhibits=[of_turn(shown, MASKED, "the third turn, for the owner")],
         checks=[
             DemoCheck(expected="the request changed one turn", held=first.changed and first.affected_turns == 1),
-            DemoCheck(expected="asking again changes nothing", held=not second.changed),
-            DemoCheck(expected="no word of it is shown to the owner", held="hospital" not in text_of(shown)),
+            DemoCheck(expected="repeating the request changes nothing", held=not second.changed),
+            DemoCheck(expected="the owner sees none of its content", held="hospital" not in text_of(shown)),
             DemoCheck(
                 expected="every message of it is withheld as lifecycle_masked",
                 held=len(hidden) == len(turn.messages) and {item.reason for item in hidden} == {"lifecycle_masked"},
@@ -151,27 +151,27 @@ def erase(stage: DemoStage) -> DemoStep:
     proved = verifier(stage, "verify-receipt", proof)
     return DemoStep(
         name="erase",
-        title="A turn is erased, with a receipt",
+        title="Erase a turn and get a receipt",
         story=(
-            "The fourth turn holds an e-mail address, and the customer wants it gone. The keys of its words are "
-            "destroyed, and the key that wrapped them is replaced. The fact that a turn was there stays provable: "
-            "the receipt says what was done where, what no store can reach, and proves that the log recorded it."
+            "The fourth turn holds an e-mail address, and the customer wants it gone. muniment destroys the keys of "
+            "the content and replaces the key that wrapped them. It stays provable that there was a turn: the receipt "
+            "lists what was done where, what no store can reach, and proves that the log recorded the erasure."
         ),
         exhibits=[
             DemoTable(
                 title="the receipt",
-                columns=["place", "what was done"],
+                columns=["where", "what was done"],
                 rows=[[place.place, place.done] for place in receipt.places],
             ),
             DemoTable(title="outside the store", columns=["not reached"], rows=[[one] for one in receipt.outside]),
             of_turn(shown, ERASED, "the fourth turn, for the owner"),
         ],
         checks=[
-            DemoCheck(expected="the address could be read before", held=ADDRESS in before),
+            DemoCheck(expected="the address was readable before", held=ADDRESS in before),
             DemoCheck(expected="one turn was erased", held=receipt.turns_erased == 1),
             DemoCheck(expected="the address is gone from every view", held=ADDRESS not in text_of(shown)),
             DemoCheck(
-                expected="no content is left behind an erasure",
+                expected="no content is left after the erasure",
                 held=[entry.content_left for entry in entries] == [0] * len(entries) and len(entries) == 4,
             ),
             DemoCheck(
@@ -190,24 +190,24 @@ def export(stage: DemoStage) -> DemoStep:
     summary = document.summary
     return DemoStep(
         name="export",
-        title="The conversation is exported for a stranger",
+        title="Export the conversation for an auditor",
         story=(
-            "A bundle is a file of lines: every event of the conversation with what the view discloses of it, one "
-            "proof that leads from all of them to the root of the tree, and the signed root. Certified means that the "
-            "log itself recorded how long the conversation was, so that nobody can cut off its end."
+            "The export is one file: every event of the conversation with what the view discloses of it, one proof "
+            "that connects them to the root of the tree, and the signed root. It is certified: the log recorded how "
+            "long the conversation was, so nobody can cut off its end unnoticed."
         ),
         exhibits=[
             DemoTable(
-                title="the bundle",
+                title="the export",
                 columns=["", "value"],
                 rows=[[name, str(value)] for name, value in summary.items()] + [["bytes", str(len(document.text))]],
             )
         ],
         checks=[
-            DemoCheck(expected="the export is on record in the log", held=isinstance(summary["certificate"], int)),
-            DemoCheck(expected="the promise is in it", held=intruder.discloses(document.text, PROMISE)),
+            DemoCheck(expected="the log records the export", held=isinstance(summary["certificate"], int)),
+            DemoCheck(expected="the export contains the promise", held=intruder.discloses(document.text, PROMISE)),
             DemoCheck(
-                expected="the masked and the erased words are not",
+                expected="the export contains no masked or erased content",
                 held=not intruder.discloses(document.text, "hospital")
                 and not intruder.discloses(document.text, ADDRESS),
             ),
@@ -222,16 +222,16 @@ def verify(stage: DemoStage) -> DemoStep:
     facts = [[name, str(proved.get(name))] for name in ("origin", "size", "root", "events", "disclosed", "withheld")]
     return DemoStep(
         name="verify",
-        title="The stranger verifies it",
+        title="Let the auditor verify it offline",
         story=(
-            "The verifier is one file that knows nothing of the store and has no secret: it needs the bundle and the "
-            f"public key. Here it runs as a process of its own: {command}"
+            "The verifier is one file that needs no access to the store and no secret, only the export and the public "
+            f"key. Here it runs in a separate process: {command}"
         ),
-        exhibits=[DemoTable(title="what was proved", columns=["", "value"], rows=facts)],
+        exhibits=[DemoTable(title="proved", columns=["", "value"], rows=facts)],
         checks=[
-            DemoCheck(expected="the verifier accepts the bundle", held=proved["verified"] is True),
+            DemoCheck(expected="the verifier accepts the export", held=proved["verified"] is True),
             DemoCheck(expected="it finds all five turns", held=[one["turns"] for one in streams(proved)] == [5]),
-            DemoCheck(expected="it proves that nothing is absent", held=proved.get("complete") is True),
+            DemoCheck(expected="it proves that nothing is missing", held=proved.get("complete") is True),
         ],
     )
 
@@ -240,7 +240,7 @@ def forge(stage: DemoStage) -> DemoStep:
     """Forge the bundle and see it refused."""
     bundle = stage.bundle.read_text(encoding="utf-8")
     forgeries = {
-        f"'{PROMISE}' made '{FORGED}'": intruder.with_another_word(bundle, PROMISE, FORGED),
+        f"'{PROMISE}' changed to '{FORGED}'": intruder.with_another_word(bundle, PROMISE, FORGED),
         "the last turn left out": intruder.without_last_turn(bundle),
     }
     rows, checks = [], []
@@ -254,10 +254,10 @@ def forge(stage: DemoStage) -> DemoStep:
         checks.append(DemoCheck(expected=f"refused: {what}", held=forged != bundle and proved["verified"] is False))
     return DemoStep(
         name="forge",
-        title="Forged copies are refused",
+        title="Reject forged exports",
         story=(
-            "Somebody changes one word of the bundle: the refund shrinks by 36 euros. Somebody else leaves out the "
-            "last turn. The same verifier looks at both."
+            "Somebody changes one word of the export: the refund shrinks by 36 euros. Somebody else leaves out the "
+            "last turn. The same verifier checks both."
         ),
         exhibits=[DemoTable(title="forgeries", columns=["what was done", "verdict", "reason", "where"], rows=rows)],
         checks=checks,
@@ -267,7 +267,7 @@ def forge(stage: DemoStage) -> DemoStep:
 def tamper(stage: DemoStage) -> DemoStep:
     """Edit copies of the store on the disk and see them refused."""
     edits: dict[str, Callable[[Path], None]] = {
-        "one bit of a sealed text changed": intruder.flip_a_bit,
+        "one bit of encrypted content changed": intruder.flip_a_bit,
         "the row that masked a turn removed": intruder.lift_the_mask,
         "the date of a turn moved": intruder.move_a_date,
     }
@@ -287,13 +287,13 @@ def tamper(stage: DemoStage) -> DemoStep:
     checks.append(DemoCheck(expected="refused: another root key", held=code == "key.wrong"))
     when, code = noticed(stage, stage.copied("untouched"))
     rows.append(["nothing", when, code])
-    checks.append(DemoCheck(expected="an untouched copy reads well", held=not code))
+    checks.append(DemoCheck(expected="an unchanged copy is accepted", held=not code))
     return DemoStep(
         name="tamper",
-        title="A store that was edited on the disk is refused",
+        title="Reject a store that was edited on disk",
         story=(
-            "Somebody with access to the disk edits copies of the store with a plain database tool. Every row is bound "
-            "to its hash and its keys, and every conversation has a sealed count of what belongs to it."
+            "Somebody with access to the disk edits copies of the store with a database tool. Every row is bound to "
+            "its hash and its keys, and every conversation has an encrypted count of its events."
         ),
         exhibits=[DemoTable(title="edits", columns=["what was done", "noticed", "error"], rows=rows)],
         checks=checks,
@@ -307,19 +307,19 @@ def roll_back(stage: DemoStage) -> DemoStep:
         health = runtime.system.health()
     return DemoStep(
         name="roll_back",
-        title="An older copy of the store is refused",
+        title="Reject an older copy of the store",
         story=(
-            "The copy that was made before the masking is genuine in every byte; only the past of the store is missing "
-            "from it, erasure included. The pin, a signed checkpoint that is kept outside the store, remembers more. "
-            "The copy opens for inspection only."
+            "The copy from before the mask is genuine in every byte, but what happened later is missing from it, "
+            "including the erasure. The pin, a signed checkpoint outside the store, is newer, so the copy opens for "
+            "inspection only."
         ),
         exhibits=[
             DemoTable(
                 title="the older copy",
                 columns=["", "value"],
                 rows=[
-                    ["events in it", str(health.events)],
-                    ["events that the pin remembers", str(health.pinned_size)],
+                    ["events in the copy", str(health.events)],
+                    ["events at the pin", str(health.pinned_size)],
                     ["noticed", when],
                     ["error", code],
                 ],
@@ -327,6 +327,6 @@ def roll_back(stage: DemoStage) -> DemoStep:
         ],
         checks=[
             DemoCheck(expected="the older copy is refused as rolled back", held=code == "store.rolled_back"),
-            DemoCheck(expected="it is not called sound", held=not health.sound),
+            DemoCheck(expected="it is not reported as sound", held=not health.sound),
         ],
     )

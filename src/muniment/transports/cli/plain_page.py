@@ -1,10 +1,10 @@
-r"""A page of output: what a report or the demo says, without how it looks.
+r"""A page of output: the content of a report or of the demo, without its looks.
 
-`PlainPage` writes text that a pipe, a file or a diff can live with: no colours, no boxes, nothing that depends on the
-width of a window. `rich_page.RichPage` writes the same for a person at a terminal.
+`PlainPage` writes text for pipes, files and diffs: no colours, no boxes, nothing that depends on the width of a window.
+`rich_page.RichPage` writes the same for a person at a terminal.
 
-What is printed may come from a conversation with a stranger, so characters that command a terminal, or turn the
-direction of its text, are spelt out (`\x1b`).
+Conversations may hold hostile text, so characters that control a terminal, or change the direction of its text, are
+spelt out (`\x1b`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GAP = "  "
 
 
 class TextStyle(StrEnum):
-    """How something is meant; a terminal may show it by a colour."""
+    """The meaning of a piece of text; a terminal may show it as a colour."""
 
     PLAIN = "plain"
     STRONG = "strong"
@@ -33,37 +33,37 @@ class TextStyle(StrEnum):
 
 
 class StyledText(NamedTuple):
-    """Words and how they are meant."""
+    """Text and its style."""
 
     text: str
     mood: TextStyle = TextStyle.PLAIN
 
 
 class Page(Protocol):
-    """What can be said on a page."""
+    """The pieces of a page."""
 
     def heading(self, text: str) -> None:
-        """Start a part of the page."""
+        """Start a section."""
         ...
 
     def prose(self, text: str) -> None:
-        """Say a paragraph."""
+        """Write a paragraph."""
         ...
 
     def line(self, *words: StyledText, indent: int = 0) -> None:
-        """Say words on a line of their own; text with line breaks keeps its indent."""
+        """Write pieces on one line, with a gap between them; text with line breaks keeps its indent."""
         ...
 
     def joined(self, *pieces: StyledText, indent: int = 0) -> None:
-        """Say pieces of one text on a line of their own, with nothing between them."""
+        """Write pieces of one text on one line, with nothing between them."""
         ...
 
     def facts(self, pairs: Sequence[tuple[str, StyledText]]) -> None:
-        """Say names and values, aligned."""
+        """Write names and values, aligned."""
         ...
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[StyledText]], title: str = "") -> None:
-        """Say rows of cells under the names of columns."""
+        """Write rows of cells under the names of columns."""
         ...
 
 
@@ -75,7 +75,7 @@ _SPELT: dict[int, str] = {
 
 
 def printable(text: str) -> str:
-    """Return text that cannot command a terminal."""
+    """Return text that cannot control a terminal."""
     return text.replace("\r\n", "\n").translate(_SPELT)
 
 
@@ -92,27 +92,27 @@ class PlainPage:
         self._begun = False
 
     def heading(self, text: str) -> None:
-        """Start a part of the page."""
+        """Start a section."""
         if self._begun:
             self._write("")
         self._write(printable(text))
         self._write("-" * len(text))
 
     def prose(self, text: str) -> None:
-        """Say a paragraph."""
+        """Write a paragraph."""
         self._write(textwrap.fill(printable(text), PROSE_CHARS))
 
     def line(self, *words: StyledText, indent: int = 0) -> None:
-        """Say words on a line of their own; text with line breaks keeps its indent."""
+        """Write pieces on one line, with a gap between them; text with line breaks keeps its indent."""
         text = GAP.join(printable(said.text) for said in words if said.text)
         self._write(textwrap.indent(text, " " * indent))
 
     def joined(self, *pieces: StyledText, indent: int = 0) -> None:
-        """Say pieces of one text on a line of their own, with nothing between them."""
+        """Write pieces of one text on one line, with nothing between them."""
         self._write(textwrap.indent("".join(printable(said.text) for said in pieces), " " * indent))
 
     def facts(self, pairs: Sequence[tuple[str, StyledText]]) -> None:
-        """Say names and values, aligned."""
+        """Write names and values, aligned."""
         width = max((len(name) for name, _ in pairs), default=0)
         for name, said in pairs:
             first, *rest = printable(said.text).split("\n")
@@ -121,7 +121,7 @@ class PlainPage:
                 self._write(f"{'':<{width}}{GAP}{line}".rstrip())
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[StyledText]], title: str = "") -> None:
-        """Say rows of cells under the names of columns; what is too wide is folded, or told as facts."""
+        """Write rows of cells under the names of columns; a wide table is folded, or written as facts."""
         if title:
             self._write(f"{title}:")
         texts = [[printable(said.text).split("\n") for said in row] for row in rows]
@@ -155,7 +155,7 @@ class PlainPage:
 
 
 def _shared_out(widths: Sequence[int]) -> list[int]:
-    """Return widths that fit the page: narrow columns keep theirs, the others share what is left."""
+    """Return widths that fit the page: narrow columns keep theirs, the others share the rest."""
     wide = [width for width in widths if width > NARROW_CHARS]
     left = TABLE_CHARS_MAX - sum(width for width in widths if width <= NARROW_CHARS) - len(GAP) * len(widths)
     return [width if width <= NARROW_CHARS else min(width, left // len(wide)) for width in widths]

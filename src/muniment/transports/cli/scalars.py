@@ -1,4 +1,4 @@
-"""Scalars in words, and what stands at the end of many pages: what a budget left out, and where to go on."""
+"""Scalars as text, and the end of many pages: what a budget left out, and the cursors to go on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from muniment.governance.budgets import BudgetApplied
-from muniment.transports.cli.page import Page, StyledText, TextStyle
+from muniment.transports.cli.plain_page import Page, StyledText, TextStyle
 
 MS = "_ms"
 PERIODS = frozenset({"keep_at_least_ms", "erase_after_ms"})
@@ -15,12 +15,12 @@ UNITS_MS = {"days": 24 * 60 * 60 * 1000, "hours": 60 * 60 * 1000, "minutes": 60 
 
 
 def label(name: str) -> str:
-    """Return the name of a member as words."""
+    """Return the name of a member as a label."""
     return name.removesuffix(MS).replace("_", " ")
 
 
 def said(name: str, value: Any) -> StyledText:
-    """Return a scalar as words."""
+    """Return a scalar as text."""
     if isinstance(value, bool):
         return StyledText("yes" if value else "no")
     if isinstance(value, int):
@@ -33,12 +33,12 @@ def said(name: str, value: Any) -> StyledText:
 
 
 def moment(ms: int) -> str:
-    """Return a time as words, to the second."""
+    """Return a time as text, to the second."""
     return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
 
 
 def period(ms: int) -> str:
-    """Return a period as words."""
+    """Return a period as text."""
     for unit, size_ms in UNITS_MS.items():
         if ms % size_ms == 0:
             return f"{ms // size_ms:,} {unit if ms != size_ms else unit.removesuffix('s')}"
@@ -46,7 +46,7 @@ def period(ms: int) -> str:
 
 
 def tell_budget(over: list[BudgetApplied], page: Page) -> None:
-    """Say what a budget left out of a page."""
+    """Write what a budget left out of a page."""
     if over:
         cut = ", ".join(f"{label(each.ceiling)} {each.limit:,} of {each.found:,}" for each in over)
         why = f"at {over[0].percent} %: {', '.join(over[0].limited_by)}" if over[0].limited_by else ""
@@ -54,5 +54,5 @@ def tell_budget(over: list[BudgetApplied], page: Page) -> None:
 
 
 def tell_cursors(cursors: list[tuple[str, str | None]], page: Page) -> None:
-    """Say the cursors that a page has."""
+    """Write the cursors of a page."""
     page.facts([(name, StyledText(cursor)) for name, cursor in cursors if cursor is not None])

@@ -1,4 +1,4 @@
-"""Looking at what an act did: at pages, at files, through a verifier that is a process of its own."""
+"""Observing the result of a step: in pages, in files, and through a verifier in a separate process."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from muniment.governance.views import View
 from muniment.operations.transcripts.replay import Slice
 from muniment.runtime.runtime import Runtime
 from muniment.transports.cli.demo.stage import DemoStage, DemoTable
-from muniment.transports.cli.labels import moment
-from muniment.transports.cli.report_page import message_words, withheld_field
+from muniment.transports.cli.scalars import moment
+from muniment.transports.cli.turn_page import message_words, withheld_field
 
 
 def numbered(sequences: list[int | None]) -> bool:
-    """Tell whether sequences count from 1."""
+    """Return whether sequences count from 1."""
     return sequences == list(range(1, len(sequences) + 1))
 
 
 def found_on_disk(store: Path, texts: list[str]) -> bool:
-    """Tell whether a file of a store holds a text, in UTF-8 or UTF-16."""
+    """Return whether a file of a store holds one of the texts, in UTF-8 or UTF-16."""
     sought = [text.encode(encoding) for text in texts for encoding in ("utf-8", "utf-16-le", "utf-16-be")]
     files = [path.read_bytes() for path in store.rglob("*") if path.is_file()]
     return any(one in file for file in files for one in sought)
@@ -48,7 +48,7 @@ def side_by_side(shown: list[Slice], place: int) -> list[list[str]]:
         rows.append([number, message.role, *cells])
     observed = ["\n".join(f"{tool.tool}: {tool.summary}" for tool in turn.tools or []) for turn in turns]
     references = [references_of(page, turn) for page, turn in zip(shown, turns, strict=True)]
-    return [*rows, [number, "observed", *observed], [number, "refers to", *references]]
+    return [*rows, [number, "observation", *observed], [number, "refers to", *references]]
 
 
 def message_of(page: Slice, turn: SliceTurn, number: int) -> str:
@@ -71,7 +71,7 @@ def of_turn(page: Slice, place: int, title: str) -> DemoTable:
         [message.role, message.speaker_id, moment(message.observed_ms), message_of(page, turn, number)]
         for number, message in enumerate(turn.messages)
     ]
-    return DemoTable(title=title, columns=["who", "speaker", "when", "words"], rows=rows)
+    return DemoTable(title=title, columns=["who", "speaker", "when", "content"], rows=rows)
 
 
 def streams(proved: dict[str, Any]) -> list[dict[str, Any]]:
@@ -81,7 +81,7 @@ def streams(proved: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def verifier(stage: DemoStage, command: str, path: Path) -> dict[str, Any]:
-    """Run the verifier as a stranger would, in an empty directory, with the file and the public key alone."""
+    """Run the verifier as a third party would: in an empty directory, with only the file and the public key."""
     elsewhere = stage.directory / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
     done = subprocess.run(
@@ -92,12 +92,12 @@ def verifier(stage: DemoStage, command: str, path: Path) -> dict[str, Any]:
         env={"PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(elsewhere)},
     )
     proved: dict[str, Any] = json.loads(done.stdout)
-    assert proved["verified"] is (done.returncode == 0), "what the verifier says is how it ends"
+    assert proved["verified"] is (done.returncode == 0), "the report of the verifier and its exit code agree"
     return proved
 
 
 def noticed(stage: DemoStage, store: Path) -> tuple[str, str]:
-    """Open a store and read all of it; return when something was noticed, and its code."""
+    """Open a store and read all of it; return when a problem was noticed, and its code."""
     try:
         with stage.opened(store) as runtime:
             return read_all(stage, runtime)
@@ -106,7 +106,7 @@ def noticed(stage: DemoStage, store: Path) -> tuple[str, str]:
 
 
 def read_all(stage: DemoStage, runtime: Runtime) -> tuple[str, str]:
-    """Return when something was noticed in reading all of a store, and its code."""
+    """Return when a problem was noticed while reading all of a store, and its code."""
     fault = runtime.system.health().fault
     if fault is not None:
         return "on opening", fault
