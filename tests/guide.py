@@ -16,8 +16,7 @@ from msgspec.structs import fields
 from muniment import errors
 from muniment.errors import MunimentError
 from muniment.events.changes import Transition
-from muniment.events.references import Plane
-from muniment.events.turn import Visibility
+from muniment.events.references import Plane, Visibility
 from muniment.governance.admission import KEPT
 from muniment.governance.annotation import AttributeRefusal
 from muniment.governance.attribute_visibility import AFTER, SHOWS_ATTRIBUTES, ShownValue

@@ -44,18 +44,15 @@ if TYPE_CHECKING:
         ToolCallResponsePart,
         UriPart,
     )
-    from muniment.events.references import Plane
+    from muniment.events.references import HostReference, Plane, Relation, Visibility
     from muniment.events.turn import (
         Attribution,
         Delivery,
-        HostReference,
         Ingress,
         Protocol,
-        Relation,
         Source,
         ToolObservation,
         Turn,
-        Visibility,
         input_of_history,
     )
     from muniment.evidence.pin import FilePin
@@ -111,7 +108,7 @@ _HOMES = {
     "FilePart": "muniment.events.message",
     "FilePin": "muniment.evidence.pin",
     "Gaps": "muniment.operations.context.prompt",
-    "HostReference": "muniment.events.turn",
+    "HostReference": "muniment.events.references",
     "Ingress": "muniment.events.turn",
     "Kind": "muniment.errors",
     "LifecycleFilter": "muniment.governance.listing",
@@ -133,7 +130,7 @@ _HOMES = {
     "QuoteScope": "muniment.operations.context.prompt",
     "ReasoningPart": "muniment.events.message",
     "RedactionReason": "muniment.events.changes",
-    "Relation": "muniment.events.turn",
+    "Relation": "muniment.events.references",
     "Role": "muniment.events.message",
     "Runtime": "muniment.runtime.runtime",
     "Scope": "muniment.operations.lifecycle.scope",
@@ -151,7 +148,7 @@ _HOMES = {
     "UriPart": "muniment.events.message",
     "ValueKind": "muniment.events.attributes",
     "View": "muniment.governance.views",
-    "Visibility": "muniment.events.turn",
+    "Visibility": "muniment.events.references",
     "Weights": "muniment.ranking.weights",
     "SearchScope": "muniment.operations.transcripts.hits",
     "__version__": "muniment.version",

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, FileTaken, InvalidInput, KeyWrong, TurnConflict
-from muniment.events.archiving import ArchiveExported, ArchiveImported, ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archive import (
+    ArchiveExported,
+    ArchiveImported,
+    ArchiveScope,
+    ImportMode,
+    PrivateMaterial,
+    ScopeKind,
+)
 from muniment.events.identity import ChatId, ConversationId, TurnId
 from muniment.events.turn import Attribution, Turn
 from muniment.governance.access import Access, Effect
@@ -34,7 +41,7 @@ from tests.backups import entered, root_of
 from tests.turns import TALK, answer, asked, plain_turn, question, rich_turn, turns
 from tests.worlds import FileWorld, key_of, memory_world, sqlite_world
 
-EXCLUDE, INCLUDE = Private.EXCLUDE, Private.INCLUDE
+EXCLUDE, INCLUDE = PrivateMaterial.EXCLUDE, PrivateMaterial.INCLUDE
 
 
 @pytest.fixture
@@ -72,8 +79,8 @@ def test_an_archive_comes_in_elsewhere_as_it_was(world: FileWorld, tmp_path: Pat
 
 
 @settings(max_examples=25)
-@given(st.lists(turns, min_size=1, max_size=4), st.sampled_from(Private))
-def test_export_import_export_gives_the_same_root(committed: list[Turn], private: Private) -> None:
+@given(st.lists(turns, min_size=1, max_size=4), st.sampled_from(PrivateMaterial))
+def test_export_import_export_gives_the_same_root(committed: list[Turn], private: PrivateMaterial) -> None:
     """EX-09: for any turns and either policy; and twice the same from the same space."""
     source, target = memory_world(), memory_world("target")
     for number, turn in enumerate(committed):

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 
 from muniment.errors import NotCanonical
-from muniment.events.archiving import (
+from muniment.events.archive import (
     ArchiveExport,
     ArchiveExported,
     ArchiveImport,
     ArchiveImported,
     ArchiveScope,
     ImportMode,
-    Private,
+    PrivateMaterial,
     ScopeKind,
 )
 from muniment.events.attributes import (
@@ -57,8 +57,7 @@ from muniment.events.records import (
     TurnContent,
     TurnMeta,
 )
-from muniment.events.references import Plane, RefDerived, SourceEvidence
-from muniment.events.turn import Visibility
+from muniment.events.references import Plane, RefDerived, SourceEvidence, Visibility
 from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.limits import Limits
 from muniment.kernel.canonical import DEPTH_MAX, encode, encode_plain
@@ -98,13 +97,13 @@ SMALL_BODIES: list[MetaBody] = [
     SpaceRestored(restore=BackupRestore(events=7, former="note")),
     ArchiveExported(
         archive=ArchiveExport(
-            scope=ArchiveScope(kind=ScopeKind.SUBJECT, subject="ada"), private=Private.INCLUDE, digest="ab"
+            scope=ArchiveScope(kind=ScopeKind.SUBJECT, subject="ada"), private=PrivateMaterial.INCLUDE, digest="ab"
         )
     ),
     ArchiveImported(
         archive=ArchiveImport(
             scope=ArchiveScope(kind=ScopeKind.CONVERSATION, channel="mail", conversation="talk"),
-            private=Private.EXCLUDE,
+            private=PrivateMaterial.EXCLUDE,
             digest="ab",
             mode=ImportMode.RESTORE,
             into="copy",

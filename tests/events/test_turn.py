@@ -20,16 +20,8 @@ from muniment.events.message import (
     ToolCallResponsePart,
     is_blank,
 )
-from muniment.events.turn import (
-    Attribution,
-    Delivery,
-    Ingress,
-    Protocol,
-    Relation,
-    Visibility,
-    attributed,
-    input_of_history,
-)
+from muniment.events.references import Relation, Visibility
+from muniment.events.turn import Attribution, Delivery, Ingress, Protocol, attributed, input_of_history
 from tests.turns import asked, attributions, messages
 
 VOCABULARY = {

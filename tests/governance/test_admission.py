@@ -19,7 +19,8 @@ from muniment.events.message import (
     ToolCallResponsePart,
     is_blank,
 )
-from muniment.events.turn import Attribution, Delivery, HostReference, ToolObservation, Turn
+from muniment.events.references import HostReference
+from muniment.events.turn import Attribution, Delivery, ToolObservation, Turn
 from muniment.governance.admission import KEPT, OBSERVED_MS_MAX, AdmittedTurn, SkipReason, admit, check_sizes
 from muniment.governance.limits import Limits
 from tests.turns import answered, asked, plain_turn, rich_turn, turns

@@ -16,7 +16,7 @@ from muniment.events.identity import TurnId, message_id
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.message import Authority
 from muniment.events.records import TurnMeta
-from muniment.events.turn import Visibility
+from muniment.events.references import Visibility
 from muniment.governance import attribute_visibility as attributes
 from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.annotation import AcceptedAttribute, admit_attribute

@@ -30,7 +30,7 @@ from muniment.events.message import (
     UriPart,
 )
 from muniment.events.records import MessageHead, ToolRecord, TurnContent
-from muniment.events.turn import Visibility
+from muniment.events.references import Visibility
 from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.annotation import AcceptedAttribute, admit_attribute
 from muniment.governance.attribute_visibility import REASON_PATH, AttributeRecord, disclosed_attribute_labels

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muniment.events.records import ReferenceRecord
-from muniment.events.turn import Relation, Visibility
+from muniment.events.references import Relation, Visibility
 from muniment.governance.budgets import applied, applied_to_slices
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.profiles import (

@@ -28,7 +28,8 @@ from muniment.events.message import (
     UriPart,
 )
 from muniment.events.records import MessageHead, ReferenceRecord, TurnContent
-from muniment.events.turn import Attribution, Relation, Visibility
+from muniment.events.references import Relation, Visibility
+from muniment.events.turn import Attribution
 from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.judgement import TurnRecord, needs_content
 from muniment.governance.limits import Limits

@@ -22,7 +22,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.events.turn import HostReference, Relation, Visibility
+from muniment.events.references import HostReference, Relation, Visibility
 from muniment.formats.reading import chatgpt as module
 from muniment.formats.reading.chatgpt import chatgpt
 from muniment.formats.reading.chatgpt_message import read_message

@@ -21,7 +21,8 @@ from muniment.events.message import (
     ToolCallPart,
     ToolCallResponsePart,
 )
-from muniment.events.turn import HostReference, Relation, ToolObservation, Turn, Visibility
+from muniment.events.references import HostReference, Relation, Visibility
+from muniment.events.turn import ToolObservation, Turn
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
 

@@ -26,7 +26,7 @@ from muniment.events.attributes import Attribute, AttributeGovernance, Attribute
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.identity import ConversationKey, SpaceName, TurnId
 from muniment.events.records import EventKind
-from muniment.events.turn import Visibility
+from muniment.events.references import Visibility
 from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.access import Access, Effect
 from muniment.governance.annotation import AttributeRefusal

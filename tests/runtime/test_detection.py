@@ -14,7 +14,8 @@ from muniment.errors import LimitExceeded, TurnConflict
 from muniment.events.attributes import AttributeSource, SourceKind, ValueKind
 from muniment.events.identity import TurnId
 from muniment.events.message import Message, Role, TextPart, ToolCallPart
-from muniment.events.turn import HostReference, ToolObservation, Visibility
+from muniment.events.references import HostReference, Visibility
+from muniment.events.turn import ToolObservation
 from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.detection import ALL, DetectedType
 from muniment.governance.detection.detection import Detect

@@ -1,12 +1,12 @@
-"""Cells in clear: how the parts of an event are packed before they are sealed, and read again for ever.
+"""Plaintext cells: how the parts of an event are packed before encryption, and read again in every later release.
 
 A packed cell is msgpack `[version, salts, body]`: the version of the body's shape, the salts of its fields, the body.
-The salts are a seed of 32 bytes that they are derived from. Where a part of the body was erased they are a map instead,
-32 bytes for each label that is left, because the seed would give the salt of what is gone too.
+The salts are one seed of 32 bytes, from which each is derived. After part of the body was erased they are a map, 32
+bytes for each remaining label, because the seed would also give the salts of the erased part.
 
-Reading looks at the version first. The present version is decoded straight into its struct; an older one is decoded as
+The reader checks the version first. The current version is decoded directly into its struct. An older one is decoded as
 plain data and lifted, version by version, by the functions in `UPCASTS`, each of which turns the data of version n into
-that of n + 1. A stored cell is never rewritten for it.
+that of n + 1. The stored cell is not rewritten.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 # body type -> the version written today
 VERSIONS: dict[type[Struct], int] = dict.fromkeys([*META_BODIES.values(), *CONTENT_BODIES.values()], 1)
 
-# (body type, version) -> how data of that version becomes data of the next
+# (body type, version) -> the function that lifts data of that version to the next
 UPCASTS: dict[tuple[type[Struct], int], Upcast] = {}
 
 
@@ -53,12 +53,12 @@ _bodies: dict[type[Struct], msgspec.msgpack.Decoder[Any]] = {
 
 
 def pack(salts: Salts, body: MetaBody | ContentBody) -> bytes:
-    """Return the cell in clear for a body and the salts of its fields."""
+    """Return the plaintext cell for a body and the salts of its fields."""
     return _encoder.encode((VERSIONS[type(body)], salts, body))
 
 
 def unpack_meta(kind: str, cell: bytes) -> tuple[bytes, MetaBody]:
-    """Return seed and meta body of a cell of an event of this kind; nothing of a meta body is ever erased alone."""
+    """Return seed and meta body of a cell of an event of this kind; a meta body is never erased in part."""
     salts, body = _unpack(META_BODIES[known_kind(kind)], cell)
     if not isinstance(salts, bytes):
         raise Corrupt(problem="cell_malformed")
@@ -100,7 +100,7 @@ def lifted(
     upcasts: Mapping[tuple[type[Struct], int], Upcast],
     present: int,
 ) -> dict[str, Any]:
-    """Lift data of an older version to the present one."""
+    """Lift data of an older version to the current one."""
     if version > present:
         raise StoreNewer(problem="unknown_version", found=version, limit=present)
     for step in range(version, present):

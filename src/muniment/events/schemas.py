@@ -1,4 +1,4 @@
-"""JSON Schemas of the events, generated from the structs; `schemas/events/` keeps them and CI compares."""
+"""JSON Schemas of the events, generated from the structs; CI compares them with `schemas/events/`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def event_schemas() -> dict[str, dict[str, Any]]:
-    """Return the schema of every event body (`<kind>.<cell>.v<version>`) and of the turn that hosts hand over."""
+    """Return the schema of every event body (`<kind>.<cell>.v<version>`) and of the turn that a host commits."""
     bodies: dict[str, type[msgspec.Struct]] = {
         f"{kind}.meta.v{VERSIONS[body]}": body for kind, body in META_BODIES.items()
     }

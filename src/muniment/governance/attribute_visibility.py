@@ -34,7 +34,7 @@ from muniment.events.attributes import (
 )
 from muniment.events.identity import TurnId, message_id
 from muniment.events.labels import link_label
-from muniment.events.turn import Visibility
+from muniment.events.references import Visibility
 from muniment.governance.annotation import flaw
 from muniment.governance.detection.parts import found_in, marked_json
 from muniment.governance.detection.scan import Detector

@@ -19,7 +19,7 @@ from enum import StrEnum
 from typing import get_args
 
 from muniment.events.message import Authority, Part, ReasoningPart, Role, ToolCallPart, ToolCallResponsePart
-from muniment.events.turn import Visibility
+from muniment.events.references import Visibility
 from muniment.governance.phases import MASKED_PHASES, Phase
 
 

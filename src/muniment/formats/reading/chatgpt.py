@@ -18,7 +18,7 @@ from msgspec import Struct
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.binding import parse_json
 from muniment.events.message import Message
-from muniment.events.turn import HostReference, Relation, Visibility
+from muniment.events.references import HostReference, Relation, Visibility
 from muniment.formats.reading.chatgpt_message import read_message
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
 from muniment.formats.reading.spoken import ABSENT, ParsedItem, ParsingNotes, is_there, since, time_of

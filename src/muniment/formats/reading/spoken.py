@@ -26,7 +26,8 @@ from msgspec.structs import replace
 from muniment.errors import InvalidInput, LimitExceeded, MunimentError, NotCanonical
 from muniment.events.binding import parse_json
 from muniment.events.message import Authority, BlobPart, Message, Part, Role, TextPart, UriPart
-from muniment.events.turn import Delivery, HostReference
+from muniment.events.references import HostReference
+from muniment.events.turn import Delivery
 from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.kernel.canonical import scan
 

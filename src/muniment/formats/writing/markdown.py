@@ -22,7 +22,7 @@ from muniment.events.message import (
     ToolCallPart,
     ToolCallResponsePart,
 )
-from muniment.events.turn import HostReference
+from muniment.events.references import HostReference
 from muniment.formats.writing.pages import ExportedConversation, ExportedTurn, as_json
 from muniment.governance.slices import RedactionItem, SliceMessage
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from muniment.declaration.operation import Group, operation
 from muniment.declaration.session import Session
-from muniment.events.archiving import ArchiveScope, ImportMode, Private
+from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial
 from muniment.events.identity import ConversationId
 from muniment.governance.access import Effect
 from muniment.operations.archives.document import ArchiveRoot
@@ -38,7 +38,7 @@ class Archives(Group):
         self,
         file: str,
         scope: ArchiveScope,
-        private: Private = Private.EXCLUDE,
+        private: PrivateMaterial = PrivateMaterial.EXCLUDE,
         sealed_by: str | None = None,
     ) -> ArchiveReport:
         """Export a part of the open space as an archive: a sealed document that another space can import.
@@ -69,7 +69,7 @@ class Archives(Group):
         self,
         file: str,
         scope: ArchiveScope,
-        private: Private = Private.EXCLUDE,
+        private: PrivateMaterial = PrivateMaterial.EXCLUDE,
         mode: ImportMode = ImportMode.BOOTSTRAP,
         into: ConversationId | None = None,
         sealed_by: str | None = None,

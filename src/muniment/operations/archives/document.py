@@ -25,7 +25,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from muniment.crypto.stream import SealedReader
 from muniment.errors import ArchiveRefused, LimitExceeded
-from muniment.events.archiving import ArchiveScope, Private
+from muniment.events.archive import ArchiveScope, PrivateMaterial
 from muniment.events.records import EventKind
 
 SCHEMA = "muniment/archive/1"
@@ -56,7 +56,7 @@ class ArchiveRoot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     schema: str
     scope: ArchiveScope
-    private: Private
+    private: PrivateMaterial
     documents: Count
     events: Count
     bytes: Count
@@ -121,7 +121,7 @@ class Tally:
         self.documents += opens_document(line)
         self.events += 1
 
-    def root(self, scope: ArchiveScope, private: Private) -> ArchiveRoot:
+    def root(self, scope: ArchiveScope, private: PrivateMaterial) -> ArchiveRoot:
         """Return the root over what was counted."""
         return ArchiveRoot(
             schema=SCHEMA,

@@ -15,7 +15,7 @@ from muniment.crypto.envelope import Envelope
 from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.stream import SALT_BYTES, SealedReader, SealedWriter
 from muniment.declaration.session import Session
-from muniment.events.archiving import ArchiveExport, ArchiveExported, ArchiveScope, Private
+from muniment.events.archive import ArchiveExport, ArchiveExported, ArchiveScope, PrivateMaterial
 from muniment.events.records import EventKind
 from muniment.governance.views import View
 from muniment.ledger.ledger import SPACE_STREAM, draft
@@ -42,9 +42,9 @@ class Archiving:
     """A scope of a space on its way into a document."""
 
     def __init__(
-        self, session: Session, target: Path, scope: ArchiveScope, private: Private, sealed_by: str | None
+        self, session: Session, target: Path, scope: ArchiveScope, private: PrivateMaterial, sealed_by: str | None
     ) -> None:
-        if private is Private.INCLUDE:
+        if private is PrivateMaterial.INCLUDE:
             session.access.require_view(View.RAW_OWNER)
         self._session = session
         self._space = session.space

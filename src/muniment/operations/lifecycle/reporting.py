@@ -15,7 +15,7 @@ from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import Action, LifecycleRequest, PolicySet, TurnLifecycle, TurnSpan
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SpaceName, SubjectId, TurnId, message_id
 from muniment.events.records import TurnMeta
-from muniment.events.turn import HostReference
+from muniment.events.references import HostReference
 from muniment.governance.budgets import BudgetApplied, applied, applied_to_slices
 from muniment.governance.custody import PolicyInForce, Rule
 from muniment.governance.detection.detection import NOWHERE

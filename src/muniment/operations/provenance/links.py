@@ -126,7 +126,7 @@ class Linking:
                 if opened is None or opened.row.turn_seq is None:
                     raise UnknownPlace(at="turn")
                 sequence = opened.row.turn_seq
-                found = [one for one in found if one.span.holds(sequence)]
+                found = [one for one in found if one.span.includes(sequence)]
             asked = ("turns", key.channel, key.conversation, *([] if turn is None else [turn]))
             return self._page(caught, found, asked, cursor)
 
@@ -191,8 +191,8 @@ def state_of(head: StreamHead, changes: Changes, span: TurnSpan, message: int | 
     phases: dict[Phase, int] = dict.fromkeys(Phase, 0)
     for run in runs(head.turns, changes.steps):
         phases[run.phase] += max(0, min(run.last, last) - max(run.first, span.first) + 1)
-    erased = [places for turn, places in changes.erased.items() if span.holds(turn)]
-    redactions = [one.target for turn, each in changes.redactions.items() if span.holds(turn) for one in each]
+    erased = [places for turn, places in changes.erased.items() if span.includes(turn)]
+    redactions = [one.target for turn, each in changes.redactions.items() if span.includes(turn) for one in each]
     return SourceState(
         turns=sum(phases.values()),
         active=phases[Phase.ACTIVE],

@@ -24,7 +24,8 @@ from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, MunimentError, NotCanonical, TurnConflict
 from muniment.events.identity import Channel, ConversationId, SubjectId, TurnId, check_name
 from muniment.events.message import Message, Role
-from muniment.events.turn import Delivery, HostReference, Source, Turn
+from muniment.events.references import HostReference
+from muniment.events.turn import Delivery, Source, Turn
 from muniment.formats.reading.continuing import Continuing, OpenConversation
 from muniment.formats.reading.grouping import CompleteTurn, Grouping, size_of, turns_of
 from muniment.formats.reading.import_format import PARSERS, PROTOCOLS, Format, sniff
