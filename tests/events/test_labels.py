@@ -30,6 +30,7 @@ from muniment.events.attributes import (
     AttributeRecorded,
     SourceKind,
     ValueKind,
+    link_label,
 )
 from muniment.events.changes import (
     LifecycleRequest,
@@ -40,8 +41,8 @@ from muniment.events.changes import (
     TurnRedacted,
 )
 from muniment.events.disclosures import AccessRefused, Caller, ContentRevealed, ContextGrant, ContextIssued, Denial
-from muniment.events.labels import content_fields, encode_part, link_label, meta_fields, part_label
-from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart
+from muniment.events.labels import content_fields, encode_part, meta_fields
+from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart, part_label
 from muniment.events.records import (
     META_BODIES,
     AliasRecorded,

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from muniment.errors import InvalidInput, UnknownPlace, WordsErased
 from muniment.events.changes import RedactionReason, RedactionTarget
-from muniment.events.labels import content_fields, encode_part, meta_fields, part_label
-from muniment.events.message import Part, ReasoningPart, Role, TextPart, ToolCallPart
+from muniment.events.labels import content_fields, encode_part, meta_fields
+from muniment.events.message import Part, ReasoningPart, Role, TextPart, ToolCallPart, part_label
 from muniment.events.records import MessageHead, TurnContent
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.phases import Phase

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from muniment.events.labels import content_fields, meta_fields, part_label
+from muniment.events.labels import content_fields, meta_fields
 from muniment.events.message import (
     DEFAULT_AUTHORITY,
     Authority,
@@ -26,6 +26,7 @@ from muniment.events.message import (
     ToolCallPart,
     ToolCallResponsePart,
     UriPart,
+    part_label,
 )
 from muniment.events.records import MessageHead, ReferenceRecord, TurnContent
 from muniment.events.references import Relation, Visibility

@@ -149,3 +149,8 @@ class AttributeContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     value: Any
     reason: str
     links: list[AttributeLink] = []
+
+
+def link_label(index: int) -> str:
+    """Return the label of one link of an attribute."""
+    return f"link/{index}"

@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from muniment.events.attributes import AttributeContent
-from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart
+from muniment.events.attributes import AttributeContent, link_label
+from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, part_label
 from muniment.events.records import ContentBody, MetaBody, TurnContent, TurnMeta
 from muniment.events.turn import Source
 from muniment.kernel.canonical import encode, encode_plain, scan
@@ -77,16 +77,6 @@ def _attribute_fields(body: AttributeContent) -> Iterator[tuple[str, bytes]]:
     yield "reason", encode_plain(body.reason)
     for place, link in enumerate(body.links):
         yield link_label(place), encode_plain(link)
-
-
-def part_label(message: int, part: int) -> str:
-    """Return the label of one part of one message."""
-    return f"message/{message}/content/{part}"
-
-
-def link_label(place: int) -> str:
-    """Return the label of one link of an attribute."""
-    return f"link/{place}"
 
 
 def encode_part(part: Part) -> bytes:

@@ -137,3 +137,8 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 def is_blank(part: Part) -> bool:
     """Return whether a part is text without a visible character. A call, a result or a file is never blank."""
     return isinstance(part, TEXT_PARTS) and (not part.content or part.content.isspace())
+
+
+def part_label(message: int, part: int) -> str:
+    """Return the label of one part of one message."""
+    return f"message/{message}/content/{part}"

@@ -31,9 +31,9 @@ from muniment.events.attributes import (
     AttributeRecorded,
     AttributeScope,
     ValueKind,
+    link_label,
 )
 from muniment.events.identity import TurnId, message_id
-from muniment.events.labels import link_label
 from muniment.events.references import Visibility
 from muniment.governance.annotation import flaw
 from muniment.governance.detection.parts import found_in, marked_json

@@ -15,7 +15,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.events.labels import part_label
 from muniment.events.message import (
     DEFAULT_AUTHORITY,
     Authority,
@@ -25,6 +24,7 @@ from muniment.events.message import (
     TextPart,
     ToolCallPart,
     is_blank,
+    part_label,
 )
 from muniment.events.records import MessageHead, TurnContent, TurnMeta
 from muniment.governance.annotation import is_erased

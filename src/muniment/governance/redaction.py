@@ -20,8 +20,7 @@ from msgspec import Struct
 
 from muniment.errors import InvalidInput, UnknownPlace, WordsErased
 from muniment.events.changes import RedactionReason, RedactionTarget
-from muniment.events.labels import part_label
-from muniment.events.message import ReasoningPart, TextPart
+from muniment.events.message import ReasoningPart, TextPart, part_label
 from muniment.events.records import TurnContent
 from muniment.governance.views import Reason, View
 

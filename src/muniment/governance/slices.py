@@ -19,8 +19,7 @@ from msgspec.structs import replace
 
 from muniment.events.attributes import AttributeRecorded
 from muniment.events.identity import TurnId, message_id
-from muniment.events.labels import part_label
-from muniment.events.message import Authority, Part, Role
+from muniment.events.message import Authority, Part, Role, part_label
 from muniment.events.records import ReferenceRecord
 from muniment.events.references import HostReference
 from muniment.events.turn import SUBJECT_SPEAKS, Attribution, Delivery, Source, ToolObservation, attributed

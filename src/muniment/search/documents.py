@@ -12,8 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from muniment.events.labels import part_label
-from muniment.events.message import Authority, Part, ReasoningPart, Role, TextPart, ToolCallPart
+from muniment.events.message import Authority, Part, ReasoningPart, Role, TextPart, ToolCallPart, part_label
 from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.judgement import TurnRecord, authority_of, judge
 from muniment.governance.views import View

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from muniment.crypto.cell import CellKey
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
-from muniment.events.labels import content_fields, meta_fields, part_label
+from muniment.events.labels import content_fields, meta_fields
+from muniment.events.message import part_label
 from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent, TurnMeta
 from muniment.evidence.header import Header, commit, disclose
 from muniment.governance.phases import Phase, phase_of
