@@ -247,7 +247,7 @@ def test_no_key_and_nothing_that_depends_on_one_is_in_an_archive(world: FileWorl
     exported(world.runtime, tmp_path / "x")
     told = b"".join(lines_of(tmp_path / "x"))
     space = world.runtime._session.space
-    ring = space.keys.ring
+    ring = space.keys.unwrapped
     with space.ledger.reader() as reader:
         leaves = [row.leaf.hex().encode() for row in reader.events(0, 99)]
     for secret in [ring.signing_seed, ring.index_key, ring.current.secret]:

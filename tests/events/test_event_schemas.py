@@ -84,7 +84,7 @@ def test_any_committed_turn_fits_its_two_schemas(bodies: tuple[TurnMeta, TurnCon
 
 
 @given(turns)
-def test_any_turn_that_a_host_hands_over_fits_its_schema(turn: Turn) -> None:
+def test_any_turn_that_a_host_commits_fits_its_schema(turn: Turn) -> None:
     check("turn", turn)
 
 

@@ -49,7 +49,7 @@ def test_a_turn_starts_at_a_user_message(roles: list[Role]) -> None:
 
 
 @given(st.lists(ROLES, min_size=1, max_size=5), st.randoms(use_true_random=False))
-def test_interleaved_conversations_have_the_turns_that_each_has_alone(
+def test_interleaved_conversations_have_the_same_turns_as_separate_ones(
     conversations: list[list[Role]], chance: random.Random
 ) -> None:
     """The order of lines between conversations changes nothing inside one."""
@@ -77,7 +77,7 @@ def test_a_turn_with_more_messages_than_allowed_is_refused_and_the_next_is_not()
     assert [message.content for message in second.messages] == ["6", "7"]
 
 
-def test_a_turn_that_no_commit_would_take_is_not_held_in_memory() -> None:
+def test_a_turn_that_every_commit_would_refuse_is_not_kept_in_memory() -> None:
     messages = said(Role.USER, Role.ASSISTANT, Role.ASSISTANT)
     (turn,) = turns_of("c", messages, 1, 3 * 61, Limits(turn_bytes_max=10))
     assert turn.refusal is not None

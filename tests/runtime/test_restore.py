@@ -101,11 +101,11 @@ def test_a_fence_holds_in_a_log_that_went_another_way(tmp_path: Path) -> None:
 def test_the_words_of_a_backup_are_erased_under_keys_that_the_backup_does_not_have(tmp_path: Path) -> None:
     """Every bundle is wrapped anew, so that the keys of the backup open nothing of the store."""
     world = sqlite_world(tmp_path).with_turns(3)
-    old = world.runtime._session.space.keys.ring
+    old = world.runtime._session.space.keys.unwrapped
     backup = backed_up(world)
     world.runtime.spaces.restore(str(backup), replace=True)
     new = world.runtime._session.space.keys
-    assert new.ring.space.keys().isdisjoint(old.space.keys())
+    assert new.unwrapped.space.keys().isdisjoint(old.space.keys())
     assert len(new.versions) == 1
 
 

@@ -94,14 +94,14 @@ class BackingUp:
         entropy, keys = self._space.sources.entropy, self._space.keys
         for _ in range(ATTEMPTS_MAX):
             keys.refresh()
-            ring, stream_key = keys.ring, entropy.take(KEY_BYTES)
+            ring, stream_key = keys.unwrapped, entropy.take(KEY_BYTES)
             with self._log.writing() as file:
                 sealed = SealedWriter(file, stream_key, entropy.take(SALT_BYTES), CONTEXT)
                 for frame in given(self._space.ledger, self._told):
                     sealed.write(frame)
                 sealed.finish()
             keys.refresh()
-            if keys.ring.space.keys() == ring.space.keys():
+            if keys.unwrapped.space.keys() == ring.space.keys():
                 with self._keys.writing() as file:
                     file.write(escrow.sealed_keys(ring, stream_key, root, descriptor))
                 return
