@@ -294,9 +294,12 @@ FIXED: dict[tuple[str, str], str] = {
     ("operations.evidence.evidence", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
     ("evidence.verifier", "LINE_BYTES_MAX"): "one line of a bundle that the verifier reads",
     ("formats.reading.lines", "LINE_BYTES_MAX"): "one line of an imported file",
-    ("formats.reading.grouping", "CONVERSATIONS_MAX"): "conversations in an imported file",
-    ("formats.reading.grouping", "OPEN_CONVERSATIONS_MAX"): "conversations that can be interleaved in an imported file",
-    ("formats.reading.grouping", "OPEN_BYTES_MAX"): "their messages that an import keeps in memory",
+    ("formats.reading.turn_assembler", "CONVERSATIONS_MAX"): "conversations in an imported file",
+    (
+        "formats.reading.turn_assembler",
+        "OPEN_CONVERSATIONS_MAX",
+    ): "conversations that can be interleaved in an imported file",
+    ("formats.reading.turn_assembler", "OPEN_BYTES_MAX"): "their messages that an import keeps in memory",
     ("operations.spaces.import_file", "REPORTED_MAX"): "refused lines, and refused turns, that an import report lists",
     ("crypto.root_sources", "PASSPHRASE_BYTES_MAX"): "a passphrase",
     (

@@ -31,7 +31,7 @@ from muniment.events.message import (
 from muniment.events.turn import Turn
 from muniment.formats.reading.import_format import Format
 from muniment.formats.writing import markdown
-from muniment.formats.writing.export_format import WRITINGS, ExportFormat
+from muniment.formats.writing.export_format import WRITERS, ExportFormat
 from muniment.formats.writing.pages import ExportedTurn
 from muniment.governance.access import Access, Effect
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
@@ -237,8 +237,8 @@ def test_only_what_a_caller_may_see_is_exported(world: World) -> None:
 
 
 def test_every_format_has_a_writing_of_its_own() -> None:
-    assert set(WRITINGS) == set(ExportFormat)
-    assert len({writing.media_type for writing in WRITINGS.values()}) == len(ExportFormat)
+    assert set(WRITERS) == set(ExportFormat)
+    assert len({writing.media_type for writing in WRITERS.values()}) == len(ExportFormat)
 
 
 # --- parts in their places --------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from muniment.formats.reading.anthropic import anthropic
 from muniment.formats.reading.blocks import read_blocks
 from muniment.formats.reading.claude import claude
 from muniment.formats.reading.langchain import langchain
-from muniment.formats.reading.spoken import ParsedItem, ParsingNotes
+from muniment.formats.reading.parsed_item import ParsedItem, ParsingNotes
 
 PIXEL = base64.b64encode(b"pixel").decode()
 INLINE = {"type": "base64", "media_type": "image/png", "data": PIXEL}

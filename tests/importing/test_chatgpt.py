@@ -26,7 +26,7 @@ from muniment.events.references import HostReference, Relation, Visibility
 from muniment.formats.reading import chatgpt as module
 from muniment.formats.reading.chatgpt import chatgpt
 from muniment.formats.reading.chatgpt_message import read_message
-from muniment.formats.reading.spoken import ParsedItem, ParsingNotes
+from muniment.formats.reading.parsed_item import ParsedItem, ParsingNotes
 
 Tree = dict[str, str | None]  # node -> parent, oldest first
 

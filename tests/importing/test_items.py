@@ -247,15 +247,15 @@ def test_a_response_to_nothing_is_refused_unless_it_names_its_conversation(tmp_p
 
 
 def test_what_waits_to_go_on_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from muniment.formats.reading import continuing
+    from muniment.formats.reading import continuations
 
     log = [asks("1", session_id=name) for name in "abca"]
-    monkeypatch.setattr(continuing, "WAITING_MAX", 2)
+    monkeypatch.setattr(continuations, "WAITING_MAX", 2)
     runtime, report = imported(tmp_path, log)
     runtime.close()
     assert (report.turns_committed, report.turns_already_there) == (3, 1)
-    monkeypatch.setattr(continuing, "WAITING_MAX", 10)
-    monkeypatch.setattr(continuing, "WAITING_BYTES_MAX", 1)
+    monkeypatch.setattr(continuations, "WAITING_MAX", 10)
+    monkeypatch.setattr(continuations, "WAITING_BYTES_MAX", 1)
     runtime, report = imported(tmp_path, log)
     runtime.close()
     assert (report.turns_committed, report.turns_already_there) == (3, 1)

@@ -23,7 +23,15 @@ from muniment.events.binding import parse_json
 from muniment.events.message import Message, Part, Role, TextPart, ToolCallResponsePart
 from muniment.formats.reading.blocks import read_blocks
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
-from muniment.formats.reading.spoken import ABSENT, ParsedItem, ParsedParts, ParsingNotes, aside, is_there, time_of
+from muniment.formats.reading.parsed_item import (
+    ABSENT,
+    ParsedItem,
+    ParsedParts,
+    ParsingNotes,
+    import_message,
+    is_there,
+    time_of,
+)
 
 ERROR_RESPONSE = "error_response"
 MARKS = frozenset({"system", "request", "response", "anthropic_version", "stop_sequences", "stop_reason"})
@@ -112,7 +120,7 @@ def _system(given: str | list[msgspec.Raw] | None, observed_ms: int, notes: Pars
     said = (
         ParsedParts([TextPart(content=given)], []) if isinstance(given, str) else read_blocks(given, Role.SYSTEM, notes)
     )
-    return [*aside(said.beside, observed_ms), _message(Role.SYSTEM, said.parts, observed_ms)]
+    return [*import_message(said.beside, observed_ms), _message(Role.SYSTEM, said.parts, observed_ms)]
 
 
 def _messages(raw: bytes, observed_ms: int, notes: ParsingNotes) -> list[Message]:
@@ -125,7 +133,7 @@ def _messages(raw: bytes, observed_ms: int, notes: ParsingNotes) -> list[Message
     if read.role is Role.USER:
         results = [part for part in said.parts if isinstance(part, ToolCallResponsePart)]
     rest = [part for part in said.parts if not any(part is result for result in results)]
-    messages = aside(said.beside, observed_ms)
+    messages = import_message(said.beside, observed_ms)
     if results:
         messages.append(_message(Role.TOOL, results, observed_ms))
     if rest:

@@ -31,7 +31,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.formats.reading.spoken import ParsedParts, ParsingNotes, from_base64, kept_as_json, read_or_none
+from muniment.formats.reading.parsed_item import ParsedParts, ParsingNotes, from_base64, kept_as_json, read_or_none
 
 CONTENT_BLOCK = "content_block"
 CITATION = "citation"
@@ -57,13 +57,13 @@ class ThinkingBlock(Struct, frozen=True, kw_only=True, tag="thinking"):
     summaries: Many = None
 
 
-class RedactedThinking(Struct, frozen=True, kw_only=True, tag="redacted_thinking"):
+class RedactedThinkingBlock(Struct, frozen=True, kw_only=True, tag="redacted_thinking"):
     """The same, encrypted by the provider."""
 
     data: str
 
 
-class Use(Struct, frozen=True, kw_only=True, tag="tool_use"):
+class ToolUse(Struct, frozen=True, kw_only=True, tag="tool_use"):
     """A call."""
 
     name: str
@@ -71,15 +71,15 @@ class Use(Struct, frozen=True, kw_only=True, tag="tool_use"):
     id: str | None = None
 
 
-class ServerUse(Use, frozen=True, kw_only=True, tag="server_tool_use"):
+class ServerToolUse(ToolUse, frozen=True, kw_only=True, tag="server_tool_use"):
     """A call of a tool that the provider runs."""
 
 
-class McpUse(Use, frozen=True, kw_only=True, tag="mcp_tool_use"):
+class McpToolUse(ToolUse, frozen=True, kw_only=True, tag="mcp_tool_use"):
     """A call of a tool of an MCP server."""
 
 
-class Result(Struct, frozen=True, kw_only=True, tag="tool_result"):
+class BlockResult(Struct, frozen=True, kw_only=True, tag="tool_result"):
     """What a call returned."""
 
     tool_use_id: str | None = None
@@ -87,73 +87,82 @@ class Result(Struct, frozen=True, kw_only=True, tag="tool_result"):
     is_error: bool | None = None
 
 
-class McpResult(Result, frozen=True, kw_only=True, tag="mcp_tool_result"):
+class McpToolResult(BlockResult, frozen=True, kw_only=True, tag="mcp_tool_result"):
     """What a call of a tool of an MCP server returned."""
 
 
-class WebSearchResult(Result, frozen=True, kw_only=True, tag="web_search_tool_result"):
+class WebSearchResult(BlockResult, frozen=True, kw_only=True, tag="web_search_tool_result"):
     """What a search returned."""
 
 
-class WebFetchResult(Result, frozen=True, kw_only=True, tag="web_fetch_tool_result"):
+class WebFetchResult(BlockResult, frozen=True, kw_only=True, tag="web_fetch_tool_result"):
     """What was fetched."""
 
 
-class CodeResult(Result, frozen=True, kw_only=True, tag="code_execution_tool_result"):
+class CodeExecutionResult(BlockResult, frozen=True, kw_only=True, tag="code_execution_tool_result"):
     """What code returned."""
 
 
-class Inline(Struct, frozen=True, kw_only=True, tag="base64"):
+class Base64Source(Struct, frozen=True, kw_only=True, tag="base64"):
     """Bytes."""
 
     data: str
     media_type: str | None = None
 
 
-class Plain(Struct, frozen=True, kw_only=True, tag="text"):
+class PlainTextSource(Struct, frozen=True, kw_only=True, tag="text"):
     """The text of a document."""
 
     data: str
 
 
-class Address(Struct, frozen=True, kw_only=True, tag="url"):
+class UrlSource(Struct, frozen=True, kw_only=True, tag="url"):
     """Where it is."""
 
     url: str
 
 
-class Stored(Struct, frozen=True, kw_only=True, tag="file"):
+class FileSource(Struct, frozen=True, kw_only=True, tag="file"):
     """A file that the provider keeps."""
 
     file_id: str
 
 
-Source = Inline | Plain | Address | Stored
+BlockSource = Base64Source | PlainTextSource | UrlSource | FileSource
 
 
 class ImageBlock(Struct, frozen=True, kw_only=True, tag="image"):
     """An image."""
 
-    source: Source
+    source: BlockSource
 
 
 class DocumentBlock(Struct, frozen=True, kw_only=True, tag="document"):
     """A document. Its context is words."""
 
-    source: Source
+    source: BlockSource
     title: str | None = None
     context: str | None = None
 
 
-class Upload(Struct, frozen=True, kw_only=True, tag="container_upload"):
+class ContainerUpload(Struct, frozen=True, kw_only=True, tag="container_upload"):
     """A file that was put where code runs."""
 
     file_id: str
 
 
-Uses = Use | ServerUse | McpUse
-Results = Result | McpResult | WebSearchResult | WebFetchResult | CodeResult
-Block = TextBlock | ThinkingBlock | RedactedThinking | Uses | Results | ImageBlock | DocumentBlock | Upload
+AnyToolUse = ToolUse | ServerToolUse | McpToolUse
+AnyToolResult = BlockResult | McpToolResult | WebSearchResult | WebFetchResult | CodeExecutionResult
+Block = (
+    TextBlock
+    | ThinkingBlock
+    | RedactedThinkingBlock
+    | AnyToolUse
+    | AnyToolResult
+    | ImageBlock
+    | DocumentBlock
+    | ContainerUpload
+)
 
 
 def read_blocks(raws: Iterable[msgspec.Raw], role: Role, notes: ParsingNotes) -> ParsedParts:
@@ -177,27 +186,27 @@ def parts_of(block: Block, notes: ParsingNotes) -> list[Part]:
         notes.left_out[SIGNATURE] += bool(block.signature)
         notes.left_out[THINKING_SUMMARY] += len(block.summaries or [])
         return [ReasoningPart(content=block.thinking)]
-    if isinstance(block, RedactedThinking):
+    if isinstance(block, RedactedThinkingBlock):
         return [ReasoningPart(content=block.data)]
-    if isinstance(block, Use):
+    if isinstance(block, ToolUse):
         return [ToolCallPart(id=block.id, name=block.name, arguments=block.input)]
-    if isinstance(block, Result):
+    if isinstance(block, BlockResult):
         response = {"content": block.content, "is_error": True} if block.is_error else block.content
         return [ToolCallResponsePart(id=block.tool_use_id, response=response)]
     if isinstance(block, ImageBlock):
-        return [_from(block.source, "image")]
-    if isinstance(block, Upload):
+        return [_source_part(block.source, "image")]
+    if isinstance(block, ContainerUpload):
         return [FilePart(file_id=block.file_id)]
     notes.left_out[TITLE] += bool(block.title)
     context: list[Part] = [TextPart(content=block.context)] if block.context else []
-    return [*context, _from(block.source, "document")]
+    return [*context, _source_part(block.source, "document")]
 
 
-def _from(source: Source, modality: str) -> Part:
-    if isinstance(source, Inline):
+def _source_part(source: BlockSource, modality: str) -> Part:
+    if isinstance(source, Base64Source):
         return BlobPart(content=from_base64(source.data), mime_type=source.media_type, modality=modality)
-    if isinstance(source, Plain):
+    if isinstance(source, PlainTextSource):
         return TextPart(content=source.data)
-    if isinstance(source, Address):
+    if isinstance(source, UrlSource):
         return UriPart(uri=source.url, modality=modality)
     return FilePart(file_id=source.file_id, modality=modality)

@@ -21,7 +21,7 @@ from muniment.events.message import Message
 from muniment.events.references import HostReference, Relation, Visibility
 from muniment.formats.reading.chatgpt_message import read_message
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
-from muniment.formats.reading.spoken import ABSENT, ParsedItem, ParsingNotes, is_there, since, time_of
+from muniment.formats.reading.parsed_item import ABSENT, ParsedItem, ParsingNotes, is_there, time_of, with_times
 
 TREE_NODES_MAX = 100_000
 HOST = "chatgpt"  # whose data an origin points into
@@ -60,7 +60,7 @@ def chatgpt(item: bytes) -> ParsedItem:
     if not name:
         raise InvalidInput(at="conversation_id", problem="missing_field")
     notes = ParsingNotes()
-    reading = _Reading(chat, notes)
+    reading = _MessageTree(chat, notes)
     main, *others = _paths(reading.nodes, chat.current_node)
     branches = [
         ParsedItem(f"{name}{BRANCH}{path.nodes[0]}", said, whole=True, origin=tuple(_origin(name, path.departs_from)))
@@ -76,7 +76,7 @@ def _origin(conversation: str, departs_from: str | None) -> Iterator[HostReferen
             yield HostReference(host=HOST, type=kind, id=named, relation=Relation.ORIGIN, visibility=Visibility.HOST_UI)
 
 
-class _Reading:
+class _MessageTree:
     """The nodes of a tree; their messages are read when they are asked for."""
 
     def __init__(self, chat: ChatgptChat, notes: ParsingNotes) -> None:
@@ -103,17 +103,17 @@ class _Reading:
                     said += read_message(bytes(raw), self._notes)
                 except (InvalidInput, LimitExceeded) as refusal:
                     self._notes.refuse(refusal, f"mapping[{self._places[name]}].message")
-        return since(self._started_ms, said)
+        return with_times(self._started_ms, said)
 
 
 def _paths(nodes: dict[str, ChatgptNode], current: str | None) -> Iterator[Path]:
     """Yield the main path, then every other one; each node is on exactly one of them."""
     children, roots = _descent(nodes)
-    main = _climb(nodes, current) if current in nodes else _down(children, roots[-1]) if roots else []
+    main = _path_to(nodes, current) if current in nodes else _path_from(children, roots[-1]) if roots else []
     yield Path(main, None)
     on_main = set(main)
     waiting = [Path(main, None)]
-    waiting += [Path(_down(children, root), None) for root in roots if root not in on_main]
+    waiting += [Path(_path_from(children, root), None) for root in roots if root not in on_main]
     seen = len(main)
     for path in waiting:
         if path.nodes is not main:
@@ -121,7 +121,10 @@ def _paths(nodes: dict[str, ChatgptNode], current: str | None) -> Iterator[Path]
             yield path
         taken = on_main if path.nodes is main else set(path.nodes)
         waiting += [
-            Path(_down(children, child), name) for name in path.nodes for child in children[name] if child not in taken
+            Path(_path_from(children, child), name)
+            for name in path.nodes
+            for child in children[name]
+            if child not in taken
         ]
     if seen != len(nodes):
         raise InvalidInput(at="mapping", problem="cyclic")
@@ -146,7 +149,7 @@ def _descent(nodes: dict[str, ChatgptNode]) -> tuple[dict[str, list[str]], list[
     return {name: list(each) for name, each in children.items()}, roots
 
 
-def _climb(nodes: dict[str, ChatgptNode], leaf: str | None) -> list[str]:
+def _path_to(nodes: dict[str, ChatgptNode], leaf: str | None) -> list[str]:
     path: dict[str, None] = {}
     while leaf in nodes and leaf not in path:
         path[leaf] = None
@@ -156,7 +159,7 @@ def _climb(nodes: dict[str, ChatgptNode], leaf: str | None) -> list[str]:
     return list(path)[::-1]
 
 
-def _down(children: dict[str, list[str]], name: str) -> list[str]:
+def _path_from(children: dict[str, list[str]], name: str) -> list[str]:
     """Return the path from a node to its newest leaf. A child has one parent, so the path ends."""
     path = [name]
     while children[path[-1]]:

@@ -32,14 +32,14 @@ from muniment.events.message import (
     UriPart,
 )
 from muniment.formats.reading.blocks import CITATION
-from muniment.formats.reading.spoken import (
+from muniment.formats.reading.parsed_item import (
     ABSENT,
     ParsedParts,
     ParsingNotes,
-    arguments,
-    aside,
+    import_message,
     is_there,
     kept_as_json,
+    parse_arguments,
     read_or_none,
     time_of,
 )
@@ -50,7 +50,7 @@ METADATA = "metadata"
 EVERYBODY = "all"  # the recipient of what is said and not called
 
 
-class Author(Struct, frozen=True, kw_only=True):
+class ChatgptAuthor(Struct, frozen=True, kw_only=True):
     """Who speaks."""
 
     role: Role
@@ -60,14 +60,14 @@ class Author(Struct, frozen=True, kw_only=True):
 class ChatgptMessage(Struct, frozen=True, kw_only=True):
     """A message."""
 
-    author: Author
+    author: ChatgptAuthor
     content: msgspec.Raw
     create_time: Any = None
     recipient: str | None = None
     metadata: msgspec.Raw = ABSENT
 
 
-class Metadata(Struct, frozen=True, kw_only=True):
+class ChatgptMetadata(Struct, frozen=True, kw_only=True):
     """What stands beside a message."""
 
     attachments: list[ChatgptAttachment] | None = None
@@ -82,42 +82,42 @@ class ChatgptAttachment(Struct, frozen=True, kw_only=True):
     mimeType: str | None = None  # noqa: N815 - both spellings are in use
 
 
-class _Content(Struct, frozen=True, kw_only=True, tag_field="content_type"):
+class _ContentBase(Struct, frozen=True, kw_only=True, tag_field="content_type"):
     """Content, told apart by its type."""
 
 
-class ChatgptText(_Content, frozen=True, kw_only=True, tag="text"):
+class ChatgptText(_ContentBase, frozen=True, kw_only=True, tag="text"):
     """Words."""
 
     parts: list[str]
 
 
-class Multimodal(_Content, frozen=True, kw_only=True, tag="multimodal_text"):
+class MultimodalText(_ContentBase, frozen=True, kw_only=True, tag="multimodal_text"):
     """Words, images and recordings."""
 
     parts: list[msgspec.Raw]
 
 
-class Code(_Content, frozen=True, kw_only=True, tag="code"):
+class ChatgptCode(_ContentBase, frozen=True, kw_only=True, tag="code"):
     """Code, or the arguments of a call."""
 
     text: str
 
 
-class Output(_Content, frozen=True, kw_only=True, tag="execution_output"):
+class ExecutionOutput(_ContentBase, frozen=True, kw_only=True, tag="execution_output"):
     """What code printed."""
 
     text: str
 
 
-class Failure(_Content, frozen=True, kw_only=True, tag="system_error"):
+class ToolFailure(_ContentBase, frozen=True, kw_only=True, tag="system_error"):
     """What a tool said when it failed."""
 
     name: str | None = None
     text: str | None = None
 
 
-class ChatgptQuote(_Content, frozen=True, kw_only=True, tag="tether_quote"):
+class ChatgptQuote(_ContentBase, frozen=True, kw_only=True, tag="tether_quote"):
     """A quotation from a page or a file."""
 
     url: str | None = None
@@ -126,7 +126,7 @@ class ChatgptQuote(_Content, frozen=True, kw_only=True, tag="tether_quote"):
     text: str | None = None
 
 
-class Browsing(_Content, frozen=True, kw_only=True, tag="tether_browsing_display"):
+class BrowsingDisplay(_ContentBase, frozen=True, kw_only=True, tag="tether_browsing_display"):
     """What a browser returned."""
 
     result: str | None = None
@@ -140,61 +140,61 @@ class Thought(Struct, frozen=True, kw_only=True):
     content: str | None = None
 
 
-class Thoughts(_Content, frozen=True, kw_only=True, tag="thoughts"):
+class Thoughts(_ContentBase, frozen=True, kw_only=True, tag="thoughts"):
     """What a model wrote for itself."""
 
     thoughts: list[Thought]
 
 
-class Recap(_Content, frozen=True, kw_only=True, tag="reasoning_recap"):
+class ReasoningRecap(_ContentBase, frozen=True, kw_only=True, tag="reasoning_recap"):
     """How long it thought."""
 
     content: str
 
 
-class UserContext(_Content, frozen=True, kw_only=True, tag="user_editable_context"):
+class UserContext(_ContentBase, frozen=True, kw_only=True, tag="user_editable_context"):
     """What a user has written for every conversation."""
 
     user_profile: str | None = None
     user_instructions: str | None = None
 
 
-class ModelContext(_Content, frozen=True, kw_only=True, tag="model_editable_context"):
+class ModelContext(_ContentBase, frozen=True, kw_only=True, tag="model_editable_context"):
     """What a model has noted for every conversation."""
 
     model_set_context: str | None = None
 
 
-Returned = Output | Failure | ChatgptQuote | Browsing
-Context = UserContext | ModelContext
-Content = ChatgptText | Multimodal | Code | Returned | Thoughts | Recap | Context
+ToolOutput = ExecutionOutput | ToolFailure | ChatgptQuote | BrowsingDisplay
+EditableContext = UserContext | ModelContext
+Content = ChatgptText | MultimodalText | ChatgptCode | ToolOutput | Thoughts | ReasoningRecap | EditableContext
 
 
-class Picture(_Content, frozen=True, kw_only=True, tag="image_asset_pointer"):
+class ImageAsset(_ContentBase, frozen=True, kw_only=True, tag="image_asset_pointer"):
     """An image in the archive."""
 
     asset_pointer: str
 
 
-class Transcription(_Content, frozen=True, kw_only=True, tag="audio_transcription"):
+class AudioTranscription(_ContentBase, frozen=True, kw_only=True, tag="audio_transcription"):
     """What was said aloud, as words."""
 
     text: str
 
 
-class ChatgptRecording(_Content, frozen=True, kw_only=True, tag="audio_asset_pointer"):
+class AudioAsset(_ContentBase, frozen=True, kw_only=True, tag="audio_asset_pointer"):
     """A recording in the archive."""
 
     asset_pointer: str
 
 
-class Live(_Content, frozen=True, kw_only=True, tag="real_time_user_audio_video_asset_pointer"):
+class RealTimeAsset(_ContentBase, frozen=True, kw_only=True, tag="real_time_user_audio_video_asset_pointer"):
     """A recording of a conversation by voice."""
 
-    audio_asset_pointer: ChatgptRecording
+    audio_asset_pointer: AudioAsset
 
 
-Piece = Picture | Transcription | ChatgptRecording | Live
+MultimodalPiece = ImageAsset | AudioTranscription | AudioAsset | RealTimeAsset
 
 
 def read_message(raw: bytes, notes: ParsingNotes) -> list[Message]:
@@ -206,12 +206,12 @@ def read_message(raw: bytes, notes: ParsingNotes) -> list[Message]:
     if content is None:
         said = kept_as_json(read.content, role, notes, CONTENT_TYPE)
     else:
-        if isinstance(content, Context):
+        if isinstance(content, EditableContext):
             role = Role.SYSTEM
-        said = _said(content, role, read.recipient, notes)
-    said.parts.extend(_attached(read.metadata, said.parts, notes))
+        said = _content_parts(content, role, read.recipient, notes)
+    said.parts.extend(_attachments(read.metadata, said.parts, notes))
     if role is Role.TOOL:
-        said = ParsedParts([_returned(part) for part in said.parts], said.beside)
+        said = ParsedParts([_tool_response(part) for part in said.parts], said.beside)
     message = Message(
         role=role,
         content=said.parts,
@@ -219,24 +219,24 @@ def read_message(raw: bytes, notes: ParsingNotes) -> list[Message]:
         speaker_kind=read.author.role,
         observed_ms=observed_ms,
     )
-    return [*aside(said.beside, observed_ms), message]
+    return [*import_message(said.beside, observed_ms), message]
 
 
-def _said(content: Content, role: Role, recipient: str | None, notes: ParsingNotes) -> ParsedParts:
+def _content_parts(content: Content, role: Role, recipient: str | None, notes: ParsingNotes) -> ParsedParts:
     calls = role is Role.ASSISTANT and recipient not in {None, "", EVERYBODY}
-    if isinstance(content, ChatgptText | Code):
+    if isinstance(content, ChatgptText | ChatgptCode):
         words = content.parts if isinstance(content, ChatgptText) else [content.text]
         if calls:
-            return ParsedParts([ToolCallPart(name=recipient or "", arguments=arguments("".join(words)))], [])
+            return ParsedParts([ToolCallPart(name=recipient or "", arguments=parse_arguments("".join(words)))], [])
         return ParsedParts([TextPart(content=one) for one in words], [])
-    if isinstance(content, Multimodal):
+    if isinstance(content, MultimodalText):
         return _pieces(content, role, notes)
-    if isinstance(content, Returned):
+    if isinstance(content, ToolOutput):
         return ParsedParts([ToolCallResponsePart(response=_response(content))], [])
     if isinstance(content, Thoughts):
         thoughts = ["\n\n".join(filter(None, (one.summary, one.content))) for one in content.thoughts]
         return ParsedParts([ReasoningPart(content=one) for one in thoughts], [])
-    if isinstance(content, Recap):
+    if isinstance(content, ReasoningRecap):
         return ParsedParts([ReasoningPart(content=content.content)], [])
     context = (
         (content.user_profile, content.user_instructions)
@@ -246,40 +246,40 @@ def _said(content: Content, role: Role, recipient: str | None, notes: ParsingNot
     return ParsedParts([TextPart(content=one) for one in context if one], [])
 
 
-def _pieces(content: Multimodal, role: Role, notes: ParsingNotes) -> ParsedParts:
+def _pieces(content: MultimodalText, role: Role, notes: ParsingNotes) -> ParsedParts:
     found = ParsedParts([], [])
     for raw in content.parts:
-        piece: str | Piece | None = read_or_none(raw, str | Piece)
+        piece: str | MultimodalPiece | None = read_or_none(raw, str | MultimodalPiece)
         if isinstance(piece, str):
             found.parts.append(TextPart(content=piece))
         elif piece is None:
             found.extend(kept_as_json(raw, role, notes, CONTENT_PART))
-        elif isinstance(piece, Transcription):
+        elif isinstance(piece, AudioTranscription):
             found.parts.append(TextPart(content=piece.text))
-        elif isinstance(piece, Picture):
+        elif isinstance(piece, ImageAsset):
             found.parts.append(UriPart(uri=piece.asset_pointer, modality="image"))
         else:
-            recording = piece.audio_asset_pointer if isinstance(piece, Live) else piece
+            recording = piece.audio_asset_pointer if isinstance(piece, RealTimeAsset) else piece
             found.parts.append(UriPart(uri=recording.asset_pointer, modality="audio"))
     return found
 
 
-def _response(content: Returned) -> str | dict[str, str]:
-    if isinstance(content, Output):
+def _response(content: ToolOutput) -> str | dict[str, str]:
+    if isinstance(content, ExecutionOutput):
         return content.text
     members: dict[str, str | None] = msgspec.structs.asdict(content)
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _returned(part: Part) -> Part:
+def _tool_response(part: Part) -> Part:
     return ToolCallResponsePart(response=part.content) if isinstance(part, TextPart) else part
 
 
-def _attached(raw: msgspec.Raw, parts: list[Part], notes: ParsingNotes) -> list[Part]:
+def _attachments(raw: msgspec.Raw, parts: list[Part], notes: ParsingNotes) -> list[Part]:
     """Return the files beside a message that its content does not show already."""
     if not is_there(raw):
         return []
-    read: Metadata | None = read_or_none(raw, Metadata)
+    read: ChatgptMetadata | None = read_or_none(raw, ChatgptMetadata)
     if read is None:
         notes.left_out[METADATA] += 1
         return []

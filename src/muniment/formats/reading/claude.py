@@ -16,15 +16,15 @@ from muniment.events.binding import parse_json
 from muniment.events.message import FilePart, Message, Role, TextPart, is_blank
 from muniment.formats.reading.blocks import read_blocks
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
-from muniment.formats.reading.spoken import (
+from muniment.formats.reading.parsed_item import (
     ParsedItem,
     ParsedParts,
     ParsingNotes,
-    aside,
+    import_message,
     kept_as_json,
     read_or_none,
-    since,
     time_of,
+    with_times,
 )
 
 ATTACHMENT = "attachment"
@@ -59,7 +59,7 @@ class ClaudeAttachment(Struct, frozen=True, kw_only=True):
     file_type: str | None = None
 
 
-class Attached(Struct, frozen=True, kw_only=True):
+class ClaudeFile(Struct, frozen=True, kw_only=True):
     """A file that was attached; newer exports say its id."""
 
     file_name: str
@@ -76,7 +76,7 @@ def claude(item: bytes) -> ParsedItem:
             messages += _messages(raw, notes)
         except (InvalidInput, LimitExceeded) as refusal:
             notes.refuse(refusal, f"chat_messages[{place}]")
-    return ParsedItem(chat.uuid, since(time_of(chat.created_at, notes), messages), whole=True, notes=notes)
+    return ParsedItem(chat.uuid, with_times(time_of(chat.created_at, notes), messages), whole=True, notes=notes)
 
 
 def _messages(raw: msgspec.Raw, notes: ParsingNotes) -> list[Message]:
@@ -93,7 +93,7 @@ def _messages(raw: msgspec.Raw, notes: ParsingNotes) -> list[Message]:
     attached = _attached(read, role, notes)
     parts, beside = said.parts + attached.parts, said.beside + attached.beside
     message = Message(role=role, content=parts, speaker_id=role, speaker_kind=role, observed_ms=observed_ms)
-    return [*aside(beside, observed_ms), message]
+    return [*import_message(beside, observed_ms), message]
 
 
 def _attached(read: ClaudeMessage, role: Role, notes: ParsingNotes) -> ParsedParts:
@@ -107,7 +107,7 @@ def _attached(read: ClaudeMessage, role: Role, notes: ParsingNotes) -> ParsedPar
             found.parts.append(FilePart(file_id=text.file_name, mime_type=text.file_type or None))
         found.parts.append(TextPart(content=text.extracted_content))
     for raw in read.files or read.files_v2 or []:
-        file: Attached | None = read_or_none(raw, Attached)
+        file: ClaudeFile | None = read_or_none(raw, ClaudeFile)
         if file is None:
             found.extend(kept_as_json(raw, role, notes, ATTACHMENT))
         else:

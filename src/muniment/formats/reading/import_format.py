@@ -31,7 +31,7 @@ from muniment.formats.reading.langchain import langchain
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
 from muniment.formats.reading.openai import openai
 from muniment.formats.reading.otel import otel
-from muniment.formats.reading.spoken import ParsedItem
+from muniment.formats.reading.parsed_item import ParsedItem
 
 
 class Format(StrEnum):

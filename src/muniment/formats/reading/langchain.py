@@ -34,20 +34,20 @@ from muniment.events.message import (
 from muniment.formats.reading.blocks import CONTENT_BLOCK, Block, parts_of
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
 from muniment.formats.reading.openai import OpenaiCall, OpenaiFunction, OpenaiPart, openai_call, openai_part
-from muniment.formats.reading.spoken import (
+from muniment.formats.reading.parsed_item import (
     ABSENT,
     ParsedItem,
     ParsedParts,
     ParsingNotes,
-    address,
-    arguments,
-    aside,
     from_base64,
+    import_message,
     is_there,
     kept_as_json,
+    parse_arguments,
     read_or_none,
-    since,
     time_of,
+    uri_part,
+    with_times,
 )
 
 ARTIFACT = "artifact"
@@ -96,7 +96,7 @@ class LangchainCall(Struct, frozen=True, kw_only=True):
     id: str | None = None
 
 
-class Additional(Struct, frozen=True, kw_only=True):
+class AdditionalKwargs(Struct, frozen=True, kw_only=True):
     """What a provider said beside."""
 
     tool_calls: list[OpenaiCall] | None = None
@@ -113,19 +113,19 @@ class LangchainMessage(Struct, frozen=True, kw_only=True):
     role: str | None = None
     tool_calls: list[LangchainCall] | None = None
     invalid_tool_calls: list[LangchainCall] | None = None
-    additional_kwargs: Additional | None = None
+    additional_kwargs: AdditionalKwargs | None = None
     tool_call_id: str | None = None
     status: str | None = None
     artifact: Any = None
 
 
-class Reasoning(Struct, frozen=True, kw_only=True, tag="reasoning"):
+class ReasoningBlock(Struct, frozen=True, kw_only=True, tag="reasoning"):
     """What a model wrote for itself."""
 
     reasoning: str
 
 
-class BlockCall(Struct, frozen=True, kw_only=True, tag="tool_call"):
+class ToolCallBlock(Struct, frozen=True, kw_only=True, tag="tool_call"):
     """A call among the blocks."""
 
     name: str
@@ -133,7 +133,7 @@ class BlockCall(Struct, frozen=True, kw_only=True, tag="tool_call"):
     id: str | None = None
 
 
-class _Medium(Struct, frozen=True, kw_only=True):
+class _MediaBlock(Struct, frozen=True, kw_only=True):
     """Bytes, an address or an id, in the spelling of either release."""
 
     url: str | None = None
@@ -146,30 +146,30 @@ class _Medium(Struct, frozen=True, kw_only=True):
     text: str | None = None
 
 
-class LangchainImage(_Medium, frozen=True, kw_only=True, tag="image"):
+class LangchainImage(_MediaBlock, frozen=True, kw_only=True, tag="image"):
     """An image."""
 
 
-class Audio(_Medium, frozen=True, kw_only=True, tag="audio"):
+class LangchainAudio(_MediaBlock, frozen=True, kw_only=True, tag="audio"):
     """A recording."""
 
 
-class Video(_Medium, frozen=True, kw_only=True, tag="video"):
+class LangchainVideo(_MediaBlock, frozen=True, kw_only=True, tag="video"):
     """A film."""
 
 
-class File(_Medium, frozen=True, kw_only=True, tag="file"):
+class LangchainFile(_MediaBlock, frozen=True, kw_only=True, tag="file"):
     """A file."""
 
 
-class ImageAddress(Struct, frozen=True, kw_only=True, tag="image_url"):
+class ImageUrlBlock(Struct, frozen=True, kw_only=True, tag="image_url"):
     """The address of an image as plain text."""
 
     image_url: str
 
 
-Medium = LangchainImage | Audio | Video | File
-Own = Reasoning | BlockCall | Medium | ImageAddress
+AnyMedia = LangchainImage | LangchainAudio | LangchainVideo | LangchainFile
+LangchainBlock = ReasoningBlock | ToolCallBlock | AnyMedia | ImageUrlBlock
 
 
 def langchain(item: bytes) -> ParsedItem:
@@ -182,7 +182,7 @@ def langchain(item: bytes) -> ParsedItem:
         messages = _messages(bytes(read.message) if is_there(read.message) else item, notes)
         if name is None:
             raise InvalidInput(at="conversation_id", problem="missing_field")
-        return ParsedItem(name, since(started_ms, messages), notes=notes)
+        return ParsedItem(name, with_times(started_ms, messages), notes=notes)
     messages = []
     for place, raw in enumerate(read.messages):
         try:
@@ -191,22 +191,22 @@ def langchain(item: bytes) -> ParsedItem:
             notes.refuse(refusal, f"messages[{place}]")
     if not messages:
         raise InvalidInput(at="messages", problem="nothing_understood")
-    return ParsedItem(name, since(started_ms, messages), whole=True, notes=notes)
+    return ParsedItem(name, with_times(started_ms, messages), whole=True, notes=notes)
 
 
 def _messages(raw: bytes, notes: ParsingNotes) -> list[Message]:
     """Return a message, and before it what of it is kept beside."""
-    kind, said = _unwrapped(raw)
+    kind, said = _unwrap(raw)
     role = ROLES.get(kind if kind != CHAT else (said.role or ""))
     if role is None:
         raise InvalidInput(at="type", problem="unknown_word")
     notes.left_out[ARTIFACT] += said.artifact is not None
-    found = _result(said) if role is Role.TOOL else _spoken(said, role, notes)
+    found = _tool_result(said) if role is Role.TOOL else _content(said, role, notes)
     message = Message(role=role, content=found.parts, speaker_id=said.name or said.role or kind, speaker_kind=role)
-    return [*aside(found.beside, 0), message]
+    return [*import_message(found.beside, 0), message]
 
 
-def _unwrapped(raw: bytes) -> tuple[str, LangchainMessage]:
+def _unwrap(raw: bytes) -> tuple[str, LangchainMessage]:
     """Return the type of a message and its members, whoever wrote it."""
     written = parse_json(raw, LangchainEnvelope)
     if is_there(written.kwargs):
@@ -218,7 +218,7 @@ def _unwrapped(raw: bytes) -> tuple[str, LangchainMessage]:
     return kind, parse_json(members, LangchainMessage)
 
 
-def _result(said: LangchainMessage) -> ParsedParts:
+def _tool_result(said: LangchainMessage) -> ParsedParts:
     content = (
         said.content if isinstance(said.content, str | None) else [parse_json(bytes(one), Any) for one in said.content]
     )
@@ -226,8 +226,8 @@ def _result(said: LangchainMessage) -> ParsedParts:
     return ParsedParts([ToolCallResponsePart(id=said.tool_call_id, response=response)], [])
 
 
-def _spoken(said: LangchainMessage, role: Role, notes: ParsingNotes) -> ParsedParts:
-    beside = said.additional_kwargs or Additional()
+def _content(said: LangchainMessage, role: Role, notes: ParsingNotes) -> ParsedParts:
+    beside = said.additional_kwargs or AdditionalKwargs()
     found = ParsedParts([], [])
     if beside.reasoning_content:
         found.parts.append(ReasoningPart(content=beside.reasoning_content))
@@ -244,7 +244,7 @@ def _spoken(said: LangchainMessage, role: Role, notes: ParsingNotes) -> ParsedPa
     return ParsedParts([*parts, *calls], found.beside)
 
 
-def _calls(said: LangchainMessage, beside: Additional) -> list[Part]:
+def _calls(said: LangchainMessage, beside: AdditionalKwargs) -> list[Part]:
     """Return the calls beside the content; as the provider spelled them only where LangChain has not read them."""
     read: list[Part] = [
         ToolCallPart(id=call.id, name=call.name or "", arguments=call.args)
@@ -255,7 +255,7 @@ def _calls(said: LangchainMessage, beside: Additional) -> list[Part]:
     calls = [openai_call(call) for call in beside.tool_calls or []]
     if not calls and beside.function_call is not None:
         function = beside.function_call
-        return [ToolCallPart(name=function.name, arguments=arguments(function.arguments))]
+        return [ToolCallPart(name=function.name, arguments=parse_arguments(function.arguments))]
     return calls
 
 
@@ -263,8 +263,8 @@ def _read_block(raw: msgspec.Raw, role: Role, notes: ParsingNotes, found: Parsed
     """Read a block: words, a block of Anthropic, of OpenAI or of LangChain; or keep it as JSON."""
     block: str | Block | None = read_or_none(raw, str | Block)
     provided: OpenaiPart | None = read_or_none(raw, OpenaiPart) if block is None else None
-    own: Own | None = read_or_none(raw, Own) if block is None and provided is None else None
-    part = _provided(provided) if provided is not None else _own(own) if own is not None else None
+    own: LangchainBlock | None = read_or_none(raw, LangchainBlock) if block is None and provided is None else None
+    part = _openai_part(provided) if provided is not None else _langchain_part(own) if own is not None else None
     if isinstance(block, str):
         found.parts.append(TextPart(content=block))
     elif block is not None:
@@ -275,24 +275,24 @@ def _read_block(raw: msgspec.Raw, role: Role, notes: ParsingNotes, found: Parsed
         found.extend(kept_as_json(raw, role, notes, CONTENT_BLOCK))
 
 
-def _provided(block: OpenaiPart) -> Part | None:
+def _openai_part(block: OpenaiPart) -> Part | None:
     try:
         return openai_part(block)
     except InvalidInput:
         return None
 
 
-def _own(block: Own) -> Part | None:
-    if isinstance(block, Reasoning):
+def _langchain_part(block: LangchainBlock) -> Part | None:
+    if isinstance(block, ReasoningBlock):
         return ReasoningPart(content=block.reasoning)
-    if isinstance(block, BlockCall):
+    if isinstance(block, ToolCallBlock):
         return ToolCallPart(id=block.id, name=block.name, arguments=block.args)
-    if isinstance(block, ImageAddress):
-        return address(block.image_url, "image")
-    return _medium(block, str(type(block).__struct_config__.tag))
+    if isinstance(block, ImageUrlBlock):
+        return uri_part(block.image_url, "image")
+    return _media_part(block, str(type(block).__struct_config__.tag))
 
 
-def _medium(medium: Medium, modality: str) -> Part | None:
+def _media_part(medium: AnyMedia, modality: str) -> Part | None:
     inline = medium.base64 if medium.base64 is not None else medium.data
     stored = medium.file_id or (medium.id if medium.source_type == "id" else None)
     if inline is not None:

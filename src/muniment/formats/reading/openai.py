@@ -27,7 +27,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
 )
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
-from muniment.formats.reading.spoken import ParsedItem, address, arguments, from_base64, milliseconds
+from muniment.formats.reading.parsed_item import ParsedItem, from_base64, milliseconds, parse_arguments, uri_part
 
 
 class OpenaiText(Struct, frozen=True, kw_only=True, tag_field="type", tag="text"):
@@ -42,7 +42,7 @@ class OpenaiRefusal(Struct, frozen=True, kw_only=True, tag_field="type", tag="re
     refusal: str
 
 
-class OpenaiAddress(Struct, frozen=True, kw_only=True):
+class OpenaiImageUrl(Struct, frozen=True, kw_only=True):
     """Where an image is, or the image itself as a `data:` address."""
 
     url: str
@@ -51,10 +51,10 @@ class OpenaiAddress(Struct, frozen=True, kw_only=True):
 class OpenaiImage(Struct, frozen=True, kw_only=True, tag_field="type", tag="image_url"):
     """An image."""
 
-    image_url: OpenaiAddress
+    image_url: OpenaiImageUrl
 
 
-class OpenaiSound(Struct, frozen=True, kw_only=True):
+class OpenaiAudioData(Struct, frozen=True, kw_only=True):
     """Base64 of a recording, and the name of its encoding."""
 
     data: str
@@ -64,7 +64,7 @@ class OpenaiSound(Struct, frozen=True, kw_only=True):
 class OpenaiAudio(Struct, frozen=True, kw_only=True, tag_field="type", tag="input_audio"):
     """A recording."""
 
-    input_audio: OpenaiSound
+    input_audio: OpenaiAudioData
 
 
 class OpenaiAttachment(Struct, frozen=True, kw_only=True):
@@ -195,13 +195,13 @@ def _parts(read: OpenaiMessage) -> Iterable[Part]:
     for call in read.tool_calls or []:
         yield openai_call(call)
     if read.function_call is not None:
-        yield ToolCallPart(name=read.function_call.name, arguments=arguments(read.function_call.arguments))
+        yield ToolCallPart(name=read.function_call.name, arguments=parse_arguments(read.function_call.arguments))
 
 
 def openai_call(call: OpenaiCall) -> Part:
     """Return what a call is in our vocabulary."""
     if call.function is not None:
-        return ToolCallPart(id=call.id, name=call.function.name, arguments=arguments(call.function.arguments))
+        return ToolCallPart(id=call.id, name=call.function.name, arguments=parse_arguments(call.function.arguments))
     if call.custom is not None:
         return ToolCallPart(id=call.id, name=call.custom.name, arguments=call.custom.input)
     raise InvalidInput(at="tool_calls", problem="unsupported_part")
@@ -214,12 +214,12 @@ def openai_part(part: OpenaiPart) -> Part:
     if isinstance(part, OpenaiRefusal):
         return TextPart(content=part.refusal)
     if isinstance(part, OpenaiImage):
-        return address(part.image_url.url, "image")
+        return uri_part(part.image_url.url, "image")
     if isinstance(part, OpenaiAudio):
         sound = part.input_audio
         return BlobPart(content=from_base64(sound.data), mime_type=f"audio/{sound.format}", modality="audio")
     if part.file.file_id is not None:
         return FilePart(file_id=part.file.file_id)
     if part.file.file_data is not None:
-        return address(part.file.file_data, None)
+        return uri_part(part.file.file_data, None)
     raise InvalidInput(at="file", problem="missing_field")

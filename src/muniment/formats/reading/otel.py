@@ -14,7 +14,7 @@ from msgspec import Struct
 from muniment.events.binding import parse_json
 from muniment.events.message import Authority, Message, Part, Role
 from muniment.events.turn import Delivery
-from muniment.formats.reading.spoken import NamedTurn, ParsedItem, ParsingNotes
+from muniment.formats.reading.parsed_item import NamedTurn, ParsedItem, ParsingNotes
 
 
 class OtelInputLine(Struct, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ class DocumentWriter(NamedTuple):
     write: Callable[[ExportedConversation], Iterator[str]]
 
 
-WRITINGS: dict[ExportFormat, DocumentWriter] = {
+WRITERS: dict[ExportFormat, DocumentWriter] = {
     ExportFormat.MARKDOWN: DocumentWriter("text/markdown", markdown),
     ExportFormat.OPENAI: DocumentWriter("application/json", openai),
     ExportFormat.OTEL: DocumentWriter("application/jsonl", otel),

@@ -16,7 +16,7 @@ from muniment.governance.slices import RedactionItem
 from muniment.governance.views import Reason
 
 
-class Withheld(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class WithheldRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a part of a message, a range of its text, or the whole message is not there.
 
     Parts are counted from 0, withheld ones among them; a range is code points, the end not included, where
@@ -43,7 +43,7 @@ class OtelOutputLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     authority: Authority
     ts: int
     parts: list[Part]
-    withheld: list[Withheld] = []
+    withheld: list[WithheldRecord] = []
 
 
 def otel(told: ExportedConversation) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _lines(conversation: str, told: ExportedTurn) -> Iterator[OtelOutputLine]:
         )
 
 
-def _withheld(item: RedactionItem) -> Withheld:
-    return Withheld(
+def _withheld(item: RedactionItem) -> WithheldRecord:
+    return WithheldRecord(
         reason=item.reason, part=item.part, start=item.start, end=item.end, causes=item.causes, path=item.path
     )

@@ -11,7 +11,7 @@ from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
 from muniment.errors import LimitExceeded, UnknownConversation
 from muniment.events.identity import ConversationKey
-from muniment.formats.writing.export_format import WRITINGS, ExportFormat
+from muniment.formats.writing.export_format import WRITERS, ExportFormat
 from muniment.formats.writing.pages import ExportedConversation, ExportedTurn
 from muniment.governance.slices import RedactionItem
 from muniment.governance.views import View
@@ -33,7 +33,7 @@ class Exporting:
 
     def run(self) -> Document:
         """Read the conversation to its end and return it as a document."""
-        writing = WRITINGS[self._format]
+        writing = WRITERS[self._format]
         key = self._conversation
         told = ExportedConversation(key.channel, key.conversation, self._view, self._turns(self._last()))
         pieces: list[str] = []

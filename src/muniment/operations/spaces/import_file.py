@@ -26,11 +26,11 @@ from muniment.events.identity import Channel, ConversationId, SubjectId, TurnId,
 from muniment.events.message import Message, Role
 from muniment.events.references import HostReference
 from muniment.events.turn import Delivery, Source, Turn
-from muniment.formats.reading.continuing import Continuing, OpenConversation
-from muniment.formats.reading.grouping import CompleteTurn, Grouping, size_of, turns_of
+from muniment.formats.reading.continuations import Continuations, OpenConversation
 from muniment.formats.reading.import_format import PARSERS, PROTOCOLS, Format, sniff
 from muniment.formats.reading.items import Items
-from muniment.formats.reading.spoken import ParsedItem, ParsingNotes
+from muniment.formats.reading.parsed_item import ParsedItem, ParsingNotes
+from muniment.formats.reading.turn_assembler import CompleteTurn, TurnAssembler, size_of, turns_of
 from muniment.governance.detection.detection import Replacements, together
 from muniment.ledger.ledger import Writer
 from muniment.operations.transcripts.transcripts import ALREADY_COMMITTED, ALREADY_ERASED, CommitReceipt, Committing
@@ -97,8 +97,8 @@ class Importing:
         self._format = asked
         self._channel = channel
         self._subject = subject
-        self._grouping = Grouping(session.space.limits)
-        self._continuing = Continuing()
+        self._grouping = TurnAssembler(session.space.limits)
+        self._continuing = Continuations()
         self._batch: dict[tuple[str, TurnId], tuple[CompleteTurn, Committing]] = {}
         self._batch_bytes = 0
         self._report = _Counts()

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from muniment.errors import InvalidInput
 from muniment.events.message import Message, ReasoningPart, Role
-from muniment.formats.reading.spoken import ParsedItem
+from muniment.formats.reading.parsed_item import ParsedItem
 
 WAITING_MAX = 1000
 WAITING_BYTES_MAX = 64 * 2**20
@@ -51,7 +51,7 @@ class OpenConversation:
         self.size += size
 
 
-class Continuing:
+class Continuations:
     """The conversations of a file that wait for what comes after."""
 
     def __init__(self) -> None:

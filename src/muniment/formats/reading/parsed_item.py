@@ -137,7 +137,7 @@ def _json_blob(data: bytes) -> BlobPart:
     return BlobPart(content=data, mime_type=JSON_TYPE)
 
 
-def aside(blobs: Iterable[BlobPart], observed_ms: int) -> list[Message]:
+def import_message(blobs: Iterable[BlobPart], observed_ms: int) -> list[Message]:
     """Return the message of the import that holds what stands beside; none when there is nothing."""
     content: list[Part] = list(blobs)
     if not content:
@@ -157,7 +157,7 @@ def aside(blobs: Iterable[BlobPart], observed_ms: int) -> list[Message]:
 # --- values in use everywhere -----------------------------------------------------------------------------------------
 
 
-def arguments(given: Any) -> Any:
+def parse_arguments(given: Any) -> Any:
     """Return the value that arguments stand for; text that is no canonical JSON stays the text that it is."""
     if not isinstance(given, str):
         return given
@@ -169,7 +169,7 @@ def arguments(given: Any) -> Any:
     return value
 
 
-def address(url: str, modality: str | None) -> Part:
+def uri_part(url: str, modality: str | None) -> Part:
     """Return what stands inline in a `data:` address, or the address; nothing is ever fetched."""
     head, comma, body = url.partition(",")
     if not head.startswith("data:") or not comma or not head.endswith(";base64"):
@@ -211,7 +211,7 @@ def time_of(given: Any, notes: ParsingNotes) -> int:
     return 0
 
 
-def since(started_ms: int, messages: list[Message]) -> list[Message]:
+def with_times(started_ms: int, messages: list[Message]) -> list[Message]:
     """Give each message without a time that of the one before it, and the first that of its conversation."""
     told: list[Message] = []
     for message in messages:

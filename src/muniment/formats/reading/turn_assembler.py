@@ -22,7 +22,7 @@ import msgspec
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.message import Message, Role
-from muniment.formats.reading.spoken import NamedTurn
+from muniment.formats.reading.parsed_item import NamedTurn
 from muniment.governance.limits import Limits
 from muniment.kernel.digest import sha256
 
@@ -89,7 +89,7 @@ class PendingTurn:
         )
 
 
-class Grouping:
+class TurnAssembler:
     """Makes turns of the messages of a file, in the order in which they become complete."""
 
     def __init__(self, limits: Limits) -> None:
@@ -141,7 +141,7 @@ def turns_of(
     conversation: str, messages: list[Message], line: int, size: int, limits: Limits
 ) -> Iterator[CompleteTurn]:
     """Yield the turns of a whole conversation of a size in bytes; each message has its share of it."""
-    grouping = Grouping(limits)
+    grouping = TurnAssembler(limits)
     sizes = [size_of(message) for message in messages]
     total = max(sum(sizes), 1)
     for message, own in zip(messages, sizes, strict=True):
