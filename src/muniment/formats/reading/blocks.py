@@ -1,15 +1,15 @@
-"""Content blocks as Anthropic spells them, in the Messages API and in exports of Claude; LangChain uses some of them.
+"""Anthropic content blocks, in the Messages API and in exports of Claude; LangChain uses some of them.
 
 | block | part |
 |---|---|
-| text | text; citations are left out |
-| thinking, redacted_thinking | reasoning (what is redacted, as it stands); signatures and summaries are left out |
+| text | text; citations are omitted |
+| thinking, redacted_thinking | reasoning (redacted data unchanged); signatures and summaries are omitted |
 | tool_use, server_tool_use, mcp_tool_use | tool call |
-| tool_result and the results of server tools | tool call response; one that is an error is wrapped to say so |
-| image, document | blob, uri or file, as their source says; text of a document is text |
+| tool_result and the results of server tools | tool call response; an error is wrapped with `is_error` |
+| image, document | blob, uri or file, by their source; text of a document is text |
 | container_upload | file |
 
-Any other block is kept as JSON (`spoken.kept_as_json`).
+Any other block is kept as JSON (`parsed_item.kept_as_json`).
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ Many = list[msgspec.Raw] | None
 
 
 class TextBlock(Struct, frozen=True, kw_only=True, tag="text"):
-    """Words."""
+    """Text."""
 
     text: str
     citations: Many = None
 
 
 class ThinkingBlock(Struct, frozen=True, kw_only=True, tag="thinking"):
-    """What a model wrote for itself."""
+    """Reasoning of the model."""
 
     thinking: str
     signature: str | None = None
@@ -58,7 +58,7 @@ class ThinkingBlock(Struct, frozen=True, kw_only=True, tag="thinking"):
 
 
 class RedactedThinkingBlock(Struct, frozen=True, kw_only=True, tag="redacted_thinking"):
-    """The same, encrypted by the provider."""
+    """Reasoning, encrypted by the provider."""
 
     data: str
 
@@ -79,28 +79,28 @@ class McpToolUse(ToolUse, frozen=True, kw_only=True, tag="mcp_tool_use"):
     """A call of a tool of an MCP server."""
 
 
-class BlockResult(Struct, frozen=True, kw_only=True, tag="tool_result"):
-    """What a call returned."""
+class ToolResult(Struct, frozen=True, kw_only=True, tag="tool_result"):
+    """The result of a call."""
 
     tool_use_id: str | None = None
     content: Any = None
     is_error: bool | None = None
 
 
-class McpToolResult(BlockResult, frozen=True, kw_only=True, tag="mcp_tool_result"):
-    """What a call of a tool of an MCP server returned."""
+class McpToolResult(ToolResult, frozen=True, kw_only=True, tag="mcp_tool_result"):
+    """The result of a call of a tool of an MCP server."""
 
 
-class WebSearchResult(BlockResult, frozen=True, kw_only=True, tag="web_search_tool_result"):
-    """What a search returned."""
+class WebSearchResult(ToolResult, frozen=True, kw_only=True, tag="web_search_tool_result"):
+    """The result of a search."""
 
 
-class WebFetchResult(BlockResult, frozen=True, kw_only=True, tag="web_fetch_tool_result"):
-    """What was fetched."""
+class WebFetchResult(ToolResult, frozen=True, kw_only=True, tag="web_fetch_tool_result"):
+    """The result of a fetch."""
 
 
-class CodeExecutionResult(BlockResult, frozen=True, kw_only=True, tag="code_execution_tool_result"):
-    """What code returned."""
+class CodeExecutionResult(ToolResult, frozen=True, kw_only=True, tag="code_execution_tool_result"):
+    """The result of executed code."""
 
 
 class Base64Source(Struct, frozen=True, kw_only=True, tag="base64"):
@@ -117,7 +117,7 @@ class PlainTextSource(Struct, frozen=True, kw_only=True, tag="text"):
 
 
 class UrlSource(Struct, frozen=True, kw_only=True, tag="url"):
-    """Where it is."""
+    """The address of a document or image."""
 
     url: str
 
@@ -138,7 +138,7 @@ class ImageBlock(Struct, frozen=True, kw_only=True, tag="image"):
 
 
 class DocumentBlock(Struct, frozen=True, kw_only=True, tag="document"):
-    """A document. Its context is words."""
+    """A document. Its context is text."""
 
     source: BlockSource
     title: str | None = None
@@ -146,13 +146,13 @@ class DocumentBlock(Struct, frozen=True, kw_only=True, tag="document"):
 
 
 class ContainerUpload(Struct, frozen=True, kw_only=True, tag="container_upload"):
-    """A file that was put where code runs."""
+    """A file in the container that runs code."""
 
     file_id: str
 
 
 AnyToolUse = ToolUse | ServerToolUse | McpToolUse
-AnyToolResult = BlockResult | McpToolResult | WebSearchResult | WebFetchResult | CodeExecutionResult
+AnyToolResult = ToolResult | McpToolResult | WebSearchResult | WebFetchResult | CodeExecutionResult
 Block = (
     TextBlock
     | ThinkingBlock
@@ -166,19 +166,19 @@ Block = (
 
 
 def read_blocks(raws: Iterable[msgspec.Raw], role: Role, notes: ParsingNotes) -> ParsedParts:
-    """Return the parts that blocks stand for, and beside them what is kept as JSON."""
-    found = ParsedParts([], [])
+    """Return the parts of blocks, and the unknown blocks as JSON."""
+    parsed = ParsedParts([], [])
     for raw in raws:
         block: Block | None = read_or_none(raw, Block)
         if block is None:
-            found.extend(kept_as_json(raw, role, notes, CONTENT_BLOCK))
+            parsed.extend(kept_as_json(raw, role, notes, CONTENT_BLOCK))
         else:
-            found.parts.extend(parts_of(block, notes))
-    return found
+            parsed.parts.extend(parts_of(block, notes))
+    return parsed
 
 
 def parts_of(block: Block, notes: ParsingNotes) -> list[Part]:
-    """Return the parts that a block stands for."""
+    """Return the parts of a block."""
     if isinstance(block, TextBlock):
         notes.left_out[CITATION] += len(block.citations or [])
         return [TextPart(content=block.text)]
@@ -190,7 +190,7 @@ def parts_of(block: Block, notes: ParsingNotes) -> list[Part]:
         return [ReasoningPart(content=block.data)]
     if isinstance(block, ToolUse):
         return [ToolCallPart(id=block.id, name=block.name, arguments=block.input)]
-    if isinstance(block, BlockResult):
+    if isinstance(block, ToolResult):
         response = {"content": block.content, "is_error": True} if block.is_error else block.content
         return [ToolCallResponsePart(id=block.tool_use_id, response=response)]
     if isinstance(block, ImageBlock):

@@ -1,12 +1,12 @@
-"""From requests, each of which repeats its conversation so far, to the conversation.
+"""Continuations: joins requests, each of which repeats its conversation so far, into one conversation.
 
-A request that begins with what is known of its conversation adds the rest of it, and what it answers to. What is
-compared is who spoke and what was said; thoughts are not, for hosts leave them out of later requests, nor is the system
-text, which is kept again where it has changed. A request that begins otherwise (a history that was cut or edited) is
-the conversation from its beginning again; what of it is in the log already is found there, and the rest is reported.
+A request that begins with the known messages of its conversation adds its other messages. Roles and content are
+compared. Reasoning is not, because hosts omit it from later requests, and neither is the system text, which is kept
+again when it changes. A request that begins differently (a history that was truncated or edited) starts the
+conversation again; its turns that the log already has are recognised, and the others are reported.
 
-Requests that name their conversation may be interleaved; one that names none goes on where the one before it stopped.
-At most `WAITING_MAX` conversations and `WAITING_BYTES_MAX` of items wait to be continued.
+Requests that name their conversation may be interleaved; one without a name continues the previous one. At most
+`WAITING_MAX` conversations and `WAITING_BYTES_MAX` of items wait for a continuation.
 """
 
 from __future__ import annotations
@@ -23,58 +23,58 @@ WAITING_BYTES_MAX = 64 * 2**20
 
 
 class OpenConversation:
-    """A conversation that may go on: its name, the item it began in, and what was said so far."""
+    """A conversation that may continue: its name, its first item, and its messages so far."""
 
-    def __init__(self, conversation: str, item: int, size: int, spoken: ParsedItem) -> None:
+    def __init__(self, conversation: str, item: int, size: int, request: ParsedItem) -> None:
         self.conversation = conversation
         self.item = item
         self.size = size
-        self.messages = [*spoken.system, *spoken.messages]
-        self._system = spoken.system
+        self.messages = [*request.system, *request.messages]
+        self._system = request.system
 
-    def goes_on(self, spoken: ParsedItem, size: int) -> bool:
-        """Take what a request adds, or tell that it is no continuation."""
-        known, given = _spoken_of(self.messages), _spoken_of(spoken.messages)
-        if given[: len(known)] != known:
+    def extend(self, request: ParsedItem, size: int) -> bool:
+        """Add the new messages of a request; return False when it is no continuation."""
+        known, repeated = _compared(self.messages), _compared(request.messages)
+        if repeated[: len(known)] != known:
             return False
-        added = spoken.messages[_place_of(spoken.messages, len(known)) :]
-        if [one.parts() for one in spoken.system] != [one.parts() for one in self._system]:
-            self.messages += spoken.system
-            self._system = spoken.system
+        added = request.messages[_index_after(request.messages, len(known)) :]
+        if [message.parts() for message in request.system] != [message.parts() for message in self._system]:
+            self.messages += request.system
+            self._system = request.system
         self.messages += added
         self.size = max(self.size, size)
         return True
 
-    def answered(self, spoken: ParsedItem, size: int) -> None:
-        """Take a response."""
-        self.messages += spoken.messages
+    def add_response(self, response: ParsedItem, size: int) -> None:
+        """Add a response."""
+        self.messages += response.messages
         self.size += size
 
 
 class Continuations:
-    """The conversations of a file that wait for what comes after."""
+    """The conversations of a file that may continue."""
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[str | None, OpenConversation] = OrderedDict()
         self._bytes = 0
 
-    def add(self, spoken: ParsedItem, unnamed: str, item: int, size: int) -> Iterator[OpenConversation]:
-        """Take a request or a response; yield the conversations that are complete because of it.
+    def add(self, parsed: ParsedItem, unnamed: str, item: int, size: int) -> Iterator[OpenConversation]:
+        """Add a request or a response; yield the conversations that are complete because of it.
 
-        `unnamed` is what a conversation is called that begins with this item and has no name.
+        `unnamed` is the name of a conversation that begins with this item and has none.
         """
-        key = spoken.conversation
+        key = parsed.conversation
         waiting = self._waiting.get(key)
         before = 0 if waiting is None else waiting.size
-        if waiting is None and spoken.answers and key is None:
+        if waiting is None and parsed.answers and key is None:
             raise InvalidInput(at="messages", problem="answers_nothing")
-        if waiting is not None and spoken.answers:
-            waiting.answered(spoken, size)
-        elif waiting is None or not waiting.goes_on(spoken, size):
+        if waiting is not None and parsed.answers:
+            waiting.add_response(parsed, size)
+        elif waiting is None or not waiting.extend(parsed, size):
             if waiting is not None:
                 yield self._closed(key)
                 before = 0
-            waiting = self._waiting[key] = OpenConversation(key or unnamed, item, size, spoken)
+            waiting = self._waiting[key] = OpenConversation(key or unnamed, item, size, parsed)
         self._bytes += waiting.size - before
         self._waiting.move_to_end(key)
         while len(self._waiting) > WAITING_MAX or (self._bytes > WAITING_BYTES_MAX and len(self._waiting) > 1):
@@ -91,8 +91,8 @@ class Continuations:
         return waiting
 
 
-def _spoken_of(messages: list[Message]) -> list[tuple[Role, list[object]]]:
-    """Return what is compared of messages."""
+def _compared(messages: list[Message]) -> list[tuple[Role, list[object]]]:
+    """Return the compared values of messages."""
     return [
         (message.role, [part for part in message.parts() if not isinstance(part, ReasoningPart)])
         for message in messages
@@ -100,10 +100,10 @@ def _spoken_of(messages: list[Message]) -> list[tuple[Role, list[object]]]:
     ]
 
 
-def _place_of(messages: list[Message], count: int) -> int:
-    """Return the place behind so many messages, those of the system not counted."""
-    place = 0
+def _index_after(messages: list[Message], count: int) -> int:
+    """Return the index after `count` messages, not counting those of the system."""
+    index = 0
     while count:
-        count -= messages[place].role is not Role.SYSTEM
-        place += 1
-    return place
+        count -= messages[index].role is not Role.SYSTEM
+        index += 1
+    return index
