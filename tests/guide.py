@@ -26,7 +26,7 @@ from muniment.governance.detection.scan import DetectedType
 from muniment.governance.limits import Limits
 from muniment.governance.phases import NEXT
 from muniment.governance.policy import FAMILIES, HIDES
-from muniment.governance.profiles import BRINGS, SHARES, BudgetCause, Ceiling, Profile, budget_of
+from muniment.governance.profiles import PROFILE_POLICIES, SHARES, BudgetCause, Ceiling, Profile, budget_of
 from muniment.governance.views import (
     PRIVATE,
     SHOWS,
@@ -385,7 +385,7 @@ CAUSES: dict[BudgetCause, str] = {
 def _profiles() -> str:
     budgets = [budget_of(profile) for profile in Profile]
     rows = [[CEILINGS[each], *(f"{budget.ceiling(each):,}" for budget in budgets)] for each in Ceiling]
-    brought = [", ".join(f"`{each}`" for each in sorted(BRINGS[profile])) or NO for profile in Profile]
+    brought = [", ".join(f"`{each}`" for each in sorted(PROFILE_POLICIES[profile])) or NO for profile in Profile]
     return table(["maximum", *Profile], [*rows, ["enabled policies", *brought]])
 
 

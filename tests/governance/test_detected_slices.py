@@ -265,8 +265,8 @@ def test_coverage_says_what_was_looked_for_and_never_more() -> None:
     assert told.coverage[-1].detectors == ["given_names", "names_of_turn"]
     assert audit(View.EXPORT, [], []).coverage == []
     assert b"coverage" not in msgspec.json.encode(audit(View.EXPORT, [], []))
-    assert EMAILS.told == "email"
-    assert NOWHERE.told == ""
+    assert EMAILS.summary == "email"
+    assert NOWHERE.summary == ""
 
 
 def test_there_is_a_limit_to_how_many_names_are_known() -> None:
@@ -285,7 +285,7 @@ def test_a_view_for_which_nothing_is_asked_looks_for_nothing() -> None:
 def test_what_is_looked_for_in_the_raw_view_is_looked_for_in_every_view() -> None:
     """Views are monotone: none shows more than the raw owner sees."""
     asked = detection_for(Detect(views={View.RAW_OWNER: frozenset({DetectedType.EMAIL}), View.EXPORT: frozenset()}))
-    assert {asked.view(view).told for view in View} == {"email"}
+    assert {asked.view(view).summary for view in View} == {"email"}
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------

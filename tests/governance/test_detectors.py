@@ -10,7 +10,7 @@ from muniment.governance.detection import DetectedType, detectors_for, scan
 from muniment.governance.detection.credentials import VENDORS, token_header
 from muniment.governance.detection.known_names import folded
 from muniment.governance.detection.numbers import IBAN_CHARACTERS, is_card, is_iban, luhn
-from muniment.governance.detection.secret_tokens import entropy_bits, looks_drawn
+from muniment.governance.detection.secret_tokens import entropy_bits, looks_random
 
 DRAWN = "q7RkZp2vXw9LmT4sBn8YcJ3hDf6G"  # as chance draws
 HEX = "9f86d081884c7d659a2feaa0c55ad015"
@@ -300,7 +300,7 @@ def test_entropy_is_that_of_shannon() -> None:
     assert entropy_bits("aaaa") == 0
     assert entropy_bits("abab") == 1
     assert entropy_bits("abcd") == 2
-    assert not looks_drawn("aB1aB1aB1aB1aB1aB1aB1")
+    assert not looks_random("aB1aB1aB1aB1aB1aB1aB1")
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from muniment.events.references import Relation, Visibility
 from muniment.governance.budgets import applied, applied_to_slices
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.profiles import (
-    BRINGS,
     FIGURES,
     KIB,
     NO_BUDGET,
+    PROFILE_POLICIES,
     SHARES,
     Budget,
     BudgetCause,
@@ -127,7 +127,7 @@ def test_no_ceiling_is_below_its_floor_before_it_is_scaled(amount: int) -> None:
 
 
 def test_every_profile_says_which_policies_it_brings() -> None:
-    assert set(BRINGS) == set(FIGURES) == set(Profile)
+    assert set(PROFILE_POLICIES) == set(FIGURES) == set(Profile)
 
 
 def test_without_a_profile_there_is_no_ceiling() -> None:

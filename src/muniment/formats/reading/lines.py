@@ -56,11 +56,11 @@ class Lines:
         """Return the rest of the file, at most `limit` bytes, without consuming it."""
         return self._peek(lambda size: self._text.read1(min(size, CHUNK_BYTES)), limit, lambda _: False)
 
-    def _peek(self, read: Callable[[int], bytes], limit: int, is_last: Callable[[bytes], bool]) -> bytes:
+    def _peek(self, next_piece: Callable[[int], bytes], limit: int, is_last: Callable[[bytes], bool]) -> bytes:
         pieces: list[bytes] = []
         size, rest = 0, self._text
         try:
-            while size < limit and (piece := read(limit - size)):
+            while size < limit and (piece := next_piece(limit - size)):
                 pieces.append(piece)
                 size += len(piece)
                 if is_last(piece):

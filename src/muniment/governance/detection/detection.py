@@ -1,8 +1,8 @@
-"""Where a store looks: in the slices of some views, and in what is about to be committed.
+"""Where a store detects: in the slices of some views, and before a commit.
 
-What is found for a view is withheld from that view alone; the log has the words. What is found before a commit is
-replaced before anything is written: nobody can ever see it, and no proof can show it. Names are those that the store
-was given, and those that the turn itself names: its subjects, speakers and agent.
+A finding for a view is withheld from that view only; the log keeps the content. A finding before a commit is replaced
+before anything is written: nobody can ever read it, and no proof can show it. The known names are those of the store's
+options and those of the turn itself: its subjects, speakers and agent.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ FINDERS_CACHED_MAX = 256
 
 
 class Detect(Struct, frozen=True, kw_only=True):
-    """What to look for: by view, before a commit, and the names that are known beyond those of the turn itself.
+    """What to detect: in which views, before a commit, and the known names besides those of the turn itself.
 
-    What is looked for in `raw_owner` is looked for in every view: none shows more than the raw owner sees.
+    The types of `raw_owner` apply to every view, because no view shows more than `raw_owner`.
     """
 
     views: Mapping[View, frozenset[DetectedType]] = {}
@@ -40,7 +40,7 @@ class Detect(Struct, frozen=True, kw_only=True):
 
 
 class ViewDetection(Struct, frozen=True, kw_only=True):
-    """What is looked for in one place, made ready; `names` are those that were given, where names are looked for."""
+    """The detectors for one view, or for commits; `names` are the configured names when names are detected."""
 
     detection: DetectorSet = DetectorSet()
     turn_names: bool = False
@@ -48,21 +48,21 @@ class ViewDetection(Struct, frozen=True, kw_only=True):
 
     @property
     def coverage(self) -> list[Coverage]:
-        """What is looked for and by which detectors; empty when nothing is."""
+        """The detected types with their detectors; empty without detection."""
         return [
-            replace(one, detectors=sorted([*one.detectors, TURN_NAMES_DETECTOR]))
-            if one.type is DetectedType.KNOWN_NAME
-            else one
-            for one in coverage_of(self.detection)
+            replace(coverage, detectors=sorted([*coverage.detectors, TURN_NAMES_DETECTOR]))
+            if coverage.type is DetectedType.KNOWN_NAME
+            else coverage
+            for coverage in coverage_of(self.detection)
         ]
 
     @property
-    def told(self) -> str:
-        """The types that are looked for, as a summary tells them; empty when none is."""
-        return ", ".join(one.type for one in self.coverage)
+    def summary(self) -> str:
+        """The detected types as text; empty without detection."""
+        return ", ".join(coverage.type for coverage in self.coverage)
 
     def detectors(self, meta: TurnMeta) -> tuple[Detector, ...]:
-        """Return the detectors for one turn; none when nothing is looked for."""
+        """Return the detectors for one turn; empty without detection."""
         if not self.turn_names:
             return self.detection.detectors
         return (*self.detection.detectors, _finder(names_of(meta)))
@@ -72,24 +72,24 @@ NOWHERE = ViewDetection()
 
 
 class Detection(Struct, frozen=True, kw_only=True):
-    """All that a store looks for, made ready once."""
+    """The detectors of a store, built once."""
 
     views: Mapping[View, ViewDetection] = {}
     before_commit: ViewDetection = NOWHERE
 
     def view(self, view: View) -> ViewDetection:
-        """Return what is looked for in the slices of a view."""
+        """Return the detection for the slices of a view."""
         return self.views.get(view, NOWHERE)
 
 
 def detection_for(detect: Detect) -> Detection:
-    """Make ready what a store is asked to look for."""
+    """Return the detectors for the options of a store."""
     if len(detect.names) > NAMES_MAX:
         raise LimitExceeded(at="detect.names", problem="too_many", limit=NAMES_MAX, found=len(detect.names))
     everywhere = detect.views.get(View.RAW_OWNER, frozenset())
-    asked = {view: everywhere | detect.views.get(view, frozenset()) for view in View}
+    types_of = {view: everywhere | detect.views.get(view, frozenset()) for view in View}
     return Detection(
-        views={view: _detection(types, detect.names) for view, types in asked.items() if types},
+        views={view: _detection(types, detect.names) for view, types in types_of.items() if types},
         before_commit=_detection(detect.before_commit, detect.names),
     )
 
@@ -106,19 +106,19 @@ def _finder(names: frozenset[str]) -> Detector:
 
 
 def names_of(meta: TurnMeta) -> frozenset[str]:
-    """Return the names that a turn has for those behind it."""
+    """Return the names of the participants of a turn."""
     actor = meta.actor
-    behind = {actor.speaker_id, actor.subject, actor.acting_subject, actor.mounted_subject, actor.agent_id}
-    return frozenset(name for name in behind | {head.speaker_id for head in meta.messages} if name)
+    participants = {actor.speaker_id, actor.subject, actor.acting_subject, actor.mounted_subject, actor.agent_id}
+    return frozenset(name for name in participants | {head.speaker_id for head in meta.messages} if name)
 
 
 # --- before a commit --------------------------------------------------------------------------------------------------
 
 
 class Replacements(Struct, frozen=True, kw_only=True):
-    """What was replaced before a commit: how much of each type, how many texts as a whole because detection failed.
+    """What was replaced before a commit: the number of findings of each type, and of texts whose detection failed.
 
-    `coverage` is what was looked for, never more than that.
+    `coverage` lists the detected types and their detectors.
     """
 
     detected: dict[DetectedType, int]
@@ -127,38 +127,38 @@ class Replacements(Struct, frozen=True, kw_only=True):
 
 
 def without_detected(kept: AdmittedTurn, detection: ViewDetection) -> tuple[AdmittedTurn, Replacements | None]:
-    """Return what is kept of a turn with markers in the place of what is found in it; None where nobody looks."""
+    """Return the turn with findings replaced by markers, and the report; None instead of it without detection."""
     detectors = detection.detectors(kept.meta)
     if not detectors:
         return kept, None
-    found: list[WithheldRange] = []
+    withheld: list[WithheldRange] = []
 
-    def text(words: str) -> str:
-        here = found_in(words, detectors)
-        found.extend(here)
-        return replaced(words, here)
+    def with_markers(text: str) -> str:
+        ranges = found_in(text, detectors)
+        withheld.extend(ranges)
+        return replaced(text, ranges)
 
     parts = [[marked(part, detectors) for part in message] for message in kept.parts]
-    found += [stretch for message in parts for one in message for stretch in one.stretches]
-    summaries = [text(summary) for summary in kept.summaries]
-    labels = [label if label is None else text(label) for label in kept.labels]
-    kinds = Counter(cause for stretch in found if stretch.reason is Reason.DETECTED for cause in stretch.causes)
-    told = Replacements(
+    withheld += [span for message in parts for part in message for span in part.stretches]
+    summaries = [with_markers(summary) for summary in kept.summaries]
+    labels = [label if label is None else with_markers(label) for label in kept.labels]
+    kinds = Counter(cause for span in withheld if span.reason is Reason.DETECTED for cause in span.causes)
+    replacements = Replacements(
         detected={kind: kinds[kind] for kind in DetectedType if kinds[kind]},
-        failed=sum(stretch.reason is Reason.DETECTION_FAILED for stretch in found),
+        failed=sum(span.reason is Reason.DETECTION_FAILED for span in withheld),
         coverage=detection.coverage,
     )
-    if found:
-        shown = [[one.part for one in message] for message in parts]
+    if withheld:
+        shown = [[part.part for part in message] for message in parts]
         kept = replace(kept, parts=shown, summaries=summaries, labels=labels)
-    return kept, told
+    return kept, replacements
 
 
-def together(one: Replacements | None, other: Replacements) -> Replacements:
-    """Return what was replaced in several turns; what was looked for is the same in all of them."""
-    if one is None:
-        return other
-    kinds = Counter(one.detected) + Counter(other.detected)
+def add_replacements(total: Replacements | None, new: Replacements) -> Replacements:
+    """Return the sum of what was replaced in several turns with the same coverage."""
+    if total is None:
+        return new
+    kinds = Counter(total.detected) + Counter(new.detected)
     return replace(
-        other, detected={kind: kinds[kind] for kind in DetectedType if kinds[kind]}, failed=one.failed + other.failed
+        new, detected={kind: kinds[kind] for kind in DetectedType if kinds[kind]}, failed=total.failed + new.failed
     )

@@ -361,7 +361,7 @@ class Evidence(Group):
 
 def _looked_for(space: Space, view: View) -> dict[str, str]:
     """Say what the view looks for; a part in which it is found is not disclosed."""
-    told = space.detection.view(view).told
+    told = space.detection.view(view).summary
     return {"looked_for": told} if told else {}
 
 

@@ -44,7 +44,7 @@ class Exporting:
             if size > DOCUMENT_BYTES_MAX:
                 raise LimitExceeded(at="conversation", problem="document_too_large", limit=DOCUMENT_BYTES_MAX)
         summary: dict[str, str | int | bool | None] = {"format": self._format, "view": self._view}
-        if looked_for := self._session.space.detection.view(self._view).told:
+        if looked_for := self._session.space.detection.view(self._view).summary:
             summary["looked_for"] = looked_for
         return Document(
             media_type=writing.media_type, text="".join(pieces), summary={**summary, **self._counts, "bytes": size}

@@ -31,7 +31,7 @@ from muniment.formats.reading.import_format import PARSERS, PROTOCOLS, Format, s
 from muniment.formats.reading.items import Items
 from muniment.formats.reading.parsed_item import ParsedItem, ParsingNotes
 from muniment.formats.reading.turn_assembler import CompleteTurn, TurnAssembler, size_of, turns_of
-from muniment.governance.detection.detection import Replacements, together
+from muniment.governance.detection.detection import Replacements, add_replacements
 from muniment.ledger.ledger import Writer
 from muniment.operations.transcripts.transcripts import ALREADY_COMMITTED, ALREADY_ERASED, CommitReceipt, Committing
 
@@ -271,7 +271,7 @@ class _Counts:
         self._committed += outcome.committed
         self._already += not outcome.committed
         if outcome.detection is not None:
-            self._detection = together(self._detection, outcome.detection)
+            self._detection = add_replacements(self._detection, outcome.detection)
 
     def note(self, line: int, notes: ParsingNotes) -> None:
         self._kept_as_json += notes.kept_as_json
