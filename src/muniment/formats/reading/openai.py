@@ -61,7 +61,7 @@ class OpenaiImage(Struct, frozen=True, kw_only=True, tag_field="type", tag="imag
     image_url: OpenaiImageUrl
 
 
-class OpenaiAudioData(Struct, frozen=True, kw_only=True):
+class OpenaiRecording(Struct, frozen=True, kw_only=True):
     """A recording in base64, and the name of its encoding."""
 
     data: str
@@ -71,7 +71,7 @@ class OpenaiAudioData(Struct, frozen=True, kw_only=True):
 class OpenaiAudio(Struct, frozen=True, kw_only=True, tag_field="type", tag="input_audio"):
     """A recording."""
 
-    input_audio: OpenaiAudioData
+    input_audio: OpenaiRecording
 
 
 class OpenaiAttachment(Struct, frozen=True, kw_only=True):
