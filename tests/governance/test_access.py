@@ -107,7 +107,7 @@ def test_an_operation_that_no_family_lists_is_hidden_by_every_policy(policy: Pol
     assert (refused.value.at, refused.value.problem) == ("memory.unheard_of", policy)
 
 
-def test_no_export_hides_what_hands_words_out_and_nothing_else() -> None:
+def test_no_export_hides_the_operations_that_export_content_and_nothing_else() -> None:
     """CP-02."""
     hidden = {each for each in FAMILIES if hiding_operation(each, [Policy.NO_EXPORT])}
     assert hidden == {"evidence.prove", "evidence.export", "spaces.export", "archives.export"}
@@ -132,7 +132,7 @@ def test_no_policy_hides_what_says_what_is_hidden(policy: Policy) -> None:
         Access(policies=frozenset({policy})).require_operation(operation)
 
 
-def test_a_missing_right_is_said_before_a_policy() -> None:
+def test_a_missing_right_is_reported_before_a_policy() -> None:
     access = Access(views=frozenset(), policies=frozenset(Policy))
     with pytest.raises(AccessDenied):
         access.require_view(View.RAW_OWNER)

@@ -222,7 +222,7 @@ def test_a_provider_limits_the_rendered_text_and_nothing_else(profile: Profile, 
 
 
 @given(turn_records(), st.sampled_from(View), st.integers(1, 4))
-def test_a_budget_never_adds_a_word_or_a_reference(record: TurnRecord, view: View, most: int) -> None:
+def test_a_budget_never_adds_content_or_a_reference(record: TurnRecord, view: View, most: int) -> None:
     """BG-02: what is left of a slice is the beginning of what it shows without a budget, and nothing else changes."""
     whole, withheld = cut(record, view)
     turn, items = cut(record, view, most)
