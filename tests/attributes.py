@@ -18,7 +18,7 @@ from muniment.events.attributes import (
     ValueKind,
 )
 from muniment.events.identity import TurnId, message_id
-from muniment.events.message import Visibility
+from muniment.events.references import Visibility
 from muniment.governance.views import View
 
 RAW, MODEL, UI, OPERATOR, EXPORT = View

@@ -16,8 +16,7 @@ from msgspec.structs import fields
 from muniment import errors
 from muniment.errors import MunimentError
 from muniment.events.changes import Transition
-from muniment.events.message import Visibility
-from muniment.events.references import Plane
+from muniment.events.references import Plane, Visibility
 from muniment.governance.admission import KEPT
 from muniment.governance.annotation import AttributeRefusal
 from muniment.governance.attribute_visibility import AFTER, SHOWS_ATTRIBUTES, ShownValue
@@ -27,7 +26,7 @@ from muniment.governance.detection.scan import DetectedType
 from muniment.governance.limits import Limits
 from muniment.governance.phases import NEXT
 from muniment.governance.policy import HIDES
-from muniment.governance.profiles import BRINGS, SHARES, BudgetCause, Ceiling, Profile, budget_of
+from muniment.governance.profiles import PROFILE_POLICIES, SHARES, BudgetCause, Ceiling, Profile, budget_of
 from muniment.governance.views import (
     PRIVATE,
     SHOWS,
@@ -296,9 +295,12 @@ FIXED: dict[tuple[str, str], str] = {
     ("operations.evidence.export", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
     ("evidence.verifier", "LINE_BYTES_MAX"): "one line of a bundle that the verifier reads",
     ("formats.reading.lines", "LINE_BYTES_MAX"): "one line of an imported file",
-    ("formats.reading.grouping", "CONVERSATIONS_MAX"): "conversations in an imported file",
-    ("formats.reading.grouping", "OPEN_CONVERSATIONS_MAX"): "conversations that can be interleaved in an imported file",
-    ("formats.reading.grouping", "OPEN_BYTES_MAX"): "their messages that an import keeps in memory",
+    ("formats.reading.turn_assembler", "CONVERSATIONS_MAX"): "conversations in an imported file",
+    (
+        "formats.reading.turn_assembler",
+        "OPEN_CONVERSATIONS_MAX",
+    ): "conversations that can be interleaved in an imported file",
+    ("formats.reading.turn_assembler", "OPEN_BYTES_MAX"): "their messages that an import keeps in memory",
     ("operations.spaces.import_file", "REPORTED_MAX"): "refused lines, and refused turns, that an import report lists",
     ("crypto.root_sources", "PASSPHRASE_BYTES_MAX"): "a passphrase",
     (
@@ -384,7 +386,7 @@ CAUSES: dict[BudgetCause, str] = {
 def _profiles() -> str:
     budgets = [budget_of(profile) for profile in Profile]
     rows = [[CEILINGS[each], *(f"{budget.ceiling(each):,}" for budget in budgets)] for each in Ceiling]
-    brought = [", ".join(f"`{each}`" for each in sorted(BRINGS[profile])) or NO for profile in Profile]
+    brought = [", ".join(f"`{each}`" for each in sorted(PROFILE_POLICIES[profile])) or NO for profile in Profile]
     return table(["maximum", *Profile], [*rows, ["enabled policies", *brought]])
 
 

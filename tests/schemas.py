@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 
 from muniment.declaration.operation import Operation
-from muniment.events.schemas import DIALECT, event_schemas
+from muniment.events.records import CONTENT_BODIES, META_BODIES, VERSIONS
+from muniment.events.turn import Turn
 from muniment.log.migrations import store_sql
 from muniment.replay.fixture import Command, FixtureHeader
 from muniment.replay.replay_report import ReplayReport
@@ -33,6 +34,7 @@ SCHEMAS = "schemas"
 PICTURES = ".github/pictures"
 AIO = "src/muniment/aio.pyi"
 COMMAND = "python -m tests.schemas --write"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_text(value: Any) -> str:
@@ -48,6 +50,16 @@ def _settled(value: Any) -> Any:
             settled["anyOf"].sort(key=lambda shape: shape == {"type": "null"})
         return settled
     return [_settled(child) for child in value] if isinstance(value, list) else value
+
+
+def event_schemas() -> dict[str, dict[str, Any]]:
+    """Return the schema of every event body (`<kind>.<cell>.v<version>`) and of the turn that a host commits."""
+    bodies: dict[str, type[msgspec.Struct]] = {
+        f"{kind}.meta.v{VERSIONS[body]}": body for kind, body in META_BODIES.items()
+    }
+    bodies |= {f"{kind}.content.v{VERSIONS[body]}": body for kind, body in CONTENT_BODIES.items()}
+    bodies["turn"] = Turn
+    return {name: {"$schema": DIALECT, **msgspec.json.schema(body)} for name, body in bodies.items()}
 
 
 def _events() -> dict[str, str]:

@@ -20,20 +20,10 @@ from muniment.events.message import (
     ToolCallPart,
     ToolCallResponsePart,
     UriPart,
-    Visibility,
 )
 from muniment.events.records import DeliveryRecord, MessageHead, ReferenceRecord, ToolRecord, TurnContent, TurnMeta
-from muniment.events.turn import (
-    Attribution,
-    Delivery,
-    HostReference,
-    Ingress,
-    Protocol,
-    Relation,
-    Source,
-    ToolObservation,
-    Turn,
-)
+from muniment.events.references import HostReference, Relation, Visibility
+from muniment.events.turn import Attribution, Delivery, Ingress, Protocol, Source, ToolObservation, Turn
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.phases import Phase
 

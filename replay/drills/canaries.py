@@ -23,7 +23,8 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.events.turn import Attribution, HostReference, Source, ToolObservation, Turn
+from muniment.events.references import HostReference
+from muniment.events.turn import Attribution, Source, ToolObservation, Turn
 from muniment.governance.views import View
 
 CHARACTERS = 20

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from muniment.events.archiving import ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial, ScopeKind
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.message import TextPart
@@ -142,14 +142,16 @@ class Drill:
     def _archived(self, runtime: Runtime, name: str) -> str:
         scope = ArchiveScope(kind=ScopeKind.SUBJECT, subject=SUBJECT)
         key = f"file:{self._scratch / 'archive.key'}"
-        return runtime.archives.export(str(self._scratch / name), scope, Private.INCLUDE, sealed_by=key).root.digest
+        return runtime.archives.export(
+            str(self._scratch / name), scope, PrivateMaterial.INCLUDE, sealed_by=key
+        ).root.digest
 
     def _move(self, before: dict[str, str], root: str) -> None:
         scope = ArchiveScope(kind=ScopeKind.SUBJECT, subject=SUBJECT)
         key = f"file:{self._scratch / 'archive.key'}"
         with opened(self._scratch / "copy") as runtime:
             file = str(self._scratch / "archive")
-            runtime.archives.import_(file, scope, Private.INCLUDE, ImportMode.BOOTSTRAP, sealed_by=key)
+            runtime.archives.import_(file, scope, PrivateMaterial.INCLUDE, ImportMode.BOOTSTRAP, sealed_by=key)
             after = answers(runtime)
             differing = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
             self._expect(not differing, f"{len(differing)} conversations differ in the copy")

@@ -18,7 +18,7 @@ import msgspec
 
 import muniment
 from muniment.errors import MunimentError
-from muniment.events.archiving import ArchiveScope, Private, ScopeKind
+from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
 from muniment.events.identity import TurnId
 from muniment.evidence import verifier
 from muniment.evidence.verifier import Refused
@@ -182,7 +182,7 @@ class Drill:
         listing = runtime.transcripts.timeline(key, limit=1)
         assert cursor is not None, "there is another page"
         archive = self._scratch / "archive"
-        runtime.archives.export(str(archive), ArchiveScope(kind=ScopeKind.SHARED), Private.INCLUDE)
+        runtime.archives.export(str(archive), ArchiveScope(kind=ScopeKind.SHARED), PrivateMaterial.INCLUDE)
         note = receipt.partition(b"\n\n")[2].decode()
         imported = msgspec.json.encode([{"role": "user", "content": "hello"}, {"role": "assistant", "content": "yes"}])
         return {

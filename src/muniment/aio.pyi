@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 from muniment.crypto.root import RootKey
 from muniment.declaration.operation import Document
-from muniment.events.archiving import ArchiveScope, ImportMode, Private
+from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial
 from muniment.events.attributes import Attribute
 from muniment.events.changes import Action, RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId
@@ -195,7 +195,7 @@ class AsyncSpaces:
 
 class AsyncArchives:
     async def export(
-        self, file: str, scope: ArchiveScope, private: Private = ..., sealed_by: str | None = ...
+        self, file: str, scope: ArchiveScope, private: PrivateMaterial = ..., sealed_by: str | None = ...
     ) -> ArchiveReport: ...
     async def inspect(
         self, file: BinaryIO | bytes | str | PathLike[str], sealed_by: str | None = ...
@@ -204,7 +204,7 @@ class AsyncArchives:
         self,
         file: BinaryIO | bytes | str | PathLike[str],
         scope: ArchiveScope,
-        private: Private = ...,
+        private: PrivateMaterial = ...,
         mode: ImportMode = ...,
         into: ConversationId | None = ...,
         sealed_by: str | None = ...,

@@ -13,7 +13,7 @@ from muniment.crypto.envelope import Envelope, parse_envelope
 from muniment.crypto.store import HOST
 from muniment.crypto.stream import SealedReader, SealedWriter
 from muniment.declaration.session import Session
-from muniment.events.archiving import ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial, ScopeKind
 from muniment.events.changes import LifecycleRequest, RedactionTarget, TurnLifecycle, TurnRedacted
 from muniment.events.identity import SubjectId
 from muniment.events.records import EventKind
@@ -35,7 +35,7 @@ KEY, SALT = b"k" * 32, b"s" * 32
 
 
 def exported(
-    runtime: Runtime, file: Path, scope: ArchiveScope = ADA, private: Private = Private.INCLUDE
+    runtime: Runtime, file: Path, scope: ArchiveScope = ADA, private: PrivateMaterial = PrivateMaterial.INCLUDE
 ) -> ArchiveReport:
     """Write an archive."""
     return runtime.archives.export(str(file), scope, private)
@@ -45,7 +45,7 @@ def imported(
     runtime: Runtime, file: Path, scope: ArchiveScope = ADA, mode: ImportMode = ImportMode.BOOTSTRAP
 ) -> ArchiveImportReport:
     """Import an archive with private material."""
-    return runtime.archives.import_(str(file), scope, Private.INCLUDE, mode)
+    return runtime.archives.import_(str(file), scope, PrivateMaterial.INCLUDE, mode)
 
 
 def lines_of(file: Path) -> list[bytes]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 import muniment
 from muniment.errors import AliasConflict, ArchiveConflict, Corrupt, KeyWrong
-from muniment.events.archiving import ImportMode, Private
+from muniment.events.archive import ImportMode, PrivateMaterial
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.identity import ConversationId, TurnId
 from muniment.events.records import EventKind
@@ -126,7 +126,7 @@ def test_a_chat_id_that_stands_for_another_conversation_is_in_the_way(archive: P
     before = root_of(world.runtime)
     exported(world.runtime, tmp_path / "aside", SHARED)
     with pytest.raises(AliasConflict):
-        world.runtime.archives.import_(str(chat_of(archive)), TALKING, Private.INCLUDE)
+        world.runtime.archives.import_(str(chat_of(archive)), TALKING, PrivateMaterial.INCLUDE)
     assert root_of(world.runtime)[0] == before[0] + 1
 
 
@@ -193,7 +193,7 @@ def test_an_import_never_shows_a_word_that_was_erased_here(
         name = "copy" if into else TALK
         for _ in range(again):
             report = world.runtime.archives.import_(
-                str(file), TALKING, Private.INCLUDE, RESTORE, ConversationId(name) if into else None
+                str(file), TALKING, PrivateMaterial.INCLUDE, RESTORE, ConversationId(name) if into else None
             )
             assert report.erased_turns == len(gone)
             told = str(shown(world.runtime, name))

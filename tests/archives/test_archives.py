@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, FileTaken, InvalidInput, KeyWrong, TurnConflict
-from muniment.events.archiving import ArchiveExported, ArchiveImported, ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archive import (
+    ArchiveExported,
+    ArchiveImported,
+    ArchiveScope,
+    ImportMode,
+    PrivateMaterial,
+    ScopeKind,
+)
 from muniment.events.identity import ChatId, ConversationId, TurnId
 from muniment.events.turn import Attribution, Turn
 from muniment.governance.access import Access, Effect
@@ -38,7 +45,7 @@ from tests.importing.files import Pipe
 from tests.turns import TALK, answer, asked, plain_turn, question, rich_turn, turns
 from tests.worlds import FileWorld, key_of, memory_world, sqlite_world
 
-EXCLUDE, INCLUDE = Private.EXCLUDE, Private.INCLUDE
+EXCLUDE, INCLUDE = PrivateMaterial.EXCLUDE, PrivateMaterial.INCLUDE
 
 
 @pytest.fixture
@@ -76,8 +83,8 @@ def test_an_archive_comes_in_elsewhere_as_it_was(world: FileWorld, tmp_path: Pat
 
 
 @settings(max_examples=25)
-@given(st.lists(turns, min_size=1, max_size=4), st.sampled_from(Private))
-def test_export_import_export_gives_the_same_root(committed: list[Turn], private: Private) -> None:
+@given(st.lists(turns, min_size=1, max_size=4), st.sampled_from(PrivateMaterial))
+def test_export_import_export_gives_the_same_root(committed: list[Turn], private: PrivateMaterial) -> None:
     """EX-09: for any turns and either policy; and twice the same from the same space."""
     source, target = memory_world(), memory_world("target")
     for number, turn in enumerate(committed):
@@ -244,7 +251,7 @@ def test_no_key_and_nothing_that_depends_on_one_is_in_an_archive(world: FileWorl
     exported(world.runtime, tmp_path / "x")
     told = b"".join(lines_of(tmp_path / "x"))
     space = world.runtime._session.space
-    ring = space.keys.ring
+    ring = space.keys.unwrapped
     with space.ledger.reader() as reader:
         leaves = [row.leaf.hex().encode() for row in reader.events(0, 99)]
     for secret in [ring.signing_seed, ring.index_key, ring.current.secret]:
@@ -336,6 +343,6 @@ def test_an_archive_is_read_from_a_stream_or_a_pipe(world: FileWorld, tmp_path: 
         assert inspect(make()).root == out.root
         later.seek(len(b"before"))
         target = memory_world("target")
-        assert target.runtime.archives.import_(make(), ADA, Private.INCLUDE).root == out.root
+        assert target.runtime.archives.import_(make(), ADA, PrivateMaterial.INCLUDE).root == out.root
         target.close()
     assert not later.closed

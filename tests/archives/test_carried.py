@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 import muniment
 from muniment.errors import ArchiveConflict, ArchiveRefused
-from muniment.events.archiving import ImportMode, Private
+from muniment.events.archive import ImportMode, PrivateMaterial
 from muniment.events.identity import ConversationId, SpaceName, SubjectId, TurnId, message_id
 from muniment.events.references import Plane
 from muniment.governance.views import View
@@ -69,7 +69,7 @@ def test_everything_that_was_said_of_turns_is_carried(tmp_path: Path) -> None:
         assert changes.erased == {4: {1}}
         again = target.lifecycle.erase(Scope(conversation=key.conversation, turn=TurnId("turn-6")), "why", OPERATOR)
         assert not again.changed
-        assert target.archives.export(str(tmp_path / "y"), TALKING, Private.INCLUDE).root == out.root
+        assert target.archives.export(str(tmp_path / "y"), TALKING, PrivateMaterial.INCLUDE).root == out.root
 
 
 def test_a_derived_reference_comes_without_proof_and_may_be_recorded_anew(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_derived_reference_comes_without_proof_and_may_be_recorded_anew(tmp_pa
     assert not derived(target, 1, 2)
     links = target.runtime.evidence.links(conversation=key_of()).links
     assert sorted((link.verified, link.from_archive) for link in links) == [(False, True), (True, False)]
-    target.runtime.archives.import_(str(tmp_path / "x"), TALKING, Private.INCLUDE, into=ConversationId("copy"))
+    target.runtime.archives.import_(str(tmp_path / "x"), TALKING, PrivateMaterial.INCLUDE, into=ConversationId("copy"))
     (link,) = target.runtime.evidence.links(conversation=key_of("copy")).links
     assert link.source.conversation == "copy"
     assert target.runtime.evidence.inspect().kinds == {}
@@ -99,7 +99,7 @@ def test_attributes_and_references_stay_behind_with_the_words(tmp_path: Path) ->
     world = memory_world().with_turns(2)
     world.runtime.transcripts.annotate(key_of(), [attribute("named")])
     derived(world, 1, 1)
-    exported(world.runtime, tmp_path / "x", TALKING, Private.EXCLUDE)
+    exported(world.runtime, tmp_path / "x", TALKING, PrivateMaterial.EXCLUDE)
     told = b"".join(lines_of(tmp_path / "x"))
     for word in (b"attr.recorded", b"ref.derived", b"named", b"billing", b"item"):
         assert word not in told

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from muniment.errors import ArchiveRefused, FileUnavailable, LimitExceeded, StoreNewer
-from muniment.events.archiving import ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial, ScopeKind
 from muniment.operations.archives import document
 from tests.archives.documents import (
     ADA,
@@ -177,17 +177,17 @@ def test_an_archive_comes_into_its_own_scope_alone(archive: Path, target: FileWo
 def test_an_archive_comes_in_under_its_own_policy_alone(archive: Path, target: FileWorld) -> None:
     """EX-06: and one without private material holds none, whatever its lines say."""
     with pytest.raises(ArchiveRefused) as refused:
-        target.runtime.archives.import_(str(archive), ADA, Private.EXCLUDE)
+        target.runtime.archives.import_(str(archive), ADA, PrivateMaterial.EXCLUDE)
     assert refused.value.problem == "other_policy"
     told = lines_of(archive)
     seal(archive, rooted([changed(told[0], private="exclude"), *told[1:]]))
     with pytest.raises(ArchiveRefused) as refused:
-        target.runtime.archives.import_(str(archive), ADA, Private.EXCLUDE)
+        target.runtime.archives.import_(str(archive), ADA, PrivateMaterial.EXCLUDE)
     assert refused.value.problem in {"content", "foreign_kind"}
     place = line_where(told, b'"turn-2"')
     seal(archive, rooted([changed(told[0], private="exclude"), told[place - 3], told[place]]))
     with pytest.raises(ArchiveRefused):
-        target.runtime.archives.import_(str(archive), ADA, Private.EXCLUDE)
+        target.runtime.archives.import_(str(archive), ADA, PrivateMaterial.EXCLUDE)
 
 
 def test_a_chat_s_archive_holds_that_chat(archive: Path, target: FileWorld) -> None:

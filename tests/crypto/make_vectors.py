@@ -174,13 +174,13 @@ def keys_file(change: Vector | None = None, after: Vector | None = None) -> Vect
 def store_file(change: Vector | None = None, after: Vector | None = None) -> Vector:
     """Describe a `store.json`."""
     store, index_key = b64(made("store", 16)), made("store index key", 32)
-    door = {
+    entry = {
         "root": hkdf(ROOT, "muniment/v1/root/id", 8).hex(),
         "descriptor": {"scheme": "file"},
         "check": b64(wrapped(b"muniment key check", f"{store}/check/0")),
         "index": b64(wrapped(index_key, f"{store}/store-index/0")),
     }
-    file = {"format": 1, "store": store, "doors": [door], "mac": ""} | (change or {})
+    file = {"format": 1, "store": store, "doors": [entry], "mac": ""} | (change or {})
     file["mac"] = b64(keyed(index_key, b"store.json", canonical(file)))
     return {
         "what": "store.json",
@@ -356,7 +356,7 @@ def key_vectors() -> dict[str, Vector]:
         "store_newer": refused(store_file({"format": 2}), "the format is 2", "store.newer"),
         "store_other_id": refused(store_file({"store": b64(made("other", 16))}), "the store id is another"),
         "store_mac": refused(store_file(after={"mac": b64(bytes(32))}), "the MAC is zero"),
-        "store_no_door": refused(store_file(after={"doors": []}), "there is no door", "key.wrong"),
+        "store_no_root": refused(store_file(after={"doors": []}), "there is no root key", "key.wrong"),
     }
 
 

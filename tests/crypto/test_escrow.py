@@ -39,15 +39,15 @@ def edited(**change: object) -> bytes:
 
 def test_the_keys_come_back_as_they_were() -> None:
     copy = parse_keys(sealed())
-    ring, key = open_keys(copy, ROOT)
+    keys, key = open_keys(copy, ROOT)
     assert (copy.descriptor, key) == (DESCRIPTOR, KEY)
-    assert (ring.log_id, ring.name, ring.signing_seed, ring.index_key) == (
+    assert (keys.log_id, keys.name, keys.signing_seed, keys.index_key) == (
         RING.log_id,
         RING.name,
         RING.signing_seed,
         RING.index_key,
     )
-    assert {version: one.secret for version, one in ring.space.items()} == {3: b"3" * 32, 4: b"4" * 32}
+    assert {version: one.secret for version, one in keys.space.items()} == {3: b"3" * 32, 4: b"4" * 32}
 
 
 def test_no_key_is_in_clear() -> None:
@@ -69,7 +69,7 @@ FAULTS = {
     "not base64url": edited(key="!"),
     "a key of another length": sealed(b"short"),
     "a key of another place": edited(key=b64url(ROOT.wrap(KEY, b"elsewhere"))),
-    "a ring of another log": edited(ring=replace(parse_keys(sealed()).ring, log="B" * 22)),
+    "keys of another log": edited(keys=replace(parse_keys(sealed()).keys, log="B" * 22)),
     "no key derivation that is sane": sealed().replace(
         b'"descriptor":{"scheme":"file"}',
         b'"descriptor":{"argon2":{"iterations":0,"lanes":1,"memory_kib":8192,"salt":"AAAAAAAAAAAAAAAAAAAAAA"},'

@@ -156,7 +156,7 @@ def test_a_lock_keeps_others_out_for_as_long_as_they_have_patience(
         (None, StoreFault),
     ],
 )
-def test_what_the_disk_refuses_is_told_without_its_path(number: int | None, error: type[MunimentError]) -> None:
+def test_an_error_of_the_disk_does_not_quote_the_path(number: int | None, error: type[MunimentError]) -> None:
     with pytest.raises(error) as caught, files.faults("keys.json"):
         raise OSError(number, "text", "/home/somebody/secret name") if number else OSError
     assert type(caught.value) is error
@@ -185,7 +185,7 @@ def test_a_directory_that_somebody_else_makes_meanwhile_will_do(
     assert (tmp_path / "a").is_dir()
 
 
-def test_a_file_in_the_place_of_a_directory_is_told(tmp_path: Path) -> None:
+def test_a_file_where_a_directory_should_be_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"")
     with pytest.raises(OSError, match="exists"):
         files.make_directory(tmp_path / "a")

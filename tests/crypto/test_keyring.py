@@ -143,7 +143,7 @@ def test_a_rotation_that_was_not_begun_cannot_be_finished(tmp_path: Path) -> Non
     assert keys.versions == (1,)
 
 
-def test_rotations_that_are_never_finished_come_to_an_end(tmp_path: Path) -> None:
+def test_the_number_of_unfinished_rotations_is_limited(tmp_path: Path) -> None:
     keys = new_space(tmp_path)
     for _ in range(VERSIONS_MAX - 1):
         keys.begin_rotation()
@@ -153,7 +153,7 @@ def test_rotations_that_are_never_finished_come_to_an_end(tmp_path: Path) -> Non
     assert keys.begin_rotation().version == VERSIONS_MAX + 1
 
 
-def test_another_process_takes_up_what_changed(tmp_path: Path) -> None:
+def test_another_process_loads_the_changes(tmp_path: Path) -> None:
     """A version that is not known makes the file read again; `refresh` notices everything else."""
     one = new_space(tmp_path)
     other = opened_space(tmp_path)
@@ -213,7 +213,7 @@ def test_readers_are_not_disturbed_by_rotations(tmp_path: Path) -> None:
 # --- rotating the root key ----------------------------------------------------------------------------------------
 
 
-def test_another_root_takes_over(tmp_path: Path) -> None:
+def test_the_root_key_can_be_rotated(tmp_path: Path) -> None:
     """The same secrets are there under the new root; nothing that the old one wrapped is left."""
     keys = new_space(tmp_path)
     keys.begin_rotation()
@@ -278,7 +278,9 @@ def test_a_full_disk_leaves_the_keys_as_they_were(tmp_path: Path) -> None:
     assert stop == 11
 
 
-def test_who_may_only_read_opens_an_unsettled_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_without_write_access_opens_a_space_with_an_interrupted_replacement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = new_space(tmp_path)
     (tmp_path / "keys.json.new").write_bytes(b"half a fi")
     opener = os.open
@@ -296,7 +298,7 @@ def test_who_may_only_read_opens_an_unsettled_space(tmp_path: Path, monkeypatch:
     assert not files.unsettled(tmp_path / "keys.json")
 
 
-def test_a_disk_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_disk_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = new_space(tmp_path)
 
     def broken(_: Path) -> files.Stamp:
@@ -436,7 +438,7 @@ def test_destroying_the_keys_of_a_space_leaves_none_wherever_it_is_stopped(tmp_p
         assert file == {"erased": True, "format": 1, "log": keys.log_id}
 
 
-def test_whoever_holds_destroyed_keys_is_told(tmp_path: Path) -> None:
+def test_other_holders_of_destroyed_keys_get_an_error(tmp_path: Path) -> None:
     """In this process and in another; a repeat destroys nothing."""
     keys = new_space(tmp_path)
     other, known = opened_space(tmp_path), keys.current.version

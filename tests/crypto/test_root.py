@@ -35,7 +35,7 @@ def test_no_bit_of_a_wrapped_secret_or_its_place_can_be_changed(secret: bytes, a
             ROOT.unwrap(wrapped, other)
 
 
-def test_a_root_that_differs_in_one_bit_is_told_by_its_id() -> None:
+def test_a_root_key_that_differs_in_one_bit_has_another_id() -> None:
     """Every neighbour of a root key has another id and is refused before anything is decrypted."""
     key = bytes(range(32))
     wrapped = LocalRoot(key, SystemEntropy()).wrap(b"secret", b"")

@@ -53,7 +53,7 @@ def holders(directory: Path) -> list[object]:
         root,
         store,
         space,
-        space._ring,
+        space.unwrapped,
         CellKey(b"1234", CANARY),
         SpaceKey(1, CANARY),
         draw_keys(Canaries(), (0, 1)),

@@ -163,7 +163,7 @@ def test_who_comes_second_to_a_key_file_takes_the_first_key(tmp_path: Path, monk
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_key_file_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_key_file_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     private(tmp_path / "file", b"")
     assert refusal(KeyUnavailable, f"file:{tmp_path / 'file' / 'key'}", create=True) == "file_not_made"
 
@@ -300,7 +300,7 @@ def test_a_cost_that_is_too_low_or_ruinous_is_refused(salt: str, memory_kib: int
         Argon2(salt=salt, memory_kib=memory_kib, iterations=iterations, lanes=lanes)
 
 
-def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_there_is_no_passphrase_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     for stdin in (None, io.StringIO("words\n")):
         monkeypatch.setattr(sys, "stdin", stdin)
         with pytest.raises(KeyUnavailable, match="no terminal to ask for the passphrase"):

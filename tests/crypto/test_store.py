@@ -1,4 +1,4 @@
-"""The keys of a store, its doors, and rotating the root key."""
+"""The keys of a store, its root keys, and their rotation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def secrets_of(space: SpaceKeys) -> tuple[object, ...]:
     return space.log_id, space.name, space.signing_seed, space.index_key, space.current.secret
 
 
-def test_what_was_made_is_opened_again(tmp_path: Path) -> None:
+def test_a_created_store_can_be_opened(tmp_path: Path) -> None:
     made = new_store(tmp_path / "store")
     again = opened(tmp_path / "store")
     assert (again.store_id, again.root_id, again.unfinished) == (made.store_id, new_root().key_id, False)
@@ -41,7 +41,7 @@ def test_what_was_made_is_opened_again(tmp_path: Path) -> None:
     assert modes == {"store": 0o700, "store.json": 0o600, "store.lock": 0o600}
 
 
-def test_a_store_that_exists_is_not_made_again(tmp_path: Path) -> None:
+def test_an_existing_store_is_not_created_again(tmp_path: Path) -> None:
     made = new_store(tmp_path)
     assert new_store(tmp_path).store_id == made.store_id
     with pytest.raises(KeyWrong):
@@ -147,7 +147,7 @@ def test_spaces_are_apart_and_their_names_are_not_on_the_disk(tmp_path: Path) ->
     assert b"Acme" not in everything_under(tmp_path)
 
 
-def test_a_space_that_exists_is_opened_and_not_made_again(tmp_path: Path) -> None:
+def test_an_existing_space_is_opened_and_not_created_again(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     made = secrets_of(store.create_space("a", system_sources()))
     assert secrets_of(store.create_space("a", system_sources())) == made
@@ -162,7 +162,7 @@ def test_the_same_names_lie_elsewhere_in_another_store(tmp_path: Path) -> None:
     assert one.space_directory("a").name != other.space_directory("a").name
 
 
-def test_a_space_in_the_place_of_another_is_corrupt(tmp_path: Path) -> None:
+def test_a_space_in_the_directory_of_another_is_corrupt(tmp_path: Path) -> None:
     """Directories of spaces cannot be swapped or copied to another name."""
     store = new_store(tmp_path)
     store.create_space("a", system_sources())
@@ -214,7 +214,7 @@ def test_a_first_opening_makes_the_key_and_the_store(tmp_path: Path) -> None:
     assert open_keys(store, uri, system_sources(), create=True).store_id == made.store_id
 
 
-def test_a_key_is_never_made_for_a_store_that_exists(tmp_path: Path) -> None:
+def test_a_key_is_never_created_for_an_existing_store(tmp_path: Path) -> None:
     new_store(tmp_path / "store")
     with pytest.raises(KeyUnavailable):
         open_keys(tmp_path / "store", f"file:{tmp_path / 'key'}", system_sources(), create=True)
@@ -267,7 +267,7 @@ def test_another_root_takes_over_everything(tmp_path: Path) -> None:
         store.rotate_root(new_root("next"), FROM_FILE, ENTROPY)
 
 
-def test_a_turn_that_stops_anywhere_can_be_completed_or_taken_back(tmp_path: Path) -> None:
+def test_a_rotation_that_stops_anywhere_can_be_completed_or_reversed(tmp_path: Path) -> None:
     """After a stop before any call to the disk, no space is lost, and either root can be made the only one."""
     with Disk.watched() as disk:
         for stop in range(1, 200):
@@ -291,7 +291,7 @@ def test_a_turn_that_stops_anywhere_can_be_completed_or_taken_back(tmp_path: Pat
 
 
 def finish(directory: Path, used: str, last: str) -> None:
-    """Make `last` the only root, coming in with the other one when it still has a door."""
+    """Make `last` the only root key, opening with the other one while it still has an entry."""
     try:
         store = opened(directory, used)
     except KeyWrong:
@@ -338,7 +338,7 @@ def test_an_unfinished_turn_is_finished_before_another_is_begun(tmp_path: Path) 
     assert opened(tmp_path).rotate_root(new_root("next"), FROM_FILE, ENTROPY) == 2
 
 
-def test_a_space_that_is_made_during_an_unfinished_turn_is_not_lost(tmp_path: Path) -> None:
+def test_a_space_that_is_created_during_an_unfinished_rotation_is_not_lost(tmp_path: Path) -> None:
     unfinished(tmp_path)
     opened(tmp_path, "root").create_space("made with the old", system_sources())
     opened(tmp_path, "next").create_space("made with the new", system_sources())
@@ -346,8 +346,8 @@ def test_a_space_that_is_made_during_an_unfinished_turn_is_not_lost(tmp_path: Pa
     assert len(list(opened(tmp_path, "next").spaces(ENTROPY))) == 5
 
 
-def test_both_passphrases_open_a_store_whose_root_is_being_turned_over(tmp_path: Path) -> None:
-    """Each door remembers a salt of its own."""
+def test_both_passphrases_open_a_store_during_a_root_key_rotation(tmp_path: Path) -> None:
+    """Each entry has its own salt."""
     other = Argon2(salt=b64url(bytes(range(16))), memory_kib=8192, iterations=1, lanes=1)
     roots = [LocalRoot(argon2.stretch(b"words"), ENTROPY) for argon2 in (CHEAP, other)]
     descriptions = [RootDescriptor(scheme="passphrase", argon2=argon2) for argon2 in (CHEAP, other)]
@@ -361,7 +361,7 @@ def test_both_passphrases_open_a_store_whose_root_is_being_turned_over(tmp_path:
         open_keys(tmp_path, "passphrase:", system_sources(), ask=lambda _: "other words")
 
 
-def test_a_process_whose_root_has_lost_its_door_makes_no_space(tmp_path: Path) -> None:
+def test_a_process_whose_root_key_was_retired_creates_no_space(tmp_path: Path) -> None:
     """A space under a root that is gone could never be opened again."""
     late = new_store(tmp_path)
     late.create_space("b", system_sources())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from muniment.crypto.cell import KEY_CHANCE_BYTES, CellKey, SpaceKey, keys_from
+from muniment.crypto.cell import KEY_ENTROPY_BYTES, CellKey, SpaceKey, keys_from
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
 from muniment.crypto.root_sources import RootDescriptor
@@ -43,7 +43,7 @@ def new_store(directory: Path, root: LocalRoot | None = None) -> StoreKeys:
 
 def draw_keys(entropy: Entropy, classes: Sequence[int]) -> dict[int, CellKey]:
     """Return fresh keys for these classes of cells."""
-    return keys_from(entropy.take(KEY_CHANCE_BYTES * len(classes)), classes)
+    return keys_from(entropy.take(KEY_ENTROPY_BYTES * len(classes)), classes)
 
 
 class OneEntropy:

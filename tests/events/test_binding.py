@@ -87,7 +87,7 @@ REFUSALS: list[tuple[Any, str | None, str]] = [
 
 
 @pytest.mark.parametrize(("value", "at", "problem"), REFUSALS, ids=range(len(REFUSALS)))
-def test_a_refusal_names_the_place_and_a_word_of_ours(value: Any, at: str | None, problem: str) -> None:
+def test_a_refusal_names_the_path_and_one_of_our_problems(value: Any, at: str | None, problem: str) -> None:
     """The same refusal for Python data and for JSON; the input is not in it."""
     for taken in (bind, parse_json):
         with pytest.raises(InvalidInput) as refused:
@@ -215,7 +215,7 @@ quoted = st.sampled_from(
 
 
 @given(st.sampled_from(leaves(RICH)), quoted, st.sampled_from(["word", "list", "member", "number"]))
-def test_no_error_text_ever_holds_a_word_of_the_input(path: tuple[Any, ...], form: str, shape: str) -> None:
+def test_no_error_text_contains_any_input(path: tuple[Any, ...], form: str, shape: str) -> None:
     """Take a valid turn, replace one leaf by a canary in any shape: no text, no field of the error repeats it."""
     canary = form.replace("{}", CANARY)
     leaf = {"word": canary, "list": [canary], "member": {canary: canary}, "number": 31337}[shape]

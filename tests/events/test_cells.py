@@ -144,7 +144,7 @@ def test_a_cell_of_an_older_version_is_read_through_its_up_casts(monkeypatch: py
         unpack_meta("key.rotated", cell(2, {"number": 6}))
 
 
-def test_the_salts_of_what_is_left_are_kept_one_by_one() -> None:
+def test_after_a_partial_erasure_the_remaining_salts_are_kept_one_by_one() -> None:
     """After a part of a body was erased its cell has the salt of each label that is left, and no seed."""
     content = TurnContent(parts=[[], [TextPart(content="left")]], digest=b"")
     salts = {"message/1/content/0": SEED}

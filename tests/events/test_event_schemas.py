@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 
 from muniment.events.records import META_BODIES, EventKind, TurnContent, TurnMeta
-from muniment.events.schemas import DIALECT, event_schemas
 from muniment.events.turn import Turn
 from tests.events.test_labels import SMALL_BODIES, kept_of_rich
+from tests.schemas import DIALECT, event_schemas
 from tests.turns import committed, rich_turn, turns
 
 SCHEMAS = event_schemas()
@@ -84,7 +84,7 @@ def test_any_committed_turn_fits_its_two_schemas(bodies: tuple[TurnMeta, TurnCon
 
 
 @given(turns)
-def test_any_turn_that_a_host_hands_over_fits_its_schema(turn: Turn) -> None:
+def test_any_turn_that_a_host_commits_fits_its_schema(turn: Turn) -> None:
     check("turn", turn)
 
 

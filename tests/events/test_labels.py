@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 
 from muniment.errors import NotCanonical
-from muniment.events.archiving import (
+from muniment.events.archive import (
     ArchiveExport,
     ArchiveExported,
     ArchiveImport,
     ArchiveImported,
     ArchiveScope,
     ImportMode,
-    Private,
+    PrivateMaterial,
     ScopeKind,
 )
 from muniment.events.attributes import (
@@ -42,7 +42,7 @@ from muniment.events.changes import (
 )
 from muniment.events.disclosures import AccessRefused, Caller, ContentRevealed, ContextGrant, ContextIssued, Denial
 from muniment.events.labels import content_fields, encode_part, meta_fields
-from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart, Visibility, part_label
+from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart, part_label
 from muniment.events.records import (
     META_BODIES,
     AliasRecorded,
@@ -58,7 +58,7 @@ from muniment.events.records import (
     TurnContent,
     TurnMeta,
 )
-from muniment.events.references import Plane, RefDerived, SourceEvidence
+from muniment.events.references import Plane, RefDerived, SourceEvidence, Visibility
 from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.limits import Limits
 from muniment.kernel.canonical import DEPTH_MAX, encode, encode_plain
@@ -98,13 +98,13 @@ SMALL_BODIES: list[MetaBody] = [
     SpaceRestored(restore=BackupRestore(events=7, former="note")),
     ArchiveExported(
         archive=ArchiveExport(
-            scope=ArchiveScope(kind=ScopeKind.SUBJECT, subject="ada"), private=Private.INCLUDE, digest="ab"
+            scope=ArchiveScope(kind=ScopeKind.SUBJECT, subject="ada"), private=PrivateMaterial.INCLUDE, digest="ab"
         )
     ),
     ArchiveImported(
         archive=ArchiveImport(
             scope=ArchiveScope(kind=ScopeKind.CONVERSATION, channel="mail", conversation="talk"),
-            private=Private.EXCLUDE,
+            private=PrivateMaterial.EXCLUDE,
             digest="ab",
             mode=ImportMode.RESTORE,
             into="copy",
@@ -195,7 +195,7 @@ def test_a_part_is_encoded_as_any_json_value_would_be(part: Part) -> None:
 
 
 @given(json_values)
-def test_the_value_of_an_attribute_is_one_field_and_its_links_are_one_each(value: Any) -> None:
+def test_the_value_of_an_attribute_is_one_field_and_so_is_each_link(value: Any) -> None:
     """Value, reason and links are each committed alone, as the canonical JSON of what they are."""
     links = [AttributeLink(relation="of", kind="memory", id=str(place)) for place in range(2)]
     fields = dict(content_fields(AttributeContent(value=value, reason="größe", links=links)))
@@ -215,7 +215,7 @@ def test_arguments_and_results_keep_whatever_a_tool_was_given(value: Any) -> Non
     assert encode(json.loads(encode_part(response)).get("response")) == encode(value)
 
 
-def test_members_stand_in_the_order_of_their_names_also_the_type() -> None:
+def test_members_are_in_the_order_of_their_names_including_the_type() -> None:
     """`type` sorts before `uri`: the tag is a member like any other."""
     assert encode_part(UriPart(uri="u", modality="m")) == b'{"modality":"m","type":"uri","uri":"u"}'
     assert (

@@ -18,10 +18,10 @@ from muniment.events.message import (
     TextPart,
     ToolCallPart,
     ToolCallResponsePart,
-    Visibility,
     is_blank,
 )
-from muniment.events.turn import Attribution, Delivery, Ingress, Protocol, Relation, attributed, input_of_history
+from muniment.events.references import Relation, Visibility
+from muniment.events.turn import Attribution, Delivery, Ingress, Protocol, attributed, input_of_history
 from tests.turns import asked, attributions, messages
 
 VOCABULARY = {
@@ -69,7 +69,7 @@ def test_plain_text_is_one_text_part() -> None:
         (ToolCallResponsePart(), False), (BlobPart(content=b""), False),
     ],
 )  # fmt: skip
-def test_only_words_that_are_all_blanks_say_nothing(part: Part, blank: bool) -> None:
+def test_only_text_without_a_visible_character_is_blank(part: Part, blank: bool) -> None:
     assert is_blank(part) is blank
 
 
@@ -98,7 +98,7 @@ def test_given_identities_are_kept_apart_and_absent_ones_filled(actor: Attributi
 
 
 @given(st.lists(messages))
-def test_the_input_is_what_users_said_behind_the_last_assistant_entry(history: list[Message]) -> None:
+def test_the_input_is_the_user_messages_after_the_last_assistant_entry(history: list[Message]) -> None:
     """TR-08: whatever that entry says, be it nothing; no state is kept."""
     expected: list[Message] = []
     for message in history:

@@ -35,7 +35,9 @@ RECEIPT = LOG.receipt(FIRST + 1)
 
 @settings(max_examples=30)
 @given(st.lists(st.lists(st.text(max_size=8), max_size=4), min_size=1, max_size=4), st.data())
-def test_any_streams_of_any_log_convince_a_stranger(conversations: list[list[str]], data: st.DataObject) -> None:
+def test_any_streams_of_any_log_can_be_verified_with_the_public_key_alone(
+    conversations: list[list[str]], data: st.DataObject
+) -> None:
     """Whatever was said, in how many conversations, and whichever of them are exported: the bundle verifies."""
     log = Log(data.draw(st.sampled_from("abc")))
     streams = [log.converse(words) for words in conversations]
@@ -131,7 +133,7 @@ def test_garbage_is_refused_and_nothing_worse(lines: list[bytes]) -> None:
     ],
     ids=lambda line: repr(line[:20]),
 )  # fmt: skip
-def test_hostile_json_is_refused_wherever_it_stands(line: bytes) -> None:
+def test_hostile_json_is_refused_on_every_line(line: bytes) -> None:
     for number in range(len(BUNDLE)):
         with pytest.raises(Refused):
             verify_bundle([*BUNDLE[:number], line + b"\n", *BUNDLE[number + 1 :]], LOG.signer.vkey)
@@ -162,7 +164,7 @@ def test_a_key_of_another_log_verifies_nothing() -> None:
 
 
 @given(st.integers(0, LOG.size - 1))
-def test_every_event_of_a_log_has_a_receipt_that_stands_alone(position: int) -> None:
+def test_the_receipt_of_every_event_can_be_verified_alone(position: int) -> None:
     """The receipt of any position proves that header, and gives back the values that were disclosed."""
     report = verify_receipt(LOG.receipt(position), LOG.signer.vkey)
     assert report.header["pos"] == position

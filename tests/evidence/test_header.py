@@ -178,7 +178,7 @@ def test_a_disclosure_in_the_other_alphabet_of_base64_is_refused() -> None:
         verifier.open_disclosure(other, {"actor": header.commit(other)})
 
 
-def test_a_disclosure_that_no_commitment_stands_for_is_refused() -> None:
+def test_a_disclosure_without_a_commitment_is_refused() -> None:
     disclosure = header.disclose(bytes(32), "actor", b"1")
     for fields in ({}, {"actor": DIGEST}, {"source": header.commit(disclosure)}):
         with pytest.raises(Refused, match="commitment"):

@@ -66,7 +66,7 @@ def test_the_good_bundles_are_reported_as_they_are() -> None:
     }
 
 
-def test_a_good_receipt_returns_the_words_that_it_proves() -> None:
+def test_a_valid_receipt_returns_the_content_that_it_proves() -> None:
     case = vector("receipt-good")
     report = verify_receipt(case["receipt"].encode(), case["key"])
     assert report.disclosed == {"actor": "agent", "message/0/content/0": {"text": "Grüß dich"}}
@@ -138,7 +138,7 @@ def test_source_digests_are_the_pinned_ones() -> None:
     assert refused.value.code == "source"
 
 
-def test_the_words_that_refusals_are_told_by_are_the_released_ones() -> None:
+def test_the_refusal_codes_are_the_released_ones() -> None:
     """A code never changes once released; a new one is added here on purpose."""
     source = Path(verifier.__file__).read_text()
     refusals = r'Refused\("([a-z_]+)"'

@@ -58,7 +58,7 @@ def test_a_pin_never_goes_backwards(directory: Path) -> None:
     assert pin.read(ORIGIN) == note(5)
 
 
-def test_what_a_crash_left_beside_a_pin_does_not_disturb_it(directory: Path) -> None:
+def test_leftovers_of_a_crash_do_not_affect_a_pin(directory: Path) -> None:
     pin = FilePin(directory)
     pin.write(ORIGIN, note(1))
     (file,) = directory.iterdir()
@@ -69,7 +69,7 @@ def test_what_a_crash_left_beside_a_pin_does_not_disturb_it(directory: Path) -> 
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"garbage", note(3, origin="other").encode(), b"x" * 2_000_000])
-def test_a_pin_that_was_spoilt_is_not_taken_for_an_absent_one(directory: Path, content: bytes) -> None:
+def test_a_damaged_pin_is_not_treated_as_absent(directory: Path, content: bytes) -> None:
     pin = FilePin(directory)
     pin.write(ORIGIN, note(1))
     (file,) = directory.iterdir()
@@ -80,7 +80,7 @@ def test_a_pin_that_was_spoilt_is_not_taken_for_an_absent_one(directory: Path, c
         pin.write(ORIGIN, note(2))
 
 
-def test_a_place_that_cannot_hold_a_pin_is_told_as_a_fault(tmp_path: Path) -> None:
+def test_a_location_that_cannot_store_a_pin_is_a_fault(tmp_path: Path) -> None:
     occupied = tmp_path / "file"
     occupied.write_text("")
     pin = FilePin(occupied / "pins")

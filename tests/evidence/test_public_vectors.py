@@ -225,7 +225,7 @@ def witness(body: str, key: VerifierKey, latest: tuple[int, bytes]) -> tuple[str
     return "200 \N{EM DASH} example.com/witness", (checkpoint.size, checkpoint.root)
 
 
-def test_a_witness_made_of_the_verifier_answers_the_published_exchanges() -> None:
+def test_a_witness_built_on_the_verifier_answers_the_published_exchanges() -> None:
     """The bad signature of the second exchange has stray bits in its base64, for which we refuse the note as such."""
     vectors = inline("tlog_witness_exchanges")
     key = VerifierKey.of(vectors["origin_line"], bytes.fromhex(vectors["log_public_key_hex"]))

@@ -201,7 +201,7 @@ def test_a_multiproof_with_a_single_change_is_refused(place: tuple[int, set[int]
             verify_multiproof(*claim)
 
 
-def test_the_places_of_a_multiproof_stand_from_left_to_right() -> None:
+def test_the_nodes_of_a_multiproof_are_in_order_from_left_to_right() -> None:
     places = multiproof_places([3, 12], 21)
     starts = [index << level for level, index in places]
     assert starts == sorted(starts)
@@ -239,7 +239,7 @@ def test_proofs_are_made_from_few_reads_even_in_a_large_tree() -> None:
     assert large.reads <= 80
 
 
-def test_hashes_that_a_store_has_lost_are_missed() -> None:
+def test_missing_hashes_are_reported() -> None:
     lost = rows(LEAVES)
     del lost.levels[0][100:]
     with pytest.raises(Corrupt, match="hashes missing"):

@@ -31,7 +31,7 @@ from muniment.events.message import (
 from muniment.events.turn import Turn
 from muniment.formats.reading.import_format import Format
 from muniment.formats.writing import markdown
-from muniment.formats.writing.export_format import WRITINGS, ExportFormat
+from muniment.formats.writing.export_format import WRITERS, ExportFormat
 from muniment.formats.writing.pages import ExportedTurn
 from muniment.governance.access import Access, Effect
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
@@ -96,7 +96,7 @@ def test_lines_that_were_exported_give_the_same_slices_when_they_are_imported(dr
 
 
 @pytest.mark.parametrize("view", View)
-def test_what_a_view_showed_is_all_that_comes_back(view: View, world: World) -> None:
+def test_an_export_contains_exactly_what_its_view_shows(view: View, world: World) -> None:
     """EX-01: a document of a view holds what the view shows, and nothing of it is lost on the way in."""
     world.with_turns(3).with_turn(rich_turn()).masked(2).erased(3)
     shown = [
@@ -237,8 +237,8 @@ def test_only_what_a_caller_may_see_is_exported(world: World) -> None:
 
 
 def test_every_format_has_a_writing_of_its_own() -> None:
-    assert set(WRITINGS) == set(ExportFormat)
-    assert len({writing.media_type for writing in WRITINGS.values()}) == len(ExportFormat)
+    assert set(WRITERS) == set(ExportFormat)
+    assert len({writing.media_type for writing in WRITERS.values()}) == len(ExportFormat)
 
 
 # --- parts in their places --------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def told(
     ]
 
 
-def test_reasons_stand_where_the_parts_would() -> None:
+def test_reasons_replace_the_withheld_parts() -> None:
     a, b = TextPart(content="a"), TextPart(content="b")
     policy, mask = Reason.VIEW_POLICY, Reason.LIFECYCLE_MASKED
     assert told([a, b], [(1, policy)]) == [a, policy, b]
@@ -279,7 +279,7 @@ def test_reasons_stand_where_the_parts_would() -> None:
     assert told([a], [(3, policy)]) == [a, policy]
 
 
-def test_withheld_ranges_stand_behind_their_part() -> None:
+def test_withheld_ranges_follow_their_part() -> None:
     a, b, policy = TextPart(content="a"), TextPart(content="b"), Reason.VIEW_POLICY
     assert told([a, b], [(0, policy)], (1, 0, 1), (1, 3, 4)) == [policy, a, (0, 1), (3, 4), b]
 
@@ -382,7 +382,7 @@ def without_spans(line: str) -> str:
 
 @settings(max_examples=200)
 @given(HOSTILE, HOSTILE, st.sampled_from(["text", "reasoning", "call", "result", "names"]))
-def test_nothing_that_is_said_can_pass_for_structure(words: str, other: str, place: str) -> None:
+def test_no_content_can_fake_structure(words: str, other: str, place: str) -> None:
     """The outline of a transcript is the same whatever was said in it."""
     assert said_in(place, words, other) == said_in(place, "a", "b")
 
@@ -424,5 +424,5 @@ def said_in(place: str, words: str, other: str) -> list[str]:
         ("größe 👩\u200d🔧", "```text\ngröße 👩\u200d🔧\n```\n", "`größe 👩\u200d🔧`"),
     ],
 )
-def test_words_stand_in_code_that_they_cannot_leave(text: str, block: str, span: str) -> None:
+def test_content_cannot_end_its_code_block(text: str, block: str, span: str) -> None:
     assert (markdown.block(text, "text"), markdown.span(text)) == (block, span)

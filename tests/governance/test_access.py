@@ -132,7 +132,7 @@ def test_no_policy_hides_what_says_what_is_hidden(policy: Policy) -> None:
         Access(policies=frozenset({policy})).require_family(operation, family)
 
 
-def test_a_missing_right_is_said_before_a_policy() -> None:
+def test_a_missing_right_is_reported_before_a_policy() -> None:
     access = Access(views=frozenset(), policies=frozenset(Policy))
     with pytest.raises(AccessDenied):
         access.require_view(View.RAW_OWNER)

@@ -19,7 +19,8 @@ from muniment.events.message import (
     ToolCallResponsePart,
     is_blank,
 )
-from muniment.events.turn import Attribution, Delivery, HostReference, ToolObservation, Turn
+from muniment.events.references import HostReference
+from muniment.events.turn import Attribution, Delivery, ToolObservation, Turn
 from muniment.governance.admission import KEPT, OBSERVED_MS_MAX, AdmittedTurn, SkipReason, admit, check_sizes
 from muniment.governance.limits import Limits
 from tests.turns import answered, asked, plain_turn, rich_turn, turns
@@ -79,7 +80,7 @@ def test_a_turn_with_nothing_left_is_skipped_with_one_reason(
     assert admit(turn_of(messages, delivery), LIMITS, NOW_MS) is reason
 
 
-def test_the_words_of_the_skips_are_those_of_the_catalogue() -> None:
+def test_the_reasons_for_skips_are_those_of_the_catalogue() -> None:
     assert set(KEPT) == set(Delivery)
     assert " ".join(SkipReason) == (
         "empty_delivered_turn empty_user_turn empty_failed_turn empty_cancelled_turn "
@@ -88,7 +89,7 @@ def test_the_words_of_the_skips_are_those_of_the_catalogue() -> None:
 
 
 @given(turns)
-def test_whatever_is_kept_says_something_and_nothing_said_is_lost(turn: Turn) -> None:
+def test_what_is_kept_is_not_blank_and_no_content_is_lost(turn: Turn) -> None:
     """TR-09 to TR-13 for any turn: the kept messages are those of the kept roles that are not blank, in order."""
     kept = admit(turn, LIMITS, NOW_MS)
     roles, skip = KEPT[turn.delivery]
@@ -111,7 +112,7 @@ def test_whatever_is_kept_says_something_and_nothing_said_is_lost(turn: Turn) ->
     ]
 
 
-def test_a_blank_part_beside_a_word_is_kept_as_it_came() -> None:
+def test_a_blank_part_next_to_text_is_kept_unchanged() -> None:
     """Nothing inside a message is trimmed or dropped."""
     parts: list[Part] = [TextPart(content=" "), TextPart(content="a")]
     assert kept_of(turn_of([Message(role=Role.USER, content=parts)])).parts == [parts]
@@ -169,7 +170,7 @@ def test_a_time_that_no_calendar_has_is_refused(observed_ms: int) -> None:
     ],
     ids=lambda argument: argument if isinstance(argument, str) else "turn",
 )
-def test_a_turn_with_a_bad_name_is_refused_by_its_place(turn: Turn, at: str) -> None:
+def test_a_turn_with_a_bad_name_is_refused_with_its_path(turn: Turn, at: str) -> None:
     """SC-03: refused whatever the delivery status, before anything is decided."""
     for delivery in (Delivery.DELIVERED, Delivery.INCOMPLETE_STREAM):
         if at.startswith("actor") and delivery is Delivery.INCOMPLETE_STREAM:
@@ -179,12 +180,12 @@ def test_a_turn_with_a_bad_name_is_refused_by_its_place(turn: Turn, at: str) -> 
         assert refused.value.at == at
 
 
-def test_a_chat_may_stand_in_for_the_conversation() -> None:
+def test_a_chat_can_replace_the_conversation() -> None:
     """SC-05."""
     assert kept_of(replace(plain_turn(1), conversation=None, chat=ChatId("7"))).meta.delivery.turn == "turn-1"
 
 
-def test_the_subject_of_a_turn_need_not_be_said_twice() -> None:
+def test_the_subject_of_the_actor_defaults_to_that_of_the_turn() -> None:
     """AC-02: absent values stay absent at rest and are filled when read."""
     assert kept_of(plain_turn(1)).meta.actor == Attribution(subject="ada")
     given_actor = Attribution(agent_id="agent", subject="ada")

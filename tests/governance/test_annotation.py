@@ -181,12 +181,12 @@ def test_every_rule_is_seen_to_refuse() -> None:
     ],
     ids=lambda good: good.key[:20],
 )
-def test_what_is_just_allowed_is_taken(good: Attribute) -> None:
+def test_an_attribute_at_the_limits_is_accepted(good: Attribute) -> None:
     assert isinstance(judged(good), AcceptedAttribute)
 
 
 @given(json_values)
-def test_a_value_is_taken_as_its_own_kind_alone(value: Any) -> None:
+def test_a_value_is_accepted_only_as_its_own_kind(value: Any) -> None:
     """AT-03: exactly one kind fits a value, none fits null; what is taken is committed to as it is."""
     taken = []
     for kind in ValueKind:
@@ -250,7 +250,7 @@ FREE = KnownAttribute(None, 0)
         (ResolvedTarget(1, None, 2, erased=False), KnownAttribute(None, 64), AttributeRefusal.TOO_MANY_OF_TURN),
     ],
 )
-def test_the_conversation_refuses_what_has_no_place_in_it(
+def test_an_attribute_is_refused_when_its_target_does_not_allow_it(
     aim: ResolvedTarget, taken: KnownAttribute, refusal: AttributeRefusal | None
 ) -> None:
     assert refused_by_target(aim, taken, LIMITS) is refusal

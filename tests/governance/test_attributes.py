@@ -14,8 +14,9 @@ from muniment.events.attributes import Attribute, AttributeGovernance, Attribute
 from muniment.events.changes import RedactionReason, RedactionTarget
 from muniment.events.identity import TurnId, message_id
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.message import Authority, Visibility
+from muniment.events.message import Authority
 from muniment.events.records import TurnMeta
+from muniment.events.references import Visibility
 from muniment.governance import attribute_visibility as attributes
 from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.annotation import AcceptedAttribute, AttributeRecord, AttributeState, admit_attribute
@@ -66,7 +67,7 @@ def test_every_view_shows_what_the_table_says_in_every_phase(visibility: Visibil
 
 
 @pytest.mark.parametrize("phase", Phase)
-def test_an_attribute_leaves_in_an_export_only_when_it_is_allowed_to(phase: Phase) -> None:
+def test_an_export_contains_only_attributes_that_allow_it(phase: Phase) -> None:
     """AT-14: export needs the visibility and the permission; other views do not ask for the permission."""
     record = recorded(ruled("a", Visibility.EXPORT, AttributePolicy.METADATA_SURVIVES_MASK))
     kept = replace(record, meta=replace(record.meta, governance=AttributeGovernance(export_allowed=False)))
@@ -129,7 +130,7 @@ def test_an_attribute_that_is_not_valid_any_more_is_hidden_and_the_others_are_sh
 
 
 @given(turn_records(), st.sampled_from(View))
-def test_attributes_stand_beside_a_turn_and_change_nothing_else_of_it(record: TurnRecord, view: View) -> None:
+def test_attributes_change_nothing_else_of_a_turn(record: TurnRecord, view: View) -> None:
     """A slice with attributes is the slice without them, and the attributes; each is shown or has an item."""
     several = tuple(recorded(ruled(f"{place}", *rules)) for place, rules in enumerate(RULED))
     bare, items = cut(record, view)
@@ -144,7 +145,7 @@ def test_attributes_stand_beside_a_turn_and_change_nothing_else_of_it(record: Tu
     assert all(item.attribute_key == "host.billing.tokens" and item.message is None for item in told.values())
 
 
-def test_attributes_come_in_the_order_of_message_creation_and_id() -> None:
+def test_attributes_are_in_the_order_of_message_creation_and_id() -> None:
     """AT-20: those of the turn first."""
     given = [
         attribute("d", target=of_turn(1, 1), created_ms=1),

@@ -42,7 +42,7 @@ def policies(draw: st.DrawFn) -> list[PolicyInForce]:
 
 
 @pytest.mark.parametrize("applying", COMBINATIONS, ids=lambda some: "+".join(sorted(some)) or "nothing")
-def test_words_go_only_when_something_asks_for_it_and_nothing_stronger_keeps_them(applying: set[Rule]) -> None:
+def test_content_is_erased_only_when_a_rule_requires_it_and_no_stronger_rule_keeps_it(applying: set[Rule]) -> None:
     """Hold > legal minimum > erase request > retention > default, for every combination."""
     kept = Rule.HOLD in applying or Rule.LEGAL_MINIMUM in applying
     asked = Rule.ERASE_REQUEST in applying or Rule.RETENTION in applying
@@ -57,7 +57,7 @@ def test_the_table_has_every_rule_in_the_order_of_its_name() -> None:
 
 
 @given(policies())
-def test_of_each_scope_the_last_policy_is_in_force(drawn: list[PolicyInForce]) -> None:
+def test_the_last_policy_of_each_scope_is_in_force(drawn: list[PolicyInForce]) -> None:
     """Setting replaces; setting neither period takes back."""
     last = {(each.policy.channel, each.policy.conversation): each for each in drawn}
     alive = [each for each in last.values() if each.policy.keep_at_least_ms or each.policy.erase_after_ms]

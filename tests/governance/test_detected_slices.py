@@ -28,9 +28,9 @@ from muniment.events.message import (
     ToolCallPart,
     ToolCallResponsePart,
     UriPart,
-    Visibility,
 )
 from muniment.events.records import MessageHead, ToolRecord, TurnContent
+from muniment.events.references import Visibility
 from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.annotation import AcceptedAttribute, AttributeRecord, admit_attribute
 from muniment.governance.attribute_visibility import REASON_PATH, disclosed_attribute_labels
@@ -186,7 +186,7 @@ def test_calls_and_what_they_returned_have_markers_in_their_strings_numbers_and_
         FilePart(file_id=MAIL),
     ],
 )
-def test_a_part_in_which_nothing_is_found_or_looked_for_is_the_same_part(part: Part) -> None:
+def test_a_part_without_findings_or_detectors_is_unchanged(part: Part) -> None:
     assert marked(part, EMAILS.detection.detectors).part is part
     assert marked(part, ()).stretches == ()
 
@@ -223,7 +223,7 @@ def test_labels_and_summaries_have_markers_too() -> None:
     assert {ref.label for ref in hidden.host_refs} == {None}
 
 
-def test_what_somebody_redacted_is_not_said_twice() -> None:
+def test_a_redacted_range_is_not_reported_twice() -> None:
     """A redaction of half an address: the rest of the address is withheld because it was found in the whole text."""
     record = replace(
         record_of(TextPart(content=f"to {MAIL}")),
@@ -253,14 +253,14 @@ def test_names_of_the_turn_itself_are_known() -> None:
     assert turn.messages[0].parts == [TextPart(content=f"{name} asked {name} and {name} and Eve")]
 
 
-def test_coverage_says_what_was_looked_for_and_never_more() -> None:
+def test_coverage_contains_the_detected_types_and_nothing_else() -> None:
     told = audit(View.EXPORT, [], [], EVERYTHING)
     assert [one.type for one in told.coverage] == list(DetectedType)
     assert told.coverage[-1].detectors == ["given_names", "names_of_turn"]
     assert audit(View.EXPORT, [], []).coverage == []
     assert b"coverage" not in msgspec.json.encode(audit(View.EXPORT, [], []))
-    assert EMAILS.told == "email"
-    assert NOWHERE.told == ""
+    assert EMAILS.summary == "email"
+    assert NOWHERE.summary == ""
 
 
 def test_there_is_a_limit_to_how_many_names_are_known() -> None:
@@ -270,16 +270,16 @@ def test_there_is_a_limit_to_how_many_names_are_known() -> None:
     assert (raised.value.at, raised.value.limit, raised.value.found) == ("detect.names", NAMES_MAX, NAMES_MAX + 1)
 
 
-def test_a_view_for_which_nothing_is_asked_looks_for_nothing() -> None:
+def test_a_view_without_detected_types_detects_nothing() -> None:
     asked = detection_for(Detect(views={View.EXPORT: ALL}))
     assert asked.view(View.HOST_UI) is NOWHERE
     assert asked.before_commit.detection.detectors == ()
 
 
-def test_what_is_looked_for_in_the_raw_view_is_looked_for_in_every_view() -> None:
+def test_the_types_of_the_raw_view_are_detected_in_every_view() -> None:
     """Views are monotone: none shows more than the raw owner sees."""
     asked = detection_for(Detect(views={View.RAW_OWNER: frozenset({DetectedType.EMAIL}), View.EXPORT: frozenset()}))
-    assert {asked.view(view).told for view in View} == {"email"}
+    assert {asked.view(view).summary for view in View} == {"email"}
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ views = st.sampled_from(View)
 
 
 @given(telling_records(), views, lookings)
-def test_looking_never_shows_more(record: TurnRecord, view: View, detection: ViewDetection) -> None:
+def test_detection_never_shows_more(record: TurnRecord, view: View, detection: ViewDetection) -> None:
     """A view that looks for something discloses no more, reports no less, and keeps every message and part in place."""
     plain, plain_items = cut(record, view)
     turn, items = cut(record, view, detection=detection)
@@ -410,7 +410,7 @@ def test_texts_that_failed_are_counted_apart() -> None:
     assert after.parts == [[TextPart(content=gone), TextPart(content="fine")]]
 
 
-def test_whoever_cuts_a_slice_says_what_to_look_for() -> None:
+def test_every_caller_in_the_product_passes_the_detection() -> None:
     """No caller in the product leaves it out: forgetting it would show what the view looks for."""
     forgotten = [
         f"{path.name}:{node.lineno}"
@@ -423,7 +423,7 @@ def test_whoever_cuts_a_slice_says_what_to_look_for() -> None:
     assert forgotten == []
 
 
-def test_tools_without_words_at_hand_are_shown_without_summaries() -> None:
+def test_tools_are_shown_without_summaries_when_content_was_not_read() -> None:
     record = replace(record_of(TextPart(content="x")), content=None)
     turn, _ = cut(record, View.OPERATOR_AUDIT, detection=EMAILS)
     assert [tool.summary for tool in turn.tools or []] == [""]

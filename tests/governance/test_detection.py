@@ -115,7 +115,7 @@ def test_resolving_covers_the_same_and_ignores_order(given_findings: list[Detect
     assert resolved(given_findings) == one
 
 
-def test_of_what_overlaps_the_type_that_stands_first_wins() -> None:
+def test_of_overlapping_spans_the_first_type_wins() -> None:
     phone = DetectedSpan(0, 12, DetectedType.PHONE_NUMBER, "x")
     card = DetectedSpan(4, 20, DetectedType.PAYMENT_CARD, "y")
     assert resolved([phone, card]) == [DetectedSpan(0, 20, DetectedType.PAYMENT_CARD, "y")]
@@ -230,7 +230,7 @@ def _worst(parsed: Any, depth: int = 0) -> int:
 # --- coverage and the labelled set ------------------------------------------------------------------------------------
 
 
-def test_coverage_names_what_was_looked_for_and_by_what() -> None:
+def test_coverage_names_the_detected_types_and_their_detectors() -> None:
     asked = detectors_for({DetectedType.IP_ADDRESS, DetectedType.EMAIL, DetectedType.KNOWN_NAME}, {"Ada"})
     assert [(one.type, one.detectors) for one in coverage_of(asked)] == [
         (DetectedType.EMAIL, ["mailbox"]),
@@ -245,7 +245,7 @@ def test_every_type_has_a_detector_and_every_detector_a_name_of_its_own() -> Non
     assert len({one.name for one in DETECTORS} | {NAMES_DETECTOR}) == len(DETECTORS) + 1
 
 
-def test_only_what_is_asked_for_is_found() -> None:
+def test_only_the_selected_types_are_found() -> None:
     text = "ada@example.org from 192.0.2.1"
     assert spans_of(text, DetectedType.IP_ADDRESS) == ["192.0.2.1"]
     assert spans_of(text, DetectedType.EMAIL) == ["ada@example.org"]
@@ -288,7 +288,7 @@ def test_the_detectors_do_not_get_worse_on_the_labelled_set(half: Half) -> None:
 
 @settings(max_examples=30)
 @given(st.sampled_from(lines()), st.text(alphabet=" \n\t.,;", min_size=1, max_size=5))
-def test_places_are_code_points_wherever_a_text_stands(line: Line, before: str) -> None:
+def test_positions_are_code_points_in_every_text(line: Line, before: str) -> None:
     """Characters beyond the basic plane count one; shifting a text shifts what is found in it."""
     text, _ = line.read()
     detectors = detectors_for(ALL - {DetectedType.PHONE_NUMBER, DetectedType.IP_ADDRESS}, line.names).detectors

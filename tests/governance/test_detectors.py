@@ -10,7 +10,7 @@ from muniment.governance.detection import DetectedType, detectors_for, scan
 from muniment.governance.detection.credentials import VENDORS, token_header
 from muniment.governance.detection.known_names import folded
 from muniment.governance.detection.numbers import IBAN_CHARACTERS, is_card, is_iban, luhn
-from muniment.governance.detection.secret_tokens import entropy_bits, looks_drawn
+from muniment.governance.detection.secret_tokens import entropy_bits, looks_random
 
 DRAWN = "q7RkZp2vXw9LmT4sBn8YcJ3hDf6G"  # as chance draws
 HEX = "9f86d081884c7d659a2feaa0c55ad015"
@@ -163,7 +163,7 @@ def test_mail_addresses_are_found_where_they_begin_and_end(text: str, found: lis
         ("std::vector dead::beef::", []),
     ],
 )
-def test_ip_addresses_are_told_from_versions_times_and_code(text: str, found: list[str]) -> None:
+def test_ip_addresses_are_distinguished_from_versions_times_and_code(text: str, found: list[str]) -> None:
     assert spans_of(text, DetectedType.IP_ADDRESS) == found
 
 
@@ -190,7 +190,7 @@ def test_ip_addresses_are_told_from_versions_times_and_code(text: str, found: li
         ("1.234.567,89 and 1 234 567", []),
     ],
 )
-def test_phone_numbers_are_told_from_other_numbers(text: str, found: list[str]) -> None:
+def test_phone_numbers_are_distinguished_from_other_numbers(text: str, found: list[str]) -> None:
     assert spans_of(text, DetectedType.PHONE_NUMBER) == found
 
 
@@ -202,7 +202,7 @@ def token_of(header: bytes, rest: str = ".e30.c2ln") -> str:
     return base64.urlsafe_b64encode(header).decode().rstrip("=") + rest
 
 
-def test_a_token_is_told_by_its_header() -> None:
+def test_a_web_token_is_recognised_by_its_header() -> None:
     good = token_of(b'{"alg":"HS256"}')
     assert spans_of(f"{good}.", DetectedType.JWT) == [good]
     assert spans_of(f"{good}.Next sentence", DetectedType.JWT) == [good]
@@ -256,7 +256,7 @@ def test_keys_of_vendors_are_found_whole_and_nowhere_inside_a_word(vendor: str) 
     assert spans_of(key[:12], DetectedType.API_KEY) == []
 
 
-def test_a_key_that_goes_on_is_another_thing() -> None:
+def test_a_longer_run_of_characters_is_no_key_of_a_vendor() -> None:
     assert spans_of("npm_" + "a1B2" * 9 + "x", DetectedType.API_KEY) == []
     assert len({vendor.name for vendor in VENDORS}) > 35
 
@@ -300,7 +300,7 @@ def test_entropy_is_that_of_shannon() -> None:
     assert entropy_bits("aaaa") == 0
     assert entropy_bits("abab") == 1
     assert entropy_bits("abcd") == 2
-    assert not looks_drawn("aB1aB1aB1aB1aB1aB1aB1")
+    assert not looks_random("aB1aB1aB1aB1aB1aB1aB1")
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

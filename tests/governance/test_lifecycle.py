@@ -102,7 +102,7 @@ def test_the_runs_of_a_conversation_are_the_phases_of_its_turns(turns: int, step
     assert [run.first for run in found[:1]] == ([1] if turns else [])
 
 
-def test_steps_of_one_turn_and_of_many_are_folded_in_the_order_in_which_they_were_taken() -> None:
+def test_steps_of_one_turn_and_of_many_are_folded_in_log_order() -> None:
     """Mask one, unmask all, archive all, mask one again: what came later counts, however many turns it was about."""
     steps = [
         Step(Transition.MASK, 2, 2),
@@ -115,7 +115,7 @@ def test_steps_of_one_turn_and_of_many_are_folded_in_the_order_in_which_they_wer
     ]  # fmt: skip
 
 
-def test_the_runs_of_a_million_turns_cost_as_many_steps_as_were_taken() -> None:
+def test_the_cost_of_the_runs_of_a_million_turns_depends_on_the_steps_alone() -> None:
     steps = [Step(Transition.MASK, n * 1000, n * 1000 + 9) for n in range(1, 11)]
     found = runs(1_000_000, steps)
     assert len(found) == 21
@@ -135,7 +135,7 @@ def test_the_fold_does_not_depend_on_how_a_conversation_is_paged(steps: list[Ste
 
 
 @given(some_steps, some_steps, st.integers(1, TURNS))
-def test_folding_goes_on_where_it_was_left(before: list[Step], later: list[Step], turn: int) -> None:
+def test_folding_can_be_continued(before: list[Step], later: list[Step], turn: int) -> None:
     """phase_of(a + b) is b applied to phase_of(a): incremental and whole folds agree."""
     phase = phase_of(turn, before)
     for step in later:

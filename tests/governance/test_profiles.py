@@ -7,16 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muniment.events.message import Visibility
 from muniment.events.records import ReferenceRecord
-from muniment.events.turn import Relation
+from muniment.events.references import Relation, Visibility
 from muniment.governance.budgets import applied, applied_to_slices
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.profiles import (
-    BRINGS,
     FIGURES,
     KIB,
     NO_BUDGET,
+    PROFILE_POLICIES,
     SHARES,
     Budget,
     BudgetCause,
@@ -128,7 +127,7 @@ def test_no_ceiling_is_below_its_floor_before_it_is_scaled(amount: int) -> None:
 
 
 def test_every_profile_says_which_policies_it_brings() -> None:
-    assert set(BRINGS) == set(FIGURES) == set(Profile)
+    assert set(PROFILE_POLICIES) == set(FIGURES) == set(Profile)
 
 
 def test_without_a_profile_there_is_no_ceiling() -> None:
@@ -223,7 +222,7 @@ def test_a_provider_limits_the_rendered_text_and_nothing_else(profile: Profile, 
 
 
 @given(turn_records(), st.sampled_from(View), st.integers(1, 4))
-def test_a_budget_never_adds_a_word_or_a_reference(record: TurnRecord, view: View, most: int) -> None:
+def test_a_budget_never_adds_content_or_a_reference(record: TurnRecord, view: View, most: int) -> None:
     """BG-02: what is left of a slice is the beginning of what it shows without a budget, and nothing else changes."""
     whole, withheld = cut(record, view)
     turn, items = cut(record, view, most)

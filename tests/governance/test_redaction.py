@@ -172,7 +172,7 @@ def test_a_range_counts_code_points(text: str, start: int, end: int, shown: str)
     assert turn.messages[0].parts == [TextPart(content=shown)]
 
 
-def test_a_redacted_turn_shows_none_of_its_words() -> None:
+def test_a_redacted_turn_shows_none_of_its_content() -> None:
     """Messages, summaries and labels are withheld, each with an item; who, when and what it refers to stays."""
     record = replace(record_of(), redactions=(redaction(RedactionTarget()),))
     for view in View:
@@ -390,7 +390,7 @@ def test_a_reference_that_lost_its_label_alone_is_not_counted(record: TurnRecord
     assert audit(view, [turn], items).host_refs_redacted == len(record.meta.host_refs) - len(turn.host_refs)
 
 
-def test_an_item_of_a_range_names_no_word() -> None:
+def test_an_item_of_a_range_contains_no_content() -> None:
     """An item holds places, reasons and causes; so does its form on the wire."""
     target = RedactionTarget(message=0, part=0, start=4, end=10)
     _, items = cut(replace(with_text("the system words"), redactions=(redaction(target),)), View.MODEL_CONTEXT)
@@ -408,7 +408,7 @@ def test_a_whole_part_is_withheld_whatever_it_is() -> None:
 
 
 @given(redacted_records(), views)
-def test_redactions_show_nothing_of_words_that_were_not_read(record: TurnRecord, view: View) -> None:
+def test_redactions_show_nothing_of_content_that_was_not_read(record: TurnRecord, view: View) -> None:
     turn, _ = cut(replace(record, content=None), view)
     assert words_of(turn) == []
 
@@ -417,7 +417,7 @@ def test_redactions_show_nothing_of_words_that_were_not_read(record: TurnRecord,
 
 
 @given(redacted_records(), st.data())
-def test_what_is_within_reach_is_there_and_everything_else_is_refused(record: TurnRecord, data: st.DataObject) -> None:
+def test_a_target_inside_the_turn_is_accepted_and_any_other_is_refused(record: TurnRecord, data: st.DataObject) -> None:
     """`reach` accepts exactly the targets that name something of the turn; what it counts is what is named."""
     assert record.content is not None
     target, content = data.draw(targets(record)), record.content
@@ -441,7 +441,7 @@ def test_what_is_within_reach_is_there_and_everything_else_is_refused(record: Tu
         assert bool(counted.parts or counted.messages) == (target.field is None)
 
 
-def test_an_erased_message_is_out_of_reach() -> None:
+def test_an_erased_message_is_no_target() -> None:
     content = record_of().content
     assert content is not None
     assert reach(RedactionTarget(), content, frozenset({0, 2})) == (5, 8, 6)
@@ -450,7 +450,7 @@ def test_an_erased_message_is_out_of_reach() -> None:
 
 
 @given(st.lists(st.frozensets(views, min_size=1), max_size=3), st.frozensets(views, min_size=1))
-def test_a_redaction_is_said_when_earlier_ones_withhold_it_from_all_its_views(
+def test_a_redaction_is_redundant_when_earlier_ones_withhold_its_target_from_all_its_views(
     earlier: list[frozenset[View]], asked: frozenset[View]
 ) -> None:
     """The same target and reason; of another target or reason nothing counts."""

@@ -26,11 +26,11 @@ from muniment.events.message import (
     ToolCallPart,
     ToolCallResponsePart,
     UriPart,
-    Visibility,
     part_label,
 )
 from muniment.events.records import MessageHead, ReferenceRecord, TurnContent
-from muniment.events.turn import Attribution, Relation
+from muniment.events.references import Relation, Visibility
+from muniment.events.turn import Attribution
 from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.judgement import TurnRecord, needs_content
 from muniment.governance.limits import Limits
@@ -134,7 +134,7 @@ EXAMPLES: dict[PartRole, tuple[Role, Part]] = {
 
 
 @pytest.mark.parametrize(("view", "place"), list(product(View, PartRole)))
-def test_a_view_shows_the_words_that_the_design_lets_it(view: View, place: PartRole) -> None:
+def test_a_view_shows_the_content_that_the_matrix_allows(view: View, place: PartRole) -> None:
     """DESIGN §6: host_ui, export: user messages and the answer; model_context: no reasoning; the operator: none."""
     role, part = EXAMPLES[place]
     record = with_words(record_of(), role, None, [part])
@@ -271,7 +271,7 @@ def test_no_view_shows_more_than_the_raw_owner_sees(record: TurnRecord, view: Vi
 
 
 @given(turn_records(), views, st.sampled_from([Phase.MASKED, Phase.MASKED_ARCHIVED, Phase.ERASED]))
-def test_masking_and_erasing_leave_no_word_in_any_view(record: TurnRecord, view: View, gone: Phase) -> None:
+def test_masking_and_erasing_leave_no_content_in_any_view(record: TurnRecord, view: View, gone: Phase) -> None:
     """RP-04, AC-04, HR-06: the words are absent, everything else stays where it was."""
     before, _ = cut(replace(record, phase=Phase.ACTIVE), view)
     turn, items = cut(replace(record, phase=gone), view)
@@ -288,14 +288,14 @@ def test_masking_and_erasing_leave_no_word_in_any_view(record: TurnRecord, view:
 
 
 @given(turn_records(), views)
-def test_archiving_changes_no_word_in_any_view(record: TurnRecord, view: View) -> None:
+def test_archiving_changes_no_content_in_any_view(record: TurnRecord, view: View) -> None:
     """LC-09."""
     active, archived = (cut(replace(record, phase=phase), view)[0] for phase in (Phase.ACTIVE, Phase.ARCHIVED))
     assert replace(archived, phase=Phase.ACTIVE) == active
 
 
 @given(turn_records(), views)
-def test_what_needs_no_words_is_judged_the_same_without_them(record: TurnRecord, view: View) -> None:
+def test_a_judgement_that_needs_no_content_is_the_same_without_it(record: TurnRecord, view: View) -> None:
     """Content that `needs_content` leaves unread would have changed nothing that is shown; unread shows nothing."""
     shown, items = cut(record, view)
     blind, blind_items = cut(replace(record, content=None), view)

@@ -26,7 +26,7 @@ from muniment.formats.reading.anthropic import anthropic
 from muniment.formats.reading.blocks import read_blocks
 from muniment.formats.reading.claude import claude
 from muniment.formats.reading.langchain import langchain
-from muniment.formats.reading.spoken import ParsedItem, ParsingNotes
+from muniment.formats.reading.parsed_item import ParsedItem, ParsingNotes
 
 PIXEL = base64.b64encode(b"pixel").decode()
 INLINE = {"type": "base64", "media_type": "image/png", "data": PIXEL}
@@ -78,7 +78,7 @@ def test_blocks_become_parts_by_their_type(block: dict[str, Any], parts: list[Pa
     assert parts_of(block) == parts
 
 
-def test_what_is_left_out_is_counted_by_its_kind() -> None:
+def test_omitted_content_is_counted_by_kind() -> None:
     notes = ParsingNotes()
     parts_of({"type": "text", "text": "a", "citations": [{}, {}]}, notes=notes)
     parts_of({"type": "thinking", "thinking": "t", "signature": "s", "summaries": [{}]}, notes=notes)
@@ -113,7 +113,7 @@ def only(spoken: ParsedItem) -> Message:
     return message
 
 
-def test_the_text_of_a_message_counts_where_no_block_holds_words() -> None:
+def test_the_text_of_a_message_is_used_when_no_block_has_text() -> None:
     block = {"type": "text", "text": "a"}
     assert only(of_claude(text="a", content=[block])).parts() == [TextPart(content="a")]
     assert only(of_claude(text="a", content=[{"type": "thinking", "thinking": "t"}])).parts() == [
@@ -125,7 +125,7 @@ def test_the_text_of_a_message_counts_where_no_block_holds_words() -> None:
     assert [unknown[0], unknown[-1]] == [TextPart(content="a"), TextPart(content="b")]
 
 
-def test_attachments_are_words_behind_their_names_and_files_are_named() -> None:
+def test_attachments_are_text_after_their_names_and_files_are_named() -> None:
     attachments = [
         {"file_name": "a.csv", "file_type": "text/csv", "extracted_content": "1,2"},
         {"file_name": "", "extracted_content": "pasted"},
@@ -150,7 +150,7 @@ def test_attachments_of_an_unknown_shape_are_kept_as_json() -> None:
     assert spoken.notes.kept_as_json == {"attachment": 2}
 
 
-def test_a_message_of_claude_that_is_malformed_is_refused_by_its_place() -> None:
+def test_a_malformed_message_of_claude_is_refused_with_its_index() -> None:
     spoken = claude(packed({"uuid": "c", "chat_messages": [{"text": "a"}, 3, {"sender": "human", "text": "b"}]}))
     assert only(spoken).parts() == [TextPart(content="b")]
     assert spoken.notes is not None
@@ -198,7 +198,7 @@ def test_results_of_tools_are_messages_of_the_tool() -> None:
         ({"type": "error", "error": {}}, None, [], False, False),
     ],
 )
-def test_requests_and_responses_are_told_apart(
+def test_requests_and_responses_are_distinguished(
     item: dict[str, Any], conversation: str | None, roles: list[str], whole: bool, answers: bool
 ) -> None:
     spoken = anthropic(packed(item))
@@ -271,7 +271,7 @@ def test_the_three_forms_of_a_message_say_the_same(kind: str, role: str) -> None
     assert (messages[0].role, messages[0].speaker_id) == (role, "n")
 
 
-def test_a_chat_message_has_the_role_that_stands_beside_it() -> None:
+def test_a_chat_message_has_the_role_next_to_it() -> None:
     message = only(lang(type="chat", role="user", content="a"))
     assert (message.role, message.speaker_id) == (Role.USER, "user")
 
@@ -315,7 +315,7 @@ def test_blocks_that_are_not_known_are_kept_as_json(block: object) -> None:
     assert json.loads(blob.content) == block
 
 
-def test_calls_are_said_once_wherever_they_stand() -> None:
+def test_a_call_that_is_listed_twice_is_imported_once() -> None:
     call = {"id": "1", "name": "f", "args": {"a": 1}, "type": "tool_call"}
     raw = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
     block = {"type": "tool_use", "id": "1", "name": "f", "input": {"a": 1}}
@@ -379,6 +379,6 @@ def test_an_item_that_is_not_of_langchain_is_refused(item: dict[str, Any], probl
     assert refusal.value.problem == problem
 
 
-def test_a_message_may_stand_in_a_row_of_its_conversation() -> None:
+def test_a_message_can_be_in_a_row_of_its_conversation() -> None:
     spoken = langchain(packed({"session_id": "s", "message": {"type": "human", "data": {"content": "a"}}}))
     assert (spoken.conversation, spoken.whole, only(spoken).parts()) == ("s", False, [TextPart(content="a")])

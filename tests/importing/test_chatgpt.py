@@ -21,13 +21,12 @@ from muniment.events.message import (
     ToolCallPart,
     ToolCallResponsePart,
     UriPart,
-    Visibility,
 )
-from muniment.events.turn import HostReference, Relation
+from muniment.events.references import HostReference, Relation, Visibility
 from muniment.formats.reading import chatgpt as module
 from muniment.formats.reading.chatgpt import chatgpt
 from muniment.formats.reading.chatgpt_message import read_message
-from muniment.formats.reading.spoken import ParsedItem, ParsingNotes
+from muniment.formats.reading.parsed_item import ParsedItem, ParsingNotes
 
 Tree = dict[str, str | None]  # node -> parent, oldest first
 
@@ -63,7 +62,7 @@ def trees(draw: st.DrawFn) -> Tree:
 
 
 @given(trees(), st.data(), st.booleans())
-def test_every_message_is_said_once_and_the_main_path_leads_to_the_current_node(
+def test_every_message_is_imported_once_and_the_main_path_leads_to_the_current_node(
     tree: Tree, data: st.DataObject, children: bool
 ) -> None:
     """The main branch is the path to `current_node`; it and the branches share nothing, and together are the tree."""
@@ -98,7 +97,7 @@ def test_without_a_current_node_the_newest_path_is_the_conversation() -> None:
     assert chatgpt(b'{"id":"c","mapping":{}}').messages == []
 
 
-def test_what_stands_behind_the_current_node_is_a_branch() -> None:
+def test_nodes_below_the_current_node_are_a_branch() -> None:
     spoken = chat({"a": None, "b": "a", "c": "b"}, "a")
     assert [words(spoken), *map(words, spoken.branches)] == [["a"], ["b", "c"]]
 
@@ -246,7 +245,9 @@ def test_what_a_tool_says_is_a_response() -> None:
         ({"content_type": "model_editable_context", "model_set_context": "m"}, ["m"]),
     ],
 )
-def test_what_is_put_before_a_user_is_not_said_by_them(content: dict[str, Any], texts: list[str]) -> None:
+def test_text_inserted_before_a_user_message_is_not_attributed_to_the_user(
+    content: dict[str, Any], texts: list[str]
+) -> None:
     """It must not start a turn, nor be shown as their words."""
     (message,) = read(content, "user")
     assert (message.role, message.speaker_kind) == (Role.SYSTEM, "user")
@@ -263,7 +264,7 @@ def test_what_is_put_before_a_user_is_not_said_by_them(content: dict[str, Any], 
         (["bare"], [], ["bare"]),
     ],
 )
-def test_unknown_content_of_a_user_is_their_words_and_the_rest_as_json(
+def test_unknown_content_of_a_user_is_imported_as_text_and_the_rest_as_json(
     content: Any, texts: list[str], rest: Any
 ) -> None:
     notes = ParsingNotes()

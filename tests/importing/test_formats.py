@@ -36,7 +36,7 @@ def test_every_format_but_auto_has_a_parser_and_a_protocol() -> None:
     assert set(PARSERS) == set(PROTOCOLS) == set(Format) - {Format.AUTO}
 
 
-def test_a_line_of_parts_is_a_message_as_it_stands() -> None:
+def test_a_line_of_parts_is_imported_unchanged() -> None:
     parts = [
         {"type": "text", "content": "Hello"},
         {"type": "tool_call", "id": "1", "name": "look", "arguments": {"deep": [1, 2.5, None]}},
@@ -199,7 +199,7 @@ def test_a_message_alone_without_a_conversation_is_refused() -> None:
         ({"messages": []}, Format.OPENAI),
     ],
 )
-def test_the_format_is_told_by_the_first_line(line: dict[str, Any], found: Format) -> None:
+def test_the_format_is_detected_from_the_first_line(line: dict[str, Any], found: Format) -> None:
     assert sniff(json.dumps(line).encode())[0] is found
 
 

@@ -83,7 +83,7 @@ def test_a_sample_is_imported_whole_and_only_once(
         assert (second.turns_committed, second.turns_already_there) == (0, turns)
 
 
-def test_no_word_of_a_sample_is_lost() -> None:
+def test_no_text_of_a_sample_is_lost() -> None:
     """What its users said is words; the rest is there to the last value."""
     sample = json.loads(need_shared(f"{SAMPLES}/chatgpt-sample-00.json").read_text())
     with opened() as runtime:

@@ -118,7 +118,7 @@ def test_a_line_longer_than_lines_may_be_is_read_as_a_document(tmp_path: Path, m
 
 
 @pytest.mark.parametrize("keep", [0.5, 0.02])
-def test_a_damaged_document_is_said_to_be_damaged(keep: float, tmp_path: Path) -> None:
+def test_a_damaged_document_is_reported_as_damaged(keep: float, tmp_path: Path) -> None:
     noise = random.Random(1).randbytes(40_000).hex()
     whole = gzip.compress(json.dumps([chat("a", noise)], indent=1).encode())
     path = file_of(tmp_path, whole[: int(len(whole) * keep)])
@@ -221,7 +221,7 @@ def test_thoughts_that_a_host_leaves_out_later_stay(tmp_path: Path) -> None:
         assert told(runtime, "file#1") == [["1", "hm", "2"], ["3"]]
 
 
-def test_a_history_that_was_edited_is_told_from_its_beginning(tmp_path: Path) -> None:
+def test_an_edited_history_is_imported_from_its_beginning(tmp_path: Path) -> None:
     log = [asks("1", "2", "3", "4", session_id="a"), asks("1", "2", "changed", session_id="a")]
     runtime, report = imported(tmp_path, log)
     with runtime:
@@ -247,21 +247,21 @@ def test_a_response_to_nothing_is_refused_unless_it_names_its_conversation(tmp_p
 
 
 def test_what_waits_to_go_on_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from muniment.formats.reading import continuing
+    from muniment.formats.reading import continuations
 
     log = [asks("1", session_id=name) for name in "abca"]
-    monkeypatch.setattr(continuing, "WAITING_MAX", 2)
+    monkeypatch.setattr(continuations, "WAITING_MAX", 2)
     runtime, report = imported(tmp_path, log)
     runtime.close()
     assert (report.turns_committed, report.turns_already_there) == (3, 1)
-    monkeypatch.setattr(continuing, "WAITING_MAX", 10)
-    monkeypatch.setattr(continuing, "WAITING_BYTES_MAX", 1)
+    monkeypatch.setattr(continuations, "WAITING_MAX", 10)
+    monkeypatch.setattr(continuations, "WAITING_BYTES_MAX", 1)
     runtime, report = imported(tmp_path, log)
     runtime.close()
     assert (report.turns_committed, report.turns_already_there) == (3, 1)
 
 
-def test_where_a_log_was_cut_off_its_last_turns_are_left_out(tmp_path: Path) -> None:
+def test_the_last_turns_of_a_truncated_log_are_omitted(tmp_path: Path) -> None:
     noise = "".join(chr(33 + each * 7919 % 90) for each in range(9000))
     log = [asks("1", "2", "3", session_id="a"), *[asks(noise, session_id=str(each)) for each in range(20)]]
     whole = gzip.compress("\n".join(json.dumps(each) for each in log).encode(), 1)

@@ -135,7 +135,7 @@ def test_a_file_that_grew_adds_what_is_new(tmp_path: Path) -> None:
         assert len(turns_in(runtime, "a")) == 4
 
 
-def test_a_turn_that_is_continued_later_is_reported_and_left_as_it_was(tmp_path: Path) -> None:
+def test_a_turn_that_is_continued_later_is_reported_and_not_changed(tmp_path: Path) -> None:
     """The log never changes what it said; the rest of the file is imported all the same."""
     with space() as runtime:
         runtime.spaces.import_(written(tmp_path / "file.jsonl", talk("a", 2)[:-1]))
@@ -171,7 +171,7 @@ def test_an_interrupted_import_goes_on_where_it_stopped(
         assert (len(turns_in(runtime, "a")), len(turns_in(runtime, "b"))) == (3, 3)
 
 
-def test_bad_lines_are_told_by_number_and_the_good_ones_are_kept(tmp_path: Path) -> None:
+def test_bad_lines_are_reported_by_number_and_good_ones_are_kept(tmp_path: Path) -> None:
     good = talk("a", 2)
     bad: list[Any] = ["{broken", {"role": "user"}, line("a", "nobody", "x"), line(" a", "user", "x"), b"\xff\xfe", "3"]
     file = written(tmp_path / "file.jsonl", [*good[:2], *bad, "", *good[2:]])
@@ -264,7 +264,7 @@ def test_what_a_commit_refuses_is_a_refused_turn_and_no_more(tmp_path: Path) -> 
         assert (told.turns_committed, names_in(runtime)) == (1, ["e"])
 
 
-def test_channel_and_subject_are_those_that_were_asked_for(tmp_path: Path) -> None:
+def test_channel_and_subject_are_those_of_the_request(tmp_path: Path) -> None:
     file = written(tmp_path / "f.jsonl", talk("a", 1))
     with space() as runtime:
         runtime.spaces.import_(file, channel=Channel("mail"), subject=SubjectId("ada"))
@@ -278,7 +278,7 @@ def test_channel_and_subject_are_those_that_were_asked_for(tmp_path: Path) -> No
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_gzip_is_told_by_its_first_bytes_and_progress_by_the_file(
+def test_gzip_is_detected_from_its_first_bytes_and_progress_is_that_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job, "PROGRESS_LINES", 2)
@@ -349,7 +349,7 @@ def test_a_mark_of_the_byte_order_and_a_missing_last_line_break_do_no_harm(tmp_p
 @pytest.mark.parametrize(
     ("name", "problem"), [("nowhere", "not_found"), ("", "is_directory"), ("no\0path", "not_found")]
 )
-def test_a_file_that_cannot_be_read_is_said_to_be_so(name: str, problem: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_an_error(name: str, problem: str, tmp_path: Path) -> None:
     with space() as runtime, pytest.raises(FileUnavailable) as refusal:
         runtime.spaces.import_(str(tmp_path / name))
     assert refusal.value.problem == problem
@@ -362,7 +362,7 @@ def test_an_empty_file_is_an_empty_import(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("document", [b'[{"\xff\xfet":"a"},{}]', b'[{"a":"\xff"}]', b'{"a":"\xff"}', b"[\xff]"])
-def test_a_document_that_is_no_utf_8_is_refused_by_its_place(tmp_path: Path, document: bytes) -> None:
+def test_a_document_that_is_not_utf_8_is_refused_with_its_position(tmp_path: Path, document: bytes) -> None:
     """A bad byte in a name is found where names are looked at, before the item itself is refused."""
     file = tmp_path / "bad.json"
     file.write_bytes(document)

@@ -104,7 +104,7 @@ def test_the_wide_encoder_and_the_plain_one_agree_where_both_apply(value: Any) -
 
 
 @given(st.dictionaries(st.text(), st.none(), min_size=2))
-def test_keys_stand_in_the_order_of_their_utf_16_code_units(value: dict[str, None]) -> None:
+def test_keys_are_in_the_order_of_their_utf_16_code_units(value: dict[str, None]) -> None:
     """RFC 8785, section 3.2.3."""
     written = list(json.loads(encode(value)))
     assert written == sorted(value, key=lambda key: key.encode("utf-16-be"))

@@ -41,7 +41,7 @@ def test_different_seeds_give_different_bytes_and_ids(one: str, other: str) -> N
     assert (left.ids.new_id() == right.ids.new_id()) == (one == other)
 
 
-def test_ids_and_bytes_of_one_seed_are_not_each_other() -> None:
+def test_ids_and_bytes_of_one_seed_differ() -> None:
     sources = seeded_sources("seed")
     drawn = [sources.entropy.take(ID_BYTES) for _ in range(50)]
     made = [unb64url(sources.ids.new_id()) for _ in range(50)]

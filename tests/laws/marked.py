@@ -20,9 +20,9 @@ from muniment.events.message import (
     TextPart,
     ToolCallPart,
     ToolCallResponsePart,
-    Visibility,
 )
-from muniment.events.turn import HostReference, Relation, ToolObservation, Turn
+from muniment.events.references import HostReference, Relation, Visibility
+from muniment.events.turn import ToolObservation, Turn
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muniment.events.archiving import ArchiveScope, Private, ScopeKind
+from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
 from muniment.governance.views import View
 from tests.archives.documents import shown
 from tests.backups import elsewhere, entered
@@ -40,10 +40,10 @@ def test_a_backup_of_any_space_comes_back_to_the_same_answers(drawn: list[tuple[
     walk.world.close()
 
 
-@given(st.lists(steps, max_size=25), st.sampled_from(Private))
+@given(st.lists(steps, max_size=25), st.sampled_from(PrivateMaterial))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_an_archive_of_any_conversation_comes_back_to_the_same_root(
-    drawn: list[tuple[int, int, int]], private: Private
+    drawn: list[tuple[int, int, int]], private: PrivateMaterial
 ) -> None:
     """Exported, imported, exported: the same root, no view that shows more, and the same phases."""
     walk, target = Walk(memory_world()), memory_world("target")
@@ -59,9 +59,9 @@ def test_an_archive_of_any_conversation_comes_back_to_the_same_root(
             assert target.runtime.archives.export(two, scope, private).root == out.root
             for view in View:
                 assert seen(target.runtime, key, view) <= walk.shown(key, view)
-                if private is Private.INCLUDE and view in {View.HOST_UI, View.EXPORT, View.MODEL_CONTEXT}:
+                if private is PrivateMaterial.INCLUDE and view in {View.HOST_UI, View.EXPORT, View.MODEL_CONTEXT}:
                     assert seen(target.runtime, key, view) == walk.shown(key, view)
-            if private is Private.EXCLUDE:
+            if private is PrivateMaterial.EXCLUDE:
                 assert not seen(target.runtime, key, View.RAW_OWNER)
             assert len(shown(target.runtime, key.conversation, key.channel)) == len(View)
     walk.world.close()

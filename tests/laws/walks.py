@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 import muniment
 from muniment.errors import TurnConflict, WordsErased
-from muniment.events.archiving import ArchiveScope, Private, ScopeKind
+from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
 from muniment.events.attributes import AttributePolicy, AttributeScope, AttributeTarget
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId, message_id
@@ -338,9 +338,9 @@ def archive(walk: Walk, one: int, other: int) -> ConversationKey:
     scope = ArchiveScope(kind=ScopeKind.CONVERSATION, channel=key.channel, conversation=key.conversation)
     with tempfile.TemporaryDirectory() as home, muniment.open("memory:", keys=root_key(), space="another") as target:
         archives = [walk.world.runtime.archives, target.archives]
-        out = archives[0].export(f"{home}/one", scope, Private.INCLUDE)
-        target.archives.import_(f"{home}/one", scope, Private.INCLUDE)
-        assert archives[1].export(f"{home}/two", scope, Private.INCLUDE).root == out.root
+        out = archives[0].export(f"{home}/one", scope, PrivateMaterial.INCLUDE)
+        target.archives.import_(f"{home}/one", scope, PrivateMaterial.INCLUDE)
+        assert archives[1].export(f"{home}/two", scope, PrivateMaterial.INCLUDE).root == out.root
         assert target.evidence.inspect().kinds == {}
         for view in View:
             assert seen(target, key, view) == {mark for mark in walk.shown(key, view) if mark.place != "private"}

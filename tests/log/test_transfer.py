@@ -65,7 +65,7 @@ def taken(
 ) -> ReceivedLog:
     """Take frames in."""
     space = world.runtime._session.space
-    return LogReceiver(ring or space.keys.ring, space.notary.key, marks).run(iter(incoming), Discard())
+    return LogReceiver(ring or space.keys.unwrapped, space.notary.key, marks).run(iter(incoming), Discard())
 
 
 def test_a_log_is_taken_as_it_was_given(world: FileWorld) -> None:
@@ -162,7 +162,7 @@ def test_an_event_without_its_keys_is_refused(world: FileWorld) -> None:
     told = all_frames(world)
     with pytest.raises(KeyMissing):
         taken(world, row(lambda one: replace(one, bundle=None))(told))
-    ring = world.runtime._session.space.keys.ring
+    ring = world.runtime._session.space.keys.unwrapped
     with pytest.raises(KeyMissing):
         taken(world, told, replace(ring, space={99: ring.current}))
 

@@ -59,7 +59,7 @@ def changes_of(transcript: Transcript, book: Book, stream: int) -> Changes:
 def test_the_references_of_a_change_say_which_turns_it_is_about(span: TurnSpan, turn: int) -> None:
     """span_of(span_refs(span)) == span; a turn is among them when it lies between both ends."""
     assert span_of(span_refs(span)) == span
-    assert span.holds(turn) == (turn in range(span.first, 100 if span.last is None else span.last + 1))
+    assert span.includes(turn) == (turn in range(span.first, 100 if span.last is None else span.last + 1))
 
 
 def lifecycle(book: Book, stream: int, reason: str, refs: dict[str, int]) -> int:

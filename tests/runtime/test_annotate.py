@@ -25,8 +25,8 @@ from muniment.errors import (
 from muniment.events.attributes import Attribute, AttributeGovernance, AttributeLink, AttributePolicy
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.identity import ConversationKey, SpaceName, TurnId
-from muniment.events.message import Visibility
 from muniment.events.records import EventKind
+from muniment.events.references import Visibility
 from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.access import Access, Effect
 from muniment.governance.annotation import AttributeRefusal

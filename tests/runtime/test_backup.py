@@ -85,7 +85,7 @@ def test_a_space_in_memory_can_be_backed_up_and_put_back_over_itself(tmp_path: P
     assert report.lost_first is not None
     assert words(world.runtime) == shown
     with memory_world("other").runtime as other, pytest.raises(StoreReadOnly):
-        other._session.store.put_back(world.runtime._session.space.keys.ring, lambda _: None)
+        other._session.store.put_back(world.runtime._session.space.keys.unwrapped, lambda _: None)
     world.close()
 
 
@@ -132,7 +132,7 @@ def test_no_clear_text_and_no_header_is_in_a_backup(world: FileWorld) -> None:
     """EX-10: no word, no name, no header and no unwrapped key."""
     backup = backed_up(world)
     stored = b"".join(path.read_bytes() for path in backup.iterdir())
-    ring = world.runtime._session.space.keys.ring
+    ring = world.runtime._session.space.keys.unwrapped
     secret = [ring.signing_seed, ring.index_key, *(key.secret for key in ring.space.values())]
     for clear in [question(1), answer(1), "the user words", TALK, "ada", "default", "turn.committed", "commitment"]:
         assert clear.encode() not in stored

@@ -20,7 +20,8 @@ from muniment.errors import (
 from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ChatId, ConversationId, SpaceName, SubjectId, TurnId
 from muniment.events.message import Authority, Message, Role, TextPart, ToolCallPart
-from muniment.events.turn import Attribution, Delivery, HostReference, Source, ToolObservation, Turn
+from muniment.events.references import HostReference
+from muniment.events.turn import Attribution, Delivery, Source, ToolObservation, Turn
 from muniment.governance.access import Access
 from muniment.governance.limits import Limits
 from muniment.governance.views import View

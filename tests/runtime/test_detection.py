@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from muniment.errors import LimitExceeded, TurnConflict
 from muniment.events.attributes import AttributeSource, SourceKind, ValueKind
 from muniment.events.identity import TurnId
-from muniment.events.message import Message, Role, TextPart, ToolCallPart, Visibility
-from muniment.events.turn import HostReference, ToolObservation
+from muniment.events.message import Message, Role, TextPart, ToolCallPart
+from muniment.events.references import HostReference, Visibility
+from muniment.events.turn import ToolObservation
 from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.detection import ALL, DetectedType
 from muniment.governance.detection.detection import Detect

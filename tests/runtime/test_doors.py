@@ -25,7 +25,7 @@ from muniment.errors import (
     StoreMissing,
     StoreNewer,
 )
-from muniment.events.archiving import ArchiveScope, ScopeKind
+from muniment.events.archive import ArchiveScope, ScopeKind
 from muniment.events.changes import Action, RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.events.references import Plane

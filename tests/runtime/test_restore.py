@@ -23,7 +23,7 @@ from muniment.errors import (
     StoreFault,
     StoreMissing,
 )
-from muniment.events.archiving import ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial, ScopeKind
 from muniment.events.changes import Action, LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.records import EventKind
 from muniment.evidence.pin import FilePin
@@ -101,11 +101,11 @@ def test_a_fence_holds_in_a_log_that_went_another_way(tmp_path: Path) -> None:
 def test_the_words_of_a_backup_are_erased_under_keys_that_the_backup_does_not_have(tmp_path: Path) -> None:
     """Every bundle is wrapped again, so that the keys of the backup open nothing of the store."""
     world = sqlite_world(tmp_path).with_turns(3)
-    old = world.runtime._session.space.keys.ring
+    old = world.runtime._session.space.keys.unwrapped
     backup = backed_up(world)
     world.runtime.spaces.restore(str(backup), replace=True)
     new = world.runtime._session.space.keys
-    assert new.ring.space.keys().isdisjoint(old.space.keys())
+    assert new.unwrapped.space.keys().isdisjoint(old.space.keys())
     assert len(new.versions) == 1
 
 
@@ -467,7 +467,7 @@ def test_what_an_archive_had_replaced_comes_back_with_the_backup_of_before(tmp_p
     """Nobody had asked for these words to be erased."""
     world = sqlite_world(tmp_path).with_turns(2).erased(2)
     backup, talk = backed_up(world), ArchiveScope(kind=ScopeKind.CONVERSATION, conversation=TALK)
-    world.runtime.archives.export(str(tmp_path / "archive"), talk, Private.INCLUDE)
-    world.runtime.archives.import_(str(tmp_path / "archive"), talk, Private.INCLUDE, ImportMode.RESTORE)
+    world.runtime.archives.export(str(tmp_path / "archive"), talk, PrivateMaterial.INCLUDE)
+    world.runtime.archives.import_(str(tmp_path / "archive"), talk, PrivateMaterial.INCLUDE, ImportMode.RESTORE)
     assert world.runtime.spaces.restore(str(backup), replace=True).erased_again == 0
     assert question(1) in str(words(world.runtime))

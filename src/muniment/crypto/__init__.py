@@ -1,8 +1,8 @@
-"""Sealing: root keys and where they come from, the keys of a store and of a space, cells and bundles.
+"""Encryption: root keys and their sources, the keys of a store and of a space, cells and key bundles.
 
-Keys form a line. The root key (never stored by us) wraps the keys of a store and of each space; a space key wraps one
-bundle per event; a bundle holds the single-use keys of the event's cells. Destroying a key destroys what is below it,
-and turning a key over re-wraps only the next link: no rotation touches the log.
+Keys form a hierarchy. The root key (never stored by us) wraps the keys of a store and of each space. A space key wraps
+one key bundle per event, which holds the single-use keys of the event's cells. Destroying a key destroys everything
+below it. Rotating a key rewraps only the next level: no rotation touches the log.
 
-Nothing here knows what a cell says. `cryptography` is imported in this package and in `muniment.evidence` only.
+Nothing here knows the meaning of a cell. Only this package and `muniment.evidence` import `cryptography`.
 """

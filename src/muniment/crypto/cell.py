@@ -1,7 +1,7 @@
-"""Cells and bundles: how the content of an event is stored.
+"""Cells and key bundles: how the content of an event is encrypted on disk.
 
-An event has up to one cell per class. Each cell has a key of its own that seals nothing else, and the keys of an event
-travel together in one bundle, wrapped by the key of the space. Erasing a cell is destroying its key.
+An event has up to one cell per class. Each cell has a single-use key. The keys of an event are stored together in one
+key bundle, wrapped by the key of the space. Destroying its key erases a cell.
 
 Cell: `0x01 ‖ codec (1: 0 raw, 1 zlib) ‖ key id (4) ‖ nonce (12) ‖ AES-256-GCM body`; associated data:
 `"muniment/cell" ‖ the first 6 bytes of the cell ‖ leaf (32) ‖ class (1)`.
@@ -9,10 +9,10 @@ Cell: `0x01 ‖ codec (1: 0 raw, 1 zlib) ‖ key id (4) ‖ nonce (12) ‖ AES-2
 Bundle: `0x01 ‖ version of the space key (4, big endian) ‖ nonce (12) ‖ AES-256-GCM body` over
 `class (1) ‖ key id (4) ‖ key (32)` in ascending order of class; associated data:
 `"muniment/bundle" ‖ the first 5 bytes of the bundle ‖ leaf ‖ place`. The place is the event's row as packed by the
-log, so that no column can be edited at rest.
+log, so an edited column is detected.
 
-These functions are the hot path: an append seals two cells and wraps one bundle, a page of fifty opens up to a
-hundred cells. The cipher of the space key is kept, those of single-use keys are not.
+These functions are the hot path: an append encrypts two cells and wraps one bundle, a page of fifty turns decrypts up
+to a hundred cells. The cipher of the space key is cached, those of single-use keys are not.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ BUNDLE_VERSION = b"\x01"
 
 _CELL = struct.Struct(f"2s{KEY_ID_BYTES}s{NONCE_BYTES}s")
 _BUNDLE = struct.Struct(f">cI{NONCE_BYTES}s")
-_CHANCE = struct.Struct(f"{KEY_ID_BYTES}s{KEY_BYTES}s")
+_KEY_ENTROPY = struct.Struct(f"{KEY_ID_BYTES}s{KEY_BYTES}s")
 _ENTRY = struct.Struct(f"B{KEY_ID_BYTES}s{KEY_BYTES}s")
 
 CELL_BODY_AT = _CELL.size
 BUNDLE_BODY_AT = _BUNDLE.size
 BUNDLE_HEAD_BYTES = BUNDLE_BODY_AT - NONCE_BYTES
-KEY_CHANCE_BYTES = _CHANCE.size
+KEY_ENTROPY_BYTES = _KEY_ENTROPY.size
 
 PlacedBundle = tuple[int, bytes, bytes]  # the position of its event, the wrapped bundle, leaf and place joined
-Squeezed = tuple[bytes, bytes]  # the first two bytes of the cell, and its body in clear
+Squeezed = tuple[bytes, bytes]  # the first two bytes of the cell, and its plaintext body
 
 _unmade = object.__new__  # makes a key without the call of its constructor, which would double the time
 
@@ -84,7 +84,7 @@ class CellKey(Secret):
 
 
 class SpaceKey(Secret):
-    """One version of the key of a space, with its cipher made ready."""
+    """One version of the key of a space, with its cipher."""
 
     __slots__ = ("aead", "head", "secret", "version")
 
@@ -99,18 +99,18 @@ class SpaceKey(Secret):
 
 
 class SpaceKeyring(Protocol):
-    """Gives the key of a space by its version."""
+    """Returns the key of a space by its version."""
 
     def by_version(self, version: int) -> SpaceKey:
         """Return that version, or raise `KeyMissing`."""
         ...
 
 
-def keys_from(chance: bytes, classes: Sequence[int]) -> dict[int, CellKey]:
-    """Return a new key for each class, made of `KEY_CHANCE_BYTES` of entropy each."""
-    assert len(chance) == KEY_CHANCE_BYTES * len(classes)
+def keys_from(entropy: bytes, classes: Sequence[int]) -> dict[int, CellKey]:
+    """Return a new key for each class, made of `KEY_ENTROPY_BYTES` of entropy each."""
+    assert len(entropy) == KEY_ENTROPY_BYTES * len(classes)
     keys = {}
-    for cls, (key_id, secret) in zip(classes, _CHANCE.iter_unpack(chance), strict=True):
+    for cls, (key_id, secret) in zip(classes, _KEY_ENTROPY.iter_unpack(entropy), strict=True):
         key = keys[cls] = _unmade(CellKey)
         key.key_id, key.secret = key_id, secret
     return keys
@@ -192,8 +192,8 @@ def wrap_bundle(space_key: SpaceKey, nonce: bytes, keys: Mapping[int, CellKey], 
 def unwrap_bundle(keyring: SpaceKeyring, wrapped: bytes, leaf: bytes, place: bytes) -> dict[int, CellKey]:
     """Return the keys of an event's cells by class.
 
-    Raises `Corrupt` when the bundle, the leaf or the place is not what was wrapped, and `KeyMissing` when the space
-    key that it names is gone.
+    Raises `Corrupt` when the bundle, the leaf or the place differs from what was wrapped, and `KeyMissing` when its
+    space key was destroyed.
     """
     keys = {}
     previous = -1
@@ -238,7 +238,7 @@ def rewrap_bundles(
 
 
 def bundle_version(wrapped: bytes) -> int:
-    """Return the version of the space key that a bundle names; it is proved when the bundle is unwrapped."""
+    """Return the version of the space key that a bundle names; only unwrapping the bundle authenticates it."""
     if len(wrapped) < BUNDLE_BODY_AT + TAG_BYTES:
         raise Corrupt(at="bundle", problem="layout")
     mark, version, _ = _BUNDLE.unpack_from(wrapped)

@@ -1,8 +1,8 @@
 """The cipher of cursors: AES-256-SIV (RFC 5297) under a key that is derived from the index key of the space.
 
-A cursor goes to the host and comes back. SIV needs no nonce: a page that is read twice gives the same cursor, and
-reading draws nothing from the source of chance that later writes draw from (decision 0020). Whoever does not hold the
-key learns of two cursors whether they are the same, and nothing else.
+A host receives a cursor and sends it back. SIV needs no nonce: reading a page twice gives the same cursor, and reading
+takes nothing from the entropy that later writes take from (decision 0020). Without the key, two cursors can only be
+compared for equality.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PURPOSE = b"muniment/v1/cursor"
 
 
 class CursorKey(Secret):
-    """Hides cursors and knows its own again."""
+    """Encrypts cursors, and decrypts the ones that it encrypted."""
 
     __slots__ = ("_aead",)
 
@@ -30,11 +30,11 @@ class CursorKey(Secret):
         return "of a space"
 
     def seal(self, plaintext: bytes, context: bytes) -> bytes:
-        """Return the plaintext, hidden and bound to its context; never empty, neither of them."""
+        """Return the plaintext, encrypted and bound to its context; both must not be empty."""
         return self._aead.encrypt(plaintext, [context])
 
     def open(self, sealed: bytes, context: bytes) -> bytes | None:
-        """Return the plaintext, or None for what this key did not seal in this context."""
+        """Return the plaintext, or None when this key did not encrypt it in this context."""
         try:
             return self._aead.decrypt(sealed, [context])
         except InvalidTag:

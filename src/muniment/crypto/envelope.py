@@ -1,6 +1,6 @@
-"""The first line of a sealed document: the key that its stream is sealed with, wrapped, and the way to what wrapped it.
+"""Envelopes: the first line of an encrypted document, with the wrapped key of its stream and the root key's source.
 
-The document is a line of canonical JSON and then a sealed stream (`crypto.stream`).
+The document is this line of canonical JSON, followed by an encrypted stream (`crypto.stream`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @classmethod
     def around(cls, stream_key: bytes, root: RootKey, descriptor: RootDescriptor, context: bytes) -> Envelope:
-        """Return the envelope of a stream key, wrapped by a root for what `context` names."""
+        """Return the envelope of a stream key, wrapped by a root key and bound to `context`."""
         return cls(format=FORMAT, descriptor=descriptor, key=b64url(root.wrap(stream_key, context)))
 
     def line(self) -> bytes:
@@ -36,7 +36,7 @@ class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return encode_plain(self) + LINE_END
 
     def open(self, root: RootKey, context: bytes) -> bytes:
-        """Return the stream key; raises `KeyWrong` for another root, or `Corrupt`."""
+        """Return the stream key; raises `KeyWrong` for another root key, or `Corrupt`."""
         return unwrap_key(self.key, root, context, AT)
 
 
@@ -44,6 +44,6 @@ _envelope = msgspec.json.Decoder(Envelope)
 
 
 def parse_envelope(line: bytes) -> Envelope:
-    """Return what a line says, not yet authenticated; raises `Corrupt` or `StoreNewer`."""
+    """Return the parsed line, not yet authenticated; raises `Corrupt` or `StoreNewer`."""
     check_format(line, AT, FORMAT)
     return parse_canonical(line, _envelope, AT, end=LINE_END)

@@ -1,8 +1,8 @@
-"""The keys of a backup: all that opens one space, in one small file that a root key seals.
+"""The keys of a backup: everything that decrypts one space, in one small file, wrapped by a root key.
 
-`KeysCopy` is canonical JSON: the wrapped keys of the space as in `keys.json`, the key that its log was sealed with,
-wrapped by the same root, and the way to that root. Without it a sealed log is noise; destroying it destroys the backup.
-The root may be that of the store or another one, a passphrase for example.
+`KeysCopy` is canonical JSON: the wrapped keys of the space as in `keys.json`, the wrapped key of the encrypted log, and
+the source of the root key. Without this file the log cannot be decrypted; destroying it destroys the backup. The root
+key may be that of the store or another one, for example a passphrase.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ FORMAT = 1
 FILE = "keys.sealed"
 
 
-class KeysCopy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file as it is stored. `key` is that of the sealed log, `ring` the keys of the space."""
+class KeysCopy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"keys": "ring"}):
+    """The file as it is stored. `key` is that of the encrypted log, `keys` are those of the space."""
 
     format: int
     descriptor: RootDescriptor
     key: str
-    ring: KeyFile
+    keys: KeyFile
 
 
 _copy = msgspec.json.Decoder(KeysCopy)
 
 
-def sealed_keys(ring: UnwrappedKeys, stream_key: bytes, root: RootKey, descriptor: RootDescriptor) -> bytes:
-    """Return the file that holds the keys of a space and the key of its sealed log."""
-    wrapped = root.wrap(stream_key, _context(ring.log_id))
-    file = parse(wrap(ring, root))
-    return encode_plain(KeysCopy(format=FORMAT, descriptor=descriptor, key=b64url(wrapped), ring=file))
+def sealed_keys(keys: UnwrappedKeys, stream_key: bytes, root: RootKey, descriptor: RootDescriptor) -> bytes:
+    """Return the file with the keys of a space and the key of its encrypted log."""
+    wrapped = root.wrap(stream_key, _context(keys.log_id))
+    file = parse(wrap(keys, root))
+    return encode_plain(KeysCopy(format=FORMAT, descriptor=descriptor, key=b64url(wrapped), keys=file))
 
 
 def parse_keys(contents: bytes) -> KeysCopy:
-    """Return what is written, not yet authenticated; raises `Corrupt` or `StoreNewer`."""
+    """Return the parsed file, not yet authenticated; raises `Corrupt` or `StoreNewer`."""
     check_format(contents, FILE, FORMAT)
     return parse_canonical(contents, _copy, FILE)
 
 
 def open_keys(copy: KeysCopy, root: RootKey) -> tuple[UnwrappedKeys, bytes]:
-    """Return the keys of the space and the key of its log; raises `KeyWrong` for another root, or `Corrupt`."""
-    ring = unwrap(parse(encode_plain(copy.ring)), root)
-    return ring, unwrap_key(copy.key, root, _context(ring.log_id), FILE)
+    """Return the keys of the space and the key of its log; raises `KeyWrong` for another root key, or `Corrupt`."""
+    keys = unwrap(parse(encode_plain(copy.keys)), root)
+    return keys, unwrap_key(copy.key, root, _context(keys.log_id), FILE)
 
 
 def _context(log_id: str) -> bytes:

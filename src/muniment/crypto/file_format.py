@@ -1,7 +1,7 @@
-"""Reading what a small file says, before anything in it is authenticated: its format first, then canonical JSON.
+"""Parsing key files before they are authenticated: first the format version, then canonical JSON.
 
-A file that a newer release wrote is refused as newer whatever else it holds. Anything else is `Corrupt` unless encoding
-it again gives the same bytes.
+A file of a newer release is refused as `StoreNewer`, whatever else it contains. Any other file is `Corrupt` unless
+encoding the parsed value again gives the same bytes.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _format = msgspec.json.Decoder(_Format)
 
 
 def check_format(contents: bytes, at: str, newest: int) -> None:
-    """Refuse a file that a newer release wrote before anything else in it is looked at."""
+    """Refuse a file of a newer release, before anything else in it is parsed."""
     try:
-        written = _format.decode(contents).format
+        version = _format.decode(contents).format
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Corrupt(at=at, problem="malformed") from None
-    if written > newest:
-        raise StoreNewer(at=at, limit=newest, found=written)
+    if version > newest:
+        raise StoreNewer(at=at, limit=newest, found=version)
 
 
 def parse_canonical(contents: bytes, decoder: msgspec.json.Decoder[File], at: str, end: bytes = b"") -> File:
-    """Return what is written, when it is the canonical encoding of that and `end`."""
+    """Return the parsed file; raises `Corrupt` unless the contents are its canonical encoding plus `end`."""
     try:
         file = decoder.decode(contents)
     except (msgspec.DecodeError, UnicodeDecodeError, KeyInvalid):
@@ -49,7 +49,7 @@ def parse_canonical(contents: bytes, decoder: msgspec.json.Decoder[File], at: st
 
 
 def unwrap_key(wrapped: str, root: RootKey, context: bytes, at: str) -> bytes:
-    """Return a key that a root wrapped for what `context` names; raises `KeyWrong` for another root, or `Corrupt`."""
+    """Return a key that was wrapped for `context`; raises `KeyWrong` for another root key, or `Corrupt`."""
     try:
         raw = unb64url(wrapped)
     except ValueError:

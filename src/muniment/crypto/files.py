@@ -1,16 +1,15 @@
-"""Small private files whose old contents must really go: key files, `keys.json`, `store.json`.
+"""Small private files whose old contents must be destroyed: key files, `keys.json`, `store.json`.
 
 A file is replaced in five steps, each of which leaves a state that `settle` completes:
 
-1. the new contents are written beside it (`NAME.new`, 0600) and synced;
-2. the old contents get a second name (`NAME.old`, a hard link), and the directory is synced;
-3. `NAME.new` is renamed to `NAME`, and the directory is synced: from here on the new contents hold;
-4. the old contents are overwritten with zeros through `NAME.old` and synced;
+1. The new contents are written to `NAME.new` (0600) and synced.
+2. The old contents get a second name (`NAME.old`, a hard link), and the directory is synced.
+3. `NAME.new` is renamed to `NAME`, and the directory is synced: from here on the new contents are in force.
+4. The old contents are overwritten with zeros through `NAME.old` and synced.
 5. `NAME.old` is removed, and the directory is synced.
 
-A crash before step 3 leaves the old contents in force, a crash after it the new ones; in both cases `settle` destroys
-what is left of the other. What a file system keeps elsewhere (copy on write, snapshots, flash translation) is outside
-our reach.
+After a crash before step 3 the old contents are in force, after a later crash the new ones; in both cases `settle`
+destroys the others. Copies that a file system keeps (copy on write, snapshots, flash translation) are out of reach.
 
 Changes happen under `locked`, an advisory lock among threads and processes. Readers take no lock: `read` returns
 contents that were in force at one moment.
@@ -49,7 +48,7 @@ Stamp = tuple[int, int, int, int]
 
 @contextmanager
 def faults(at: str) -> Iterator[None]:
-    """Turn what the disk refuses into our errors; the path that the system's error quotes is left behind."""
+    """Turn errors of the operating system into ours, without the path that they quote."""
     try:
         yield
     except OSError as refusal:
@@ -57,7 +56,7 @@ def faults(at: str) -> Iterator[None]:
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory, and what is missing above it, for the owner alone."""
+    """Create a directory and its missing parents, accessible only to the owner."""
     if path.is_dir():
         return
     make_directory(path.parent)
@@ -71,7 +70,7 @@ def make_directory(path: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Make the names in a directory durable."""
+    """Make the entries of a directory durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -80,10 +79,10 @@ def sync_directory(path: Path) -> None:
 
 
 def write_new(path: Path, contents: bytes) -> None:
-    """Write a file that must not exist yet, for the owner alone, and sync it."""
+    """Create a file that only the owner can access, and sync it; it must not exist yet."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
     try:
-        os.fchmod(descriptor, FILE_MODE)  # the process may have an umask that takes more away
+        os.fchmod(descriptor, FILE_MODE)  # whatever the umask is
         _write_all(descriptor, contents)
         os.fsync(descriptor)
     finally:
@@ -91,7 +90,7 @@ def write_new(path: Path, contents: bytes) -> None:
 
 
 def read(path: Path) -> tuple[bytes, Stamp]:
-    """Return contents that were in force and their stamp; a file that is being destroyed is never taken for one."""
+    """Return contents that were in force and their stamp, never those of a file that is being destroyed."""
     for _ in range(READ_ATTEMPTS_MAX):
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
@@ -101,19 +100,19 @@ def read(path: Path) -> tuple[bytes, Stamp]:
             contents = _read_all(descriptor)
         finally:
             os.close(descriptor)
-        # Contents are overwritten only after another file has taken the name: if the name still leads here, they held.
+        # Contents are overwritten only after another file has the name: while this file has it, they are in force.
         if stamp(path)[0] == status.st_ino:
             return contents, _stamp(status)
     raise StoreBusy(at=path.name, limit=READ_ATTEMPTS_MAX)
 
 
 def stamp(path: Path) -> Stamp:
-    """Return what changes when the file is replaced."""
-    return _stamp(os.stat(path))  # noqa: PTH116 - asked in every write transaction, and Path.stat takes twice as long
+    """Return a value that changes when the file is replaced."""
+    return _stamp(os.stat(path))  # noqa: PTH116 - called in every write transaction, and Path.stat takes twice as long
 
 
 def replace(path: Path, contents: bytes) -> None:
-    """Put new contents in force and destroy the old ones. The caller holds the lock."""
+    """Replace the contents of a file and destroy the old ones. The caller holds the lock."""
     settle(path)
     new, old = _beside(path)
     write_new(new, contents)
@@ -127,7 +126,7 @@ def replace(path: Path, contents: bytes) -> None:
 
 
 def unsettled(path: Path) -> bool:
-    """Tell whether a replacement was interrupted, or is under way."""
+    """Return whether a replacement was interrupted or is in progress."""
     return any(leftover.exists() for leftover in _beside(path))
 
 
@@ -146,7 +145,7 @@ def settle(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file at path against other threads and processes, or raise `StoreBusy` when others keep it."""
+    """Hold a lock file against other threads and processes; raises `StoreBusy` when it stays locked."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
     try:
         for _ in range(LOCK_ATTEMPTS_MAX):

@@ -1,12 +1,10 @@
 """The keys of one space: `keys.json` in the directory of the space.
 
 A space has a log id, a name, an Ed25519 signing seed, an index key (lookups, cursors) and versions of the space key,
-of which the newest is current. All but the log id are secret: each is wrapped by the root with log id, purpose and
-version as its context, so that no entry can replace another. The file is canonical JSON and carries a MAC under
-the index key over all of it.
+of which the newest is current. All but the log id are secret. Each is wrapped by the root key with log id, purpose and
+version as its context, so no entry can replace another. The file is canonical JSON with a MAC under the index key.
 
-The file is beside the log and not in it, because a retired space key must be destroyed, and a page of a database
-cannot be.
+The file is separate from the log, because a retired space key must be destroyed, and a database page cannot be.
 
 Rotating the space key:
 
@@ -16,11 +14,10 @@ Rotating the space key:
 3. `finish_rotation` destroys the older versions. A reader that still looks at the log of before step 2 may now meet
    `KeyMissing`; it looks again at the present log.
 
-Erasing a space is `destroy`: what is left of the file says that there was a space, and nothing else of it (decision
-0052).
+After a crash `versions` has more than one entry, and steps 2 and 3 are repeated. `rewrap` rotates the root key: it
+changes no space key, so it does not touch the log. Both may happen while other processes have the space open.
 
-After a crash `versions` holds more than one, and steps 2 and 3 are done again. Rotating the root key is `rewrap`;
-it changes no space key, so nothing of the log is touched. Both may happen while other processes have the space open.
+`destroy` erases a space. The rest of the file says that there was a space, and nothing else about it (decision 0052).
 """
 
 from __future__ import annotations
@@ -53,7 +50,7 @@ class WrappedVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class KeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`keys.json` as it is stored: wrapped secrets in base64url, versions ascending."""
+    """The stored `keys.json`: wrapped secrets in base64url, versions ascending."""
 
     format: int
     log: str
@@ -66,7 +63,7 @@ class KeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ErasedKeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is in the place of `keys.json` after a space was erased; its name is not."""
+    """The stored `keys.json` of an erased space: without its name and its keys."""
 
     format: int
     log: str
@@ -74,7 +71,7 @@ class ErasedKeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class UnwrappedKeys(Struct, frozen=True, kw_only=True):
-    """What is in force at one moment, unwrapped."""
+    """The keys in force at one moment, unwrapped."""
 
     log_id: str
     name: str
@@ -94,7 +91,7 @@ class UnwrappedKeys(Struct, frozen=True, kw_only=True):
         return self.space[version]
 
     def __repr__(self) -> str:
-        return f"<Ring {self.log_id}>"
+        return f"<UnwrappedKeys {self.log_id}>"
 
     def __rich_repr__(self) -> list[tuple[str, str]]:
         return [("log_id", self.log_id)]
@@ -103,7 +100,7 @@ class UnwrappedKeys(Struct, frozen=True, kw_only=True):
 class SpaceKeys(Secret):
     """The keys of one space, in the memory of this process and durable in its directory."""
 
-    __slots__ = ("_directory", "_entropy", "_ring", "_root", "_stamp")
+    __slots__ = ("_directory", "_entropy", "_keys", "_root", "_stamp")
 
     def __init__(self, directory: Path, root: RootKey, entropy: Entropy) -> None:
         """Load the keys of the space in this directory.
@@ -116,13 +113,13 @@ class SpaceKeys(Secret):
         with files.faults(FILE):
             self._settle()
             contents, self._stamp = files.read(self._path)
-        self._ring = unwrap(parse(contents), root)
+        self._keys = unwrap(parse(contents), root)
 
     @classmethod
     def create(cls, directory: Path, name: str, root: RootKey, sources: Sources) -> SpaceKeys:
         """Make the keys of a new space and return them; raises `Conflict` when the directory holds keys already."""
         entropy = sources.entropy
-        return cls.put_back(
+        return cls.restore(
             directory,
             UnwrappedKeys(
                 log_id=sources.ids.new_id(),
@@ -136,134 +133,134 @@ class SpaceKeys(Secret):
         )
 
     @classmethod
-    def put_back(cls, directory: Path, ring: UnwrappedKeys, root: RootKey, entropy: Entropy) -> SpaceKeys:
-        """Write keys that were made elsewhere, wrapped by this root; raises as `create`."""
+    def restore(cls, directory: Path, keys: UnwrappedKeys, root: RootKey, entropy: Entropy) -> SpaceKeys:
+        """Write existing keys, wrapped by this root key; raises as `create`."""
         with files.faults(FILE):
             files.make_directory(directory)
             with files.locked(directory / LOCK):
                 if (directory / FILE).exists():
                     raise Conflict(at=FILE)
-                files.replace(directory / FILE, wrap(ring, root))
+                files.replace(directory / FILE, wrap(keys, root))
         return cls(directory, root, entropy)
 
     def _label(self) -> str:
         return self.log_id
 
     @property
-    def ring(self) -> UnwrappedKeys:
-        """Return all that is in force, as far as this process has seen."""
-        return self._ring
+    def unwrapped(self) -> UnwrappedKeys:
+        """Return the keys in force, as of the last read of the file."""
+        return self._keys
 
     @property
     def log_id(self) -> str:
         """Return the opaque id of the log of this space."""
-        return self._ring.log_id
+        return self._keys.log_id
 
     @property
     def name(self) -> str:
         """Return the name that the host gave to the space."""
-        return self._ring.name
+        return self._keys.name
 
     @property
     def signing_seed(self) -> bytes:
         """Return the seed of the Ed25519 key that signs the checkpoints of the log."""
-        return self._ring.signing_seed
+        return self._keys.signing_seed
 
     @property
     def index_key(self) -> bytes:
         """Return the key of lookups and cursors."""
-        return self._ring.index_key
+        return self._keys.index_key
 
     @property
     def current(self) -> SpaceKey:
         """Return the version that wraps new bundles."""
-        return self._ring.current
+        return self._keys.current
 
     @property
     def versions(self) -> tuple[int, ...]:
-        """Return the versions that are alive, ascending; more than one means that a rotation is not finished."""
-        return tuple(sorted(self._ring.space))
+        """Return the versions that exist, ascending; more than one means that a rotation is unfinished."""
+        return tuple(sorted(self._keys.space))
 
     def by_version(self, version: int) -> SpaceKey:
-        """Return that version of the space key, looking at the file once more when it is not known.
+        """Return that version of the space key; reads the file again when it is unknown.
 
-        Raises `KeyMissing` when it does not exist, or no longer.
+        Raises `KeyMissing` when it does not exist or was destroyed.
         """
-        key = self._ring.space.get(version)
+        key = self._keys.space.get(version)
         if key is None:
             self.refresh()
-            key = self._ring.space.get(version)
+            key = self._keys.space.get(version)
         if key is None:
             raise KeyMissing(at="space key", found=version)
         return key
 
     def refresh(self) -> bool:
-        """Take up what other processes have changed and return whether they had; costs one `stat` when they had not."""
+        """Load changes by other processes; return whether there were any. Without a change it costs one `stat`."""
         with files.faults(FILE):
             if files.stamp(self._path) == self._stamp:
                 return False
             contents, stamp = files.read(self._path)
-        self._take(contents, stamp)
+        self._load(contents, stamp)
         return True
 
     def begin_rotation(self) -> SpaceKey:
         """Add a version of the space key, make it current, and return it; it is durable before it is used.
 
-        Raises `LimitExceeded` when too many rotations were begun and none finished.
+        Raises `LimitExceeded` when too many rotations are unfinished.
         """
         with files.faults(FILE), files.locked(self._directory / LOCK):
-            ring = self._fresh()
-            if len(ring.space) >= VERSIONS_MAX:
+            keys = self._fresh()
+            if len(keys.space) >= VERSIONS_MAX:
                 raise LimitExceeded(at="space key", problem="unfinished_rotations", limit=VERSIONS_MAX)
-            version = ring.current.version + 1
+            version = keys.current.version + 1
             added = SpaceKey(version, self._entropy.take(KEY_BYTES))
-            self._write(msgspec.structs.replace(ring, space={**ring.space, version: added}), self._root)
+            self._write(msgspec.structs.replace(keys, space={**keys.space, version: added}), self._root)
         return added
 
     def finish_rotation(self, version: int) -> int:
         """Destroy every version of the space key that is older than this one; return how many there were.
 
-        The caller has re-wrapped all bundles of older versions: what is left under them can never be read again. A
-        repeat destroys nothing and returns 0.
+        The caller has rewrapped all bundles of older versions: any other can never be read again. A repeat destroys
+        nothing and returns 0.
         """
         with files.faults(FILE), files.locked(self._directory / LOCK):
-            ring = self._fresh()
-            if version not in ring.space:
+            keys = self._fresh()
+            if version not in keys.space:
                 raise Conflict(at="space key", found=version)
-            kept = {alive: key for alive, key in ring.space.items() if alive >= version}
-            destroyed = len(ring.space) - len(kept)
+            kept = {alive: key for alive, key in keys.space.items() if alive >= version}
+            destroyed = len(keys.space) - len(kept)
             if destroyed:
-                self._write(msgspec.structs.replace(ring, space=kept), self._root)
+                self._write(msgspec.structs.replace(keys, space=kept), self._root)
         return destroyed
 
     def rewrap(self, new_root: RootKey) -> bool:
-        """Wrap everything by another root and destroy what the present one wrapped; return whether that was to do."""
+        """Wrap all keys by another root key and destroy the former file; return whether anything changed."""
         with files.faults(FILE), files.locked(self._directory / LOCK):
             files.settle(self._path)
             if root_of(self._directory) == new_root.key_id:
-                self._root = new_root  # another holder of these keys was first
+                self._root = new_root  # another holder of these keys has done it
                 return False
-            ring = self._fresh()
-            self._write(ring, new_root)
+            keys = self._fresh()
+            self._write(keys, new_root)
             self._root = new_root
         return True
 
     def destroy(self) -> bool:
-        """Destroy all keys of the space, here and in its directory; return whether there were any. Nothing follows."""
+        """Destroy all keys of the space, in memory and on disk, for good; return whether there were any."""
         with files.faults(FILE), files.locked(self._directory / LOCK):
             files.settle(self._path)
-            is_left = not is_erased(self._directory)
-            if is_left:
+            had_keys = not is_erased(self._directory)
+            if had_keys:
                 files.replace(self._path, encode_plain(ErasedKeyFile(format=FORMAT, log=self.log_id)))
-        self._ring = msgspec.structs.replace(self._ring, signing_seed=b"", index_key=b"", space={})
-        return is_left
+        self._keys = msgspec.structs.replace(self._keys, signing_seed=b"", index_key=b"", space={})
+        return had_keys
 
     @property
     def _path(self) -> Path:
         return self._directory / FILE
 
     def _settle(self) -> None:
-        """Complete what a crash interrupted; who may only read leaves that to the next who may write."""
+        """Complete an interrupted replacement; a reader without write access leaves it to the next writer."""
         if files.unsettled(self._path):
             try:
                 with files.faults(LOCK), files.locked(self._directory / LOCK):
@@ -272,34 +269,34 @@ class SpaceKeys(Secret):
                 pass
 
     def _fresh(self) -> UnwrappedKeys:
-        """Return what is in force now, for a change; the caller holds the lock."""
+        """Return the keys in force now, for a change; the caller holds the lock."""
         files.settle(self._path)
         contents, stamp = files.read(self._path)
-        self._take(contents, stamp)
+        self._load(contents, stamp)
         if parse(contents).root != self._root.key_id:
             raise KeyWrong(at=FILE, problem="root_rotated")
-        return self._ring
+        return self._keys
 
-    def _take(self, contents: bytes, stamp: files.Stamp) -> None:
-        """Take up another state of the file.
+    def _load(self, contents: bytes, stamp: files.Stamp) -> None:
+        """Load another state of the file.
 
-        When another process has rotated the root key, the keys that are known already stay usable; only what is new
-        cannot be unwrapped, and that is `KeyWrong`.
+        After another process has rotated the root key, the known keys remain usable; a new version cannot be unwrapped,
+        which raises `KeyWrong`.
         """
         file = parse(contents)
         if file.root == self._root.key_id:
-            self._ring = unwrap(file, self._root)
+            self._keys = unwrap(file, self._root)
         else:
-            _authenticate(file, self._ring.index_key)
-            known, alive = self._ring.space, {wrapped.version for wrapped in file.space}
+            _authenticate(file, self._keys.index_key)
+            known, alive = self._keys.space, {wrapped.version for wrapped in file.space}
             if not alive <= known.keys():
                 raise KeyWrong(at=FILE, problem="root_rotated")
-            self._ring = msgspec.structs.replace(self._ring, space={version: known[version] for version in alive})
+            self._keys = msgspec.structs.replace(self._keys, space={version: known[version] for version in alive})
         self._stamp = stamp
 
-    def _write(self, ring: UnwrappedKeys, root: RootKey) -> None:
-        files.replace(self._path, wrap(ring, root))
-        self._ring = ring
+    def _write(self, keys: UnwrappedKeys, root: RootKey) -> None:
+        files.replace(self._path, wrap(keys, root))
+        self._keys = keys
         self._stamp = files.stamp(self._path)
 
 
@@ -308,7 +305,7 @@ def is_erased(directory: Path) -> bool:
     with files.faults(FILE):
         contents, _ = files.read(directory / FILE)
     check_format(contents, FILE, FORMAT)
-    return _is_grave(contents)
+    return _is_erased(contents)
 
 
 def root_of(directory: Path) -> str:
@@ -322,20 +319,20 @@ def root_of(directory: Path) -> str:
 
 
 _key_file = msgspec.json.Decoder(KeyFile)
-_grave = msgspec.json.Decoder(ErasedKeyFile)
+_erased_file = msgspec.json.Decoder(ErasedKeyFile)
 
 
-def _is_grave(contents: bytes) -> bool:
+def _is_erased(contents: bytes) -> bool:
     try:
-        return _grave.decode(contents).erased
+        return _erased_file.decode(contents).erased
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False
 
 
 def parse(contents: bytes) -> KeyFile:
-    """Return what is written, not yet authenticated; raises `Corrupt` or `StoreNewer`."""
+    """Return the parsed file, not yet authenticated; raises `Corrupt`, `StoreNewer` or `SpaceErased`."""
     check_format(contents, FILE, FORMAT)
-    if _is_grave(contents):
+    if _is_erased(contents):
         raise SpaceErased(at=FILE)
     file = parse_canonical(contents, _key_file, FILE)
     versions = [wrapped.version for wrapped in file.space]
@@ -348,29 +345,29 @@ def _context(log_id: str, purpose: str, version: int = 0) -> bytes:
     return f"{log_id}/{purpose}/{version}".encode()
 
 
-def wrap(ring: UnwrappedKeys, root: RootKey) -> bytes:
-    """Return the file that holds a ring, wrapped by a root."""
+def wrap(keys: UnwrappedKeys, root: RootKey) -> bytes:
+    """Return the file with these keys, wrapped by a root key."""
 
     def wrapped(secret: bytes, purpose: str, version: int = 0) -> str:
-        return b64url(root.wrap(secret, _context(ring.log_id, purpose, version)))
+        return b64url(root.wrap(secret, _context(keys.log_id, purpose, version)))
 
     file = KeyFile(
         format=FORMAT,
-        log=ring.log_id,
+        log=keys.log_id,
         root=root.key_id,
-        name=wrapped(ring.name.encode(), "name"),
-        signing=wrapped(ring.signing_seed, "signing"),
-        index=wrapped(ring.index_key, "index"),
+        name=wrapped(keys.name.encode(), "name"),
+        signing=wrapped(keys.signing_seed, "signing"),
+        index=wrapped(keys.index_key, "index"),
         space=tuple(
             WrappedVersion(version=version, key=wrapped(key.secret, "space", version))
-            for version, key in sorted(ring.space.items())
+            for version, key in sorted(keys.space.items())
         ),
     )
-    return encode_plain(msgspec.structs.replace(file, mac=_mac(file, ring.index_key)))
+    return encode_plain(msgspec.structs.replace(file, mac=_mac(file, keys.index_key)))
 
 
 def unwrap(file: KeyFile, root: RootKey) -> UnwrappedKeys:
-    """Return the ring in a file; raises `KeyWrong` for another root, `Corrupt` for what was edited."""
+    """Return the keys in a file; raises `KeyWrong` for another root key, `Corrupt` for a changed file."""
     if file.root != root.key_id:
         raise KeyWrong(at=FILE)
 
@@ -380,7 +377,7 @@ def unwrap(file: KeyFile, root: RootKey) -> UnwrappedKeys:
         except ValueError:
             raise Corrupt(at=FILE, problem="not_base64url") from None
 
-    # The index key comes first: what it does not authenticate is not looked at.
+    # The index key comes first: nothing else is unwrapped before it has authenticated the file.
     index_key = secret(file.index, "index")
     _authenticate(file, index_key)
     return UnwrappedKeys(

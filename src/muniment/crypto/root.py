@@ -1,13 +1,12 @@
 """The root key: the one secret that the host keeps.
 
-A root wraps the keys of stores and spaces; it never sees content. `RootKey` is all that a key management service has to
-implement; `LocalRoot` does the same with 32 bytes that came from a file, an environment variable, a keystore or a
-passphrase (`muniment.crypto.root_sources`).
+A root key wraps the keys of stores and spaces; it never encrypts content. A key management service implements
+`RootKey`. `LocalRoot` implements it with 32 bytes from a file, an environment variable, a keystore or a passphrase
+(`muniment.crypto.root_sources`).
 
 Layout of what `LocalRoot` wraps: `0x01 ‖ key id (8) ‖ nonce (12) ‖ AES-256-GCM body`. Associated data:
-`"muniment/root" ‖ 0x01 ‖ key id ‖ context`, where the context names the place that the secret belongs to. Wrap key
-and key id are derived from the root key by HKDF-SHA-256 with an info of their own, so the root key itself encrypts
-nothing.
+`"muniment/root" ‖ 0x01 ‖ key id ‖ context`, where the context names the purpose of the secret. Wrap key and key id are
+derived from the root key by HKDF-SHA-256, each with its own info, so the root key itself encrypts nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ CONTEXT = b"muniment/root"
 
 
 class RootKey(Protocol):
-    """Wraps and unwraps the secrets of a store; a key file does it as well as a key management service."""
+    """Wraps and unwraps the secrets of a store, with a local key or in a key management service."""
 
     @property
     def key_id(self) -> str:
@@ -41,13 +40,13 @@ class RootKey(Protocol):
         ...
 
     def wrap(self, secret: bytes, context: bytes) -> bytes:
-        """Return the secret, sealed and bound to its context."""
+        """Return the secret, encrypted and bound to its context."""
         ...
 
     def unwrap(self, wrapped: bytes, context: bytes) -> bytes:
         """Return the secret.
 
-        Raises `KeyWrong` when another key wrapped it, `Corrupt` when it or the context was edited, and
+        Raises `KeyWrong` when another key wrapped it, `Corrupt` when it or the context was changed, and
         `KeyUnavailable` when the service that holds the key does not answer.
         """
         ...
@@ -74,13 +73,13 @@ class LocalRoot(Secret):
         return self._id.hex()
 
     def wrap(self, secret: bytes, context: bytes) -> bytes:
-        """Return the secret, sealed and bound to its context."""
+        """Return the secret, encrypted and bound to its context."""
         head = VERSION + self._id
         nonce = self._entropy.take(NONCE_BYTES)
         return head + nonce + self._aead.encrypt(nonce, secret, CONTEXT + head + context)
 
     def unwrap(self, wrapped: bytes, context: bytes) -> bytes:
-        """Return the secret; raises `KeyWrong` for what another key wrapped, `Corrupt` for what was edited."""
+        """Return the secret; raises `KeyWrong` when another key wrapped it, `Corrupt` when it was changed."""
         if len(wrapped) < BODY_AT + TAG_BYTES or wrapped[:1] != VERSION:
             raise Corrupt(at="wrapped key", problem="layout")
         if wrapped[1:NONCE_AT] != self._id:

@@ -1,19 +1,18 @@
-"""Where root keys come from, by URI scheme.
+"""Sources of root keys, by URI scheme.
 
 | source | the key is |
 |---|---|
-| `file:/path` | 32 bytes as one line of base64url or hexadecimal, in a file that its owner alone can read |
+| `file:/path` | 32 bytes as one line of base64url or hexadecimal, in a file that only its owner can read |
 | `env:NAME` | the same line in an environment variable |
 | `keyring:service/name` | the same line in the keystore of the operating system (extra `keyring`) |
 | `passphrase:` | Argon2id of a passphrase that the person at the terminal types |
 | `passphrase:env:NAME`, `passphrase:file:/path` | Argon2id of a passphrase from there |
 
-The secret is never in the URI: a URI shows in process lists, shell histories and settings. A key management service
-needs no scheme: whoever opens a store may hand over a `RootKey` of their own, or a table of openers with schemes of
-their own.
+The URI never contains the secret, because it is visible in process lists, shell histories and settings. A key
+management service needs no scheme: a host can pass its own `RootKey`, or openers for its own schemes.
 
-What must be known again to come to the same key (the salt and the cost of Argon2id) is a `RootDescriptor`; the store
-keeps it.
+The parameters that lead to the same key again (the salt and the cost of Argon2id) are a `RootDescriptor`, which the
+store keeps.
 """
 
 from __future__ import annotations
@@ -60,9 +59,9 @@ class Argon2(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             ("iterations", self.iterations, 1, ITERATIONS_MAX),
             ("lanes", self.lanes, 1, LANES_MAX),
         )
-        for name, found, least, most in bounds:
-            if not least <= found <= most:
-                raise KeyInvalid(at=f"argon2.{name}", problem="out_of_range", limit=most, found=found)
+        for name, value, low, high in bounds:
+            if not low <= value <= high:
+                raise KeyInvalid(at=f"argon2.{name}", problem="out_of_range", limit=high, found=value)
         try:
             size = len(unb64url(self.salt))
         except ValueError:
@@ -71,7 +70,7 @@ class Argon2(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise KeyInvalid(at="argon2.salt", problem="too_short", limit=SALT_BYTES, found=size)
 
     def stretch(self, passphrase: bytes) -> bytes:
-        """Return the 32 bytes that the passphrase stands for."""
+        """Return the 32 bytes of the key that is derived from the passphrase."""
         kdf = Argon2id(
             salt=unb64url(self.salt),
             length=KEY_BYTES,
@@ -83,7 +82,7 @@ class Argon2(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RootDescriptor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a store remembers of the way to its root key; nothing of it is secret."""
+    """The public parameters of the source of a root key, kept by the store."""
 
     scheme: str
     argon2: Argon2 | None = None
@@ -93,7 +92,7 @@ Ask = Callable[[str], str]
 
 
 def ask_at_terminal(prompt: str) -> str:
-    """Ask the person at the terminal without showing what they type."""
+    """Prompt at the terminal without showing the input."""
     if sys.stdin is None or not sys.stdin.isatty():
         raise KeyUnavailable(at="keys", problem="no_terminal")
     try:
@@ -103,7 +102,7 @@ def ask_at_terminal(prompt: str) -> str:
 
 
 class OpenerContext(Struct, frozen=True, kw_only=True):
-    """What an opener may use: chance, the store's descriptor, leave to make a key, a way to ask for a passphrase."""
+    """What an opener may use: entropy, the store's descriptor, permission to create a key, a passphrase prompt."""
 
     entropy: Entropy
     descriptor: RootDescriptor
@@ -114,22 +113,21 @@ class OpenerContext(Struct, frozen=True, kw_only=True):
 Opener = Callable[[str, OpenerContext], RootKey]
 
 
-def open_root(uri: str, occasion: OpenerContext, openers: Mapping[str, Opener] | None = None) -> RootKey:
+def open_root(uri: str, context: OpenerContext, openers: Mapping[str, Opener] | None = None) -> RootKey:
     """Return the root key that a URI names.
 
-    With `occasion.create` a key file or keystore entry that does not exist is made. Raises `KeyInvalid` for a
-    malformed URI or key, `KeyUnavailable` when the source does not give a key, `KeyExposed` when others could read it
-    too.
+    With `context.create`, a missing key file or keystore entry is created. Raises `KeyInvalid` for a malformed URI or
+    key, `KeyUnavailable` when the source has no key, and `KeyExposed` when other users can read it.
     """
     scheme, colon, rest = uri.partition(":")
     opener = (OPENERS if openers is None else openers).get(scheme) if colon else None
     if opener is None:
         raise KeyInvalid(at="keys", problem="unknown_scheme")
-    return opener(rest, occasion)
+    return opener(rest, context)
 
 
 def describe(uri: str, entropy: Entropy, argon2: Argon2 | None = None) -> RootDescriptor:
-    """Return the descriptor of a source for a new store; for a passphrase with a new salt, or with what is given."""
+    """Return the descriptor of a source for a new store; for a passphrase with `argon2`, or with a new salt."""
     scheme = uri.partition(":")[0]
     if scheme != "passphrase":
         return RootDescriptor(scheme=scheme)
@@ -139,18 +137,18 @@ def describe(uri: str, entropy: Entropy, argon2: Argon2 | None = None) -> RootDe
 # --- openers ----------------------------------------------------------------------------------------------------------
 
 
-def _from_file(rest: str, occasion: OpenerContext) -> RootKey:
+def _from_file(rest: str, context: OpenerContext) -> RootKey:
     path = _path(rest)
-    if occasion.create and not path.exists():
-        _create_key_file(path, occasion.entropy)
-    return LocalRoot(_parse_key(_read_private(path)), occasion.entropy)
+    if context.create and not path.exists():
+        _create_key_file(path, context.entropy)
+    return LocalRoot(_parse_key(_read_private(path)), context.entropy)
 
 
-def _from_environment(rest: str, occasion: OpenerContext) -> RootKey:
-    return LocalRoot(_parse_key(_variable(rest)), occasion.entropy)
+def _from_environment(rest: str, context: OpenerContext) -> RootKey:
+    return LocalRoot(_parse_key(_variable(rest)), context.entropy)
 
 
-def _from_keystore(rest: str, occasion: OpenerContext) -> RootKey:
+def _from_keystore(rest: str, context: OpenerContext) -> RootKey:
     service, _, name = rest.partition("/")
     if not service or not name:
         raise KeyInvalid(at="keys", problem="service_and_name_wanted")
@@ -161,25 +159,25 @@ def _from_keystore(rest: str, occasion: OpenerContext) -> RootKey:
         raise KeyUnavailable(at="keys", problem="extra_keyring_not_installed") from None
     try:
         line = keystore.get_password(service, name)
-        if line is None and occasion.create:
-            keystore.set_password(service, name, b64url(occasion.entropy.take(KEY_BYTES)))
+        if line is None and context.create:
+            keystore.set_password(service, name, b64url(context.entropy.take(KEY_BYTES)))
             line = keystore.get_password(service, name)
     except refusals.KeyringError:
         raise KeyUnavailable(at="keys", problem="keystore_refused") from None
     if line is None:
         raise KeyUnavailable(at="keys", problem="no_such_entry")
-    return LocalRoot(_parse_key(line.encode()), occasion.entropy)
+    return LocalRoot(_parse_key(line.encode()), context.entropy)
 
 
-def _from_passphrase(rest: str, occasion: OpenerContext) -> RootKey:
-    argon2 = occasion.descriptor.argon2
+def _from_passphrase(rest: str, context: OpenerContext) -> RootKey:
+    argon2 = context.descriptor.argon2
     if argon2 is None:
         raise KeyWrong(at="keys", problem="not_made_with_a_passphrase")
-    scheme, _, place = rest.partition(":")
-    giver = PASSPHRASES.get(scheme)
-    if giver is None:
+    scheme, _, location = rest.partition(":")
+    read_passphrase = PASSPHRASES.get(scheme)
+    if read_passphrase is None:
         raise KeyInvalid(at="keys", problem="unknown_scheme")
-    return LocalRoot(argon2.stretch(_normal(giver(place, occasion))), occasion.entropy)
+    return LocalRoot(argon2.stretch(_normal(read_passphrase(location, context))), context.entropy)
 
 
 OPENERS: Mapping[str, Opener] = {
@@ -193,22 +191,22 @@ OPENERS: Mapping[str, Opener] = {
 # --- passphrases ------------------------------------------------------------------------------------------------------
 
 
-def _ask(_: str, occasion: OpenerContext) -> bytes:
-    passphrase = occasion.ask("Passphrase of the store: ")
-    if occasion.create and occasion.ask("The same again: ") != passphrase:
+def _ask(_: str, context: OpenerContext) -> bytes:
+    passphrase = context.ask("Passphrase of the store: ")
+    if context.create and context.ask("The same again: ") != passphrase:
         raise KeyInvalid(at="keys", problem="passphrases_differ")
     return passphrase.encode(errors="surrogateescape")
 
 
 PASSPHRASES: Mapping[str, Callable[[str, OpenerContext], bytes]] = {
     "": _ask,
-    "env": lambda place, _: _variable(place),
-    "file": lambda place, _: _read_private(_path(place)),
+    "env": lambda name, _: _variable(name),
+    "file": lambda path, _: _read_private(_path(path)),
 }
 
 
 def _normal(passphrase: bytes) -> bytes:
-    """Give one passphrase one spelling: without the end of its line, and composed, whatever keyboard typed it."""
+    """Return the one spelling of a passphrase: without a line end, in NFC, whatever keyboard typed it."""
     line = passphrase.rstrip(b"\r\n")
     if not line or len(line) > PASSPHRASE_BYTES_MAX:
         raise KeyInvalid(at="keys", problem="passphrase_length", limit=PASSPHRASE_BYTES_MAX, found=len(line))
@@ -218,7 +216,7 @@ def _normal(passphrase: bytes) -> bytes:
         raise KeyInvalid(at="keys", problem="not_unicode") from None
 
 
-# --- places -----------------------------------------------------------------------------------------------------------
+# --- files and variables ----------------------------------------------------------------------------------------------
 
 
 def _parse_key(line: bytes) -> bytes:
@@ -242,7 +240,7 @@ def _variable(name: str) -> bytes:
 
 
 def _path(rest: str) -> Path:
-    """Read the part of a URI after `file:`; both `file:/path` and `file:///path` are written in the wild."""
+    """Return the path of a URI without `file:`; both `file:/path` and `file:///path` are in use."""
     if rest.startswith("///"):
         rest = rest.removeprefix("//")
     if not rest or rest.startswith("//") or "\0" in rest:
@@ -251,24 +249,24 @@ def _path(rest: str) -> Path:
 
 
 def _create_key_file(path: Path, entropy: Entropy) -> None:
-    """Make a key file that appears whole or not at all; when two make it at once, one of them wins and both use it."""
-    beside = path.with_name(f".{path.name}.{entropy.take(8).hex()}")
+    """Create a key file atomically; when two processes do so at once, both use the first."""
+    temporary = path.with_name(f".{path.name}.{entropy.take(8).hex()}")
     try:
         files.make_directory(path.parent)
-        files.write_new(beside, b64url(entropy.take(KEY_BYTES)).encode() + b"\n")
+        files.write_new(temporary, b64url(entropy.take(KEY_BYTES)).encode() + b"\n")
         try:
-            os.link(beside, path)
+            os.link(temporary, path)
         except FileExistsError:
-            pass  # the other's key is as good as ours
+            pass  # another process created it
         finally:
-            beside.unlink()
+            temporary.unlink()
         files.sync_directory(path.parent)
     except OSError:
         raise KeyUnavailable(at="keys", problem="file_not_made") from None
 
 
 def _read_private(path: Path) -> bytes:
-    """Return the contents of a file that its owner, who is us, alone can read."""
+    """Return the contents of a file that belongs to this user and that nobody else can read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:

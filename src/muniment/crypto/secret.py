@@ -1,7 +1,7 @@
-"""What every holder of a key has in common: it shows its name, never its bytes, and cannot be pickled.
+"""The base of every class that holds a key: its `repr` shows a label, never the bytes, and it cannot be pickled.
 
-A key reaches a log, a crash report or another process by accident through three doors: `repr`, exception arguments and
-pickle. Holders close the first and the third here; the second is kept by our errors, which take no free text.
+A key leaks into a log, a crash report or another process in three ways: `repr`, exception arguments and pickle. This
+class prevents the first and the third; our errors take no free text, which prevents the second.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ KEY_BYTES = 32
 
 
 class Secret:
-    """A holder of key material. Subclasses say how they are called in `_label`."""
+    """A holder of key material. Subclasses return the text of their `repr` from `_label`."""
 
     __slots__ = ()
 

@@ -1,19 +1,19 @@
-"""The keys of a store: `store.json` in its directory, and the way from a name of a space to its keys.
+"""The keys of a store: `store.json` in its directory, and the lookup of the keys of a space by its name.
 
-The file says which root keys open the store. There is one *door* per root: its id, the way to come to it
-(`RootDescriptor`), a key check value, and the index key of the store, wrapped by it. A root is tried on its door before
-anything else is read or written: a wrong key changes nothing. The index key turns names of spaces into names of
-directories (a keyed digest), so that the names are not on the disk; it also authenticates the file.
+The file has one entry for each root key that opens the store: its id, its source (`RootDescriptor`), a key check value,
+and the wrapped index key of the store. A root key is checked before anything else is read or written, so a wrong key
+changes nothing. The index key turns names of spaces into names of directories (a keyed digest), so that the names are
+not on disk; it also authenticates the file.
 
-Turning the root key over, `rotate_root`, goes through several files, so it says in `store.json` that it is under way:
+`rotate_root` changes several files, so `store.json` records that it is in progress:
 
-1. a door for the new root is added beside the old one;
-2. the keys of each space are wrapped by the new root; each `keys.json` says which root wrapped it;
-3. the old door is removed.
+1. An entry for the new root key is added.
+2. The keys of each space are wrapped by the new root key; each `keys.json` names the root key that wrapped it.
+3. The old entry is removed.
 
-After a crash the store opens with either root, `unfinished` tells, and the same call again does what is left; a space
-is reached with the root that its file names. No log is touched. Spaces are made under the lock that the rotation
-holds.
+After a crash the store opens with either root key, `unfinished` is true, and repeating the call completes the rotation;
+the keys of a space are unwrapped by the root key that its file names. No log is touched. The rotation holds the lock
+under which spaces are created.
 
 Layout: `store.json`, `store.lock`, `spaces/<32 hexadecimal digits>/keys.json`. Everything is 0600 in directories 0700.
 """
@@ -50,7 +50,7 @@ from muniment.kernel.sources import Entropy, Sources
 FORMAT = 1
 FILE, LOCK, SPACES = "store.json", "store.lock", "spaces"
 CHECK = b"muniment key check"
-HOST = RootDescriptor(scheme="host")  # a root key that was handed over as an object
+HOST = RootDescriptor(scheme="host")  # a root key that the host passed as an object
 
 
 class RootKeyEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,12 +62,12 @@ class RootKeyEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     index: str
 
 
-class StoreFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`store.json` as it is stored. The newest door is the last."""
+class StoreFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"roots": "doors"}):
+    """The stored `store.json`. The newest root key is the last."""
 
     format: int
     store: str
-    doors: tuple[RootKeyEntry, ...]
+    roots: tuple[RootKeyEntry, ...]
     mac: str = ""
 
 
@@ -80,7 +80,7 @@ class StoreKeys(Secret):
     __slots__ = ("_directory", "_file", "_index_key", "_root")
 
     def __init__(self, directory: Path, root: RootKey) -> None:
-        """Open the store in this directory with this root.
+        """Open the store in this directory with this root key.
 
         Raises `StoreMissing`, `StoreNewer`, `Corrupt`, and `KeyWrong` before anything else is read or written.
         """
@@ -88,20 +88,20 @@ class StoreKeys(Secret):
         self._root = root
         with files.faults(FILE):
             self._file = _read(directory)
-            self._index_key = _enter(self._file, root)
+            self._index_key = _unlock(self._file, root)
             self._settle()
 
     @classmethod
     def create(cls, directory: Path, root: RootKey, descriptor: RootDescriptor, sources: Sources) -> StoreKeys:
-        """Make the keys of a new store; when another process was faster, open what it made."""
+        """Create the keys of a store; when another process was first, open its store."""
         with files.faults(FILE):
             files.make_directory(directory)
             with files.locked(directory / LOCK):
                 if not (directory / FILE).exists():
                     store, index_key = sources.ids.new_id(), sources.entropy.take(KEY_BYTES)
-                    doors = (_door(store, index_key, root, descriptor),)
-                    file = _authentic(StoreFile(format=FORMAT, store=store, doors=doors), index_key)
-                    _enter(file, root)
+                    roots = (_root_entry(store, index_key, root, descriptor),)
+                    file = _authentic(StoreFile(format=FORMAT, store=store, roots=roots), index_key)
+                    _unlock(file, root)
                     files.replace(directory / FILE, encode_plain(file))
         return cls(directory, root)
 
@@ -125,27 +125,27 @@ class StoreKeys(Secret):
 
     @property
     def descriptor(self) -> RootDescriptor:
-        """Return the way to that root key."""
-        return next(door.descriptor for door in self._file.doors if door.root == self.root_id)
+        """Return the source of that root key."""
+        return next(entry.descriptor for entry in self._file.roots if entry.root == self.root_id)
 
     @property
     def unfinished(self) -> bool:
-        """Tell whether the root key was being turned over when the store was opened."""
-        return len(self._file.doors) > 1
+        """Return whether a rotation of the root key was unfinished when the store was opened."""
+        return len(self._file.roots) > 1
 
     def space_directory(self, name: str) -> Path:
-        """Return the directory of the space of this name, whether it exists or not."""
+        """Return the directory of the space with this name, whether it exists or not."""
         return self._directory / SPACES / keyed_digest(self._index_key, "space", name)[:16].hex()
 
     def space(self, name: str, entropy: Entropy) -> SpaceKeys:
-        """Return the keys of a space; raises `StoreMissing` when there is none, `Corrupt` when they are of another."""
+        """Return the keys of a space; raises `StoreMissing` without one, `Corrupt` when they belong to another."""
         keys = self._load(self.space_directory(name), entropy)
         if keys.name != name:
             raise Corrupt(at=SPACE_FILE, problem="misplaced")
         return keys
 
     def create_space(self, name: str, sources: Sources) -> SpaceKeys:
-        """Make the keys of a new space; when there is one of this name already, return its keys."""
+        """Create the keys of a space; when it exists already, return its keys."""
         directory = self.space_directory(name)
         with self._change():
             if not (directory / SPACE_FILE).exists():
@@ -161,47 +161,47 @@ class StoreKeys(Secret):
             yield keys
 
     def rotate_root(self, new_root: RootKey, descriptor: RootDescriptor, entropy: Entropy) -> int:
-        """Turn the root key over, or complete an interrupted turn; return how many spaces were wrapped anew.
+        """Rotate the root key, or complete an interrupted rotation; return how many spaces were rewrapped.
 
-        Raises `KeyInvalid` when the new root is the present one, and `Conflict` when a turn to yet another root is
+        Raises `KeyInvalid` when the new root key is the current one, and `Conflict` when a rotation to a third one is
         unfinished.
         """
         if new_root.key_id == self._root.key_id:
             raise KeyInvalid(at="keys", problem="same_key")
         changed = 0
         with self._change() as file:
-            others = {door.root for door in file.doors} - {self._root.key_id}
+            others = {entry.root for entry in file.roots} - {self._root.key_id}
             if not others:
-                added = _door(file.store, self._index_key, new_root, descriptor)
-                self._write((*file.doors, added), new_root)
+                added = _root_entry(file.store, self._index_key, new_root, descriptor)
+                self._write((*file.roots, added), new_root)
             elif others != {new_root.key_id}:
                 raise Conflict(at=FILE, problem="root_rotation_unfinished")
-            _enter(self._file, new_root)
+            _unlock(self._file, new_root)
             for directory in self._directories():
                 if root_of(directory) != new_root.key_id:
                     changed += SpaceKeys(directory, self._root, entropy).rewrap(new_root)
-            kept = tuple(door for door in self._file.doors if door.root == new_root.key_id)
+            kept = tuple(entry for entry in self._file.roots if entry.root == new_root.key_id)
             self._write(kept, new_root)
             self._root = new_root
         return changed
 
     @contextmanager
-    def changing(self) -> Iterator[None]:
-        """Keep everybody else from making spaces or turning the root key over."""
+    def exclusive(self) -> Iterator[None]:
+        """Keep everybody else from creating spaces and from rotating the root key."""
         with self._change():
             yield
 
     @contextmanager
     def _change(self) -> Iterator[StoreFile]:
-        """Hold the lock of the store, with what is in force now; our root may have lost its door meanwhile."""
+        """Hold the lock of the store and yield the file in force; raises `KeyWrong` when our root key was retired."""
         with files.faults(FILE), files.locked(self._directory / LOCK):
             files.settle(self._directory / FILE)
             self._file = _read(self._directory)
-            _enter(self._file, self._root)
+            _unlock(self._file, self._root)
             yield self._file
 
     def _settle(self) -> None:
-        """Complete what a crash interrupted; who may only read leaves that to the next who may write."""
+        """Complete an interrupted replacement; a reader without write access leaves it to the next writer."""
         if files.unsettled(self._directory / FILE):
             try:
                 with files.faults(LOCK), files.locked(self._directory / LOCK):
@@ -210,10 +210,10 @@ class StoreKeys(Secret):
                 pass
 
     def _directories(self) -> list[Path]:
-        """Return the directories of all spaces but those that were erased."""
+        """Return the directories of all spaces that are not erased."""
         with files.faults(SPACES):
-            found = sorted(path.parent for path in (self._directory / SPACES).glob(f"*/{SPACE_FILE}"))
-        return [directory for directory in found if not is_erased(directory)]
+            directories = sorted(path.parent for path in (self._directory / SPACES).glob(f"*/{SPACE_FILE}"))
+        return [directory for directory in directories if not is_erased(directory)]
 
     def _load(self, directory: Path, entropy: Entropy) -> SpaceKeys:
         try:
@@ -225,10 +225,10 @@ class StoreKeys(Secret):
                 raise KeyWrong(at=SPACE_FILE, problem="root_rotation_unfinished") from None
             raise
 
-    def _write(self, doors: tuple[RootKeyEntry, ...], newest: RootKey) -> None:
-        """Put other doors in force, once the newest root has been seen to open its own."""
-        file = _authentic(msgspec.structs.replace(self._file, doors=doors), self._index_key)
-        _enter(file, newest)
+    def _write(self, roots: tuple[RootKeyEntry, ...], newest: RootKey) -> None:
+        """Replace the entries, after checking that the newest root key opens its own."""
+        file = _authentic(msgspec.structs.replace(self._file, roots=roots), self._index_key)
+        _unlock(file, newest)
         files.replace(self._directory / FILE, encode_plain(file))
         self._file = file
 
@@ -244,8 +244,8 @@ def open_keys(
 ) -> StoreKeys:
     """Open a store with a root key or the URI of one (`muniment.crypto.root_sources`).
 
-    With `create`, a store that does not exist is made, and so is the key that the URI names. A key is never made for a
-    store that exists: it could not be the right one.
+    With `create`, a missing store is created, and so is the key that the URI names. A key is never created for a store
+    that exists: it could not be the right one.
     """
     known = descriptors(directory)
     if not known and not create:
@@ -254,28 +254,28 @@ def open_keys(
         return StoreKeys(directory, keys) if known else StoreKeys.create(directory, keys, HOST, sources)
     if not known:
         descriptor = describe(keys, sources.entropy)
-        occasion = OpenerContext(entropy=sources.entropy, descriptor=descriptor, create=True, ask=ask)
-        return StoreKeys.create(directory, open_root(keys, occasion, openers), descriptor, sources)
+        context = OpenerContext(entropy=sources.entropy, descriptor=descriptor, create=True, ask=ask)
+        return StoreKeys.create(directory, open_root(keys, context, openers), descriptor, sources)
     for descriptor in known:
         root = open_root(keys, OpenerContext(entropy=sources.entropy, descriptor=descriptor, ask=ask), openers)
         try:
             return StoreKeys(directory, root)
         except KeyWrong:
-            continue  # while the root key is turned over there are two doors, each with a way of its own
+            continue  # during a rotation there are two root keys, each with its own source
     raise KeyWrong(at=FILE)
 
 
 def descriptors(directory: Path) -> tuple[RootDescriptor, ...]:
-    """Return the ways to the root keys that open the store in this directory, newest first; none if it has none.
+    """Return the sources of the root keys that open the store in this directory, newest first; empty without a store.
 
-    They are not authenticated yet: the key that they lead to is.
+    They are not authenticated, but their keys will be.
     """
     try:
         with files.faults(FILE):
             file = _read(directory)
     except StoreMissing:
         return ()
-    return tuple(door.descriptor for door in reversed(file.doors))
+    return tuple(entry.descriptor for entry in reversed(file.roots))
 
 
 # --- the file ---------------------------------------------------------------------------------------------------------
@@ -291,7 +291,7 @@ def _context(store: str, purpose: str) -> bytes:
     return f"{store}/{purpose}/0".encode()
 
 
-def _door(store: str, index_key: bytes, root: RootKey, descriptor: RootDescriptor) -> RootKeyEntry:
+def _root_entry(store: str, index_key: bytes, root: RootKey, descriptor: RootDescriptor) -> RootKeyEntry:
     return RootKeyEntry(
         root=root.key_id,
         descriptor=descriptor,
@@ -300,13 +300,13 @@ def _door(store: str, index_key: bytes, root: RootKey, descriptor: RootDescripto
     )
 
 
-def _enter(file: StoreFile, root: RootKey) -> bytes:
-    """Try a root on its door and return the index key of the store."""
-    door = next((door for door in file.doors if door.root == root.key_id), None)
-    if door is None:
+def _unlock(file: StoreFile, root: RootKey) -> bytes:
+    """Check a root key and return the index key of the store."""
+    entry = next((entry for entry in file.roots if entry.root == root.key_id), None)
+    if entry is None:
         raise KeyWrong(at=FILE)
     try:
-        check, wrapped = unb64url(door.check), unb64url(door.index)
+        check, wrapped = unb64url(entry.check), unb64url(entry.index)
     except ValueError:
         raise Corrupt(at=FILE, problem="not_base64url") from None
     if root.unwrap(check, _context(file.store, "check")) != CHECK:

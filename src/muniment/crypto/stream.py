@@ -1,13 +1,13 @@
-"""Sealed streams: a document of any length under one key, written and read in constant memory.
+"""Encrypted streams: a document of any length under one key, written and read in constant memory.
 
-Layout: `"muniment-sealed" ‖ 0x01 ‖ salt (32) ‖ chunks`. The key of the chunks is derived from the key that was handed
-over by HKDF-SHA-256 with the info `"muniment/v1/stream" ‖ salt ‖ context`, so that two streams never share one, also
-when their key is the same. A chunk is AES-256-GCM over up to 64 KiB; its nonce is the number of the chunk (11, big
-endian) and a byte that is 1 for the last chunk and 0 for all others (STREAM, Hoang et al. 2015). There is always a last
-chunk, though it may be empty. So nothing can be changed, left out, put elsewhere, cut off or added.
+Layout: `"muniment-sealed" ‖ 0x01 ‖ salt (32) ‖ chunks`. The chunk key is derived from the caller's key by
+HKDF-SHA-256 with the info `"muniment/v1/stream" ‖ salt ‖ context`, so two streams under one key have different chunk
+keys. A chunk is AES-256-GCM over up to 64 KiB; its nonce is the number of the chunk (11, big endian) and a byte that is
+1 for the last chunk and 0 for all others (STREAM, Hoang et al. 2015). There is always a last chunk, which may be empty.
+So changed, missing, moved, truncated and added chunks are detected.
 
-What a reader hands out is authentic, but whether there is more is known only at the end: whoever reads acts on a
-document once it has been read to its end.
+Everything that a reader returns is authentic, but only the end shows that the document is complete: a caller must read
+to the end before it acts on a document.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ INFO = b"muniment/v1/stream"
 
 
 class SealedWriter:
-    """Seals what is written to it into a file; `finish` writes the last chunk and leaves the file open."""
+    """Encrypts into a file; `finish` writes the last chunk and leaves the file open."""
 
     def __init__(self, file: BinaryIO, key: bytes, salt: bytes, context: bytes) -> None:
         assert len(salt) == SALT_BYTES
@@ -42,14 +42,14 @@ class SealedWriter:
         file.write(MAGIC + salt)
 
     def write(self, data: bytes) -> None:
-        """Seal some more."""
+        """Encrypt more data."""
         self._buffer += data
         while len(self._buffer) > CHUNK_BYTES:  # a full buffer may be the last chunk
             self._seal(bytes(self._buffer[:CHUNK_BYTES]), last=False)
             del self._buffer[:CHUNK_BYTES]
 
     def finish(self) -> None:
-        """Seal what is left as the last chunk."""
+        """Encrypt the rest as the last chunk."""
         self._seal(bytes(self._buffer), last=True)
         self._buffer.clear()
 
@@ -59,7 +59,7 @@ class SealedWriter:
 
 
 class SealedReader:
-    """Opens a sealed stream; raises `Corrupt` for whatever was not sealed so, and for a stream that was cut off."""
+    """Decrypts a stream; raises `Corrupt` for a changed or truncated stream, or another key."""
 
     def __init__(self, file: BinaryIO, key: bytes, context: bytes) -> None:
         self._file = file
@@ -75,25 +75,25 @@ class SealedReader:
 
     def read(self, size: int) -> bytes:
         """Return the next `size` bytes; fewer only at the end of the stream."""
-        pieces, wanted = [], size
-        while wanted:
+        pieces, remaining = [], size
+        while remaining:
             if self._at == len(self._buffer) and not self._next():
                 break
-            piece = self._buffer[self._at : self._at + wanted]
+            piece = self._buffer[self._at : self._at + remaining]
             pieces.append(piece)
             self._at += len(piece)
-            wanted -= len(piece)
+            remaining -= len(piece)
         return b"".join(pieces)
 
     def _next(self) -> bool:
-        """Open the next chunk; return whether there was one."""
+        """Decrypt the next chunk; return whether there was one."""
         if self._ended:
             return False
         sealed, self._ahead = self._ahead, self._file.read(SEALED_BYTES)
         self._ended = not self._ahead
         try:
             self._buffer = self._aead.decrypt(_nonce(self._number, last=self._ended), sealed, None)
-        except (InvalidTag, ValueError):  # the latter for less than a tag
+        except (InvalidTag, ValueError):  # ValueError for less than a tag
             raise Corrupt(at="sealed stream", problem="not_authentic", found=self._number) from None
         self._at = 0
         self._number += 1

@@ -1,6 +1,6 @@
-"""The vocabulary of the log: what can be said in an event, and how it is spelled for ever.
+"""The vocabulary of the log: the events, their bodies and their permanent spelling.
 
-`identity` names things, `message` and `turn` are what a host hands over, `records` are the events, `labels` splits an
-event into the fields that are committed one by one, `cells` packs them for sealing and reads every version ever
-written, `schemas` publishes them. Nothing here decides, stores or encrypts.
+`identity` has the types of names. `message` and `turn` are the input of a host. `records` lists the events. `labels`
+splits an event into fields, each with a commitment of its own. `cells` packs bodies for encryption and reads every
+version that was ever written. Nothing here decides, stores or encrypts.
 """

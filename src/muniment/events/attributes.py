@@ -1,10 +1,10 @@
-"""Attributes: structured evidence beside the words of a turn or of one of its messages.
+"""Attributes: structured evidence about a turn or one of its messages.
 
-What a host hands over is an `Attribute`; the conversation is that of the request. What the log keeps of it stands in
-two cells, as decision 0003 wants it: `AttributeRecorded` has closed words, names, numbers and times, and outlives an
-erasure; `AttributeContent` has what somebody phrased or computed (the value, the reason, the links) and dies with its
-turn. Which turn, and which message, is in the references of the header. What is taken, and who sees it, is decided in
-`governance.attribute_visibility`.
+A host hands over an `Attribute`; the request names the conversation. The log keeps it in two cells (decision 0003):
+`AttributeRecorded` has enumerated values, names, numbers and times, and survives an erasure. `AttributeContent` has
+what somebody wrote or computed (the value, the reason, the links) and is erased with its turn. The references of the
+header name the turn and the message. `governance.annotation` decides what is accepted,
+`governance.attribute_visibility` who sees it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 from msgspec import Struct
 
 from muniment.events.identity import TurnId
-from muniment.events.message import Visibility
+from muniment.events.references import Visibility
 
-VALUE_BYTES = 64 * 1024  # what a value may take when its governance says nothing else
+VALUE_BYTES = 64 * 1024  # the default limit of a value
 
 
 class AttributeScope(StrEnum):
@@ -28,7 +28,7 @@ class AttributeScope(StrEnum):
 
 
 class ValueKind(StrEnum):
-    """What a value is; null is none of these."""
+    """The JSON type of a value; null is not allowed."""
 
     OBJECT = "object"
     ARRAY = "array"
@@ -49,7 +49,7 @@ class SourceKind(StrEnum):
 
 
 class AttributePolicy(StrEnum):
-    """What becomes of an attribute when its turn is masked or erased."""
+    """What happens to an attribute when its turn is masked or erased."""
 
     FOLLOW_TRANSCRIPT = "follow_transcript"
     METADATA_SURVIVES_MASK = "metadata_survives_mask"
@@ -65,7 +65,7 @@ class AttributeTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class AttributeSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Who wrote an attribute, where its value comes from, and why; all three are said. `written_ms` 0 means "now"."""
+    """Who wrote an attribute, where its value comes from, and why; all are required. `written_ms` 0 means "now"."""
 
     writer: str
     kind: SourceKind
@@ -74,7 +74,7 @@ class AttributeSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class AttributeGovernance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """How large the value may be as canonical JSON, what becomes of it, and whether it may leave in an export."""
+    """The maximum size of the value as canonical JSON, its policy, and whether exports may contain it."""
 
     value_bytes_max: int = VALUE_BYTES
     policy: AttributePolicy = AttributePolicy.FOLLOW_TRANSCRIPT
@@ -82,7 +82,7 @@ class AttributeGovernance(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class AttributeLink(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """How an attribute relates to another thing, and that thing by kind and id; the store never follows it."""
+    """A relation to another object, which is named by kind and id; the store never follows it."""
 
     relation: str
     kind: str
@@ -90,10 +90,10 @@ class AttributeLink(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Attribute(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What a host says of a turn or message. `value` is any JSON value but null.
+    """A statement of a host about a turn or message. `value` is any JSON value but null.
 
     `key` is dotted (`host.billing.tokens`), `schema` an optional name of the value's schema. A creation time of 0 means
-    "now", an update time of 0 the same, or the creation time where that is later.
+    "now"; an update time of 0 means "now", or the creation time where that is later.
     """
 
     id: str
@@ -110,11 +110,11 @@ class Attribute(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     updated_ms: int = 0
 
 
-# --- what the log keeps -----------------------------------------------------------------------------------------------
+# --- in the log -------------------------------------------------------------------------------------------------------
 
 
 class AttributeHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """An attribute without its value: its names, its kind, its times. `message` counts from 0; without it, the turn."""
+    """An attribute without its value: names, kind and times. `message` counts from 0; None means the turn."""
 
     id: str
     key: str
@@ -126,7 +126,7 @@ class AttributeHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class AttributeOrigin(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Who wrote an attribute and when, without the reason. `request` is what the host calls the write it came with."""
+    """Who wrote an attribute and when, without the reason. `request` is the host's id of the request that wrote it."""
 
     writer: str
     kind: SourceKind
@@ -135,7 +135,7 @@ class AttributeOrigin(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class AttributeRecorded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What is said of a turn (`refs.turn`), or of a message of it (`refs.message`). The next of its id replaces it."""
+    """An attribute of a turn (`refs.turn`) or message (`refs.message`); a later one with the same id replaces it."""
 
     attribute: AttributeHead
     source: AttributeOrigin
@@ -144,13 +144,13 @@ class AttributeRecorded(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class AttributeContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What somebody phrased or computed: the value, why it was written, and to what it is linked in which words."""
+    """What somebody wrote or computed: the value, why it was recorded, and its links."""
 
     value: Any
     reason: str
     links: list[AttributeLink] = []
 
 
-def link_label(place: int) -> str:
-    """Return the label under which one link of an attribute is committed."""
-    return f"link/{place}"
+def link_label(index: int) -> str:
+    """Return the label of one link of an attribute."""
+    return f"link/{index}"

@@ -1,8 +1,8 @@
-"""From what a caller hands over to a typed value, or one refusal.
+"""Binding: from a caller's input to a typed value, or to one error.
 
-msgspec quotes the offending input in its messages; the binder keeps the path, as far as it is made of our own field
-names, and a word from the table below, and drops the rest. A struct that a caller built in Python is checked like any
-other input: it is encoded and decoded once, which also means that nobody can change it afterwards.
+msgspec quotes the offending input in its messages. The binder keeps the path, if it consists of our own field names,
+and a problem from the table below; it drops the rest. A struct that a caller built in Python is checked like any other
+input: it is encoded and decoded once, so the caller cannot change the result later.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import msgspec
 from muniment.errors import InvalidInput, LimitExceeded
 
 REQUEST_BYTES_MAX = 16 * 2**20
-UPLOAD_BYTES_MAX = 2**30  # of a request that brings a document along
+UPLOAD_BYTES_MAX = 2**30  # of a request that contains a document
 
 Value = TypeVar("Value")
 Made = TypeVar("Made")
 
-# how a message of msgspec begins -> its problem word
+# how a message of msgspec begins -> our name of the problem
 PROBLEMS: dict[str, str] = {
     "Expected": "wrong_type",
     "Object contains unknown field": "unknown_field",
@@ -41,8 +41,8 @@ _PATH = re.compile(r"\$(?:\.\w+|\[\d+\])+")
 
 _encoder = msgspec.msgpack.Encoder(order="deterministic")
 
-# msgspec learns a type when its first decoder is made, and is not safe while it learns: two threads that learn types
-# which share a struct end the process. So decoders are made one at a time, and kept.
+# msgspec analyses a type when its first decoder is made, and that is not thread-safe: two threads that analyse types
+# which share a struct crash the process. So decoders are made one at a time, and kept.
 _learning = threading.Lock()
 _packed: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
 _json: dict[Any, msgspec.json.Decoder[Any]] = {}
@@ -64,7 +64,7 @@ def parse_json(data: bytes | str, into: type[Value], *, limit: int = REQUEST_BYT
 
 
 def bind(value: object, into: type[Value], bytes_max: int = REQUEST_BYTES_MAX) -> Value:
-    """Return the value as the type says it must be: from a struct of that type or from plain data."""
+    """Return the value as a checked instance of the type, from a struct of that type or from plain data."""
     try:
         raw = _encoder.encode(value)
     except TypeError:
@@ -82,7 +82,7 @@ def bind(value: object, into: type[Value], bytes_max: int = REQUEST_BYTES_MAX) -
     except msgspec.ValidationError as error:
         raise _refusal(error, into) from None
     except (msgspec.DecodeError, UnicodeError):
-        raise InvalidInput(problem="malformed") from None  # a value that brought encoded bytes of its own
+        raise InvalidInput(problem="malformed") from None  # a value with pre-encoded bytes in it
     except RecursionError:
         raise InvalidInput(problem="too_deep") from None
     return bound
@@ -94,7 +94,7 @@ def _learned(known: dict[Any, Made], into: Any, make: Callable[[Any], Made]) -> 
 
 
 def deterministic(value: object) -> bytes:
-    """Return bytes that are equal for equal bound values; the input of the keyed digest of a turn."""
+    """Return bytes that are equal for equal bound values: the input of the keyed digest of a turn."""
     try:
         return _encoder.encode(value)
     except RecursionError:
@@ -102,12 +102,12 @@ def deterministic(value: object) -> bytes:
 
 
 def _refusal(error: msgspec.ValidationError, into: Any) -> InvalidInput:
-    said = str(error)
-    problem = next((word for begin, word in PROBLEMS.items() if said.startswith(begin)), "malformed")
-    # What is quoted before the path may itself look like one, so only names of our own count as one.
-    _, separator, place = said.rpartition(" - at `")
-    path = place.removesuffix("`") if separator else "$"
-    missing = _MISSING.match(said)
+    text = str(error)
+    problem = next((problem for beginning, problem in PROBLEMS.items() if text.startswith(beginning)), "malformed")
+    # Input that is quoted before the path may look like a path, so only our own field names are accepted in one.
+    _, separator, quoted = text.rpartition(" - at `")
+    path = quoted.removesuffix("`") if separator else "$"
+    missing = _MISSING.match(text)
     if missing is not None:
         path = f"{path}.{missing[1]}"
     known = _PATH.fullmatch(path) and _field_names(into).issuperset(re.findall(r"\.(\w+)", path))
@@ -116,7 +116,7 @@ def _refusal(error: msgspec.ValidationError, into: Any) -> InvalidInput:
 
 @functools.cache
 def _field_names(into: Any) -> frozenset[str]:
-    """Return the names that a path into a value of this type may be made of."""
+    """Return the field names that a path into a value of this type can contain."""
     return frozenset(_properties(msgspec.json.schema(into)))
 
 

@@ -1,12 +1,12 @@
-"""Cells in clear: how the parts of an event are packed before they are sealed, and how old ones are read.
+"""Plaintext cells: how the parts of an event are packed before encryption, and read again in every later release.
 
 A packed cell is msgpack `[version, salts, body]`: the version of the body's shape, the salts of its fields, the body.
-The salts are a seed of 32 bytes that they are derived from. Where a part of the body was erased they are a map instead,
-32 bytes for each label that is left, because the seed would also give the salt of what was erased.
+The salts are one seed of 32 bytes, from which each is derived. After part of the body was erased they are a map, 32
+bytes for each remaining label, because the seed would also give the salts of the erased part.
 
-Reading looks at the version first. The present version is decoded straight into its struct; an older one is decoded as
+The reader checks the version first. The current version is decoded directly into its struct. An older one is decoded as
 plain data and lifted, version by version, by the functions in `UPCASTS`, each of which turns the data of version n into
-that of n + 1. A stored cell is never rewritten for it.
+that of n + 1. The stored cell is not rewritten.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _CONTENTS = {
 
 
 def pack(salts: Salts, body: MetaBody | ContentBody) -> bytes:
-    """Return the cell in clear for a body and the salts of its fields."""
+    """Return the plaintext cell for a body and the salts of its fields."""
     return _encoder.encode((VERSIONS[type(body)], salts, body))
 
 
@@ -94,7 +94,7 @@ def lifted(
     upcasts: Mapping[tuple[type[Struct], int], Upcast],
     present: int,
 ) -> dict[str, Any]:
-    """Lift data of an older version to the present one."""
+    """Lift data of an older version to the current one."""
     if version > present:
         raise StoreNewer(problem="unknown_version", found=version, limit=present)
     for step in range(version, present):

@@ -1,19 +1,20 @@
-"""What may be said of turns after they were committed: the events that change what a view shows of them.
+"""Changes: the events that change what a view shows of turns after their commit.
 
-Which turns a change is about stands in the references of its header, as one of:
+The references in the header of a change name its turns, in one of these forms:
 
 | refs | turns |
 |---|---|
 | `{"turn": n}` | turn n |
 | `{"turn": n, "message": m}` | message m of turn n, counted from 0 |
-| `{"through": b}` | all turns from the first to b, as many as there were then |
+| `{"through": b}` | all turns from the first to b, the last turn at that time |
 | `{"first": a, "through": b}` | the turns a to b |
-| `{"first": 1}` | all turns, those that are still to come too |
+| `{"first": 1}` | all turns, also future ones |
 
 In the stream of the space, which has no turns, `{"first": 1}` means those of all conversations.
-An erasure with `{"replaced": 1}` beside them was made because an archive took the place of the conversation: its stream
-is not found by its names any more, and nobody asked for the words to be erased. One with `{"omitted": 1}` says that an
-archive did not take this message along.
+
+An erasure that also has `{"replaced": 1}` was made because an archive replaced the conversation: lookups no longer lead
+to this stream, and nobody requested the erasure. One with `{"omitted": 1}` says that an archive did not contain this
+message.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ OMITTED = "omitted"
 
 
 class Transition(StrEnum):
-    """What may be asked of a turn or conversation; the header of its event names it in `reason`."""
+    """A requested change of the phase of turns; the header of its event names it in `reason`."""
 
     ARCHIVE = "archive"
     RESTORE = "restore"
@@ -39,14 +40,14 @@ class Transition(StrEnum):
 
 
 class Custody(StrEnum):
-    """Whether content must be kept; the header of its event names it in `reason`. A release names its hold in refs."""
+    """Placing and releasing a legal hold; the header of the event names it in `reason`, a release its hold in refs."""
 
     HOLD = "hold"
     RELEASE = "release"
 
 
 class Action(StrEnum):
-    """What may be asked of turns, and what may stand in the header of a lifecycle event: `Transition` and `Custody`."""
+    """What a lifecycle event can do to turns: every `Transition` and `Custody`."""
 
     ARCHIVE = Transition.ARCHIVE.value
     RESTORE = Transition.RESTORE.value
@@ -69,9 +70,9 @@ class RedactionReason(StrEnum):
 
 
 class LifecycleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Who asked for a change, why and when. What and which is in the header.
+    """Who requested a change, why and when. The header says which change, and of which turns.
 
-    `subject` is there when it was asked of every turn of a subject, in whatever conversation.
+    `subject` is set when the request was about every turn of a subject, in any conversation.
     """
 
     reason: str
@@ -81,15 +82,15 @@ class LifecycleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class TurnLifecycle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A transition, a hold or a release; of a turn, of several, or of one message of a turn (erasing alone)."""
+    """A transition, a hold or a release of one or more turns; an erasure also of one message."""
 
     request: LifecycleRequest
 
 
 class RetentionPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """How long words are kept: of a conversation (both names), of a channel (its name), or of the space (neither).
+    """How long content is kept: of a conversation (both names), of a channel (its name), or of the space (neither).
 
-    Milliseconds since a turn was committed. A policy that says neither takes back what was said of its scope before.
+    Milliseconds since a turn was committed. A policy without both ends the earlier policy of its scope.
     """
 
     channel: str | None = None
@@ -99,16 +100,16 @@ class RetentionPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class PolicySet(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """From here on this policy is in force for its scope, in place of an earlier one; in the stream of the space."""
+    """From this event on, the policy applies to its scope and replaces an earlier one; in the stream of the space."""
 
     policy: RetentionPolicy
     request: LifecycleRequest
 
 
 class RedactionTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What of a turn is redacted; nothing given: all of it.
+    """The redacted part of a turn; without any value: the whole turn.
 
-    `message` and `part` count from 0. `start` and `end` are code points of the text of a part, the end not included.
+    `message` and `part` count from 0. `start` and `end` are code points of the text of a part, `end` not included.
     `field` is the label of a tool summary or of the label of a host reference (`tools/0/summary`, `host_ref/1/label`).
     """
 
@@ -120,7 +121,7 @@ class RedactionTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class TurnRedacted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Something of a turn (`refs.turn`) is withheld from these views. The words stay until they are erased."""
+    """Part of a turn (`refs.turn`) is withheld from these views. The content stays until it is erased."""
 
     target: RedactionTarget
     views: list[str]
@@ -128,13 +129,13 @@ class TurnRedacted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class TurnSpan(NamedTuple):
-    """Consecutive turns, both ends included; without `last` also those that are still to come."""
+    """Consecutive turns, both ends included; without `last`, also future turns."""
 
     first: int
     last: int | None
 
-    def holds(self, turn: int) -> bool:
-        """Tell whether a turn is among them."""
+    def includes(self, turn: int) -> bool:
+        """Return whether a turn is in the span."""
         return self.first <= turn and (self.last is None or turn <= self.last)
 
     def overlaps(self, other: TurnSpan) -> bool:
@@ -143,7 +144,7 @@ class TurnSpan(NamedTuple):
 
 
 def span_of(refs: Mapping[str, int]) -> TurnSpan:
-    """Return the turns that the references of a change are about."""
+    """Return the turns that the references of a change name."""
     turn = refs.get("turn")
     if turn is not None:
         return TurnSpan(turn, turn)
@@ -151,7 +152,7 @@ def span_of(refs: Mapping[str, int]) -> TurnSpan:
 
 
 def span_refs(span: TurnSpan) -> dict[str, int]:
-    """Return the references that say this of a change; the reverse of `span_of`."""
+    """Return the references for a span; the reverse of `span_of`."""
     if span.last is None:
         return {"first": span.first}
     if span.first == span.last:

@@ -1,8 +1,8 @@
-"""Who was shown what beyond their views, and who was refused: events of the stream of the space.
+"""Disclosures: content shown beyond a caller's views, refused access, and issued context, in the stream of the space.
 
-`content.revealed` names the turn in its references (`{"stream": s, "turn": n}`, or with `"message": m` one message of
-it). `access.denied` names none: what was refused was not looked at. `context.issued` names a conversation that is
-there (`"stream"`, as it was at its event `"through"`) and those of its turns that were given, `"first"` to `"last"`.
+`content.revealed` names the turn in its references (`{"stream": s, "turn": n}`, with `"message": m` one message of it).
+`access.denied` names none, because nothing was read. `context.issued` names a conversation (`"stream"`, as of its event
+`"through"`) and the turns that the context contains, `"first"` to `"last"`.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from muniment.events.changes import LifecycleRequest
 
 
 class Caller(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What the access of a caller was: the views it had, and the subject that it spoke for."""
+    """The access of a caller: its views, and the subject that it acted for."""
 
     views: list[str]
     subject: str | None = None
 
 
 class ContentRevealed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Words were shown to somebody whose views do not show them."""
+    """Content was shown to a caller whose views do not show it."""
 
     request: LifecycleRequest
     caller: Caller
 
 
 class Denial(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What was refused: the operation, the right that was missing, and the policy when it was one that refused.
+    """What was refused: the operation, the missing right, and the policy when a policy refused.
 
-    `attempts` counts those of this operation and right since `since_ms`, this one included; the others are in no event
-    of their own. `subject` is the one that the access of this one speaks for.
+    `attempts` counts the refusals of this operation and right since `since_ms`, including this one; the earlier ones
+    have no events of their own. `subject` is the one that the caller of the last attempt acted for.
     """
 
     operation: str
@@ -42,16 +42,16 @@ class Denial(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 
 
 class AccessRefused(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Somebody asked for what their access does not include."""
+    """A caller requested what its access does not include."""
 
     denial: Denial
 
 
 class ContextGrant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What was put together for a prompt: for which interface, how large, of which turns, and never a word of it.
+    """The facts of a composed prompt context, without its content: interface, size and source turns.
 
-    `digest` is the source digest over the leaves of the turns that `refs` names (`evidence.verifier.source_digest`);
-    `quoted` are the positions of the turns of which something was quoted, the best first.
+    `digest` is the source digest over the leaves of the turns that `refs` names (`evidence.verifier.source_digest`).
+    `quoted` has the positions of the quoted turns, best match first.
     """
 
     view: str
@@ -65,7 +65,7 @@ class ContextGrant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ContextIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Words were handed out for a prompt, under a view of the caller."""
+    """Context for a prompt was issued under a view of the caller."""
 
     context: ContextGrant
     caller: Caller

@@ -1,8 +1,8 @@
-"""Names that hosts give: spaces, channels, conversations, chats, turns, subjects.
+"""Names given by hosts: spaces, channels, conversations, chats, turns, subjects.
 
 A name is canonical text: not empty, no blanks at its ends, no control characters, at most 512 bytes. Anything else is
-refused, never trimmed. A name becomes a storage key only through a keyed digest of its
-length-prefixed parts (`kernel.digest`), so that `a__b / c` and `a / b__c` stay two things.
+refused, never trimmed. A name becomes a storage key only through a keyed digest of its length-prefixed parts
+(`kernel.digest`), so `a__b / c` and `a / b__c` remain different keys.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ DEFAULT_CHANNEL = Channel("default")
 
 
 class ConversationKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Names one conversation: space, channel and conversation id.
+    """The name of a conversation: space, channel and conversation id.
 
-    `space` may be left out and then means the space that is open; naming another one is refused.
+    Without `space`, the open space is meant; naming another one is refused.
     """
 
     conversation: Annotated[ConversationId, Meta(description="Id of the conversation.")]
@@ -42,7 +42,7 @@ class ConversationKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def check_name(text: str, *, at: str) -> None:
-    """Refuse text that is no canonical name; `at` says where it was."""
+    """Refuse text that is no canonical name; `at` is its path in the request."""
     if not text:
         raise InvalidInput(at=at, problem="empty")
     # isprintable is the fast gate: what it passes can hold no control character; what it stops may still be a blank.
@@ -64,5 +64,5 @@ def check_key(key: ConversationKey) -> None:
 
 
 def message_id(turn: TurnId, index: int) -> str:
-    """Return the id of a message: its turn's id and its place in it, the same on every repeat."""
+    """Return the id of a message: its turn's id and its index, the same on every repeat."""
     return f"{turn}#{index}"

@@ -6,7 +6,7 @@ A label is ASCII and never changes. For most kinds the labels are the field name
 |---|---|---|
 | `actor`, `delivery` | as in `TurnMeta` | meta |
 | `tools` | list of tool observations without summaries, when there are any | meta |
-| `source`, `external`, `candidates` | as in `TurnMeta`, when they say something | meta |
+| `source`, `external`, `candidates` | as in `TurnMeta`, unless they have their default | meta |
 | `host_ref/<i>` | a reference without its label | meta |
 | `message/<i>` | role, authority, speaker, observed time | meta |
 | `message/<i>/content/<j>` | one part | content |
@@ -18,7 +18,7 @@ An attribute has, beside the members of its meta body:
 |---|---|---|
 | `value` | any JSON value | content |
 | `reason` | text | content |
-| `link/<i>` | relation, kind and id of another thing | content |
+| `link/<i>` | relation, kind and id of another object | content |
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def content_fields(body: ContentBody) -> list[tuple[str, bytes]]:
 def encode_part(part: Part) -> bytes:
     """Return the canonical JSON of a part.
 
-    Only what a tool was given or gave back is JSON from outside and may leave the plain profile (floats, keys that are
-    not ASCII); those parts take the wide road.
+    Only arguments and results of tools are JSON from outside: they may need more than the plain profile (floats, keys
+    that are not ASCII) and are then encoded by the general encoder.
     """
     if isinstance(part, ToolCallPart) and not _is_plain(part.arguments):
         named = {"id": part.id} if part.id is not None else {}

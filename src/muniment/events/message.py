@@ -22,7 +22,7 @@ class Role(StrEnum):
 
 
 class Authority(StrEnum):
-    """How much a statement may be relied on, and who it is meant for."""
+    """How far a statement can be relied on, and for whom it is intended."""
 
     USER_ASSERTED = "user_asserted"
     ASSISTANT_UTTERANCE = "assistant_utterance"
@@ -39,16 +39,6 @@ class Authority(StrEnum):
     LEGACY_TRANSCRIPT = "legacy_transcript"
 
 
-class Visibility(StrEnum):
-    """For whom a host reference was recorded."""
-
-    INTERNAL = "internal"
-    HOST_UI = "host_ui"
-    MODEL_CONTEXT = "model_context"
-    OPERATOR_AUDIT = "operator_audit"
-    EXPORT = "export"
-
-
 DEFAULT_AUTHORITY: dict[Role, Authority] = {
     Role.USER: Authority.USER_ASSERTED,
     Role.ASSISTANT: Authority.ASSISTANT_UTTERANCE,
@@ -58,7 +48,7 @@ DEFAULT_AUTHORITY: dict[Role, Authority] = {
 
 
 class TextPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False, tag="text"):
-    """Words."""
+    """Text."""
 
     content: str
 
@@ -74,7 +64,7 @@ class ReasoningPart(
 class ToolCallPart(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False, tag="tool_call"
 ):
-    """A call that the model asked for. `arguments` is any JSON value."""
+    """A call that the model requested. `arguments` is any JSON value."""
 
     name: str
     id: str | None = None
@@ -113,7 +103,7 @@ class FilePart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 
 
 class UriPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False, tag="uri"):
-    """Something that lives at an address. The store never fetches it."""
+    """A resource at an address. The store never fetches it."""
 
     uri: str
     mime_type: str | None = None
@@ -122,7 +112,7 @@ class UriPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
 Part = TextPart | ReasoningPart | ToolCallPart | ToolCallResponsePart | BlobPart | FilePart | UriPart
 
-WORDS = (TextPart, ReasoningPart)
+TEXT_PARTS = (TextPart, ReasoningPart)
 
 
 class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -145,10 +135,10 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
 
 def is_blank(part: Part) -> bool:
-    """Tell whether a part says nothing: words that are all blanks. A call, a result or a file always says something."""
-    return isinstance(part, WORDS) and (not part.content or part.content.isspace())
+    """Return whether a part is text without a visible character. A call, a result or a file is never blank."""
+    return isinstance(part, TEXT_PARTS) and (not part.content or part.content.isspace())
 
 
 def part_label(message: int, part: int) -> str:
-    """Return the label under which one part of one message is committed."""
+    """Return the label of one part of one message."""
     return f"message/{message}/content/{part}"

@@ -1,10 +1,10 @@
-"""The events: what is written to the log, kind by kind.
+"""The events: their kinds and the bodies that are written to the log.
 
-An event has up to two parts that are sealed apart. `meta` says who, where and how; `content` is what somebody wrote.
-Erasing destroys the key of `content` and leaves `meta`, so whatever a person may ask to be forgotten belongs into
-`content` (decision 0003). Every body below is version 1 of its kind; `VERSION` counts up when a body changes shape,
-and `events.cells` then learns to read the old shape. Fields are only ever added with a default, and a default never
-changes: commitments are made over the fields as they are spelled here.
+An event has up to two parts, encrypted separately. `meta` says who, where and how; `content` is what somebody wrote.
+Erasing destroys the key of `content` and keeps `meta`, so everything that a person may want erased belongs in
+`content` (decision 0003). Every body below is version 1 of its kind. A body that changes shape gets the next version,
+and `events.cells` still reads the old shape. New fields have a default, and a default never changes: commitments are
+made over the fields as they are spelled here.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from muniment.events.archiving import ArchiveExported, ArchiveImported
+from muniment.events.archive import ArchiveExported, ArchiveImported
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
 from muniment.events.disclosures import AccessRefused, ContentRevealed, ContextIssued
-from muniment.events.message import Authority, Part, Role, Visibility
-from muniment.events.references import RefDerived
-from muniment.events.turn import Attribution, Delivery, Relation, Source
+from muniment.events.message import Authority, Part, Role
+from muniment.events.references import RefDerived, Relation, Visibility
+from muniment.events.turn import Attribution, Delivery, Source
 
 
 class EventKind(StrEnum):
-    """The kinds of event of this release."""
+    """The kinds of event that this release knows."""
 
     SPACE_OPENED = "space.opened"
     CONVERSATION_OPENED = "conversation.opened"
@@ -54,7 +54,7 @@ class RotationCause(StrEnum):
 
 
 class SpaceOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Position 0 of every log: the space has a name."""
+    """Position 0 of every log: the name of the space."""
 
     name: str
 
@@ -67,7 +67,7 @@ class ConversationOpened(Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class AliasRecorded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """For this subject the chat id stands for the conversation in whose stream this is."""
+    """For this subject, the chat id is an alias of the conversation that has this event in its stream."""
 
     subject: str
     channel: str
@@ -75,14 +75,14 @@ class AliasRecorded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class DeliveryRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """The turn's own id and what became of it."""
+    """The turn's own id and how its exchange ended."""
 
     turn: str
     status: Delivery
 
 
 class MessageHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A message without its words. What is absent is the usual: the role's authority, the turn's speaker and time."""
+    """A message without its content. Absent values default to the role's authority, the turn's speaker and time."""
 
     role: Role
     authority: Authority | None = None
@@ -110,7 +110,7 @@ class ReferenceRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class TurnMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Who, where and how of a committed turn; it outlives the words. `attributed` fills in the actor."""
+    """Who, where and how of a committed turn; it survives erasure. `attributed` fills in the actor."""
 
     actor: Attribution
     delivery: DeliveryRecord
@@ -122,15 +122,15 @@ class TurnMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     candidates: list[str] = []
 
 
-FROM_ARCHIVE = b"archive"  # in place of the digest of a turn that was handed over to somebody else
+FROM_ARCHIVE = b"archive"  # instead of a digest: the turn was committed to another log
 
 
 class TurnContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What was written in a turn: the parts of each message, the summaries and labels beside them.
+    """The content of a turn: the parts of each message, the summaries of tools, the labels of host references.
 
-    `digest` is the keyed digest of the turn as it was handed over; a repeat is held against it. It dies with the words
-    (decision 0007) and is no field: nothing commits to it. A turn that came from an archive has
-    `FROM_ARCHIVE` instead, one of which a message was erased has none (empty).
+    `digest` is the keyed digest of the turn as it was committed; a repeated commit is compared with it. It is erased
+    with the content (decision 0007) and is no field: no commitment covers it. An imported turn has `FROM_ARCHIVE`
+    instead, a turn with an erased message has an empty digest.
     """
 
     parts: list[list[Part]]
@@ -140,13 +140,13 @@ class TurnContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
 
 class KeyRotated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """From here on the keyring is wrapped by this version of the space key."""
+    """From this event on, this version of the space key wraps the keyring."""
 
     version: int
 
 
 class ExportGrant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Under which view a certified export was issued, to whom and what for."""
+    """The view, recipient and purpose of a certified export."""
 
     view: str
     recipient: str | None = None
@@ -160,9 +160,9 @@ class ExportIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class BackupRestore(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A backup of so many events was put back; `erased_again` of its turns had been erased since.
+    """A backup of `events` events was restored; `erased_again` of its turns had been erased after the backup.
 
-    `former` is the signed checkpoint that the log grew to before and does not grow from any more.
+    `former` is the signed checkpoint that the log had reached before, and that it no longer extends.
     """
 
     events: int
@@ -171,7 +171,7 @@ class BackupRestore(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class SpaceRestored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """The log was put back from a backup. What is known to be lost stood from `refs.first` to `refs.last`."""
+    """The log was restored from a backup. Known lost events had the positions `refs.first` to `refs.last`."""
 
     restore: BackupRestore
 
@@ -231,7 +231,7 @@ CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {
     EventKind.ATTR_RECORDED: AttributeContent,
 }
 
-# kinds whose events target a turn, or all of them: what they say is folded into what a stream is (decision 0008)
+# kinds whose events change turns: current state is the fold of a commit and of these (decision 0008)
 CHANGES = frozenset({
     EventKind.TURN_REDACTED,
     EventKind.TURN_LIFECYCLE,

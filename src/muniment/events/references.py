@@ -1,8 +1,8 @@
-"""Derived references: that an item of memory came from turns.
+"""References: from a turn to an object of the host, and from an item of memory to the turns it was derived from.
 
-A reference is an event in the stream of the conversation that it leads to. Its header says which turns (and which
-message, by place); its sealed meta says what was derived and names the source once more, as the host knows it. Nothing
-in it is phrased by anybody: keys and subjects are ids. So it has no content, and it outlives the words of its source.
+A derived reference is an event in the stream of the conversation that it refers to. Its header names the turns (and the
+message, by index). Its encrypted meta says what was derived, and names the source as the host does. It contains ids
+only and no text, so it has no content cell and survives the erasure of its source.
 """
 
 from __future__ import annotations
@@ -14,8 +14,38 @@ from msgspec import Struct
 from muniment.events.message import Authority
 
 
+class Relation(StrEnum):
+    """How a business object relates to the turn."""
+
+    ORIGIN = "origin"
+    EVIDENCE_FOR = "evidence_for"
+    TRIGGER = "trigger"
+    RELATED = "related"
+
+
+class Visibility(StrEnum):
+    """The audience of a host reference or attribute."""
+
+    INTERNAL = "internal"
+    HOST_UI = "host_ui"
+    MODEL_CONTEXT = "model_context"
+    OPERATOR_AUDIT = "operator_audit"
+    EXPORT = "export"
+
+
+class HostReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """An opaque pointer into the host's own data; the store never parses it."""
+
+    host: str
+    type: str
+    id: str
+    relation: Relation = Relation.RELATED
+    visibility: Visibility = Visibility.INTERNAL
+    label: str | None = None
+
+
 class Plane(StrEnum):
-    """Where in a host's memory an item lives."""
+    """The part of a host's memory that contains an item."""
 
     LONG_TERM = "long_term"
     SHARED_FACT = "shared_fact"
@@ -27,9 +57,9 @@ class Plane(StrEnum):
 
 
 class SourceEvidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What something was derived from: a turn, the turns from `turn` to `through`, or a message.
+    """The source of a derivation: a turn, the turns from `turn` to `through`, or a message.
 
-    `message` is the id of a message of the turn, `subject` whose turn it is, `authority` that of the message.
+    `message` is the id of a message of the turn, `subject` the turn's subject, `authority` that of the message.
     """
 
     space: str
@@ -46,7 +76,7 @@ class RefDerived(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     """An item of memory, by plane and key, was derived from transcript evidence.
 
     `digest` is the source digest over the leaves of the turns that `refs` names (`evidence.verifier.source_digest`),
-    empty in one that came with an archive: the leaves that it was made of are those of another log.
+    empty in an imported reference, whose source leaves belong to another log.
     """
 
     plane: Plane

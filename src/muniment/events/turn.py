@@ -1,8 +1,7 @@
-"""A turn: what one exchange delivered, as a host hands it over.
+"""A turn: what one exchange delivered, as a host commits it.
 
-A turn is a list of messages in order; the last assistant message is the answer, what stands between the user's words
-and the answer (calls, results, system text) are steps. What of it is kept is decided in `governance.admission`, not
-here.
+A turn is an ordered list of messages. The last assistant message is the answer; messages between the user's input and
+the answer (calls, results, system text) are steps. `governance.admission` decides what is kept.
 """
 
 from __future__ import annotations
@@ -14,11 +13,12 @@ from functools import lru_cache
 from msgspec import Struct
 
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ChatId, ConversationId, SpaceName, SubjectId, TurnId
-from muniment.events.message import Message, Role, Visibility
+from muniment.events.message import Message, Role
+from muniment.events.references import HostReference
 
 
 class Delivery(StrEnum):
-    """What became of the exchange."""
+    """How the exchange ended."""
 
     DELIVERED = "delivered"
     USER_ONLY = "user_only"
@@ -46,7 +46,7 @@ class Protocol(StrEnum):
 
 
 class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Where a turn came from. The conversation hint is what the client called its conversation."""
+    """Where a turn came from. The conversation hint is the client's own name of its conversation."""
 
     ingress: Ingress = Ingress.USER
     channel: str | None = None
@@ -60,9 +60,9 @@ class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 
 
 class Attribution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Who is behind a turn: seven values that are never merged.
+    """The participants of a turn: seven values that are never merged.
 
-    Each may be absent; `attributed` fills the absent ones. `subject` is that of the turn and need not be said twice.
+    Each may be absent; `attributed` fills the absent ones. `subject` defaults to that of the turn.
     """
 
     speaker_id: str | None = None
@@ -75,7 +75,7 @@ class Attribution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
 
 class ToolObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What the host noted about the use of a tool: a summary, never a raw result."""
+    """A note of the host about the use of a tool: a summary, never a raw result."""
 
     id: str
     tool: str
@@ -83,28 +83,8 @@ class ToolObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     external: bool = False
 
 
-class Relation(StrEnum):
-    """How a business object relates to the turn."""
-
-    ORIGIN = "origin"
-    EVIDENCE_FOR = "evidence_for"
-    TRIGGER = "trigger"
-    RELATED = "related"
-
-
-class HostReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """An opaque pointer into the host's own data; the store never parses it."""
-
-    host: str
-    type: str
-    id: str
-    relation: Relation = Relation.RELATED
-    visibility: Visibility = Visibility.INTERNAL
-    label: str | None = None
-
-
 class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What a host commits.
+    """The input of a commit.
 
     A turn names its conversation by `conversation`, or by `chat` alone, which then serves as conversation id.
     With both, `chat` becomes an alias of the conversation for this turn's mounted subject.
@@ -127,7 +107,7 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
 
 ATTRIBUTIONS_CACHED_MAX = 1024
-SUBJECT_SPEAKS = "subject"  # the kind of speaker when nobody else is named
+SUBJECT_SPEAKS = "subject"  # the default kind of speaker
 
 
 @lru_cache(maxsize=ATTRIBUTIONS_CACHED_MAX)
@@ -150,6 +130,6 @@ def input_of_history(history: Sequence[Message]) -> list[Message]:
 
     An empty assistant entry and one that only calls tools are boundaries too. Keeps no state.
     """
-    boundaries = [place for place, message in enumerate(history) if message.role is Role.ASSISTANT]
+    boundaries = [index for index, message in enumerate(history) if message.role is Role.ASSISTANT]
     after = boundaries[-1] + 1 if boundaries else 0
     return [message for message in history[after:] if message.role is Role.USER]

@@ -1,7 +1,7 @@
-"""`python -m muniment.evidence`: check a bundle or a receipt with nothing but the public key of the log.
+"""`python -m muniment.evidence`: verify an evidence bundle or a receipt with only the public key of the log.
 
-Exit code 0: proved. 1: refused. 2: the command or the file cannot be read. Nothing of the package but the verifier is
-loaded.
+Exit code 0: verified. 1: refused. 2: the command line is invalid or the file cannot be read. Only the verifier is
+imported.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ from muniment.evidence.verifier import (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the file that the command line names and print what it proves."""
-    asked = _parser().parse_args(arguments)
+    """Verify the file that the command line names and print what it proves."""
+    options = _parser().parse_args(arguments)
     try:
-        with _opened(asked.file) as file:
-            if asked.command == "verify":
-                proved: BundleReport | ReceiptReport = verify_bundle(read_lines(file), asked.key)
+        with _open(options.file) as file:
+            if options.command == "verify":
+                report: BundleReport | ReceiptReport = verify_bundle(read_lines(file), options.key)
             else:
-                proved = verify_receipt(file.read(LINE_BYTES_MAX + 1), asked.key)
-    except OSError as problem:
-        _say(f"cannot read the file: {problem.strerror}", to_errors=True)
+                report = verify_receipt(file.read(LINE_BYTES_MAX + 1), options.key)
+    except OSError as error:
+        sys.stderr.write(f"cannot read the file: {error.strerror}\n")
         return 2
     except Refused as refused:
-        told = {"verified": False, "code": refused.code, "at": refused.at}
-        _say(json.dumps(told, sort_keys=True) if asked.json else f"REFUSED  {refused.code}  {refused.at}".rstrip())
+        facts = {"verified": False, "code": refused.code, "at": refused.at}
+        _write(json.dumps(facts, sort_keys=True) if options.json else f"REFUSED  {refused.code}  {refused.at}".rstrip())
         return 1
-    facts = asdict(proved)
-    _say(json.dumps({"verified": True, **facts}, sort_keys=True) if asked.json else "\n".join(_sentences(proved)))
+    facts = {"verified": True, **asdict(report)}
+    _write(json.dumps(facts, sort_keys=True) if options.json else "\n".join(_lines(report)))
     return 0
 
 
-def _opened(file: str) -> AbstractContextManager[BinaryIO]:
+def _open(file: str) -> AbstractContextManager[BinaryIO]:
     return nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m muniment.evidence", description="Check evidence offline.")
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, told in (("verify", "check an export bundle"), ("verify-receipt", "check the receipt of one event")):
-        command = commands.add_parser(name, help=told, description=told)
+    for name, text in (("verify", "check an export bundle"), ("verify-receipt", "check the receipt of one event")):
+        command = commands.add_parser(name, help=text, description=text)
         command.add_argument("file", help="the file to check, or - for standard input")
         command.add_argument(
             "--key", "--vkey", required=True, metavar="VKEY", help="the public key of the log: name+hash+base64"
@@ -64,33 +64,31 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _sentences(proved: BundleReport | ReceiptReport) -> Iterator[str]:
-    if isinstance(proved, BundleReport):
-        return _bundle_sentences(proved)
-    return _receipt_sentences(proved)
+def _write(text: str) -> None:
+    sys.stdout.write(text + "\n")
 
 
-def _bundle_sentences(proved: BundleReport) -> Iterator[str]:
-    yield f"VERIFIED  {proved.events} events of {proved.origin}, under the root of {proved.size}"
-    yield f"  root       {proved.root}"
-    yield f"  view       {proved.view} (the exporter's word)"
-    yield f"  disclosed  {proved.disclosed} fields, {proved.withheld} withheld"
-    for stream in proved.streams:
+def _lines(report: BundleReport | ReceiptReport) -> Iterator[str]:
+    return _bundle_lines(report) if isinstance(report, BundleReport) else _receipt_lines(report)
+
+
+def _bundle_lines(report: BundleReport) -> Iterator[str]:
+    yield f"VERIFIED  {report.events} events of {report.origin}, under the root of {report.size}"
+    yield f"  root       {report.root}"
+    yield f"  view       {report.view} (declared by the exporter)"
+    yield f"  disclosed  {report.disclosed} fields, {report.withheld} withheld"
+    for stream in report.streams:
         certified = "no certificate" if stream.through is None else f"certified through event {stream.through}"
         yield f"  stream {stream.stream}: {stream.events} events, {stream.turns} turns, {certified}"
-    yield "  complete   " + ("yes: nothing is absent" if proved.complete else "not proved: later events may be absent")
+    yield "  complete   " + ("yes: nothing is absent" if report.complete else "not proved: later events may be absent")
 
 
-def _receipt_sentences(proved: ReceiptReport) -> Iterator[str]:
-    header: dict[str, Any] = proved.header
-    yield f"VERIFIED  event {header['pos']} ({header['kind']}) of {proved.origin}, under the root of {proved.size}"
-    yield f"  root       {proved.root}"
+def _receipt_lines(report: ReceiptReport) -> Iterator[str]:
+    header: dict[str, Any] = report.header
+    yield f"VERIFIED  event {header['pos']} ({header['kind']}) of {report.origin}, under the root of {report.size}"
+    yield f"  root       {report.root}"
     yield f"  stream     {header['stream']}, event {header['seq']}"
-    yield f"  disclosed  {len(proved.disclosed)} of {len(header['fields'])} fields"
-
-
-def _say(text: str, *, to_errors: bool = False) -> None:
-    (sys.stderr if to_errors else sys.stdout).write(text + "\n")
+    yield f"  disclosed  {len(report.disclosed)} of {len(header['fields'])} fields"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The header-only audit: is this log what its checkpoints say? No key is needed.
+"""The header-only audit: does the log match its checkpoints? It needs no key.
 
-A fold over all headers in order of position. Each header must be canonical and hash to the leaf that is stored for it;
-positions are dense from 0, every stream is dense and chained; at the end the tree over all leaves is the frontier that
-the store claims.
+The audit reads all headers in order of position. Each header must be canonical and hash to its stored leaf. Positions
+are dense from 0, and every stream is dense and chained. At the end, the tree over all leaves must have the frontier
+that the store claims.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from muniment.evidence.verifier import Chains, Checkpoint, Refused, leaf_hash
 
 
 class AuditReport(Struct, frozen=True, kw_only=True):
-    """What an audit found sound."""
+    """What a successful audit covered."""
 
     events: int
     streams: int
@@ -27,7 +27,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
 
 
 class Audit:
-    """An audit of one log on its way."""
+    """An audit of one log in progress."""
 
     def __init__(self, log: str) -> None:
         self._chains = Chains(log)
@@ -40,7 +40,7 @@ class Audit:
         return self._frontier
 
     def take(self, header: bytes, leaf: bytes) -> list[Node]:
-        """Audit the next event; return the nodes that it completed, to compare with what is stored."""
+        """Audit the next event; return the nodes that it completed, to compare with the stored ones."""
         at = f"position {self._frontier.size}"
         try:
             parsed = headers.parse(header)
@@ -57,13 +57,13 @@ class Audit:
 
     def checkpoint(self, checkpoint: Checkpoint) -> None:
         """Compare a checkpoint of exactly the size that has been audited so far."""
-        assert checkpoint.size == self._frontier.size, "checkpoints are compared on the way"
+        assert checkpoint.size == self._frontier.size, "a checkpoint is compared when the audit reaches its size"
         if checkpoint.root != self._frontier.root():
             raise Corrupt(at=f"checkpoint {checkpoint.size}", problem="root")
         self._checkpoints += 1
 
     def finish(self, claimed: Frontier) -> AuditReport:
-        """Compare the head that the store claims, and report."""
+        """Compare the frontier that the store claims, and return the report."""
         if claimed != self._frontier:
             raise Corrupt(at="frontier", problem="root", limit=claimed.size, found=self._frontier.size)
         return AuditReport(

@@ -1,10 +1,11 @@
 """Pins: the last checkpoint, kept outside the store.
 
-A log can prove that it grew from a checkpoint somebody remembers; it cannot prove that it was not rolled back to one
-that everybody forgot. A pin remembers. Without one, a store that was replaced by an older copy of itself looks sound.
+A log can prove that it grew from a known checkpoint. It cannot prove that it was not rolled back to an earlier one,
+unless the later checkpoint is kept elsewhere. A pin keeps it. Without a pin, a store that was replaced by an older copy
+of itself looks valid.
 
-The file pin is one file for each log in a directory of the user's, written beside, synced and renamed. It refuses to go
-backwards by itself: a smaller tree, or another root for the same size, is never written over what it holds.
+The file pin has one file for each log, in a directory of the user. A new file is written, synced and renamed. The pin
+refuses to go backwards: a smaller tree, or another root for the same size, never replaces the pinned checkpoint.
 """
 
 from __future__ import annotations
@@ -32,32 +33,32 @@ NAME_CHARS = 32
 
 
 class Pin(Protocol):
-    """Remembers the last checkpoint of each log, somewhere that does not share the fate of the store."""
+    """Keeps the last checkpoint of each log in a location that is independent of the store."""
 
     def read(self, origin: str) -> str | None:
-        """Return the signed note that was written last for this origin, or None."""
+        """Return the last signed note of this origin, or None."""
         ...
 
     def write(self, origin: str, note: str) -> None:
-        """Remember this signed note; raises `RolledBack` or `Corrupt` when it does not go forward."""
+        """Pin this signed note; raises `RolledBack` or `Corrupt` when it does not extend the pinned one."""
         ...
 
     def replace(self, origin: str, former: str, note: str) -> None:
-        """Remember this signed note in place of `former`, which a restore has abandoned; `former` is kept aside.
+        """Pin this signed note instead of `former`, which a restore has abandoned; a copy of `former` is kept.
 
-        Raises `Corrupt` when it is not `former` that is remembered. A repeat changes nothing.
+        Raises `Corrupt` when `former` is not the pinned note. A repeat changes nothing.
         """
         ...
 
 
 class FilePin:
-    """A pin in a directory: one file for each origin, readable by its owner alone."""
+    """A pin in a directory: one file for each origin, readable only by its owner."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def read(self, origin: str) -> str | None:
-        """Return the signed note that was written last for this origin, or None."""
+        """Return the last signed note of this origin, or None."""
         with _disk():
             try:
                 with self._path(origin).open("rb") as file:
@@ -66,32 +67,32 @@ class FilePin:
                 return None
         try:
             note = data.decode()
-            held = parse_checkpoint(parse_note(note).text)
+            pinned = parse_checkpoint(parse_note(note).text)
         except (UnicodeDecodeError, Refused):
             raise Corrupt(at="pin", problem="malformed") from None
-        if held.origin != origin:
+        if pinned.origin != origin:
             raise Corrupt(at="pin", problem="foreign_origin")
         return note
 
     def write(self, origin: str, note: str) -> None:
-        """Remember this signed note; raises `RolledBack` or `Corrupt` when it does not go forward."""
+        """Pin this signed note; raises `RolledBack` or `Corrupt` when it does not extend the pinned one."""
         new = parse_checkpoint(parse_note(note).text)
         assert new.origin == origin, "a checkpoint is pinned under its own origin"
         with _disk(), self._locked() as directory:
-            held = self.read(origin)
-            if held is not None:
-                _forward(parse_checkpoint(parse_note(held).text), new)
-            if held != note:
+            pinned = self.read(origin)
+            if pinned is not None:
+                _check_forward(parse_checkpoint(parse_note(pinned).text), new)
+            if pinned != note:
                 self._replace(self._path(origin), note.encode(), directory)
 
     def replace(self, origin: str, former: str, note: str) -> None:
-        """Remember this signed note in place of `former`, which a restore has abandoned; `former` is kept aside."""
+        """Pin this signed note instead of `former`, which a restore has abandoned; a copy of `former` is kept."""
         assert parse_checkpoint(parse_note(note).text).origin == origin, "a checkpoint is pinned under its own origin"
         with _disk(), self._locked() as directory:
-            held = self.read(origin)
-            if held == note:
+            pinned = self.read(origin)
+            if pinned == note:
                 return
-            if held != former:
+            if pinned != former:
                 raise Corrupt(at="pin", problem="not_the_former")
             size = parse_checkpoint(parse_note(former).text).size
             self._replace(self._path(origin).with_suffix(f".{size}.abandoned"), former.encode(), directory)
@@ -112,23 +113,23 @@ class FilePin:
 
     @staticmethod
     def _replace(path: Path, data: bytes, directory: int) -> None:
-        beside = path.with_suffix(".new")
-        beside.unlink(missing_ok=True)  # the directory is locked: what lies here was left by a crash
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        temporary = path.with_suffix(".new")
+        temporary.unlink(missing_ok=True)  # the directory is locked: such a file was left by a crash
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(descriptor)
-        beside.replace(path)
+        temporary.replace(path)
         os.fsync(directory)
 
 
 def compare(pinned: Checkpoint, hashes: Hashes, head: Frontier) -> None:
     """Prove that the log grew from the pinned checkpoint to its head.
 
-    Raises `RolledBack` when the log is shorter than the pin says, `Corrupt` when it is another log or another past.
+    Raises `RolledBack` when the log is shorter than the pinned one, `Corrupt` when it is another log or was rewritten.
     """
-    _backwards(pinned.size, head.size)
+    _check_size(pinned.size, head.size)
     if pinned.size == 0:
         return
     proof = consistency_proof(hashes, pinned.size, head.size)
@@ -138,15 +139,15 @@ def compare(pinned: Checkpoint, hashes: Hashes, head: Frontier) -> None:
         raise Corrupt(at="checkpoint", problem="inconsistent", limit=pinned.size, found=head.size) from None
 
 
-def _forward(held: Checkpoint, new: Checkpoint) -> None:
-    _backwards(held.size, new.size)
-    if held.size == new.size and held.root != new.root:
-        raise Corrupt(at="pin", problem="inconsistent", limit=held.size, found=new.size)
+def _check_forward(pinned: Checkpoint, new: Checkpoint) -> None:
+    _check_size(pinned.size, new.size)
+    if pinned.size == new.size and pinned.root != new.root:
+        raise Corrupt(at="pin", problem="inconsistent", limit=pinned.size, found=new.size)
 
 
-def _backwards(pinned: int, found: int) -> None:
-    if found < pinned:
-        raise RolledBack(at="checkpoint", limit=pinned, found=found)
+def _check_size(pinned: int, size: int) -> None:
+    if size < pinned:
+        raise RolledBack(at="checkpoint", limit=pinned, found=size)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Receipts: one event, provable alone, as a C2SP tlog-proof.
+"""Receipts: the proof of one event, as a C2SP tlog-proof.
 
     c2sp.org/tlog-proof@v1
     extra <base64 of the event line>
@@ -7,11 +7,10 @@
     <empty line>
     <checkpoint>
 
-A tlog-proof proves a leaf hash, and ours is the hash of a header that nobody can guess. So the header travels in the
-extra data, in the same line that a bundle has for the event: `{"disclosures":[...],"header":{...}}`. The format calls
-extra data unauthenticated; here the proof itself authenticates it, because the leaf is recomputed from it. The
-disclosures decide what the receipt shows: all of a turn for the one who committed it, none for an auditor who needs
-the fact alone.
+A tlog-proof proves a leaf hash, and ours is the hash of a header that nobody can guess. So the extra data contains the
+header, in the line that a bundle has for the event: `{"disclosures":[...],"header":{...}}`. The format treats extra
+data as unauthenticated; here the proof authenticates it, because the leaf is recomputed from it. The disclosures decide
+what the receipt shows: a whole turn for its committer, nothing for an auditor who only needs the fact.
 """
 
 from __future__ import annotations
@@ -28,6 +27,6 @@ def receipt(event: bytes, position: int, proof: Sequence[bytes], checkpoint: str
         RECEIPT_FORMAT,
         f"extra {base64.b64encode(event).decode()}",
         f"index {position}",
-        *(base64.b64encode(one).decode() for one in proof),
+        *(base64.b64encode(node).decode() for node in proof),
     ]
     return "\n".join(lines) + "\n\n" + checkpoint

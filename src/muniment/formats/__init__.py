@@ -1,5 +1,5 @@
-"""How others write conversations down: files that are read into messages, and slices that are written as documents.
+"""Foreign formats: files that are parsed into messages, and slices that are written as documents.
 
-`reading` understands, within bounds, what other programs keep; `writing` tells a conversation as a view shows it, in
-forms that others read. Neither knows a store: what is read is committed, and what is written is cut, by the runtime.
+`reading` parses the files of other programs within limits. `writing` writes a conversation, as a view shows it, in
+formats that other programs read. Neither knows a store: the runtime commits what is read and cuts what is written.
 """

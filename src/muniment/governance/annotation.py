@@ -1,8 +1,8 @@
-"""What an annotation takes: each attribute alone, with a reason for what is refused.
+"""Annotation: which attributes are accepted; each is decided separately, with a reason for a refusal.
 
-`admit_attribute` makes of what a host handed over what the log would keep of it, or says why nothing is kept. `flaw`
-judges what is kept, so that the same rules are asked again when an attribute is read. What only the state of
-the conversation can tell (is the turn there, is the id free) is decided by `refused_by_target`.
+`admit_attribute` returns the bodies for the log, or the refusal. `flaw` checks the bodies, so that the same rules apply
+when an attribute is read. `refused_by_target` checks the state of the conversation (does the turn exist, is the id
+free).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ATTRIBUTE_REASON_BYTES_MAX = 4096
 ATTRIBUTE_LINKS_MAX = 64
 
 _KEY = re.compile(r"(?:host|memory)(?:\.[A-Za-z0-9_-]+){2,}")
-_PLACE = re.compile(r"0|[1-9][0-9]{0,8}")
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 class AttributeRecord(Struct, frozen=True, kw_only=True, gc=False):
@@ -81,7 +81,7 @@ class AttributeRefusal(StrEnum):
 
 
 class AcceptedAttribute(NamedTuple):
-    """What would be kept of an attribute: both bodies, and the fields of the content with their canonical JSON."""
+    """An accepted attribute: both bodies, and the fields of the content with their canonical JSON."""
 
     meta: AttributeRecorded
     content: AttributeContent
@@ -89,7 +89,7 @@ class AcceptedAttribute(NamedTuple):
 
 
 class ResolvedTarget(NamedTuple):
-    """What an attribute is about, as the log has it: turn and message by their places, and whether they were erased."""
+    """The target of an attribute in the log: sequence of the turn, index of the message, and whether it was erased."""
 
     turn: int
     message: int | None
@@ -98,7 +98,7 @@ class ResolvedTarget(NamedTuple):
 
 
 class KnownAttribute(NamedTuple):
-    """What is recorded already: what the id is about if it is known, and how many other ids the turn has."""
+    """The recorded state: the target of the id when it is known, and the number of other ids of the turn."""
 
     known: tuple[int, int | None] | None
     others: int
@@ -107,7 +107,7 @@ class KnownAttribute(NamedTuple):
 def admit_attribute(
     given: Attribute, now_ms: int, request: str | None, limits: Limits
 ) -> AcceptedAttribute | AttributeRefusal:
-    """Return what would be kept of an attribute, judged by itself, or the reason why nothing is."""
+    """Return the bodies for an attribute, or the refusal; does not depend on the state of the conversation."""
     message = _message_of(given)
     if isinstance(message, AttributeRefusal):
         return message
@@ -132,28 +132,28 @@ def admit_attribute(
         governance=given.governance,
     )
     content = AttributeContent(value=given.value, reason=given.source.reason, links=given.links)
-    found = flaw(meta, content)
-    if found is not None:
-        return found
+    refusal = flaw(meta, content)
+    if refusal is not None:
+        return refusal
     fields = list(content_fields(content))
     too_large = len(dict(fields)["value"]) > limits.attribute_bytes_max
     return AttributeRefusal.VALUE_TOO_LARGE if too_large else AcceptedAttribute(meta, content, fields)
 
 
 def _message_of(given: Attribute) -> int | AttributeRefusal | None:
-    """Return the place of the message that an attribute names; whether it is there, the conversation tells."""
+    """Return the index of the message that an attribute names; it is not checked against the conversation."""
     target = given.target
     if target.scope is AttributeScope.TURN:
         return None if target.message is None else AttributeRefusal.MESSAGE_NOT_TAKEN
     if target.message is None:
         return AttributeRefusal.MESSAGE_MISSING
-    _, _, place = target.message.rpartition("#")
-    if _PLACE.fullmatch(place) is None or target.message != message_id(target.turn, int(place)):
+    _, _, index = target.message.rpartition("#")
+    if _INDEX.fullmatch(index) is None or target.message != message_id(target.turn, int(index)):
         return AttributeRefusal.UNKNOWN_MESSAGE
-    return int(place)
+    return int(index)
 
 
-# --- what an attribute must be, whenever it is looked at --------------------------------------------------------------
+# --- rules of an attribute itself -------------------------------------------------------------------------------------
 
 KINDS: dict[ValueKind, tuple[type, ...]] = {
     ValueKind.OBJECT: (dict,),
@@ -165,7 +165,7 @@ KINDS: dict[ValueKind, tuple[type, ...]] = {
 
 
 class MeasuredAttribute(NamedTuple):
-    """An attribute on the table, and the size of its value as canonical JSON, None when it has no such form."""
+    """An attribute and the size of its value as canonical JSON, None when it has no such form."""
 
     meta: AttributeRecorded
     content: AttributeContent
@@ -173,20 +173,20 @@ class MeasuredAttribute(NamedTuple):
 
 
 def flaw(meta: AttributeRecorded, content: AttributeContent) -> AttributeRefusal | None:
-    """Return the first thing that is wrong with an attribute, or None."""
+    """Return the first refusal of an attribute by its own rules, or None."""
     try:
         size: int | None = len(encode(content.value))
     except NotCanonical:
         size = None
-    looked = MeasuredAttribute(meta, content, size)
-    for refusal, is_wrong in RULES:
-        if is_wrong(looked):
+    attribute = MeasuredAttribute(meta, content, size)
+    for refusal, is_broken in RULES:
+        if is_broken(attribute):
             return refusal
     return None
 
 
-def _kind_differs(looked: MeasuredAttribute) -> bool:
-    kind, value = looked.meta.attribute.kind, looked.content.value
+def _kind_differs(measured: MeasuredAttribute) -> bool:
+    kind, value = measured.meta.attribute.kind, measured.content.value
     return not isinstance(value, KINDS[kind]) or (isinstance(value, bool) and kind is not ValueKind.BOOLEAN)
 
 
@@ -215,7 +215,7 @@ def _is_out_of_range(meta: AttributeRecorded) -> bool:
     return low < 0 or high > OBSERVED_MS_MAX
 
 
-# What an attribute is refused for by itself, in this order.
+# The rules of an attribute itself, in this order.
 RULES: list[tuple[AttributeRefusal, Callable[[MeasuredAttribute], bool]]] = [
     (AttributeRefusal.ID_MALFORMED, lambda it: _is_no_name(it.meta.attribute.id)),
     (AttributeRefusal.KEY_MALFORMED, lambda it: _is_no_key(it.meta.attribute.key)),
@@ -236,22 +236,22 @@ RULES: list[tuple[AttributeRefusal, Callable[[MeasuredAttribute], bool]]] = [
 ]
 
 
-# --- what the conversation allows -------------------------------------------------------------------------------------
+# --- rules of the conversation ----------------------------------------------------------------------------------------
 
 
-def refused_by_target(aim: ResolvedTarget, taken: KnownAttribute, limits: Limits) -> AttributeRefusal | None:
-    """Return why an attribute cannot be recorded where it aims at, or None (decision 0060)."""
-    if aim.message is not None and aim.message >= aim.messages:
+def refused_by_target(target: ResolvedTarget, known: KnownAttribute, limits: Limits) -> AttributeRefusal | None:
+    """Return why an attribute cannot be recorded for its target, or None (decision 0060)."""
+    if target.message is not None and target.message >= target.messages:
         return AttributeRefusal.UNKNOWN_MESSAGE
-    if aim.erased:
+    if target.erased:
         return AttributeRefusal.ERASED
-    if taken.known is not None and taken.known != (aim.turn, aim.message):
+    if known.known is not None and known.known != (target.turn, target.message):
         return AttributeRefusal.TARGET_DIFFERS
-    if taken.others >= limits.turn_attributes_max:
+    if known.others >= limits.turn_attributes_max:
         return AttributeRefusal.TOO_MANY_OF_TURN
     return None
 
 
 def is_erased(phase: Phase, message: int | None, erased: frozenset[int]) -> bool:
-    """Tell whether what an attribute is about was erased: its turn, or its message alone."""
+    """Return whether the target of an attribute was erased: its turn, or only its message."""
     return phase is Phase.ERASED or message in erased

@@ -33,7 +33,7 @@ from muniment.events.attributes import (
     link_label,
 )
 from muniment.events.identity import TurnId, message_id
-from muniment.events.message import Visibility
+from muniment.events.references import Visibility
 from muniment.governance.annotation import AttributeRecord, AttributeState, flaw
 from muniment.governance.detection.parts import found_in, marked_json
 from muniment.governance.detection.scan import Detector

@@ -1,8 +1,7 @@
-"""What a budget did to an answer: which ceiling cut what, from how much.
+"""The effect of a budget on a response: which ceiling cut what, and from how much.
 
-A budget only ever leaves something out: turns at the end of a page; host references, attributes and report items beyond
-a number.
-Counts are those of the whole, and an answer from which a budget left something out lists it.
+A budget omits turns at the end of a page, and host references, attributes and report items beyond a number. Counts
+include what was omitted, and a response lists the ceilings that cut it.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from muniment.governance.views import Reason
 
 
 class BudgetApplied(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A ceiling that cut an answer: `limit` of `found` are there.
+    """A ceiling that cut a response to `limit` of `found`.
 
-    `found` of references and attributes is the limit and what was left out of the turn that lost most.
+    For references and attributes, `found` is that of the turn from which most were omitted.
     """
 
     ceiling: Ceiling
@@ -31,39 +30,38 @@ class BudgetApplied(Struct, frozen=True, kw_only=True, omit_defaults=True):
     limited_by: list[BudgetCause] = []
 
 
-def applied(budget: Budget, found: Mapping[Ceiling, int]) -> list[BudgetApplied]:
-    """Return the ceilings that are lower than what was found."""
+def applied(budget: Budget, counts: Mapping[Ceiling, int]) -> list[BudgetApplied]:
+    """Return the ceilings that are lower than the counts."""
     if budget.profile is None:
         return []
-    cut = [(each, limit, count) for each, count in found.items() if (limit := budget.ceiling(each)) is not None]
     return [
         BudgetApplied(
-            ceiling=each,
+            ceiling=ceiling,
             limit=limit,
             found=count,
             profile=budget.profile,
             percent=budget.percent,
             limited_by=budget.limited_by,
         )
-        for each, limit, count in cut
-        if count > limit
+        for ceiling, count in counts.items()
+        if (limit := budget.ceiling(ceiling)) is not None and count > limit
     ]
 
 
 def applied_to_slices(budget: Budget, items: Sequence[RedactionItem], page_turns: int = 0) -> list[BudgetApplied]:
-    """Return what a budget cut from slices: `items` are all of theirs, `page_turns` the turns a page would hold."""
+    """Return the ceilings that cut slices: `items` are all their redactions, `page_turns` the turns of a whole page."""
     if budget.profile is None:
         return []
-    references = [each for each in items if each.reason is Reason.PROFILE_BUDGET and each.host_ref is not None]
-    attributes = [each for each in items if each.reason is Reason.ATTR_VALUE_BUDGET]
-    found = {
+    references = [item for item in items if item.reason is Reason.PROFILE_BUDGET and item.host_ref is not None]
+    attributes = [item for item in items if item.reason is Reason.ATTR_VALUE_BUDGET]
+    counts = {
         Ceiling.PAGE_TURNS: page_turns,
-        Ceiling.HOST_REFS_PER_TURN: (budget.host_refs_per_turn or 0) + _most_of_a_turn(references),
-        Ceiling.ATTRIBUTES_PER_TURN: (budget.attributes_per_turn or 0) + _most_of_a_turn(attributes),
+        Ceiling.HOST_REFS_PER_TURN: (budget.host_refs_per_turn or 0) + _turn_max(references),
+        Ceiling.ATTRIBUTES_PER_TURN: (budget.attributes_per_turn or 0) + _turn_max(attributes),
         Ceiling.REDACTION_ITEMS: len(items),
     }
-    return applied(budget, found)
+    return applied(budget, counts)
 
 
-def _most_of_a_turn(items: Sequence[RedactionItem]) -> int:
-    return max(Counter(each.turn for each in items).values(), default=0)
+def _turn_max(items: Sequence[RedactionItem]) -> int:
+    return max(Counter(item.turn for item in items).values(), default=0)

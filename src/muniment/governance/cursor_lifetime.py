@@ -1,20 +1,20 @@
-"""How long a cursor may be used, and what ends it.
+"""The lifetime of cursors.
 
-| cursor | ends when |
+| cursor | expires |
 |---|---|
-| of a replay | never: each page applies the policy of its day |
-| of disclosures | never: what was disclosed stays disclosed |
-| of a timeline | a lifecycle change in its conversation; appends stay outside its snapshot |
-| of the catalogue | anything that it ranks changes |
-| of a search | other messages are found, or the same in another order |
+| of a replay | never: each page applies the current policy |
+| of disclosures | never: a disclosure is permanent |
+| of a timeline | with a lifecycle change in its conversation; appends are outside its snapshot |
+| of the catalogue | when anything that it ranks changes |
+| of a search | when the results or their order change |
 | of a timeline, the catalogue or a search | 7 days after it was issued |
 
-A redaction ends none of the others: no turn is listed more or less for it, and it applies from the next page on. What
-ends a search is what its view shows: a turn that the view hides, or that is not found, comes and goes unnoticed
+A redaction expires no cursor except that of a search: it adds or removes no turn, and applies from the next page on. A
+search cursor depends only on what its view shows: turns that the view hides, or that are no results, do not expire it
 (decision 0110).
 
-All of them end when the log is restored: they are bound to its epoch. An ended cursor is `cursor.stale`, so that
-a client can begin again; one that was issued for something else, or in the future, is `cursor.invalid`.
+All cursors expire when the log is restored, because they are bound to its epoch. An expired cursor is `cursor.stale`,
+so that a client can start again; a cursor for another request, or from the future, is `cursor.invalid`.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ CURSOR_AHEAD_MS_MAX = 300 * 1000
 
 
 class CursorLifetime(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
-    """From when to when a cursor may be used, in UTC milliseconds."""
+    """The time in which a cursor is valid, in UTC milliseconds."""
 
     issued_ms: int
     expires_ms: int
 
 
 def term(now_ms: int) -> CursorLifetime:
-    """Return the term of a cursor that is issued now."""
+    """Return the lifetime of a cursor that is issued now."""
     return CursorLifetime(issued_ms=now_ms, expires_ms=now_ms + CURSOR_LIFE_MS)
 
 
 def check_term(given: CursorLifetime, now_ms: int) -> None:
-    """Refuse a cursor outside its term."""
+    """Refuse a cursor outside its lifetime."""
     if given.issued_ms > now_ms + CURSOR_AHEAD_MS_MAX:
         raise CursorInvalid(problem="issued_in_the_future")
     if given.expires_ms <= now_ms:
@@ -48,6 +48,6 @@ def check_term(given: CursorLifetime, now_ms: int) -> None:
 
 
 def check_unchanged(bound: object, present: object) -> None:
-    """Refuse a cursor when what it leads through is not what it was bound to."""
+    """Refuse a cursor when the data that it is bound to has changed."""
     if bound != present:
         raise CursorStale(problem="changed")

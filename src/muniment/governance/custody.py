@@ -1,8 +1,8 @@
-"""Whether words are kept or erased: which rules apply to a turn, and which of them decides.
+"""Custody: whether content is kept or erased, and which of several rules decides.
 
-Several things may be said of one turn at once: somebody holds it, a law says how long it is kept at least, somebody
-asks for it to be erased, a policy says that its time is over. `KEEPS` says who is heard, from the first rule to the
-last; nothing else decides what is erased (decision 0050).
+Several rules may apply to a turn at once: a legal hold, a legal minimum of retention, a request to erase it, a policy
+under which it has expired. `KEEPS` has the order in which they decide; nothing else decides what is erased (decision
+0050).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from muniment.events.turn import Attribution, attributed
 
 
 class Rule(StrEnum):
-    """Why the words of a turn are kept or erased."""
+    """A reason to keep or erase the content of a turn."""
 
     HOLD = "hold"
     LEGAL_MINIMUM = "legal_minimum"
@@ -27,7 +27,7 @@ class Rule(StrEnum):
     DEFAULT = "default"
 
 
-# The first rule that applies decides: True keeps the words. guide/lifecycle.md is generated from it.
+# The first rule that applies decides: True keeps the content. guide/lifecycle.md is generated from it.
 KEEPS: dict[Rule, bool] = {
     Rule.HOLD: True,
     Rule.LEGAL_MINIMUM: True,
@@ -38,7 +38,7 @@ KEEPS: dict[Rule, bool] = {
 
 
 def ruling(applying: Collection[Rule]) -> Rule:
-    """Return the rule that decides, of those that apply to a turn; the default applies to all of them."""
+    """Return the deciding rule of those that apply to a turn; the default applies to every turn."""
     return next(rule for rule in KEEPS if rule in applying or rule is Rule.DEFAULT)
 
 
@@ -46,51 +46,51 @@ def ruling(applying: Collection[Rule]) -> Rule:
 
 
 class PolicyInForce(Struct, frozen=True, kw_only=True):
-    """A policy of the space, named by the position of the event that set it."""
+    """A policy of the space, identified by the position of the event that set it."""
 
     position: int
     policy: RetentionPolicy
 
 
 class RetentionTerms(NamedTuple):
-    """What policies say of a conversation: how long at least, by which policy, and when its time is over."""
+    """The retention of a conversation: the minimum and its policy, and the age at which turns expire."""
 
     keep_at_least_ms: int | None = None
     policy: int | None = None
     erase_after_ms: int | None = None
 
     def kept_by_law(self, age_ms: int) -> bool:
-        """Tell whether a turn of this age has to be kept."""
+        """Return whether a turn of this age must be kept."""
         return self.keep_at_least_ms is not None and age_ms < self.keep_at_least_ms
 
     def due(self, age_ms: int) -> bool:
-        """Tell whether the time of a turn of this age is over."""
+        """Return whether a turn of this age has expired."""
         return self.erase_after_ms is not None and age_ms >= self.erase_after_ms
 
 
 def in_force(policies: Iterable[PolicyInForce]) -> list[PolicyInForce]:
-    """Return the policies that are in force after all of these were set, in log order: of each scope the last one."""
+    """Return the policies in force after these, which are in log order: the last one of each scope."""
     last: dict[tuple[str | None, str | None], PolicyInForce] = {}
-    for each in policies:
-        scope = (each.policy.channel, each.policy.conversation)
+    for current in policies:
+        scope = (current.policy.channel, current.policy.conversation)
         last.pop(scope, None)
-        if each.policy.keep_at_least_ms is not None or each.policy.erase_after_ms is not None:
-            last[scope] = each
+        if current.policy.keep_at_least_ms is not None or current.policy.erase_after_ms is not None:
+            last[scope] = current
     return list(last.values())
 
 
 def terms_of(policies: Iterable[PolicyInForce], channel: str, conversation: str) -> RetentionTerms:
-    """Return what policies in force say of a conversation.
+    """Return the retention of a conversation under the policies in force.
 
-    The longest minimum of all that apply holds, so that nobody shortens it by a narrower scope. The end is that of the
-    narrowest scope that names one: conversation, channel, space.
+    The longest applicable minimum applies, so that no narrower scope shortens it. The expiry is that of the narrowest
+    scope with one: conversation, channel, space.
     """
     scopes = [(None, None), (channel, None), (channel, conversation)]
-    applying = {(each.policy.channel, each.policy.conversation): each for each in policies}
+    applying = {(current.policy.channel, current.policy.conversation): current for current in policies}
     narrowing = [applying[scope] for scope in scopes if scope in applying]
-    minima = [(each.policy.keep_at_least_ms, each.position) for each in narrowing if each.policy.keep_at_least_ms]
+    minima = [(rule.policy.keep_at_least_ms, rule.position) for rule in narrowing if rule.policy.keep_at_least_ms]
     longest, policy = max(minima, default=(None, None))
-    ends = [each.policy.erase_after_ms for each in narrowing if each.policy.erase_after_ms is not None]
+    ends = [rule.policy.erase_after_ms for rule in narrowing if rule.policy.erase_after_ms is not None]
     return RetentionTerms(longest, policy, ends[-1] if ends else None)
 
 
@@ -98,7 +98,7 @@ def terms_of(policies: Iterable[PolicyInForce], channel: str, conversation: str)
 
 
 def subjects_of(actor: Attribution) -> frozenset[str]:
-    """Return whose turn this is: its subject, the acting and the mounted one; speakers own nothing."""
+    """Return the subjects of a turn: its own, the acting and the mounted one; speakers are not subjects."""
     filled = attributed(actor)
     named = (filled.subject, filled.acting_subject, filled.mounted_subject)
     return frozenset(name for name in named if name is not None)

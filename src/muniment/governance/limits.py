@@ -1,4 +1,4 @@
-"""Sizes that are refused, never cut. Each has a name and a unit; a store may be opened with others."""
+"""Limits of sizes: larger input is refused, never truncated. A store can be opened with other limits."""
 
 from __future__ import annotations
 

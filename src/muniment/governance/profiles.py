@@ -1,11 +1,11 @@
-"""Profiles: how much an answer holds in a kind of deployment, as tables.
+"""Profiles: the size of responses in a kind of deployment, as tables.
 
-A profile is a row of figures. Its budget follows from them, ceiling by ceiling (`FORMULAS`), and is scaled by what the
-host says about the machine (`SHARES`). Without a profile there is no budget. The profile is of the process that opens a
-store, never of the store. Nothing here measures a machine.
+A profile is a row of figures. Each ceiling of its budget is derived from them (`FORMULAS`) and scaled by what the host
+reports about the machine (`SHARES`). Without a profile there is no budget. A profile belongs to the process that opens
+a store, never to the store. Nothing here measures a machine.
 
-A budget makes an answer shorter and says so; it decides nothing about what a view may show. guide/profiles.md is
-generated from the tables.
+A budget shortens a response and reports it; it does not decide what a view shows. guide/profiles.md is generated from
+the tables.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Profile(StrEnum):
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """What a deployment of a profile is built for; ceilings follow from it."""
+    """The capacity of a deployment; ceilings are derived from it."""
 
     source_chars: int
     render_chars: int
@@ -55,8 +55,8 @@ FIGURES: dict[Profile, Figures] = {
     ),
 }  # fmt: skip
 
-# profile -> the policies that it brings along (who has a desktop replays for its interface, not for debugging)
-BRINGS: dict[Profile, frozenset[Policy]] = {
+# profile -> the policies that it adds (a desktop replays for its interface, not for debugging)
+PROFILE_POLICIES: dict[Profile, frozenset[Policy]] = {
     Profile.EMBEDDED: frozenset({Policy.NO_DEBUG_REPLAY}),
     Profile.DESKTOP: frozenset({Policy.NO_DEBUG_REPLAY}),
     Profile.SERVER: frozenset(),
@@ -65,7 +65,7 @@ BRINGS: dict[Profile, frozenset[Policy]] = {
 
 
 class Ceiling(StrEnum):
-    """What a budget bounds; each is a field of `Budget`."""
+    """A limit of a budget; each is a field of `Budget`."""
 
     PAGE_TURNS = "page_turns"
     HOST_REFS_PER_TURN = "host_refs_per_turn"
@@ -77,7 +77,7 @@ class Ceiling(StrEnum):
 
 
 class Formula(NamedTuple):
-    """A ceiling is a figure divided, and not below a floor before it is scaled."""
+    """A ceiling is a figure divided by `divisor`, at least `floor` before it is scaled."""
 
     figure: str
     divisor: int
@@ -99,7 +99,7 @@ FORMULAS: dict[Ceiling, Formula] = {
 
 
 class PressureLevel(StrEnum):
-    """How hard pressed a host says that it is."""
+    """How short of resources a host is, by its own account."""
 
     NORMAL = "normal"
     CAUTIOUS = "cautious"
@@ -107,9 +107,9 @@ class PressureLevel(StrEnum):
 
 
 class Pressure(Struct, frozen=True, kw_only=True):
-    """What a host says about its machine. What it does not know (None) counts as short.
+    """What a host reports about its machine. An unknown value (None) counts as a shortage.
 
-    `provider_chars` is how much rendered text the provider of a model takes.
+    `provider_chars` is the amount of rendered text that the model provider accepts.
     """
 
     level: PressureLevel = PressureLevel.NORMAL
@@ -131,7 +131,7 @@ class BudgetCause(StrEnum):
     PROVIDER = "provider"
 
 
-# cause -> the percentage of the figures that it leaves. The provider's limit is an amount of its own.
+# cause -> the remaining percentage of the figures. The provider's limit is an amount, not a percentage.
 SHARES: dict[BudgetCause, int] = {
     BudgetCause.PRESSURE_CAUTIOUS: 60,
     BudgetCause.PRESSURE_CRITICAL: 35,
@@ -149,11 +149,11 @@ _LEVELS: dict[PressureLevel, BudgetCause | None] = {
 
 
 def causes(pressure: Pressure) -> list[BudgetCause]:
-    """Return everything that scales a budget under this pressure."""
-    found = [_LEVELS[pressure.level], _memory(pressure.memory_free_bytes, pressure.memory_floor_bytes)]
+    """Return the causes that scale a budget under this pressure."""
+    applying = [_LEVELS[pressure.level], _memory(pressure.memory_free_bytes, pressure.memory_floor_bytes)]
     if pressure.storage_free_bytes is None:
-        found.append(BudgetCause.STORAGE_UNKNOWN)
-    return [each for each in found if each is not None]
+        applying.append(BudgetCause.STORAGE_UNKNOWN)
+    return [cause for cause in applying if cause is not None]
 
 
 def _memory(free: int | None, floor: int) -> BudgetCause | None:
@@ -168,9 +168,9 @@ def _memory(free: int | None, floor: int) -> BudgetCause | None:
 
 
 class Budget(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The ceilings in force, None where there is none; `attributes_per_turn` is also that of a message.
+    """The ceilings in force, None without one; `attributes_per_turn` also applies to a message.
 
-    `percent` of the figures of the profile is what `limited_by` leaves.
+    `percent` is the remaining share of the figures of the profile, because of `limited_by`.
     """
 
     profile: Profile | None = None
@@ -186,11 +186,11 @@ class Budget(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def ceiling(self, which: Ceiling) -> int | None:
         """Return one of the ceilings."""
-        found: int | None = getattr(self, which)
-        return found
+        ceiling: int | None = getattr(self, which)
+        return ceiling
 
     def page(self, limit: int) -> int:
-        """Return how much a page holds for which `limit` was asked."""
+        """Return the size of a page with this requested limit."""
         return limit if self.page_turns is None else min(limit, self.page_turns)
 
 
@@ -198,13 +198,13 @@ NO_BUDGET = Budget()
 
 
 def budget_of(profile: Profile, pressure: Pressure | None = None) -> Budget:
-    """Return the budget of a profile under a pressure; None: nobody measures, and the figures stand as they are.
+    """Return the budget of a profile under a pressure; without a pressure, the figures are not scaled.
 
-    The smallest share counts, not the product: several causes are often one shortage. No ceiling falls below 1.
+    The smallest share applies, not the product, because several causes are often one shortage. No ceiling is below 1.
     """
     limited_by = [] if pressure is None else causes(pressure)
-    percent = min((SHARES[each] for each in limited_by), default=WHOLE)
-    scaled = {each: max(1, unscaled(FIGURES[profile], each) * percent // WHOLE) for each in Ceiling}
+    percent = min((SHARES[cause] for cause in limited_by), default=WHOLE)
+    scaled = {ceiling: max(1, unscaled(FIGURES[profile], ceiling) * percent // WHOLE) for ceiling in Ceiling}
     provider = None if pressure is None else pressure.provider_chars
     if provider is not None and provider < scaled[Ceiling.RENDERED_CHARS]:
         scaled[Ceiling.RENDERED_CHARS] = max(1, provider)
@@ -224,7 +224,7 @@ def budget_of(profile: Profile, pressure: Pressure | None = None) -> Budget:
 
 
 def unscaled(figures: Figures, ceiling: Ceiling) -> int:
-    """Return a ceiling as the figures of a profile give it."""
+    """Return a ceiling of a profile before it is scaled."""
     figure, divisor, floor = FORMULAS[ceiling]
     amount: int = getattr(figures, figure)
     return max(floor, amount // divisor)

@@ -21,15 +21,8 @@ from muniment.events.attributes import AttributeRecorded
 from muniment.events.identity import TurnId, message_id
 from muniment.events.message import Authority, Part, Role, part_label
 from muniment.events.records import ReferenceRecord
-from muniment.events.turn import (
-    SUBJECT_SPEAKS,
-    Attribution,
-    Delivery,
-    HostReference,
-    Source,
-    ToolObservation,
-    attributed,
-)
+from muniment.events.references import HostReference
+from muniment.events.turn import SUBJECT_SPEAKS, Attribution, Delivery, Source, ToolObservation, attributed
 from muniment.governance import attribute_visibility as attributes
 from muniment.governance.attribute_visibility import ShownValue, SliceAttribute
 from muniment.governance.detection.detection import NOWHERE, ViewDetection

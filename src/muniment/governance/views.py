@@ -18,7 +18,8 @@ import functools
 from enum import StrEnum
 from typing import get_args
 
-from muniment.events.message import Authority, Part, ReasoningPart, Role, ToolCallPart, ToolCallResponsePart, Visibility
+from muniment.events.message import Authority, Part, ReasoningPart, Role, ToolCallPart, ToolCallResponsePart
+from muniment.events.references import Visibility
 from muniment.governance.phases import MASKED_PHASES, Phase
 
 

@@ -25,7 +25,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from muniment.crypto.cell import (
-    KEY_CHANCE_BYTES,
+    KEY_ENTROPY_BYTES,
     NONCE_BYTES,
     CellKey,
     Squeezed,
@@ -133,7 +133,7 @@ def draft(
 ) -> Draft:
     """Return an event without a place. `content` comes with its fields, which the caller has already encoded."""
     classes = 1 if content is None else 2
-    keys_at, nonces_at = classes * SEED_BYTES, classes * (SEED_BYTES + KEY_CHANCE_BYTES)
+    keys_at, nonces_at = classes * SEED_BYTES, classes * (SEED_BYTES + KEY_ENTROPY_BYTES)
     chance = entropy.take(nonces_at + (classes + 1) * NONCE_BYTES)  # one draw: seeds, keys, nonces
     seeds = [chance[at : at + SEED_BYTES] for at in range(0, keys_at, SEED_BYTES)]
     nonces = [chance[at : at + NONCE_BYTES] for at in range(nonces_at, len(chance), NONCE_BYTES)]
@@ -292,9 +292,9 @@ class Writer:
         """Seal what is left of an event's content under a new key, with the salt of each field; the old key is gone."""
         row = opened.row
         left = pack_cell(salts_of(salts, (label for label, _ in content_fields(body))), body)
-        chance = self._ledger.entropy.take(KEY_CHANCE_BYTES + 2 * NONCE_BYTES)
-        fresh = keys_from(chance[:KEY_CHANCE_BYTES], [CONTENT])
-        cell_nonce = chance[KEY_CHANCE_BYTES : KEY_CHANCE_BYTES + NONCE_BYTES]
+        chance = self._ledger.entropy.take(KEY_ENTROPY_BYTES + 2 * NONCE_BYTES)
+        fresh = keys_from(chance[:KEY_ENTROPY_BYTES], [CONTENT])
+        cell_nonce = chance[KEY_ENTROPY_BYTES : KEY_ENTROPY_BYTES + NONCE_BYTES]
         cell = seal_squeezed(fresh[CONTENT], cell_nonce, squeeze(left), row.leaf, CONTENT)
         keys = opened.keys | fresh
         bundle = wrap_bundle(self.space_key, chance[-NONCE_BYTES:], keys, row.leaf, place_of(row))

@@ -16,7 +16,7 @@ from muniment.declaration.session import Session
 from muniment.events.identity import DEFAULT_SPACE, SpaceName, check_name
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access
-from muniment.governance.profiles import BRINGS
+from muniment.governance.profiles import PROFILE_POLICIES
 from muniment.log.connection import OpenMode
 from muniment.log.memory import MemoryStore
 from muniment.log.sqlite import SqliteStore
@@ -134,7 +134,7 @@ def _session(opened_store: OpenStore, opened: Space | None, options: Options) ->
     """Return the session of the one who opened a store: every right, under the policies of the deployment."""
     profile, policies = options.profile or None, options.policies or frozenset()
     if profile is not None:
-        policies |= BRINGS[profile]
+        policies |= PROFILE_POLICIES[profile]
     return Session(
         store=opened_store,
         opened=opened,

@@ -25,7 +25,7 @@ from msgspec.structs import asdict
 
 from muniment.crypto import files
 from muniment.crypto.cell import (
-    KEY_CHANCE_BYTES,
+    KEY_ENTROPY_BYTES,
     NONCE_BYTES,
     SpaceKey,
     SpaceKeyring,
@@ -150,9 +150,9 @@ class Snapshots:
 
     def write(self, binding: SnapshotBinding, space_key: SpaceKey, sections: Iterable[tuple[str, bytes]]) -> bool:
         """Replace the snapshot of a view; return whether the disk took it."""
-        chance = self._entropy.take(KEY_CHANCE_BYTES + NONCE_BYTES + SALT_BYTES)
-        keys = keys_from(chance[:KEY_CHANCE_BYTES], [KEY_CLASS])
-        nonce = chance[KEY_CHANCE_BYTES : KEY_CHANCE_BYTES + NONCE_BYTES]
+        chance = self._entropy.take(KEY_ENTROPY_BYTES + NONCE_BYTES + SALT_BYTES)
+        keys = keys_from(chance[:KEY_ENTROPY_BYTES], [KEY_CLASS])
+        nonce = chance[KEY_ENTROPY_BYTES : KEY_ENTROPY_BYTES + NONCE_BYTES]
         bound = PURPOSE + encode_plain(binding)
         wrapped = wrap_bundle(space_key, nonce, keys, bytes.fromhex(binding.root), bound)
         waiting = self._directory / f"{PREFIX}{binding.view}.{self._entropy.take(4).hex()}{WAITING}"

@@ -154,10 +154,10 @@ class OpenStore:
             raise StoreReadOnly(problem="in_memory")
         final = self.keys.space_directory(ring.name)
         staging = self.directory / RESTORING / final.name
-        with self._lock, self.keys.changing():
+        with self._lock, self.keys.exclusive():
             if staging.exists():
                 shutil.rmtree(staging)
-            keys = SpaceKeys.put_back(staging, ring, self.keys.root, self.sources.entropy)
+            keys = SpaceKeys.restore(staging, ring, self.keys.root, self.sources.entropy)
             store = self._make_store(staging / LOG, True)
             try:
                 outcome = fill(Space(store, keys, replace(self._options, pin=None), IndexSetup(self._memory)))

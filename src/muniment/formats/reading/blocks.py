@@ -1,15 +1,15 @@
-"""Content blocks as Anthropic spells them, in the Messages API and in exports of Claude; LangChain uses some of them.
+"""Anthropic content blocks, in the Messages API and in exports of Claude; LangChain uses some of them.
 
 | block | part |
 |---|---|
-| text | text; citations are left out |
-| thinking, redacted_thinking | reasoning (what is redacted, as it stands); signatures and summaries are left out |
+| text | text; citations are omitted |
+| thinking, redacted_thinking | reasoning (redacted data unchanged); signatures and summaries are omitted |
 | tool_use, server_tool_use, mcp_tool_use | tool call |
-| tool_result and the results of server tools | tool call response; one that is an error is wrapped to say so |
-| image, document | blob, uri or file, as their source says; text of a document is text |
+| tool_result and the results of server tools | tool call response; an error is wrapped with `is_error` |
+| image, document | blob, uri or file, by their source; text of a document is text |
 | container_upload | file |
 
-Any other block is kept as JSON (`spoken.kept_as_json`).
+Any other block is kept as JSON (`parsed_item.kept_as_json`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.formats.reading.spoken import ParsedParts, ParsingNotes, from_base64, kept_as_json, read_or_none
+from muniment.formats.reading.parsed_item import ParsedParts, ParsingNotes, from_base64, kept_as_json, read_or_none
 
 CONTENT_BLOCK = "content_block"
 CITATION = "citation"
@@ -43,27 +43,27 @@ Many = list[msgspec.Raw] | None
 
 
 class TextBlock(Struct, frozen=True, kw_only=True, tag="text"):
-    """Words."""
+    """Text."""
 
     text: str
     citations: Many = None
 
 
 class ThinkingBlock(Struct, frozen=True, kw_only=True, tag="thinking"):
-    """What a model wrote for itself."""
+    """Reasoning of the model."""
 
     thinking: str
     signature: str | None = None
     summaries: Many = None
 
 
-class RedactedThinking(Struct, frozen=True, kw_only=True, tag="redacted_thinking"):
-    """The same, encrypted by the provider."""
+class RedactedThinkingBlock(Struct, frozen=True, kw_only=True, tag="redacted_thinking"):
+    """Reasoning, encrypted by the provider."""
 
     data: str
 
 
-class Use(Struct, frozen=True, kw_only=True, tag="tool_use"):
+class ToolUse(Struct, frozen=True, kw_only=True, tag="tool_use"):
     """A call."""
 
     name: str
@@ -71,105 +71,114 @@ class Use(Struct, frozen=True, kw_only=True, tag="tool_use"):
     id: str | None = None
 
 
-class ServerUse(Use, frozen=True, kw_only=True, tag="server_tool_use"):
+class ServerToolUse(ToolUse, frozen=True, kw_only=True, tag="server_tool_use"):
     """A call of a tool that the provider runs."""
 
 
-class McpUse(Use, frozen=True, kw_only=True, tag="mcp_tool_use"):
+class McpToolUse(ToolUse, frozen=True, kw_only=True, tag="mcp_tool_use"):
     """A call of a tool of an MCP server."""
 
 
-class Result(Struct, frozen=True, kw_only=True, tag="tool_result"):
-    """What a call returned."""
+class ToolResult(Struct, frozen=True, kw_only=True, tag="tool_result"):
+    """The result of a call."""
 
     tool_use_id: str | None = None
     content: Any = None
     is_error: bool | None = None
 
 
-class McpResult(Result, frozen=True, kw_only=True, tag="mcp_tool_result"):
-    """What a call of a tool of an MCP server returned."""
+class McpToolResult(ToolResult, frozen=True, kw_only=True, tag="mcp_tool_result"):
+    """The result of a call of a tool of an MCP server."""
 
 
-class WebSearchResult(Result, frozen=True, kw_only=True, tag="web_search_tool_result"):
-    """What a search returned."""
+class WebSearchResult(ToolResult, frozen=True, kw_only=True, tag="web_search_tool_result"):
+    """The result of a search."""
 
 
-class WebFetchResult(Result, frozen=True, kw_only=True, tag="web_fetch_tool_result"):
-    """What was fetched."""
+class WebFetchResult(ToolResult, frozen=True, kw_only=True, tag="web_fetch_tool_result"):
+    """The result of a fetch."""
 
 
-class CodeResult(Result, frozen=True, kw_only=True, tag="code_execution_tool_result"):
-    """What code returned."""
+class CodeExecutionResult(ToolResult, frozen=True, kw_only=True, tag="code_execution_tool_result"):
+    """The result of executed code."""
 
 
-class Inline(Struct, frozen=True, kw_only=True, tag="base64"):
+class Base64Source(Struct, frozen=True, kw_only=True, tag="base64"):
     """Bytes."""
 
     data: str
     media_type: str | None = None
 
 
-class Plain(Struct, frozen=True, kw_only=True, tag="text"):
+class PlainTextSource(Struct, frozen=True, kw_only=True, tag="text"):
     """The text of a document."""
 
     data: str
 
 
-class Address(Struct, frozen=True, kw_only=True, tag="url"):
-    """Where it is."""
+class UrlSource(Struct, frozen=True, kw_only=True, tag="url"):
+    """The address of a document or image."""
 
     url: str
 
 
-class Stored(Struct, frozen=True, kw_only=True, tag="file"):
+class FileSource(Struct, frozen=True, kw_only=True, tag="file"):
     """A file that the provider keeps."""
 
     file_id: str
 
 
-Source = Inline | Plain | Address | Stored
+BlockSource = Base64Source | PlainTextSource | UrlSource | FileSource
 
 
 class ImageBlock(Struct, frozen=True, kw_only=True, tag="image"):
     """An image."""
 
-    source: Source
+    source: BlockSource
 
 
 class DocumentBlock(Struct, frozen=True, kw_only=True, tag="document"):
-    """A document. Its context is words."""
+    """A document. Its context is text."""
 
-    source: Source
+    source: BlockSource
     title: str | None = None
     context: str | None = None
 
 
-class Upload(Struct, frozen=True, kw_only=True, tag="container_upload"):
-    """A file that was put where code runs."""
+class ContainerUpload(Struct, frozen=True, kw_only=True, tag="container_upload"):
+    """A file in the container that runs code."""
 
     file_id: str
 
 
-Uses = Use | ServerUse | McpUse
-Results = Result | McpResult | WebSearchResult | WebFetchResult | CodeResult
-Block = TextBlock | ThinkingBlock | RedactedThinking | Uses | Results | ImageBlock | DocumentBlock | Upload
+AnyToolUse = ToolUse | ServerToolUse | McpToolUse
+AnyToolResult = ToolResult | McpToolResult | WebSearchResult | WebFetchResult | CodeExecutionResult
+Block = (
+    TextBlock
+    | ThinkingBlock
+    | RedactedThinkingBlock
+    | AnyToolUse
+    | AnyToolResult
+    | ImageBlock
+    | DocumentBlock
+    | ContainerUpload
+)
 
 
 def read_blocks(raws: Iterable[msgspec.Raw], role: Role, notes: ParsingNotes) -> ParsedParts:
-    """Return the parts that blocks stand for, and beside them what is kept as JSON."""
-    found = ParsedParts([], [])
+    """Return the parts of blocks, and the unknown blocks as JSON."""
+    parsed = ParsedParts([], [])
     for raw in raws:
         block: Block | None = read_or_none(raw, Block)
         if block is None:
-            found.extend(kept_as_json(raw, role, notes, CONTENT_BLOCK))
+            parsed.extend(kept_as_json(raw, role, notes, CONTENT_BLOCK))
         else:
-            found.parts.extend(parts_of(block, notes))
-    return found
+            parsed.parts.extend(parts_of(block, notes))
+    return parsed
 
 
 def parts_of(block: Block, notes: ParsingNotes) -> list[Part]:
-    """Return the parts that a block stands for."""
+    """Return the parts of a block."""
     if isinstance(block, TextBlock):
         notes.left_out[CITATION] += len(block.citations or [])
         return [TextPart(content=block.text)]
@@ -177,27 +186,27 @@ def parts_of(block: Block, notes: ParsingNotes) -> list[Part]:
         notes.left_out[SIGNATURE] += bool(block.signature)
         notes.left_out[THINKING_SUMMARY] += len(block.summaries or [])
         return [ReasoningPart(content=block.thinking)]
-    if isinstance(block, RedactedThinking):
+    if isinstance(block, RedactedThinkingBlock):
         return [ReasoningPart(content=block.data)]
-    if isinstance(block, Use):
+    if isinstance(block, ToolUse):
         return [ToolCallPart(id=block.id, name=block.name, arguments=block.input)]
-    if isinstance(block, Result):
+    if isinstance(block, ToolResult):
         response = {"content": block.content, "is_error": True} if block.is_error else block.content
         return [ToolCallResponsePart(id=block.tool_use_id, response=response)]
     if isinstance(block, ImageBlock):
-        return [_from(block.source, "image")]
-    if isinstance(block, Upload):
+        return [_source_part(block.source, "image")]
+    if isinstance(block, ContainerUpload):
         return [FilePart(file_id=block.file_id)]
     notes.left_out[TITLE] += bool(block.title)
     context: list[Part] = [TextPart(content=block.context)] if block.context else []
-    return [*context, _from(block.source, "document")]
+    return [*context, _source_part(block.source, "document")]
 
 
-def _from(source: Source, modality: str) -> Part:
-    if isinstance(source, Inline):
+def _source_part(source: BlockSource, modality: str) -> Part:
+    if isinstance(source, Base64Source):
         return BlobPart(content=from_base64(source.data), mime_type=source.media_type, modality=modality)
-    if isinstance(source, Plain):
+    if isinstance(source, PlainTextSource):
         return TextPart(content=source.data)
-    if isinstance(source, Address):
+    if isinstance(source, UrlSource):
         return UriPart(uri=source.url, modality=modality)
     return FilePart(file_id=source.file_id, modality=modality)

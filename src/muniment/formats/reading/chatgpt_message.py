@@ -1,15 +1,15 @@
-"""One message of a ChatGPT export: who speaks, and its content by `content_type`.
+"""One message of a ChatGPT export: its author, and its content by `content_type`.
 
 | content_type | part |
 |---|---|
-| text, code | text; a tool call where an assistant speaks to a tool (`recipient`) |
-| multimodal_text | text, and images and recordings where they are kept |
+| text, code | text; a tool call when the `recipient` of an assistant is a tool |
+| multimodal_text | text, and the addresses of images and recordings |
 | execution_output, tether_quote, tether_browsing_display, system_error | tool call response |
 | thoughts, reasoning_recap | reasoning |
-| user_editable_context, model_editable_context | text of the system: it is put before the user, not said by them |
+| user_editable_context, model_editable_context | system text, which is inserted before the user's messages |
 
-What a tool says is a tool call response. Any other content is kept as JSON (`spoken.kept_as_json`). Files that a user
-attached are named by their ids; citations are left out.
+Text of a tool is a tool call response. Any other content is kept as JSON (`parsed_item.kept_as_json`). Attached files
+are named by their ids; citations are omitted.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from muniment.events.message import (
     UriPart,
 )
 from muniment.formats.reading.blocks import CITATION
-from muniment.formats.reading.spoken import (
+from muniment.formats.reading.parsed_item import (
     ABSENT,
     ParsedParts,
     ParsingNotes,
-    arguments,
-    aside,
+    import_message,
     is_there,
     kept_as_json,
+    parse_arguments,
     read_or_none,
     time_of,
 )
@@ -47,11 +47,11 @@ from muniment.formats.reading.spoken import (
 CONTENT_TYPE = "content_type"
 CONTENT_PART = "content_part"
 METADATA = "metadata"
-EVERYBODY = "all"  # the recipient of what is said and not called
+EVERYBODY = "all"  # the recipient of a message that is no call
 
 
-class Author(Struct, frozen=True, kw_only=True):
-    """Who speaks."""
+class ChatgptAuthor(Struct, frozen=True, kw_only=True):
+    """The author of a message."""
 
     role: Role
     name: str | None = None
@@ -60,64 +60,64 @@ class Author(Struct, frozen=True, kw_only=True):
 class ChatgptMessage(Struct, frozen=True, kw_only=True):
     """A message."""
 
-    author: Author
+    author: ChatgptAuthor
     content: msgspec.Raw
     create_time: Any = None
     recipient: str | None = None
     metadata: msgspec.Raw = ABSENT
 
 
-class Metadata(Struct, frozen=True, kw_only=True):
-    """What stands beside a message."""
+class ChatgptMetadata(Struct, frozen=True, kw_only=True):
+    """The metadata of a message."""
 
     attachments: list[ChatgptAttachment] | None = None
     citations: list[msgspec.Raw] | None = None
 
 
 class ChatgptAttachment(Struct, frozen=True, kw_only=True):
-    """A file that was attached."""
+    """An attached file."""
 
     id: str
     mime_type: str | None = None
     mimeType: str | None = None  # noqa: N815 - both spellings are in use
 
 
-class _Content(Struct, frozen=True, kw_only=True, tag_field="content_type"):
-    """Content, told apart by its type."""
+class _ContentBase(Struct, frozen=True, kw_only=True, tag_field="content_type"):
+    """Content, distinguished by its type."""
 
 
-class ChatgptText(_Content, frozen=True, kw_only=True, tag="text"):
-    """Words."""
+class ChatgptText(_ContentBase, frozen=True, kw_only=True, tag="text"):
+    """Text."""
 
     parts: list[str]
 
 
-class Multimodal(_Content, frozen=True, kw_only=True, tag="multimodal_text"):
-    """Words, images and recordings."""
+class MultimodalText(_ContentBase, frozen=True, kw_only=True, tag="multimodal_text"):
+    """Text, images and recordings."""
 
     parts: list[msgspec.Raw]
 
 
-class Code(_Content, frozen=True, kw_only=True, tag="code"):
+class ChatgptCode(_ContentBase, frozen=True, kw_only=True, tag="code"):
     """Code, or the arguments of a call."""
 
     text: str
 
 
-class Output(_Content, frozen=True, kw_only=True, tag="execution_output"):
-    """What code printed."""
+class ExecutionOutput(_ContentBase, frozen=True, kw_only=True, tag="execution_output"):
+    """The output of code."""
 
     text: str
 
 
-class Failure(_Content, frozen=True, kw_only=True, tag="system_error"):
-    """What a tool said when it failed."""
+class ToolFailure(_ContentBase, frozen=True, kw_only=True, tag="system_error"):
+    """The error of a tool."""
 
     name: str | None = None
     text: str | None = None
 
 
-class ChatgptQuote(_Content, frozen=True, kw_only=True, tag="tether_quote"):
+class ChatgptQuote(_ContentBase, frozen=True, kw_only=True, tag="tether_quote"):
     """A quotation from a page or a file."""
 
     url: str | None = None
@@ -126,8 +126,8 @@ class ChatgptQuote(_Content, frozen=True, kw_only=True, tag="tether_quote"):
     text: str | None = None
 
 
-class Browsing(_Content, frozen=True, kw_only=True, tag="tether_browsing_display"):
-    """What a browser returned."""
+class BrowsingDisplay(_ContentBase, frozen=True, kw_only=True, tag="tether_browsing_display"):
+    """The result of a browser."""
 
     result: str | None = None
     summary: str | None = None
@@ -140,153 +140,153 @@ class Thought(Struct, frozen=True, kw_only=True):
     content: str | None = None
 
 
-class Thoughts(_Content, frozen=True, kw_only=True, tag="thoughts"):
-    """What a model wrote for itself."""
+class Thoughts(_ContentBase, frozen=True, kw_only=True, tag="thoughts"):
+    """Reasoning of the model."""
 
     thoughts: list[Thought]
 
 
-class Recap(_Content, frozen=True, kw_only=True, tag="reasoning_recap"):
-    """How long it thought."""
+class ReasoningRecap(_ContentBase, frozen=True, kw_only=True, tag="reasoning_recap"):
+    """A summary of the reasoning, such as its duration."""
 
     content: str
 
 
-class UserContext(_Content, frozen=True, kw_only=True, tag="user_editable_context"):
-    """What a user has written for every conversation."""
+class UserContext(_ContentBase, frozen=True, kw_only=True, tag="user_editable_context"):
+    """Instructions of a user for every conversation."""
 
     user_profile: str | None = None
     user_instructions: str | None = None
 
 
-class ModelContext(_Content, frozen=True, kw_only=True, tag="model_editable_context"):
-    """What a model has noted for every conversation."""
+class ModelContext(_ContentBase, frozen=True, kw_only=True, tag="model_editable_context"):
+    """Notes of a model for every conversation."""
 
     model_set_context: str | None = None
 
 
-Returned = Output | Failure | ChatgptQuote | Browsing
-Context = UserContext | ModelContext
-Content = ChatgptText | Multimodal | Code | Returned | Thoughts | Recap | Context
+ToolOutput = ExecutionOutput | ToolFailure | ChatgptQuote | BrowsingDisplay
+EditableContext = UserContext | ModelContext
+Content = ChatgptText | MultimodalText | ChatgptCode | ToolOutput | Thoughts | ReasoningRecap | EditableContext
 
 
-class Picture(_Content, frozen=True, kw_only=True, tag="image_asset_pointer"):
+class ImageAsset(_ContentBase, frozen=True, kw_only=True, tag="image_asset_pointer"):
     """An image in the archive."""
 
     asset_pointer: str
 
 
-class Transcription(_Content, frozen=True, kw_only=True, tag="audio_transcription"):
-    """What was said aloud, as words."""
+class AudioTranscription(_ContentBase, frozen=True, kw_only=True, tag="audio_transcription"):
+    """The text of a recording."""
 
     text: str
 
 
-class ChatgptRecording(_Content, frozen=True, kw_only=True, tag="audio_asset_pointer"):
+class AudioAsset(_ContentBase, frozen=True, kw_only=True, tag="audio_asset_pointer"):
     """A recording in the archive."""
 
     asset_pointer: str
 
 
-class Live(_Content, frozen=True, kw_only=True, tag="real_time_user_audio_video_asset_pointer"):
-    """A recording of a conversation by voice."""
+class RealTimeAsset(_ContentBase, frozen=True, kw_only=True, tag="real_time_user_audio_video_asset_pointer"):
+    """A recording of a spoken conversation."""
 
-    audio_asset_pointer: ChatgptRecording
+    audio_asset_pointer: AudioAsset
 
 
-Piece = Picture | Transcription | ChatgptRecording | Live
+MultimodalPiece = ImageAsset | AudioTranscription | AudioAsset | RealTimeAsset
 
 
 def read_message(raw: bytes, notes: ParsingNotes) -> list[Message]:
-    """Return the message, and before it what of it is kept beside."""
-    read = parse_json(raw, ChatgptMessage)
-    observed_ms = time_of(read.create_time, notes)
-    role = read.author.role
-    content: Content | None = read_or_none(read.content, Content)
+    """Return the message, and before it its unknown content."""
+    parsed = parse_json(raw, ChatgptMessage)
+    observed_ms = time_of(parsed.create_time, notes)
+    role = parsed.author.role
+    content: Content | None = read_or_none(parsed.content, Content)
     if content is None:
-        said = kept_as_json(read.content, role, notes, CONTENT_TYPE)
+        parts = kept_as_json(parsed.content, role, notes, CONTENT_TYPE)
     else:
-        if isinstance(content, Context):
+        if isinstance(content, EditableContext):
             role = Role.SYSTEM
-        said = _said(content, role, read.recipient, notes)
-    said.parts.extend(_attached(read.metadata, said.parts, notes))
+        parts = _content_parts(content, role, parsed.recipient, notes)
+    parts.parts.extend(_attachments(parsed.metadata, parts.parts, notes))
     if role is Role.TOOL:
-        said = ParsedParts([_returned(part) for part in said.parts], said.beside)
+        parts = ParsedParts([_tool_response(part) for part in parts.parts], parts.beside)
     message = Message(
         role=role,
-        content=said.parts,
-        speaker_id=read.author.name or read.author.role,
-        speaker_kind=read.author.role,
+        content=parts.parts,
+        speaker_id=parsed.author.name or parsed.author.role,
+        speaker_kind=parsed.author.role,
         observed_ms=observed_ms,
     )
-    return [*aside(said.beside, observed_ms), message]
+    return [*import_message(parts.beside, observed_ms), message]
 
 
-def _said(content: Content, role: Role, recipient: str | None, notes: ParsingNotes) -> ParsedParts:
-    calls = role is Role.ASSISTANT and recipient not in {None, "", EVERYBODY}
-    if isinstance(content, ChatgptText | Code):
-        words = content.parts if isinstance(content, ChatgptText) else [content.text]
-        if calls:
-            return ParsedParts([ToolCallPart(name=recipient or "", arguments=arguments("".join(words)))], [])
-        return ParsedParts([TextPart(content=one) for one in words], [])
-    if isinstance(content, Multimodal):
+def _content_parts(content: Content, role: Role, recipient: str | None, notes: ParsingNotes) -> ParsedParts:
+    is_call = role is Role.ASSISTANT and recipient not in {None, "", EVERYBODY}
+    if isinstance(content, ChatgptText | ChatgptCode):
+        texts = content.parts if isinstance(content, ChatgptText) else [content.text]
+        if is_call:
+            return ParsedParts([ToolCallPart(name=recipient or "", arguments=parse_arguments("".join(texts)))], [])
+        return ParsedParts([TextPart(content=text) for text in texts], [])
+    if isinstance(content, MultimodalText):
         return _pieces(content, role, notes)
-    if isinstance(content, Returned):
+    if isinstance(content, ToolOutput):
         return ParsedParts([ToolCallResponsePart(response=_response(content))], [])
     if isinstance(content, Thoughts):
-        thoughts = ["\n\n".join(filter(None, (one.summary, one.content))) for one in content.thoughts]
-        return ParsedParts([ReasoningPart(content=one) for one in thoughts], [])
-    if isinstance(content, Recap):
+        thoughts = ["\n\n".join(filter(None, (thought.summary, thought.content))) for thought in content.thoughts]
+        return ParsedParts([ReasoningPart(content=text) for text in thoughts], [])
+    if isinstance(content, ReasoningRecap):
         return ParsedParts([ReasoningPart(content=content.content)], [])
     context = (
         (content.user_profile, content.user_instructions)
         if isinstance(content, UserContext)
         else (content.model_set_context,)
     )
-    return ParsedParts([TextPart(content=one) for one in context if one], [])
+    return ParsedParts([TextPart(content=text) for text in context if text], [])
 
 
-def _pieces(content: Multimodal, role: Role, notes: ParsingNotes) -> ParsedParts:
-    found = ParsedParts([], [])
+def _pieces(content: MultimodalText, role: Role, notes: ParsingNotes) -> ParsedParts:
+    parsed = ParsedParts([], [])
     for raw in content.parts:
-        piece: str | Piece | None = read_or_none(raw, str | Piece)
+        piece: str | MultimodalPiece | None = read_or_none(raw, str | MultimodalPiece)
         if isinstance(piece, str):
-            found.parts.append(TextPart(content=piece))
+            parsed.parts.append(TextPart(content=piece))
         elif piece is None:
-            found.extend(kept_as_json(raw, role, notes, CONTENT_PART))
-        elif isinstance(piece, Transcription):
-            found.parts.append(TextPart(content=piece.text))
-        elif isinstance(piece, Picture):
-            found.parts.append(UriPart(uri=piece.asset_pointer, modality="image"))
+            parsed.extend(kept_as_json(raw, role, notes, CONTENT_PART))
+        elif isinstance(piece, AudioTranscription):
+            parsed.parts.append(TextPart(content=piece.text))
+        elif isinstance(piece, ImageAsset):
+            parsed.parts.append(UriPart(uri=piece.asset_pointer, modality="image"))
         else:
-            recording = piece.audio_asset_pointer if isinstance(piece, Live) else piece
-            found.parts.append(UriPart(uri=recording.asset_pointer, modality="audio"))
-    return found
+            recording = piece.audio_asset_pointer if isinstance(piece, RealTimeAsset) else piece
+            parsed.parts.append(UriPart(uri=recording.asset_pointer, modality="audio"))
+    return parsed
 
 
-def _response(content: Returned) -> str | dict[str, str]:
-    if isinstance(content, Output):
+def _response(content: ToolOutput) -> str | dict[str, str]:
+    if isinstance(content, ExecutionOutput):
         return content.text
     members: dict[str, str | None] = msgspec.structs.asdict(content)
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _returned(part: Part) -> Part:
+def _tool_response(part: Part) -> Part:
     return ToolCallResponsePart(response=part.content) if isinstance(part, TextPart) else part
 
 
-def _attached(raw: msgspec.Raw, parts: list[Part], notes: ParsingNotes) -> list[Part]:
-    """Return the files beside a message that its content does not show already."""
+def _attachments(raw: msgspec.Raw, parts: list[Part], notes: ParsingNotes) -> list[Part]:
+    """Return the attached files that the content does not contain."""
     if not is_there(raw):
         return []
-    read: Metadata | None = read_or_none(raw, Metadata)
-    if read is None:
+    metadata: ChatgptMetadata | None = read_or_none(raw, ChatgptMetadata)
+    if metadata is None:
         notes.left_out[METADATA] += 1
         return []
-    notes.left_out[CITATION] += len(read.citations or [])
-    shown = [part.uri for part in parts if isinstance(part, UriPart)]
+    notes.left_out[CITATION] += len(metadata.citations or [])
+    uris = [part.uri for part in parts if isinstance(part, UriPart)]
     return [
-        FilePart(file_id=each.id, mime_type=each.mime_type or each.mimeType)
-        for each in read.attachments or []
-        if not any(uri.endswith(each.id) for uri in shown)
+        FilePart(file_id=file.id, mime_type=file.mime_type or file.mimeType)
+        for file in metadata.attachments or []
+        if not any(uri.endswith(file.id) for uri in uris)
     ]

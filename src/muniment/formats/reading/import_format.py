@@ -1,7 +1,7 @@
-"""How files are to be read: one table from the name of a format to the parser of an item.
+"""Import formats: one table from the name of a format to the parser of an item.
 
-An item is a line of JSON Lines, an element of a JSON list, or a whole JSON document (`items`). Each format has a file
-of its own that says what its items are:
+An item is a line of JSON Lines, an element of a JSON list, or a whole JSON document (`items`). Each format has its
+own module:
 
 - `otel`: one message an item, its parts in the OpenTelemetry vocabulary;
 - `openai`: chat messages, or a whole chat an item;
@@ -9,9 +9,9 @@ of its own that says what its items are:
 - `anthropic`: requests to the Messages API and their responses;
 - `langchain`: messages, or a list of messages an item.
 
-What a part says is never dropped: where a part is not understood its item is refused (`otel`, `openai`) or it is kept
-as JSON (the others, see `spoken`). Members beside the message (token counts, names of models, indexes, titles) are not
-evidence of what was said, and are passed over.
+The content of a part is never dropped: an unknown part is kept as JSON (see `parsed_item`), or its item is refused
+(`otel`, `openai`). Other members of an item (token counts, names of models, indexes, titles) are not evidence of the
+conversation and are ignored.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from muniment.formats.reading.langchain import langchain
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
 from muniment.formats.reading.openai import openai
 from muniment.formats.reading.otel import otel
-from muniment.formats.reading.spoken import ParsedItem
+from muniment.formats.reading.parsed_item import ParsedItem
 
 
 class Format(StrEnum):
-    """How the items of a file are to be read; `auto` goes by the first item that is understood."""
+    """The format of the items of a file; `auto` detects it from the first item that a format accepts."""
 
     AUTO = "auto"
     OTEL = "otel"
@@ -67,8 +67,8 @@ PROTOCOLS: dict[Format, Protocol] = {
 
 
 def sniff(item: bytes) -> tuple[Format, ParsedItem]:
-    """Return the first format that understands an item, and what it says."""
-    parse_json(item, msgspec.Raw, limit=ITEM_BYTES_MAX)  # what is no JSON is no item of any format
+    """Return the first format that accepts an item, and the parsed item."""
+    parse_json(item, msgspec.Raw, limit=ITEM_BYTES_MAX)  # every format is JSON
     for name in _candidates(item):
         try:
             return name, PARSERS[name](item)
@@ -78,7 +78,7 @@ def sniff(item: bytes) -> tuple[Format, ParsedItem]:
 
 
 def _candidates(item: bytes) -> Iterator[Format]:
-    """Yield the formats in the order in which they are tried; both `openai` and `anthropic` have messages."""
+    """Yield the formats in the order of the attempts; items of `openai` and `anthropic` are similar."""
     try:
         marked = is_marked(item)
     except InvalidInput:

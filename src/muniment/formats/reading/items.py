@@ -1,15 +1,15 @@
 """A file as numbered items: the lines of JSON Lines, the elements of a JSON list, or a JSON document.
 
-Which of these a file is, its beginning tells:
+The beginning of a file decides:
 
-1. It begins with `{`. A first line that is a JSON value of its own is the first of many, also where it is the only one.
-   Otherwise the whole file is read ahead: it is one document (written over several lines), or lines after all.
-2. It begins with `[`. A first line that is a value of its own, with others behind it, is the first of many. Otherwise
-   the file is a list of conversations, or of the messages of one.
+1. It begins with `{`. When the first line is a complete JSON value, the file consists of lines, even of one.
+   Otherwise the whole file is read: it is one document (over several lines), or lines after all.
+2. It begins with `[`. When the first line is a complete value and other lines follow, the file consists of lines.
+   Otherwise it is a list of conversations, or of the messages of one.
 3. Anything else: lines.
 
-A list of messages, as a line or as the file, is one chat and read as `{"messages": [...]}`. A document is held as the
-bytes it is made of, at most `DOCUMENT_BYTES_MAX`; each of its elements, at most `ITEM_BYTES_MAX`, is parsed alone.
+A list of messages, as a line or as the file, is one chat and parsed as `{"messages": [...]}`. A document is kept as
+bytes, at most `DOCUMENT_BYTES_MAX`; each of its elements, at most `ITEM_BYTES_MAX`, is parsed separately.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ from muniment.formats.reading.lines import BYTE_ORDER_MARK, ITEM_BYTES_MAX, Line
 
 DOCUMENT_BYTES_MAX = 512 * 2**20
 BLANKS = b" \t\r\n"
-BEGUN = "Input data was truncated"  # how msgspec says that more was expected
+TRUNCATED = "Input data was truncated"  # the message of msgspec for an incomplete value
 
-# a message names its speaker; what is more than a message has one of the others
-SPEAKS = ("role", "lc", "data", "content")
-MORE = frozenset({"messages", "mapping", "chat_messages", "request", "conversation_id", "thread_id", "session_id"})
+# members of a message, and members of anything larger than a message
+MESSAGE_MEMBERS = ("role", "lc", "data", "content")
+CHAT_MEMBERS = frozenset(
+    {"messages", "mapping", "chat_messages", "request", "conversation_id", "thread_id", "session_id"}
+)
 
 
 class Items:
@@ -42,7 +44,7 @@ class Items:
 
     @property
     def bytes_done(self) -> int:
-        """How much of the file was read, as it lies on the disk."""
+        """How many bytes of the file on disk were read."""
         return self._lines.bytes_done
 
     @property
@@ -51,32 +53,32 @@ class Items:
         return self._lines.damaged
 
     def __iter__(self) -> Iterator[tuple[int, bytes | MunimentError]]:
-        """Yield every item with its number, counted from 1; of lines, that of the line."""
+        """Yield every item with its number from 1; for a file of lines, the line number."""
         elements = self._elements()
         if elements is not None:
             yield from enumerate(elements, start=1)
             return
         for number, line in self._lines:
-            whole = isinstance(line, bytes) and line.lstrip(BLANKS).startswith(b"[")
-            yield number, _chat(line) if whole and isinstance(line, bytes) else line
+            is_list = isinstance(line, bytes) and line.lstrip(BLANKS).startswith(b"[")
+            yield number, _chat(line) if is_list and isinstance(line, bytes) else line
 
     def _elements(self) -> Iterator[bytes | MunimentError] | None:
         """Return the elements of a document, or None for a file of lines."""
         first = _text(self._lines.ahead(lines.LINE_BYTES_MAX + 1))
         if not first.startswith((b"{", b"[")):
             return None
-        alone = _is_json(first)
-        if alone is None or (alone and first.startswith(b"{")):
+        complete = _is_json(first)
+        if complete is None or (complete and first.startswith(b"{")):
             return None
-        found = self._lines.all_ahead(DOCUMENT_BYTES_MAX + 1)
-        document = _text(found)
-        if alone and document.rstrip(BLANKS) != first.rstrip(BLANKS):
+        contents = self._lines.all_ahead(DOCUMENT_BYTES_MAX + 1)
+        document = _text(contents)
+        if complete and document.rstrip(BLANKS) != first.rstrip(BLANKS):
             return None
         if first.startswith(b"{"):
-            return iter([_bounded(document)]) if len(found) <= DOCUMENT_BYTES_MAX and _is_json(document) else None
+            return iter([_bounded(document)]) if len(contents) <= DOCUMENT_BYTES_MAX and _is_json(document) else None
         if self._lines.damaged:
             return iter([InvalidInput(at="file", problem="gzip_damaged")])
-        if len(found) > DOCUMENT_BYTES_MAX:
+        if len(contents) > DOCUMENT_BYTES_MAX:
             return iter([LimitExceeded(at="file", problem="too_large", limit=DOCUMENT_BYTES_MAX)])
         return _of_list(document)
 
@@ -94,11 +96,11 @@ def _text(data: bytes) -> bytes:
 
 
 def _is_json(text: bytes) -> bool | None:
-    """Tell whether text is a JSON value (True), may begin one (False), or does neither (None)."""
+    """Return whether text is a JSON value (True), the beginning of one (False), or neither (None)."""
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
     except msgspec.DecodeError as fault:
-        return False if str(fault).startswith(BEGUN) else None
+        return False if str(fault).startswith(TRUNCATED) else None
     except (UnicodeError, RecursionError):
         return None
     return True
@@ -119,7 +121,7 @@ def _is_message(element: msgspec.Raw) -> bool:
         members = msgspec.json.decode(element, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return False
-    return any(name in members for name in SPEAKS) and MORE.isdisjoint(members)
+    return any(name in members for name in MESSAGE_MEMBERS) and CHAT_MEMBERS.isdisjoint(members)
 
 
 def _chat(messages: bytes) -> bytes | MunimentError:

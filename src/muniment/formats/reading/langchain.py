@@ -1,4 +1,4 @@
-"""Messages as LangChain writes them: by `messages_to_dict`, by `dumps`, or a message dumped as it is.
+"""LangChain messages: written by `messages_to_dict`, by `dumps`, or as plain message objects.
 
 | written by | form |
 |---|---|
@@ -6,8 +6,8 @@
 | `dumps` | `{"lc": 1, "type": "constructor", "id": [..., "HumanMessage"], "kwargs": {...}}` |
 | a message | `{"type": "human", "content": ...}` |
 
-A list of them is a conversation, also as `messages` beside `conversation_id`, `thread_id` or `session_id`; a message
-alone (or as `message`) names its conversation by one of these. Blocks are those of LangChain and of the providers.
+A list of them is a conversation, also as `messages` next to `conversation_id`, `thread_id` or `session_id`. A single
+message (or `message`) names its conversation with one of these. Blocks are those of LangChain and of the providers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from muniment.errors import InvalidInput, LimitExceeded
+from muniment.errors import InvalidInput
 from muniment.events.binding import parse_json
 from muniment.events.message import (
     BlobPart,
@@ -34,27 +34,28 @@ from muniment.events.message import (
 from muniment.formats.reading.blocks import CONTENT_BLOCK, Block, parts_of
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
 from muniment.formats.reading.openai import OpenaiCall, OpenaiFunction, OpenaiPart, openai_call, openai_part
-from muniment.formats.reading.spoken import (
+from muniment.formats.reading.parsed_item import (
     ABSENT,
+    ConversationNames,
     ParsedItem,
     ParsedParts,
     ParsingNotes,
-    address,
-    arguments,
-    aside,
     from_base64,
+    import_message,
     is_there,
     kept_as_json,
+    parse_arguments,
     read_or_none,
-    since,
     time_of,
+    uri_part,
+    with_times,
 )
 
 ARTIFACT = "artifact"
 CHUNK = "Chunk"
 MESSAGE = "Message"
 
-# type of a message, also as the name of its class without "Message" -> role; the role of `chat` stands beside it
+# type of a message (or the name of its class without "Message") -> role; a `chat` message has a member `role`
 ROLES: dict[str, Role] = {
     "human": Role.USER,
     "user": Role.USER,
@@ -68,12 +69,9 @@ ROLES: dict[str, Role] = {
 CHAT = "chat"
 
 
-class LangchainItem(Struct, frozen=True, kw_only=True):
+class LangchainItem(ConversationNames, frozen=True, kw_only=True):
     """A conversation, or a message with the name of its conversation."""
 
-    conversation_id: str | None = None
-    thread_id: str | None = None
-    session_id: str | None = None
     created_at: Any = None
     messages: list[msgspec.Raw] | None = None
     message: msgspec.Raw = ABSENT
@@ -89,15 +87,15 @@ class LangchainEnvelope(Struct, frozen=True, kw_only=True):
 
 
 class LangchainCall(Struct, frozen=True, kw_only=True):
-    """A call that a model asked for; of one that could not be read, `args` is text."""
+    """A call that a model requested; `args` is text when LangChain could not parse it."""
 
     name: str | None = None
     args: Any = None
     id: str | None = None
 
 
-class Additional(Struct, frozen=True, kw_only=True):
-    """What a provider said beside."""
+class AdditionalKwargs(Struct, frozen=True, kw_only=True):
+    """Further members from the provider."""
 
     tool_calls: list[OpenaiCall] | None = None
     function_call: OpenaiFunction | None = None
@@ -113,28 +111,28 @@ class LangchainMessage(Struct, frozen=True, kw_only=True):
     role: str | None = None
     tool_calls: list[LangchainCall] | None = None
     invalid_tool_calls: list[LangchainCall] | None = None
-    additional_kwargs: Additional | None = None
+    additional_kwargs: AdditionalKwargs | None = None
     tool_call_id: str | None = None
     status: str | None = None
     artifact: Any = None
 
 
-class Reasoning(Struct, frozen=True, kw_only=True, tag="reasoning"):
-    """What a model wrote for itself."""
+class ReasoningBlock(Struct, frozen=True, kw_only=True, tag="reasoning"):
+    """Reasoning of the model."""
 
     reasoning: str
 
 
-class BlockCall(Struct, frozen=True, kw_only=True, tag="tool_call"):
-    """A call among the blocks."""
+class ToolCallBlock(Struct, frozen=True, kw_only=True, tag="tool_call"):
+    """A call as a block."""
 
     name: str
     args: Any = None
     id: str | None = None
 
 
-class _Medium(Struct, frozen=True, kw_only=True):
-    """Bytes, an address or an id, in the spelling of either release."""
+class _MediaBlock(Struct, frozen=True, kw_only=True):
+    """Bytes, an address or an id, in the spelling of any release."""
 
     url: str | None = None
     base64: str | None = None
@@ -146,153 +144,150 @@ class _Medium(Struct, frozen=True, kw_only=True):
     text: str | None = None
 
 
-class LangchainImage(_Medium, frozen=True, kw_only=True, tag="image"):
+class LangchainImage(_MediaBlock, frozen=True, kw_only=True, tag="image"):
     """An image."""
 
 
-class Audio(_Medium, frozen=True, kw_only=True, tag="audio"):
+class LangchainAudio(_MediaBlock, frozen=True, kw_only=True, tag="audio"):
     """A recording."""
 
 
-class Video(_Medium, frozen=True, kw_only=True, tag="video"):
-    """A film."""
+class LangchainVideo(_MediaBlock, frozen=True, kw_only=True, tag="video"):
+    """A video."""
 
 
-class File(_Medium, frozen=True, kw_only=True, tag="file"):
+class LangchainFile(_MediaBlock, frozen=True, kw_only=True, tag="file"):
     """A file."""
 
 
-class ImageAddress(Struct, frozen=True, kw_only=True, tag="image_url"):
+class ImageUrlBlock(Struct, frozen=True, kw_only=True, tag="image_url"):
     """The address of an image as plain text."""
 
     image_url: str
 
 
-Medium = LangchainImage | Audio | Video | File
-Own = Reasoning | BlockCall | Medium | ImageAddress
+AnyMedia = LangchainImage | LangchainAudio | LangchainVideo | LangchainFile
+LangchainBlock = ReasoningBlock | ToolCallBlock | AnyMedia | ImageUrlBlock
 
 
 def langchain(item: bytes) -> ParsedItem:
-    """Read a conversation, of which a malformed message is refused and the others are kept; or a message."""
-    read = parse_json(item, LangchainItem, limit=ITEM_BYTES_MAX)
-    name = read.conversation_id or read.thread_id or read.session_id
+    """Parse a message or a conversation; a malformed message of a conversation is refused, the others are kept."""
+    parsed = parse_json(item, LangchainItem, limit=ITEM_BYTES_MAX)
+    name = parsed.conversation()
     notes = ParsingNotes()
-    started_ms = time_of(read.created_at, notes)
-    if read.messages is None:
-        messages = _messages(bytes(read.message) if is_there(read.message) else item, notes)
+    started_ms = time_of(parsed.created_at, notes)
+    if parsed.messages is None:
+        messages = _messages(bytes(parsed.message) if is_there(parsed.message) else item, notes)
         if name is None:
             raise InvalidInput(at="conversation_id", problem="missing_field")
-        return ParsedItem(name, since(started_ms, messages), notes=notes)
+        return ParsedItem(name, with_times(started_ms, messages), notes=notes)
     messages = []
-    for place, raw in enumerate(read.messages):
-        try:
-            messages += _messages(bytes(raw), notes)
-        except (InvalidInput, LimitExceeded) as refusal:
-            notes.refuse(refusal, f"messages[{place}]")
+    for index, raw in enumerate(parsed.messages):
+        messages += notes.read(f"messages[{index}]", _messages, raw)
     if not messages:
         raise InvalidInput(at="messages", problem="nothing_understood")
-    return ParsedItem(name, since(started_ms, messages), whole=True, notes=notes)
+    return ParsedItem(name, with_times(started_ms, messages), whole=True, notes=notes)
 
 
 def _messages(raw: bytes, notes: ParsingNotes) -> list[Message]:
-    """Return a message, and before it what of it is kept beside."""
-    kind, said = _unwrapped(raw)
-    role = ROLES.get(kind if kind != CHAT else (said.role or ""))
+    """Return a message, and before it its unknown content."""
+    kind, members = _unwrap(raw)
+    role = ROLES.get(kind if kind != CHAT else (members.role or ""))
     if role is None:
         raise InvalidInput(at="type", problem="unknown_word")
-    notes.left_out[ARTIFACT] += said.artifact is not None
-    found = _result(said) if role is Role.TOOL else _spoken(said, role, notes)
-    message = Message(role=role, content=found.parts, speaker_id=said.name or said.role or kind, speaker_kind=role)
-    return [*aside(found.beside, 0), message]
+    notes.left_out[ARTIFACT] += members.artifact is not None
+    content = _tool_result(members) if role is Role.TOOL else _content(members, role, notes)
+    speaker = members.name or members.role or kind
+    message = Message(role=role, content=content.parts, speaker_id=speaker, speaker_kind=role)
+    return [*import_message(content.beside, 0), message]
 
 
-def _unwrapped(raw: bytes) -> tuple[str, LangchainMessage]:
-    """Return the type of a message and its members, whoever wrote it."""
-    written = parse_json(raw, LangchainEnvelope)
-    if is_there(written.kwargs):
-        names = written.id if isinstance(written.id, list) else []
-        kind, members = str(names[-1]) if names else "", bytes(written.kwargs)
+def _unwrap(raw: bytes) -> tuple[str, LangchainMessage]:
+    """Return the type of a message and its members, in any of the three forms."""
+    envelope = parse_json(raw, LangchainEnvelope)
+    if is_there(envelope.kwargs):
+        names = envelope.id if isinstance(envelope.id, list) else []
+        kind, members = str(names[-1]) if names else "", bytes(envelope.kwargs)
     else:
-        kind, members = written.type, bytes(written.data) if is_there(written.data) else raw
+        kind, members = envelope.type, bytes(envelope.data) if is_there(envelope.data) else raw
     kind = kind.removesuffix(CHUNK).removesuffix(MESSAGE).lower()
     return kind, parse_json(members, LangchainMessage)
 
 
-def _result(said: LangchainMessage) -> ParsedParts:
-    content = (
-        said.content if isinstance(said.content, str | None) else [parse_json(bytes(one), Any) for one in said.content]
-    )
-    response = {"content": content, "status": said.status} if said.status == "error" else content
-    return ParsedParts([ToolCallResponsePart(id=said.tool_call_id, response=response)], [])
+def _tool_result(message: LangchainMessage) -> ParsedParts:
+    content = message.content
+    result = content if isinstance(content, str | None) else [parse_json(bytes(raw), Any) for raw in content]
+    response = {"content": result, "status": message.status} if message.status == "error" else result
+    return ParsedParts([ToolCallResponsePart(id=message.tool_call_id, response=response)], [])
 
 
-def _spoken(said: LangchainMessage, role: Role, notes: ParsingNotes) -> ParsedParts:
-    beside = said.additional_kwargs or Additional()
-    found = ParsedParts([], [])
-    if beside.reasoning_content:
-        found.parts.append(ReasoningPart(content=beside.reasoning_content))
-    if isinstance(said.content, str):
-        found.parts.append(TextPart(content=said.content))
+def _content(message: LangchainMessage, role: Role, notes: ParsingNotes) -> ParsedParts:
+    additional = message.additional_kwargs or AdditionalKwargs()
+    parsed = ParsedParts([], [])
+    if additional.reasoning_content:
+        parsed.parts.append(ReasoningPart(content=additional.reasoning_content))
+    if isinstance(message.content, str):
+        parsed.parts.append(TextPart(content=message.content))
     else:
-        for raw in said.content or []:
-            _read_block(raw, role, notes, found)
-    if beside.refusal:
-        found.parts.append(TextPart(content=beside.refusal))
-    calls = _calls(said, beside)
-    named = {call.id for call in calls if isinstance(call, ToolCallPart) and call.id is not None}
-    parts = [part for part in found.parts if not (isinstance(part, ToolCallPart) and part.id in named)]
-    return ParsedParts([*parts, *calls], found.beside)
+        for raw in message.content or []:
+            _read_block(raw, role, notes, parsed)
+    if additional.refusal:
+        parsed.parts.append(TextPart(content=additional.refusal))
+    calls = _calls(message, additional)
+    call_ids = {call.id for call in calls if isinstance(call, ToolCallPart) and call.id is not None}
+    parts = [part for part in parsed.parts if not (isinstance(part, ToolCallPart) and part.id in call_ids)]
+    return ParsedParts([*parts, *calls], parsed.beside)
 
 
-def _calls(said: LangchainMessage, beside: Additional) -> list[Part]:
-    """Return the calls beside the content; as the provider spelled them only where LangChain has not read them."""
-    read: list[Part] = [
+def _calls(message: LangchainMessage, additional: AdditionalKwargs) -> list[Part]:
+    """Return the calls outside the content: those that LangChain has parsed, else those of the provider."""
+    parsed: list[Part] = [
         ToolCallPart(id=call.id, name=call.name or "", arguments=call.args)
-        for call in [*(said.tool_calls or []), *(said.invalid_tool_calls or [])]
+        for call in [*(message.tool_calls or []), *(message.invalid_tool_calls or [])]
     ]
-    if read:
-        return read
-    calls = [openai_call(call) for call in beside.tool_calls or []]
-    if not calls and beside.function_call is not None:
-        function = beside.function_call
-        return [ToolCallPart(name=function.name, arguments=arguments(function.arguments))]
+    if parsed:
+        return parsed
+    calls = [openai_call(call) for call in additional.tool_calls or []]
+    if not calls and additional.function_call is not None:
+        function = additional.function_call
+        return [ToolCallPart(name=function.name, arguments=parse_arguments(function.arguments))]
     return calls
 
 
-def _read_block(raw: msgspec.Raw, role: Role, notes: ParsingNotes, found: ParsedParts) -> None:
-    """Read a block: words, a block of Anthropic, of OpenAI or of LangChain; or keep it as JSON."""
+def _read_block(raw: msgspec.Raw, role: Role, notes: ParsingNotes, parsed: ParsedParts) -> None:
+    """Add a block: text, a block of Anthropic, of OpenAI or of LangChain; any other is kept as JSON."""
     block: str | Block | None = read_or_none(raw, str | Block)
     provided: OpenaiPart | None = read_or_none(raw, OpenaiPart) if block is None else None
-    own: Own | None = read_or_none(raw, Own) if block is None and provided is None else None
-    part = _provided(provided) if provided is not None else _own(own) if own is not None else None
+    own: LangchainBlock | None = read_or_none(raw, LangchainBlock) if block is None and provided is None else None
+    part = _openai_part(provided) if provided is not None else _langchain_part(own) if own is not None else None
     if isinstance(block, str):
-        found.parts.append(TextPart(content=block))
+        parsed.parts.append(TextPart(content=block))
     elif block is not None:
-        found.parts.extend(parts_of(block, notes))
+        parsed.parts.extend(parts_of(block, notes))
     elif part is not None:
-        found.parts.append(part)
+        parsed.parts.append(part)
     else:
-        found.extend(kept_as_json(raw, role, notes, CONTENT_BLOCK))
+        parsed.extend(kept_as_json(raw, role, notes, CONTENT_BLOCK))
 
 
-def _provided(block: OpenaiPart) -> Part | None:
+def _openai_part(block: OpenaiPart) -> Part | None:
     try:
         return openai_part(block)
     except InvalidInput:
         return None
 
 
-def _own(block: Own) -> Part | None:
-    if isinstance(block, Reasoning):
+def _langchain_part(block: LangchainBlock) -> Part | None:
+    if isinstance(block, ReasoningBlock):
         return ReasoningPart(content=block.reasoning)
-    if isinstance(block, BlockCall):
+    if isinstance(block, ToolCallBlock):
         return ToolCallPart(id=block.id, name=block.name, arguments=block.args)
-    if isinstance(block, ImageAddress):
-        return address(block.image_url, "image")
-    return _medium(block, str(type(block).__struct_config__.tag))
+    if isinstance(block, ImageUrlBlock):
+        return uri_part(block.image_url, "image")
+    return _media_part(block, str(type(block).__struct_config__.tag))
 
 
-def _medium(medium: Medium, modality: str) -> Part | None:
+def _media_part(medium: AnyMedia, modality: str) -> Part | None:
     inline = medium.base64 if medium.base64 is not None else medium.data
     stored = medium.file_id or (medium.id if medium.source_type == "id" else None)
     if inline is not None:

@@ -1,7 +1,7 @@
 """A stream as numbered lines, read in bounded memory; its first bytes say whether it is gzip.
 
-What cannot be read as a line (too long, a damaged archive) comes out in its place as the error that says so, so that
-the lines around it are not lost.
+Where a line cannot be read (too long, a damaged archive), the error is yielded instead, so that the other lines are not
+lost.
 """
 
 from __future__ import annotations
@@ -50,30 +50,30 @@ class Lines:
         self.damaged = False
 
     def ahead(self, limit: int) -> bytes:
-        """Return the next line that is not blank, with the blank ones before it, and leave them to be read.
+        """Return the next line that is not blank and the blank ones before it, without consuming them.
 
-        At most so many bytes; what is behind a damage is never there.
+        Returns at most `limit` bytes, and nothing after a damage.
         """
-        return self._looked_at(self._text.readline, limit, lambda found: bool(found.strip()))
+        return self._peek(self._text.readline, limit, lambda line: bool(line.strip()))
 
     def all_ahead(self, limit: int) -> bytes:
-        """Return everything to the end, at most so many bytes, and leave it to be read; `damaged` tells of its end."""
-        return self._looked_at(lambda room: self._text.read1(min(room, CHUNK_BYTES)), limit, lambda _found: False)
+        """Return the rest of the file, at most `limit` bytes, without consuming it."""
+        return self._peek(lambda size: self._text.read1(min(size, CHUNK_BYTES)), limit, lambda _: False)
 
-    def _looked_at(self, read: Callable[[int], bytes], limit: int, enough: Callable[[bytes], bool]) -> bytes:
-        found: list[bytes] = []
+    def _peek(self, next_piece: Callable[[int], bytes], limit: int, is_last: Callable[[bytes], bool]) -> bytes:
+        pieces: list[bytes] = []
         size, rest = 0, self._text
         try:
-            while size < limit and (more := read(limit - size)):
-                found.append(more)
-                size += len(more)
-                if enough(more):
+            while size < limit and (piece := next_piece(limit - size)):
+                pieces.append(piece)
+                size += len(piece)
+                if is_last(piece):
                     break
         except DAMAGES:
             self.damaged = True
         except OSError as problem:
             raise FileUnavailable.because(problem, at="file") from None
-        data = b"".join(found)
+        data = b"".join(pieces)
         self._text = io.BufferedReader(_Rejoined(data, None if self.damaged else rest))
         return data
 
@@ -107,7 +107,7 @@ class Lines:
                 yield number, line
 
     def _drain(self) -> None:
-        """Read on to the end of a line without keeping it."""
+        """Skip to the end of a line."""
         while (rest := self._text.readline(DRAIN_BYTES)) and not rest.endswith(b"\n"):
             pass
 
@@ -122,7 +122,7 @@ class Lines:
 
 
 class _Rejoined(io.RawIOBase):
-    """What was read ahead, and behind it the rest; without one, the end is missing there."""
+    """The data that was read ahead, followed by the rest; without a rest, the end is missing."""
 
     def __init__(self, head: bytes, rest: io.BufferedReader | None) -> None:
         super().__init__()
@@ -130,17 +130,17 @@ class _Rejoined(io.RawIOBase):
         self._rest = rest
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Read what is at hand."""
-        room = memoryview(buffer)
-        found: bytes | memoryview = self._head[: len(room)]
-        if not found:
+        """Read the next available bytes."""
+        target = memoryview(buffer)
+        data: bytes | memoryview = self._head[: len(target)]
+        if not data:
             if self._rest is None:
                 raise EOFError
-            found = self._rest.read1(len(room))
-        self._head = self._head[len(found) :]
-        room[: len(found)] = found
-        return len(found)
+            data = self._rest.read1(len(target))
+        self._head = self._head[len(data) :]
+        target[: len(data)] = data
+        return len(data)

@@ -1,7 +1,7 @@
-"""Chat messages as the OpenAI protocol spells them.
+"""OpenAI chat messages.
 
-Either one a line with `conversation_id`, `thread_id` or `session_id` beside it, or a whole chat: `{"messages": [...]}`,
-with or without such an id. A part that is not understood refuses its line.
+Either one message per line, with `conversation_id`, `thread_id` or `session_id`, or a whole chat:
+`{"messages": [...]}`, with or without such an id. An unknown part refuses its line.
 """
 
 from __future__ import annotations
@@ -27,23 +27,30 @@ from muniment.events.message import (
     ToolCallResponsePart,
 )
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
-from muniment.formats.reading.spoken import ParsedItem, address, arguments, from_base64, milliseconds
+from muniment.formats.reading.parsed_item import (
+    ConversationNames,
+    ParsedItem,
+    from_base64,
+    milliseconds,
+    parse_arguments,
+    uri_part,
+)
 
 
 class OpenaiText(Struct, frozen=True, kw_only=True, tag_field="type", tag="text"):
-    """Words."""
+    """Text."""
 
     text: str
 
 
 class OpenaiRefusal(Struct, frozen=True, kw_only=True, tag_field="type", tag="refusal"):
-    """Words that refuse."""
+    """The text of a refusal."""
 
     refusal: str
 
 
-class OpenaiAddress(Struct, frozen=True, kw_only=True):
-    """Where an image is, or the image itself as a `data:` address."""
+class OpenaiImageUrl(Struct, frozen=True, kw_only=True):
+    """The address of an image, or the image itself as a `data:` URL."""
 
     url: str
 
@@ -51,11 +58,11 @@ class OpenaiAddress(Struct, frozen=True, kw_only=True):
 class OpenaiImage(Struct, frozen=True, kw_only=True, tag_field="type", tag="image_url"):
     """An image."""
 
-    image_url: OpenaiAddress
+    image_url: OpenaiImageUrl
 
 
-class OpenaiSound(Struct, frozen=True, kw_only=True):
-    """Base64 of a recording, and the name of its encoding."""
+class OpenaiRecording(Struct, frozen=True, kw_only=True):
+    """A recording in base64, and the name of its encoding."""
 
     data: str
     format: str
@@ -64,11 +71,11 @@ class OpenaiSound(Struct, frozen=True, kw_only=True):
 class OpenaiAudio(Struct, frozen=True, kw_only=True, tag_field="type", tag="input_audio"):
     """A recording."""
 
-    input_audio: OpenaiSound
+    input_audio: OpenaiRecording
 
 
 class OpenaiAttachment(Struct, frozen=True, kw_only=True):
-    """A file by id, or the file itself as a `data:` address."""
+    """A file by id, or the file itself as a `data:` URL."""
 
     file_id: str | None = None
     file_data: str | None = None
@@ -85,14 +92,14 @@ OpenaiContent = str | list[OpenaiPart] | None
 
 
 class OpenaiFunction(Struct, frozen=True, kw_only=True):
-    """The function that a call names; its arguments are JSON in a text."""
+    """The function of a call; its arguments are JSON in a text."""
 
     name: str
     arguments: Any = None
 
 
 class OpenaiCustom(Struct, frozen=True, kw_only=True):
-    """The free-form tool that a call names."""
+    """The free-form tool of a call."""
 
     name: str
     input: Any = None
@@ -107,7 +114,7 @@ class OpenaiCall(Struct, frozen=True, kw_only=True):
 
 
 class OpenaiRole(StrEnum):
-    """Who speaks, in that protocol."""
+    """The roles of the OpenAI protocol."""
 
     SYSTEM = "system"
     DEVELOPER = "developer"
@@ -128,7 +135,7 @@ ROLES: dict[OpenaiRole, Role] = {
 
 
 class OpenaiMessage(Struct, frozen=True, kw_only=True):
-    """One message of a chat. `audio` is declared to be refused: it may hold words that nothing else says."""
+    """One message of a chat. `audio` is declared in order to refuse it: it may contain text that is nowhere else."""
 
     role: OpenaiRole
     content: OpenaiContent = None
@@ -143,83 +150,80 @@ class OpenaiMessage(Struct, frozen=True, kw_only=True):
     created: float | str | None = None
 
 
-class OpenaiNames(Struct, frozen=True, kw_only=True):
-    """The ids that name a conversation, in order of preference, and whether the line is a whole chat."""
+class OpenaiItem(ConversationNames, frozen=True, kw_only=True):
+    """The names of the conversation, and the messages when the item is a whole chat."""
 
-    conversation_id: str | None = None
-    thread_id: str | None = None
-    session_id: str | None = None
     id: str | None = None
     messages: list[OpenaiMessage] | None = None
 
 
 def openai(line: bytes) -> ParsedItem:
-    """Read a message or a whole chat."""
-    names = parse_json(line, OpenaiNames, limit=ITEM_BYTES_MAX)
-    conversation = names.conversation_id or names.thread_id or names.session_id
-    if names.messages is not None:
-        return ParsedItem(conversation or names.id, [_message(one) for one in names.messages], whole=True)
+    """Parse a message or a whole chat."""
+    item = parse_json(line, OpenaiItem, limit=ITEM_BYTES_MAX)
+    conversation = item.conversation()
+    if item.messages is not None:
+        return ParsedItem(conversation or item.id, [_message(message) for message in item.messages], whole=True)
     message = _message(parse_json(line, OpenaiMessage))
     if conversation is None:
         raise InvalidInput(at="conversation_id", problem="missing_field")
     return ParsedItem(conversation, [message])
 
 
-def _message(read: OpenaiMessage) -> Message:
-    role = ROLES[read.role]
+def _message(message: OpenaiMessage) -> Message:
+    role = ROLES[message.role]
     return Message(
         role=role,
-        content=_result(read) if role is Role.TOOL else list(_parts(read)),
-        speaker_id=read.name or read.role,
+        content=_result(message) if role is Role.TOOL else list(_parts(message)),
+        speaker_id=message.name or message.role,
         speaker_kind=role,
-        observed_ms=milliseconds(read.created_at if read.created_at is not None else read.created),
+        observed_ms=milliseconds(message.created_at if message.created_at is not None else message.created),
     )
 
 
-def _result(read: OpenaiMessage) -> list[Part]:
-    content = read.content if isinstance(read.content, str | None) else msgspec.to_builtins(read.content)
-    return [ToolCallResponsePart(id=read.tool_call_id, response=content)]
+def _result(message: OpenaiMessage) -> list[Part]:
+    content = message.content if isinstance(message.content, str | None) else msgspec.to_builtins(message.content)
+    return [ToolCallResponsePart(id=message.tool_call_id, response=content)]
 
 
-def _parts(read: OpenaiMessage) -> Iterable[Part]:
-    if read.audio is not None:
+def _parts(message: OpenaiMessage) -> Iterable[Part]:
+    if message.audio is not None:
         raise InvalidInput(at="audio", problem="unsupported_part")
-    if read.reasoning_content:
-        yield ReasoningPart(content=read.reasoning_content)
-    if isinstance(read.content, str):
-        yield TextPart(content=read.content)
+    if message.reasoning_content:
+        yield ReasoningPart(content=message.reasoning_content)
+    if isinstance(message.content, str):
+        yield TextPart(content=message.content)
     else:
-        yield from map(openai_part, read.content or [])
-    if read.refusal:
-        yield TextPart(content=read.refusal)
-    for call in read.tool_calls or []:
+        yield from map(openai_part, message.content or [])
+    if message.refusal:
+        yield TextPart(content=message.refusal)
+    for call in message.tool_calls or []:
         yield openai_call(call)
-    if read.function_call is not None:
-        yield ToolCallPart(name=read.function_call.name, arguments=arguments(read.function_call.arguments))
+    if message.function_call is not None:
+        yield ToolCallPart(name=message.function_call.name, arguments=parse_arguments(message.function_call.arguments))
 
 
 def openai_call(call: OpenaiCall) -> Part:
-    """Return what a call is in our vocabulary."""
+    """Return a call as a part."""
     if call.function is not None:
-        return ToolCallPart(id=call.id, name=call.function.name, arguments=arguments(call.function.arguments))
+        return ToolCallPart(id=call.id, name=call.function.name, arguments=parse_arguments(call.function.arguments))
     if call.custom is not None:
         return ToolCallPart(id=call.id, name=call.custom.name, arguments=call.custom.input)
     raise InvalidInput(at="tool_calls", problem="unsupported_part")
 
 
 def openai_part(part: OpenaiPart) -> Part:
-    """Return what a part of an OpenAI message is in our vocabulary."""
+    """Return a part of an OpenAI message as a part of ours."""
     if isinstance(part, OpenaiText):
         return TextPart(content=part.text)
     if isinstance(part, OpenaiRefusal):
         return TextPart(content=part.refusal)
     if isinstance(part, OpenaiImage):
-        return address(part.image_url.url, "image")
+        return uri_part(part.image_url.url, "image")
     if isinstance(part, OpenaiAudio):
         sound = part.input_audio
         return BlobPart(content=from_base64(sound.data), mime_type=f"audio/{sound.format}", modality="audio")
     if part.file.file_id is not None:
         return FilePart(file_id=part.file.file_id)
     if part.file.file_data is not None:
-        return address(part.file.file_data, None)
+        return uri_part(part.file.file_data, None)
     raise InvalidInput(at="file", problem="missing_field")

@@ -1,8 +1,7 @@
-"""One message a line, its parts in the OpenTelemetry vocabulary.
+"""One message per line, its parts in the OpenTelemetry vocabulary.
 
-`conversation_id`, `role`, `parts`; optionally `actor` (who spoke) and `ts` (UTC milliseconds). Lines that we exported
-say more: `turn` and `delivery` of the turn that the line belongs to, `speaker_kind`, `authority`, and what was
-`withheld` of it.
+`conversation_id`, `role`, `parts`; optionally `actor` (the speaker) and `ts` (UTC milliseconds). Lines of our exports
+also have `turn` and `delivery` of their turn, `speaker_kind`, `authority`, and what was `withheld`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from msgspec import Struct
 from muniment.events.binding import parse_json
 from muniment.events.message import Authority, Message, Part, Role
 from muniment.events.turn import Delivery
-from muniment.formats.reading.spoken import NamedTurn, ParsedItem, ParsingNotes
+from muniment.formats.reading.parsed_item import NamedTurn, ParsedItem, ParsingNotes
 
 
 class OtelInputLine(Struct, frozen=True, kw_only=True):
@@ -33,17 +32,17 @@ class OtelInputLine(Struct, frozen=True, kw_only=True):
 
 
 def otel(line: bytes) -> ParsedItem:
-    """Read a message."""
-    read = parse_json(line, OtelInputLine)
+    """Parse a message."""
+    parsed = parse_json(line, OtelInputLine)
     message = Message(
-        role=read.role,
-        content=read.parts,
-        authority=read.authority,
-        speaker_id=read.actor or read.role,
-        speaker_kind=read.speaker_kind or read.role,
-        observed_ms=read.ts or 0,
+        role=parsed.role,
+        content=parsed.parts,
+        authority=parsed.authority,
+        speaker_id=parsed.actor or parsed.role,
+        speaker_kind=parsed.speaker_kind or parsed.role,
+        observed_ms=parsed.ts or 0,
     )
     notes = ParsingNotes()
-    notes.left_out["withheld"] += len(read.withheld)
-    named = None if read.turn is None else NamedTurn(read.turn, read.delivery)
-    return ParsedItem(read.conversation_id, [message], named=named, notes=notes)
+    notes.left_out["withheld"] += len(parsed.withheld)
+    named = None if parsed.turn is None else NamedTurn(parsed.turn, parsed.delivery)
+    return ParsedItem(parsed.conversation_id, [message], named=named, notes=notes)

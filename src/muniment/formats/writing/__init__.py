@@ -1,6 +1,5 @@
-"""Writing: a conversation as a view shows it, in the formats that others read.
+"""Writing: a conversation as a view shows it, in formats that other programs read.
 
-`formats` is the table of formats, each with a file of its own; `pages` is what each of them is told. What a view
-withholds stands in a document as withheld, with its reason, and never as words. Attributes stand beside
-the words; none of these formats has a place for them, so they are in none of these documents.
+`export_format` is the table of formats, each with its own module; `pages` is their input. A document lists what its
+view withholds, with the reason, and never contains it. None of these formats has attributes, so no document does.
 """

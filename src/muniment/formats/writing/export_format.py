@@ -1,4 +1,4 @@
-"""The formats of documents: one table from the name of a format to what makes it."""
+"""Export formats: one table from the name of a format to its writer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from muniment.formats.writing.pages import ExportedConversation
 
 
 class ExportFormat(StrEnum):
-    """How a conversation is written down."""
+    """The format of an exported conversation."""
 
     MARKDOWN = "markdown"
     OPENAI = "openai"
@@ -21,13 +21,13 @@ class ExportFormat(StrEnum):
 
 
 class DocumentWriter(NamedTuple):
-    """What the document is, and what makes it piece by piece."""
+    """The media type of the document, and the function that yields its text in pieces."""
 
     media_type: str
     write: Callable[[ExportedConversation], Iterator[str]]
 
 
-WRITINGS: dict[ExportFormat, DocumentWriter] = {
+WRITERS: dict[ExportFormat, DocumentWriter] = {
     ExportFormat.MARKDOWN: DocumentWriter("text/markdown", markdown),
     ExportFormat.OPENAI: DocumentWriter("application/json", openai),
     ExportFormat.OTEL: DocumentWriter("application/jsonl", otel),

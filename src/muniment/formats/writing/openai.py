@@ -1,8 +1,7 @@
 """A conversation as one JSON document with the messages of an OpenAI chat, which `import --format openai` reads back.
 
-`messages` holds messages and nothing else, so that a host may hand them on; what is withheld stands beside them in
-`withheld`: by turn, message and part, with its reason. What a tool returned is a message of its own there, whoever
-spoke it here.
+`messages` contains only messages, so that a host can send them to a model. `withheld` lists what is withheld, by turn,
+message and part, with the reason. In this format a tool result is always a separate message.
 """
 
 from __future__ import annotations
@@ -31,52 +30,52 @@ IMAGE = "image"
 AUDIO = "audio/"
 
 
-def openai(told: ExportedConversation) -> Iterator[str]:
+def openai(export: ExportedConversation) -> Iterator[str]:
     """Yield the pieces of the document."""
-    names = {"conversation_id": told.conversation, "channel": told.channel, "view": told.view}
+    names = {"conversation_id": export.conversation, "channel": export.channel, "view": export.view}
     yield as_json(names)[:-1] + ',"messages":['
-    between = "\n"
+    separator = "\n"
     withheld: list[RedactionItem] = []
-    for each in told.turns:
-        withheld += each.items
-        for message in each.turn.messages:
-            for one in _messages(message):
-                yield between + as_json(one)
-                between = ",\n"
+    for exported in export.turns:
+        withheld += exported.items
+        for message in exported.turn.messages:
+            for chat_message in _messages(message):
+                yield separator + as_json(chat_message)
+                separator = ",\n"
     yield '\n],"withheld":['
-    between = "\n"
+    separator = "\n"
     for item in withheld:
-        yield between + as_json(item)
-        between = ",\n"
+        yield separator + as_json(item)
+        separator = ",\n"
     yield "\n]}\n"
 
 
 def _messages(message: SliceMessage) -> Iterator[dict[str, Any]]:
-    """Yield the messages of a chat that a message stands for: cut where a tool answers, and behind its calls."""
+    """Yield the chat messages of a message, which is divided before and after each tool result."""
     if message.parts is UNSET:
         return
     waiting: list[Part] = []
     for part in message.parts:
         if isinstance(part, ToolCallResponsePart):
-            yield from _spoken(message.role, waiting)
+            yield from _chat_message(message.role, waiting)
             waiting = []
             yield {"role": Role.TOOL, "tool_call_id": part.id, "content": _text(part.response)}
         else:
             waiting.append(part)
-    yield from _spoken(message.role, waiting)
+    yield from _chat_message(message.role, waiting)
 
 
-def _spoken(role: Role, parts: list[Part]) -> Iterator[dict[str, Any]]:
+def _chat_message(role: Role, parts: list[Part]) -> Iterator[dict[str, Any]]:
     if not parts:
         return
-    said: dict[str, Any] = {"role": role, "content": _content([part for part in parts if _is_content(part)])}
+    chat_message: dict[str, Any] = {"role": role, "content": _content([part for part in parts if _is_content(part)])}
     thoughts = [part.content for part in parts if isinstance(part, ReasoningPart)]
     calls = [_call(part) for part in parts if isinstance(part, ToolCallPart)]
     if thoughts:
-        said["reasoning_content"] = "\n\n".join(thoughts)
+        chat_message["reasoning_content"] = "\n\n".join(thoughts)
     if calls:
-        said["tool_calls"] = calls
-    yield said
+        chat_message["tool_calls"] = calls
+    yield chat_message
 
 
 def _is_content(part: Part) -> bool:
@@ -100,7 +99,7 @@ def _part(part: Part) -> dict[str, Any]:
         if part.modality == IMAGE:
             return {"type": "image_url", "image_url": {"url": part.uri}}
         return {"type": "file", "file": {"file_data": part.uri}}
-    assert isinstance(part, TextPart), "the others are no content"
+    assert isinstance(part, TextPart), "any other part is no content"
     return {"type": "text", "text": part.content}
 
 

@@ -1,6 +1,6 @@
-"""One message a line in OpenTelemetry parts: the lines that `import --format otel` reads back.
+"""One message per line in OpenTelemetry parts: the lines that `import --format otel` reads back.
 
-Beside the message stand the turn it belongs to, what became of that turn, and what the view withholds of the message.
+Each line also has the turn of the message, the delivery of that turn, and what the view withholds of the message.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from muniment.governance.slices import RedactionItem
 from muniment.governance.views import Reason
 
 
-class Withheld(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a part of a message, a range of its text, or the whole message is not there.
+class WithheldRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The reason why a part of a message, a range of its text, or the whole message is withheld.
 
-    Parts are counted from 0, withheld ones among them; a range is code points, the end not included, where
-    there are several texts of the one at `path`, a JSON pointer.
+    Parts are counted from 0, including withheld ones. A range is in code points, the end not included; when the part
+    has several texts, it is a range of the text at `path`, a JSON pointer.
     """
 
     reason: Reason
@@ -43,33 +43,33 @@ class OtelOutputLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     authority: Authority
     ts: int
     parts: list[Part]
-    withheld: list[Withheld] = []
+    withheld: list[WithheldRecord] = []
 
 
-def otel(told: ExportedConversation) -> Iterator[str]:
+def otel(export: ExportedConversation) -> Iterator[str]:
     """Yield the lines of a conversation."""
-    for each in told.turns:
-        for line in _lines(told.conversation, each):
+    for exported in export.turns:
+        for line in _lines(export.conversation, exported):
             yield as_json(line) + "\n"
 
 
-def _lines(conversation: str, told: ExportedTurn) -> Iterator[OtelOutputLine]:
-    for message in told.turn.messages:
+def _lines(conversation: str, exported: ExportedTurn) -> Iterator[OtelOutputLine]:
+    for message in exported.turn.messages:
         yield OtelOutputLine(
             conversation_id=conversation,
-            turn=told.turn.turn,
-            delivery=told.turn.delivery,
+            turn=exported.turn.turn,
+            delivery=exported.turn.delivery,
             role=message.role,
             actor=message.speaker_id,
             speaker_kind=message.speaker_kind,
             authority=message.authority,
             ts=message.observed_ms,
             parts=[] if message.parts is UNSET else message.parts,
-            withheld=[_withheld(item) for item in told.withheld_of(message)],
+            withheld=[_withheld(item) for item in exported.withheld_of(message)],
         )
 
 
-def _withheld(item: RedactionItem) -> Withheld:
-    return Withheld(
+def _withheld(item: RedactionItem) -> WithheldRecord:
+    return WithheldRecord(
         reason=item.reason, part=item.part, start=item.start, end=item.end, causes=item.causes, path=item.path
     )

@@ -1,4 +1,4 @@
-"""What is told about a conversation: its names, the view, and its turns with the reasons for what is withheld."""
+"""The input of every export format: the names of a conversation, the view, and its turns with redaction items."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from muniment.governance.views import View
 
 
 class ExportedTurn(NamedTuple):
-    """A turn of a page, and the items of that page that are about it."""
+    """A turn of a page and its redaction items."""
 
     turn: SliceTurn
     items: list[RedactionItem]
 
     def withheld_of(self, message: SliceMessage) -> list[RedactionItem]:
-        """Return what is withheld of a message: an item for the whole of it, or for each part and range of a part."""
+        """Return the redaction items of a message: one for all of it, or one for each part and range of a part."""
         return [item for item in self.items if item.message == message.id]
 
     def pieces(self, message: SliceMessage) -> Iterator[Part | RedactionItem]:
-        """Yield the parts of a message in their order, each with its withheld ranges behind it.
+        """Yield the parts of a message in order, each followed by the items of its withheld ranges.
 
-        In the place of a part that is withheld its item is yielded.
+        A withheld part is replaced by its item.
         """
         withheld = self.withheld_of(message)
         if message.parts is UNSET:
@@ -34,16 +34,16 @@ class ExportedTurn(NamedTuple):
             return
         whole = {item.part: item for item in withheld if item.start is None}
         shown = list(message.parts)
-        place = 0
-        while shown or place in whole:
-            yield whole.pop(place) if place in whole else shown.pop(0)
-            yield from (item for item in withheld if item.part == place and item.start is not None)
-            place += 1
+        index = 0
+        while shown or index in whole:
+            yield whole.pop(index) if index in whole else shown.pop(0)
+            yield from (item for item in withheld if item.part == index and item.start is not None)
+            index += 1
         yield from whole.values()
 
 
 class ExportedConversation(NamedTuple):
-    """A conversation on its way into a document. The turns can be walked once."""
+    """A conversation to export. The turns can be iterated once."""
 
     channel: str
     conversation: str

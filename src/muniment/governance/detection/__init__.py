@@ -1,8 +1,8 @@
-"""Finding personal data and secrets in text: pure, bounded, honest about what it looked for.
+"""Detection of personal data and secrets in text: pure, bounded, with a report of its coverage.
 
-A detector finds spans of one type. `table` names them all; `scan` runs those that are asked for and resolves what
-overlaps. What was looked for, and by which detectors, is a value (`Coverage`): finding nothing means that these
-detectors found nothing, never that a text is clean.
+A detector finds spans of one type. `detectors` lists them all; `scan` runs the selected ones and resolves overlaps.
+`Coverage` reports the types and their detectors. No result means that these detectors found nothing, never that a text
+is free of personal data.
 """
 
 from muniment.governance.detection.detectors import ALL, DetectorSet, coverage_of, detectors_for

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from muniment.governance.detection.letters import GAPS, SPACED, before, unspaced
 from muniment.governance.detection.scan import TextSpan
 
-# --- e-mail: found at its @, then read to both sides ------------------------------------------------------------------
+# --- e-mail: found at its @, then extended to both sides --------------------------------------------------------------
 
 LOCAL_CHARACTERS_MAX = 64
 _LOCAL_BACKWARDS = re.compile(f"[{SPACED}._%+'’-]{{1,{LOCAL_CHARACTERS_MAX}}}")
@@ -21,7 +21,7 @@ _USER_OF_URL = re.compile(r"://(?:[^\s/@:]{0,64}:)?$")
 
 
 def emails(text: str) -> Iterator[TextSpan | None]:
-    """Find e-mail addresses, with letters of other scripts too; the user of a URL is none."""
+    """Find e-mail addresses in any script; the user of a URL is none."""
     at = text.find("@")
     while at >= 0:
         yield _email_at(text, at)
@@ -42,7 +42,7 @@ def _email_at(text: str, at: int) -> TextSpan | None:
 
 
 def _end_of_domain(text: str, start: int, end: int) -> int | None:
-    """Return where a domain ends; letters of a script without gaps belong to the sentence around it."""
+    """Return the end of a domain; letters of a script without spaces belong to the sentence around it."""
     first = unspaced.search(text, start, end)
     end = end if first is None else first.start()
     name, dot, _ = text[start:end].rpartition(".")
@@ -52,18 +52,18 @@ def _end_of_domain(text: str, start: int, end: int) -> int | None:
     return end
 
 
-# --- phone numbers: international ones, and national writings with structure ------------------------------------------
+# --- phone numbers: international ones, and national notations --------------------------------------------------------
 
 _DIGITS_MIN, _DIGITS_MAX = 8, 15  # of an international number (E.164), without the prefix
 _LETTER = f"{SPACED}_"
 _INTERNATIONAL = re.compile(
     rf"(?<![{_LETTER}])(?<!\d[.,])(?:[+＋]|00(?=[1-9]{{1,2}}\d?[{GAPS}(]))(?:[{GAPS}()]{{0,3}}+\d){{7,15}}(?!\d)"
 )
-# How no country code begins; North America and Russia have numbers of one length alone.
+# Prefixes of no country code; numbers of North America and Russia have one length.
 _NO_CODES = frozenset({"28", "83", "89"})
 _CODES_OF_ELEVEN = frozenset({"1", "7"})
 
-# How numbers are written at home: one row each. Named rows are looked at once more.
+# National notations, one row each. Named rows are checked further.
 _NATIONAL = re.compile(
     rf"""(?<![{_LETTER}+#/])(?<!\d[.,:\-])(?:
       \(0?[1-9]\d{{0,3}}\)[{GAPS}]?\d{{3,5}}[{GAPS}]\d{{3,4}}                     # (11) 91234-5678, (202) 555-0143
@@ -75,7 +75,7 @@ _NATIONAL = re.compile(
     | 1[3-9]\d([ \-])\d{{4}}\3\d{{4}}                                             # 138 0013 8000
     | 01[5-7]\d{{8,9}} | 01[0-2]\d{{8}} | 0[67]\d{{8,9}} | 0[789]0\d{{8}} | 05\d{{8}} | 09\d{{9}}  # mobile, no gaps
     | (?P<asian>1[3-9]\d{{9}})                                                    # 13800138000
-    | (?P<said>\(?\d(?:[{GAPS}()]{{0,2}}+\d){{5,13}})                             # anything, where words say what it is
+    | (?P<said>\(?\d(?:[{GAPS}()]{{0,2}}+\d){{5,13}})                             # any number after a word for phone
     )(?!\d)(?![\-./,:]\d)(?![{_LETTER}])""",
     re.VERBOSE,
 )
@@ -96,15 +96,15 @@ _COUNTED = re.compile(
 
 
 def phones(text: str) -> Iterator[TextSpan | None]:
-    """Find phone numbers: international ones, national writings that have structure, others where words say so."""
+    """Find phone numbers: international ones, national notations, and any number after a word for phone."""
     for match in _INTERNATIONAL.finditer(text):
         yield TextSpan(*match.span()) if _is_international(match.group()) else None
     for match in _NATIONAL.finditer(text):
         yield TextSpan(*match.span()) if _is_national(text, match) else None
 
 
-def _is_international(found: str) -> bool:
-    digits = "".join(str(int(char)) for char in found if char.isdigit()).removeprefix("00")
+def _is_international(text: str) -> bool:
+    digits = "".join(str(int(char)) for char in text if char.isdigit()).removeprefix("00")
     if not _DIGITS_MIN <= len(digits) <= _DIGITS_MAX or digits[0] == "0":
         return False
     return len(digits) == 11 if digits[0] in _CODES_OF_ELEVEN else digits[:2] not in _NO_CODES

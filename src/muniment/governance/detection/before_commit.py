@@ -57,7 +57,7 @@ def without_detected(kept: AdmittedTurn, detection: ViewDetection) -> tuple[Admi
     return kept, told
 
 
-def together(one: Replacements | None, other: Replacements) -> Replacements:
+def add_replacements(one: Replacements | None, other: Replacements) -> Replacements:
     """Return what was replaced in several turns; what was looked for is the same in all of them."""
     if one is None:
         return other

@@ -1,4 +1,4 @@
-"""Credentials that say what they are: JSON web tokens, private keys, API keys of well-known vendors."""
+"""Credentials with a recognisable form: JSON web tokens, private keys, API keys of well-known vendors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def web_tokens(text: str) -> Iterator[TextSpan | None]:
 
 
 def token_header(encoded: str) -> frozenset[str]:
-    """Return the members of a token's header; none when the text is no JSON object in base64url."""
+    """Return the members of a token's header; empty when the text is no JSON object in base64url."""
     try:
         header = json.loads(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
     except (ValueError, RecursionError):
@@ -39,7 +39,7 @@ def token_header(encoded: str) -> frozenset[str]:
     return frozenset(header) if isinstance(header, dict) else frozenset()
 
 
-# --- private keys in PEM (RFC 7468) and its relatives -----------------------------------------------------------------
+# --- private keys in PEM (RFC 7468) and similar formats ---------------------------------------------------------------
 
 _BEGIN, _END = "-----BEGIN", "-----END"
 _PRIVATE = re.compile(r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -49,7 +49,7 @@ _CUT_OFF = re.compile(r"(?:\\[nrt]|[A-Za-z0-9+/=:,.\s-])+")
 
 
 def private_keys(text: str) -> Iterator[TextSpan | None]:
-    """Find private keys from their first line to their last; of one that is cut off, all that follows."""
+    """Find private keys from their first line to their last; a truncated key extends to the end of its characters."""
     start = text.find(_BEGIN)
     while start >= 0:
         header = _PRIVATE.match(text, start)
@@ -71,11 +71,11 @@ def _end_of_key(text: str, start: int) -> int:
     return start if body is None else body.end()
 
 
-# --- API keys: how vendors say, in public, that theirs look -----------------------------------------------------------
+# --- API keys, in the forms that vendors have published ---------------------------------------------------------------
 
 
 class Vendor(NamedTuple):
-    """Whose key it is, a literal that every such key has (begins with, unless the pattern says otherwise), the rest."""
+    """The vendor of a key, the literal at its beginning, and the pattern of the rest."""
 
     name: str
     literal: str
@@ -145,7 +145,7 @@ VENDORS: tuple[Vendor, ...] = (
 )
 _BORDER = re.compile(r"[A-Za-z0-9]")
 
-# Keys whose literal stands inside.
+# Keys with the literal inside.
 _TELEGRAM, _TELEGRAM_KEY = ":AA", re.compile(r"(?<![A-Za-z0-9])\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])")
 _MAILCHIMP, _MAILCHIMP_KEY = "-us", re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}-us\d{1,2}(?![0-9A-Za-z])")
 _TERRAFORM, _TERRAFORM_KEY = (
@@ -156,7 +156,7 @@ INSIDE = ((_TELEGRAM, _TELEGRAM_KEY), (_MAILCHIMP, _MAILCHIMP_KEY), (_TERRAFORM,
 
 
 def api_keys(text: str) -> Iterator[TextSpan | None]:
-    """Find keys of the vendors in the table; the literal of each is looked for first."""
+    """Find keys of the vendors in the table, by their literals."""
     for vendor in VENDORS:
         start = text.find(vendor.literal)
         while start >= 0:

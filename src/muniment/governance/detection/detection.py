@@ -24,9 +24,9 @@ FINDERS_CACHED_MAX = 256
 
 
 class Detect(Struct, frozen=True, kw_only=True):
-    """What to look for: by view, before a commit, and the names that are known beyond those of the turn itself.
+    """What to detect: in which views, before a commit, and the known names besides those of the turn itself.
 
-    What is looked for in `raw_owner` is looked for in every view: none shows more than the raw owner sees.
+    The types of `raw_owner` apply to every view, because no view shows more than `raw_owner`.
     """
 
     views: Mapping[View, frozenset[DetectedType]] = {}
@@ -35,7 +35,7 @@ class Detect(Struct, frozen=True, kw_only=True):
 
 
 class ViewDetection(Struct, frozen=True, kw_only=True):
-    """What is looked for in one place, made ready; `names` are those that were given, where names are looked for."""
+    """The detectors for one view, or for commits; `names` are the configured names when names are detected."""
 
     detection: DetectorSet = DetectorSet()
     turn_names: bool = False
@@ -43,21 +43,21 @@ class ViewDetection(Struct, frozen=True, kw_only=True):
 
     @property
     def coverage(self) -> list[Coverage]:
-        """What is looked for and by which detectors; empty when nothing is."""
+        """The detected types with their detectors; empty without detection."""
         return [
-            replace(one, detectors=sorted([*one.detectors, TURN_NAMES_DETECTOR]))
-            if one.type is DetectedType.KNOWN_NAME
-            else one
-            for one in coverage_of(self.detection)
+            replace(coverage, detectors=sorted([*coverage.detectors, TURN_NAMES_DETECTOR]))
+            if coverage.type is DetectedType.KNOWN_NAME
+            else coverage
+            for coverage in coverage_of(self.detection)
         ]
 
     @property
-    def told(self) -> str:
-        """The types that are looked for, as a summary tells them; empty when none is."""
-        return ", ".join(one.type for one in self.coverage)
+    def summary(self) -> str:
+        """The detected types as text; empty without detection."""
+        return ", ".join(coverage.type for coverage in self.coverage)
 
     def detectors(self, meta: TurnMeta) -> tuple[Detector, ...]:
-        """Return the detectors for one turn; none when nothing is looked for."""
+        """Return the detectors for one turn; empty without detection."""
         if not self.turn_names:
             return self.detection.detectors
         return (*self.detection.detectors, _finder(names_of(meta)))
@@ -67,24 +67,24 @@ NOWHERE = ViewDetection()
 
 
 class Detection(Struct, frozen=True, kw_only=True):
-    """All that a store looks for, made ready once."""
+    """The detectors of a store, built once."""
 
     views: Mapping[View, ViewDetection] = {}
     before_commit: ViewDetection = NOWHERE
 
     def view(self, view: View) -> ViewDetection:
-        """Return what is looked for in the slices of a view."""
+        """Return the detection for the slices of a view."""
         return self.views.get(view, NOWHERE)
 
 
 def detection_for(detect: Detect) -> Detection:
-    """Make ready what a store is asked to look for."""
+    """Return the detectors for the options of a store."""
     if len(detect.names) > NAMES_MAX:
         raise LimitExceeded(at="detect.names", problem="too_many", limit=NAMES_MAX, found=len(detect.names))
     everywhere = detect.views.get(View.RAW_OWNER, frozenset())
-    asked = {view: everywhere | detect.views.get(view, frozenset()) for view in View}
+    types_of = {view: everywhere | detect.views.get(view, frozenset()) for view in View}
     return Detection(
-        views={view: _detection(types, detect.names) for view, types in asked.items() if types},
+        views={view: _detection(types, detect.names) for view, types in types_of.items() if types},
         before_commit=_detection(detect.before_commit, detect.names),
     )
 
@@ -101,7 +101,7 @@ def _finder(names: frozenset[str]) -> Detector:
 
 
 def names_of(meta: TurnMeta) -> frozenset[str]:
-    """Return the names that a turn has for those behind it."""
+    """Return the names of the participants of a turn."""
     actor = meta.actor
     behind = {actor.speaker_id, actor.subject, actor.acting_subject, actor.mounted_subject, actor.agent_id}
     return frozenset(name for name in behind | {head.speaker_id for head in meta.messages} if name)

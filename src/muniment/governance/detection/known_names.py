@@ -1,10 +1,10 @@
-"""Names that are known already: found as whole words, in any case, in any script.
+"""Known names: found as whole words, in any case, in any script.
 
 1. A name is split into words and compared word by word, folded (NFKC and case), so that spans need no mapping back. A
    name of several words is found with blanks, hyphens, dots or apostrophes between them.
-2. Scripts without gaps between words (Han, kana, Thai, ...) and Hangul, which glues endings on, have no word borders:
-   there a name is found wherever its characters stand.
-3. What is shorter than two characters or has no letter is no name here: `1` would hide every one.
+2. Scripts without spaces between words (Han, kana, Thai, ...) and Hangul, which appends endings, have no word
+   boundaries: there a name is found wherever its characters occur.
+3. A name needs two characters and a letter: `1` would hide every digit 1.
 4. Inflected forms are not found: the genitive `Adas` is not `Ada`.
 """
 
@@ -29,7 +29,7 @@ _RUN = re.compile(f"[{UNSPACED}]+")
 
 
 class _Node:
-    """One step into the words of known names: what may follow, and whether a name ends here."""
+    """A node of the trie of words of known names: the next words, and whether a name ends here."""
 
     __slots__ = ("ends", "next")
 
@@ -38,32 +38,32 @@ class _Node:
         self.ends = False
 
 
-class _Known(NamedTuple):
+class _NameIndex(NamedTuple):
     spaced: _Node
-    unspaced: dict[str, tuple[str, ...]]  # first two characters -> the names that begin so, the longest first
+    unspaced: dict[str, tuple[str, ...]]  # first two characters -> the names with this beginning, longest first
 
 
 def finder(names: Collection[str]) -> Callable[[str], Iterator[TextSpan | None]]:
-    """Return what finds these names in a text."""
-    known = _learned(names)
+    """Return a function that finds these names in a text."""
+    index = _index(names)
 
     def find(text: str) -> Iterator[TextSpan | None]:
-        if known.spaced.next:
-            yield from _find_words(text, known.spaced)
-        if known.unspaced:
-            yield from _find_runs(text, known.unspaced)
+        if index.spaced.next:
+            yield from _find_words(text, index.spaced)
+        if index.unspaced:
+            yield from _find_runs(text, index.unspaced)
 
     return find
 
 
 def folded(word: str) -> str:
-    """Return a word so that all its spellings in case and composition are one."""
+    """Return the form of a word that is independent of case and composition."""
     if word.isascii():
         return word.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
 
 
-def _learned(names: Collection[str]) -> _Known:
+def _index(names: Collection[str]) -> _NameIndex:
     root = _Node()
     runs: dict[str, set[str]] = {}
     for name in names:
@@ -76,24 +76,25 @@ def _learned(names: Collection[str]) -> _Known:
         for word in _WORD.findall(name)[:NAME_WORDS_MAX]:
             node = node.next.setdefault(folded(word), _Node())
         node.ends = node is not root
-    return _Known(root, {key: tuple(sorted(some, key=lambda one: (-len(one), one))) for key, some in runs.items()})
+    unspaced_names = {key: tuple(sorted(group, key=lambda name: (-len(name), name))) for key, group in runs.items()}
+    return _NameIndex(root, unspaced_names)
 
 
 def _find_words(text: str, root: _Node) -> Iterator[TextSpan | None]:
     words = list(_WORD.finditer(text))
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         node = root.next.get(folded(word.group()))
         if node is not None:
-            yield _longest(text, words, place, node)
+            yield _longest(text, words, index, node)
 
 
-def _longest(text: str, words: list[re.Match[str]], place: int, node: _Node) -> TextSpan | None:
-    """Follow the words of the longest name that begins at a word."""
-    start, end = words[place].start(), words[place].end() if node.ends else -1
-    for next_place in range(place + 1, min(place + NAME_WORDS_MAX, len(words))):
-        word = words[next_place]
+def _longest(text: str, words: list[re.Match[str]], first: int, node: _Node) -> TextSpan | None:
+    """Return the longest name that begins at a word."""
+    start, end = words[first].start(), words[first].end() if node.ends else -1
+    for index in range(first + 1, min(first + NAME_WORDS_MAX, len(words))):
+        word = words[index]
         deeper = node.next.get(folded(word.group()))
-        if deeper is None or not _BETWEEN.fullmatch(text, words[next_place - 1].end(), word.start()):
+        if deeper is None or not _BETWEEN.fullmatch(text, words[index - 1].end(), word.start()):
             break
         node = deeper
         end = word.end() if node.ends else end

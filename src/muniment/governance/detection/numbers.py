@@ -1,4 +1,4 @@
-"""Numbers that carry their own proof: IBANs, payment cards, IP addresses."""
+"""Numbers with a checkable structure: IBANs, payment cards, IP addresses."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def ibans(text: str) -> Iterator[TextSpan | None]:
 
 
 def _iban_in(text: str, match: re.Match[str]) -> TextSpan | None:
-    start, wanted = match.start(), IBAN_CHARACTERS.get(match[1][:2].upper(), 0)
-    seen = 0
-    for place in range(start, match.end(1)):
-        seen += text[place].isalnum()
-        if seen == wanted:
-            end = place + 1
+    start, length = match.start(), IBAN_CHARACTERS.get(match[1][:2].upper(), 0)
+    count = 0
+    for index in range(start, match.end(1)):
+        count += text[index].isalnum()
+        if count == length:
+            end = index + 1
             follows = text[end : end + 1]
             number = "".join(char for char in text[start:end] if char.isalnum())
             return TextSpan(start, end) if is_iban(number) and not (follows.isascii() and follows.isalnum()) else None
@@ -54,7 +54,7 @@ def _iban_in(text: str, match: re.Match[str]) -> TextSpan | None:
 
 
 def is_iban(number: str) -> bool:
-    """Tell whether a number without gaps has the length of its country and check digits that fit."""
+    """Return whether a number without gaps has the length of its country and valid check digits."""
     number = number.upper()
     if len(number) != IBAN_CHARACTERS.get(number[:2]):
         return False
@@ -97,7 +97,7 @@ _CARD_GROUPS = 19  # characters of four groups of four, with their gaps
 
 
 def cards(text: str) -> Iterator[TextSpan | None]:
-    """Find payment card numbers, in groups or not. A security code behind a number is not taken for a part of it."""
+    """Find payment card numbers, grouped or not. A security code after a number is not part of it."""
     for match in _CARD.finditer(text):
         start, end = match.span()
         if is_card(match.group()):
@@ -109,18 +109,18 @@ def cards(text: str) -> Iterator[TextSpan | None]:
 
 
 def is_card(number: str) -> bool:
-    """Tell whether a number, gaps or not, has prefix and length of a known scheme and a Luhn digit that fits."""
+    """Return whether a number, with or without gaps, has prefix and length of a known scheme and a valid Luhn digit."""
     digits = "".join(str(int(char)) for char in number if char.isdigit())
-    known = any(
+    is_known = any(
         len(digits) in lengths and first <= int(digits[: len(str(first))]) <= last
         for first, last, lengths in CARD_SCHEMES
     )
-    return known and luhn(digits)
+    return is_known and luhn(digits)
 
 
 def luhn(digits: str) -> bool:
-    """Tell whether the last digit is the Luhn check digit of the others."""
-    doubled = (int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits)))
+    """Return whether the last digit is the Luhn check digit of the others."""
+    doubled = (int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits)))
     return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
 
 
@@ -128,9 +128,9 @@ def luhn(digits: str) -> bool:
 
 _IP4 = re.compile(r"(?<![\w.\\-])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\w-]|\.[\w])", re.ASCII)
 _IP6 = re.compile(r"(?<![\w:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f:]{2,39}(?:(?:\.[0-9]{1,3}){3})?(?![\w:]|\.\w)", re.ASCII)
-_IP6_DIGITS_MIN = 5  # fewer are slices and names of code
+_IP6_DIGITS_MIN = 5  # fewer are slices and qualified names in code
 
-# Words before a number with three dots that make it a version or a section.
+# Words that make the following number with three dots a version or a section.
 _OUTLINE = re.compile(
     r"(?i)(?:\bv|\bver|version|vers[ií]on|vers[ãa]o|верси[яию]|верс|版本号?|バージョン|버전|الإصدار|sürüm|wersj[aię]"
     r"|release|build|firmware|\brev|\bsect(?:ion)?|sección|seção|\bchapter|kapitel|chapitre|cap[ií]tulo|abschnitt"
@@ -140,7 +140,7 @@ _ADDRESSED = re.compile(r"(?i)(?:\bip\w?|server|host|address|adresse|addr|dns|cl
 
 
 def ip4_addresses(text: str) -> Iterator[TextSpan | None]:
-    """Find IPv4 addresses that can name somebody's machine: no version or section numbers, no loopback, no masks."""
+    """Find IPv4 addresses that can identify a machine: no version or section numbers, no loopback, no masks."""
     for match in _IP4.finditer(text):
         yield TextSpan(*match.span()) if _is_ip4(text, match) else None
 
@@ -153,22 +153,22 @@ def _is_ip4(text: str, match: re.Match[str]) -> bool:
     if address.is_loopback or address.packed[0] in {0, 255}:
         return False
     near = before(text, match.start())
-    if max(address.packed) < 10:  # as outlines and versions are numbered
+    if max(address.packed) < 10:  # like section and version numbers
         return _ADDRESSED.search(near) is not None or text[match.end() : match.end() + 1] in {":", "/"}
     return _OUTLINE.search(near) is None
 
 
 def ip6_addresses(text: str) -> Iterator[TextSpan | None]:
-    """Find IPv6 addresses that can name somebody's machine."""
+    """Find IPv6 addresses that can identify a machine."""
     if text.count(":") > 1:
         for match in _IP6.finditer(text):
             yield TextSpan(*match.span()) if _is_ip6(match.group()) else None
 
 
-def _is_ip6(found: str) -> bool:
+def _is_ip6(text: str) -> bool:
     try:
-        address = ipaddress.IPv6Address(found)
+        address = ipaddress.IPv6Address(text)
     except ipaddress.AddressValueError:
         return False
-    digits = sum(char.isalnum() for char in found)
+    digits = sum(char.isalnum() for char in text)
     return digits >= _IP6_DIGITS_MIN and not (address.is_loopback or address.is_unspecified)

@@ -1,8 +1,8 @@
-"""Detection in the parts of messages: what is looked at, and how a part is shown with markers.
+"""Detection in the parts of messages: which texts are scanned, and how a part is shown with markers.
 
-Looked at are the words of text and reasoning parts, addresses (`uri`), and in what a call was given or gave back every
-string, every whole number and every name of a member, each as a text of its own. Not looked at are bytes, files, and
-the names and ids of tools. A text whose detection failed is withheld from its beginning to its end.
+The scanned texts are those of text and reasoning parts, addresses (`uri`), and, in arguments and results of tools,
+every string, every integer and every member name, each separately. Bytes, files, and the names and ids of tools are not
+scanned. A text whose detection failed is withheld completely.
 """
 
 from __future__ import annotations
@@ -17,69 +17,69 @@ from muniment.governance.detection.scan import Detector, scan
 from muniment.governance.redaction import TextRange, WithheldRange, beside, replaced, stretches
 from muniment.governance.views import Reason
 
-NUMBER_DIGITS_MIN = 7  # shorter whole numbers are not looked at
+NUMBER_DIGITS_MIN = 7  # shorter integers are not scanned
 
 
-class Marked(NamedTuple):
-    """A part as it is shown, and the stretches that its markers stand for; without any it is the part that it was."""
+class MarkedPart(NamedTuple):
+    """A part with markers, and the ranges that they replace; without ranges, the unchanged part."""
 
     part: Part
     stretches: tuple[WithheldRange, ...] = ()
 
 
 def found_in(text: str, detectors: Sequence[Detector]) -> tuple[WithheldRange, ...]:
-    """Return what of a text is withheld because of what was found in it, or because detection failed on it."""
+    """Return the ranges of a text that are withheld because of findings, or because detection failed."""
     if not text:
         return ()
     detected = scan(text, detectors)
     if detected.failed:
         return (WithheldRange(0, len(text), Reason.DETECTION_FAILED, tuple(detected.failed)),)
-    return stretches(Reason.DETECTED, (TextRange(one.start, one.end, one.type.value) for one in detected.findings))
+    return stretches(Reason.DETECTED, (TextRange(span.start, span.end, span.type.value) for span in detected.findings))
 
 
-def marked(part: Part, detectors: Sequence[Detector], covered: tuple[WithheldRange, ...] = ()) -> Marked:
-    """Return a part with markers for what is found in it, beside the stretches that are withheld from it already."""
+def marked(part: Part, detectors: Sequence[Detector], covered: tuple[WithheldRange, ...] = ()) -> MarkedPart:
+    """Return a part with markers for findings and for the ranges that are `covered` by redactions."""
     if not detectors and not covered:
-        return Marked(part)
+        return MarkedPart(part)
     if isinstance(part, TextPart | ReasoningPart):
-        found = beside(covered, found_in(part.content, detectors))
-        return Marked(replace(part, content=replaced(part.content, found)), found) if found else Marked(part)
+        ranges = beside(covered, found_in(part.content, detectors))
+        return MarkedPart(replace(part, content=replaced(part.content, ranges)), ranges) if ranges else MarkedPart(part)
     if isinstance(part, UriPart):
-        found = found_in(part.uri, detectors)
-        return Marked(replace(part, uri=replaced(part.uri, found)), found) if found else Marked(part)
+        ranges = found_in(part.uri, detectors)
+        return MarkedPart(replace(part, uri=replaced(part.uri, ranges)), ranges) if ranges else MarkedPart(part)
     if isinstance(part, ToolCallPart):
-        arguments, found = marked_json(part.arguments, detectors)
-        return Marked(replace(part, arguments=arguments), found) if found else Marked(part)
+        arguments, ranges = marked_json(part.arguments, detectors)
+        return MarkedPart(replace(part, arguments=arguments), ranges) if ranges else MarkedPart(part)
     if isinstance(part, ToolCallResponsePart):
-        response, found = marked_json(part.response, detectors)
-        return Marked(replace(part, response=response), found) if found else Marked(part)
-    return Marked(part)
+        response, ranges = marked_json(part.response, detectors)
+        return MarkedPart(replace(part, response=response), ranges) if ranges else MarkedPart(part)
+    return MarkedPart(part)
 
 
 def marked_json(value: Any, detectors: Sequence[Detector]) -> tuple[Any, tuple[WithheldRange, ...]]:
-    """Return a JSON value with markers for what is found in it, and the stretches that they stand for."""
+    """Return a JSON value with markers for findings, and the ranges that they replace."""
     if not detectors:
         return value, ()
-    walk = _Walk(detectors)
-    shown = walk.value(value, "")
-    return (shown, tuple(walk.found)) if walk.found else (value, ())
+    marker = _JsonMarker(detectors)
+    shown = marker.value(value, "")
+    return (shown, tuple(marker.ranges)) if marker.ranges else (value, ())
 
 
-class _Walk:
-    """A way through JSON that leaves markers behind. Its depth is that of what may be committed at all."""
+class _JsonMarker:
+    """Replaces findings in a JSON value by markers. A commit limits the depth of the value."""
 
     def __init__(self, detectors: Sequence[Detector]) -> None:
         self._detectors = detectors
-        self.found: list[WithheldRange] = []
+        self.ranges: list[WithheldRange] = []
 
     def value(self, value: Any, path: str) -> Any:
-        """Return a value with markers; `path` is its JSON pointer (RFC 6901) in what is shown."""
+        """Return a value with markers; `path` is its JSON pointer (RFC 6901) in the result."""
         if isinstance(value, str):
             return self._text(value, path)
         if isinstance(value, dict):
             return self._members(value, path)
         if isinstance(value, list):
-            return [self.value(item, f"{path}/{place}") for place, item in enumerate(value)]
+            return [self.value(item, f"{path}/{index}") for index, item in enumerate(value)]
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10 ** (NUMBER_DIGITS_MIN - 1):
             shown = self._text(str(value), path)
             return value if shown == str(value) else shown
@@ -89,19 +89,19 @@ class _Walk:
         shown: dict[str, Any] = {}
         numbered: dict[str, int] = {}
         for name, member in value.items():
-            found = found_in(name, self._detectors)
-            new = replaced(name, found)
-            if found:
+            ranges = found_in(name, self._detectors)
+            new = replaced(name, ranges)
+            if ranges:
                 base = new
-                while new in shown or new in value:  # names stay apart when what told them apart is withheld
+                while new in shown or new in value:  # names remain distinct after their differences are withheld
                     numbered[base] = numbered.get(base, 1) + 1
                     new = f"{base} ({numbered[base]})"
             inside = f"{path}/{new.replace('~', '~0').replace('/', '~1')}"
-            self.found += [stretch._replace(path=inside) for stretch in found]
+            self.ranges += [withheld._replace(path=inside) for withheld in ranges]
             shown[new] = self.value(member, inside)
         return shown
 
     def _text(self, text: str, path: str) -> str:
-        found = found_in(text, self._detectors)
-        self.found += [stretch._replace(path=path) for stretch in found]
-        return replaced(text, found)
+        ranges = found_in(text, self._detectors)
+        self.ranges += [withheld._replace(path=path) for withheld in ranges]
+        return replaced(text, ranges)

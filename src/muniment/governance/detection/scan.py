@@ -1,14 +1,14 @@
-"""Running detectors over a text, within bounds, and resolving what they found.
+"""Scanning: runs detectors over a text within limits, and resolves overlapping findings.
 
-1. Places are counted in code points, as Python counts them.
-2. A detector is a pure function from a text to its candidates, in any order: a span for what it accepts, None for what
-   it looked at and turned down. Both are steps; a detector that takes more steps than it may has overrun, and so has
-   one that is given a longer text than it may read. The bounds need no clock: the work of a step is bounded too.
-3. A detector that overruns or fails makes the whole text `failed`: nothing is said about it, and whoever asked must
-   withhold all of it.
-4. Spans that overlap become one span that covers them all. Its type and detector are those of the span whose type
-   stands first in `DetectedType`, then of the one that begins first, then of the longest, then by name. Spans that only
-   touch stay apart. The order of the detectors is irrelevant.
+1. Positions are code points, as in Python.
+2. A detector is a pure function from a text to its candidates, in any order: a span for an accepted one, None for a
+   rejected one. Each candidate is a step. A detector that exceeds its number of steps, or its length of text, has
+   failed. The limits need no clock, because the work of a step is bounded too.
+3. When a detector fails, the scan of the whole text has failed: there are no findings, and the caller must withhold the
+   whole text.
+4. Overlapping spans become one span that covers them all. It has the type and detector of the span whose type is first
+   in `DetectedType`, then of the first, then of the longest, then by name. Adjacent spans remain separate. The order of
+   the detectors is irrelevant.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DETECTOR_STEPS_MAX = 100_000
 
 
 class DetectedType(StrEnum):
-    """What can be looked for; where spans overlap, the type that stands first wins."""
+    """The detectable types; where spans overlap, the first type wins."""
 
     PRIVATE_KEY = "private_key"
     JWT = "jwt"
@@ -42,14 +42,14 @@ RANK = {kind: rank for rank, kind in enumerate(DetectedType)}
 
 
 class TextSpan(NamedTuple):
-    """A range of code points: from `start` up to, and not including, `end`."""
+    """A range of code points; `end` is not included."""
 
     start: int
     end: int
 
 
 class DetectedSpan(NamedTuple):
-    """A span, what it is, and which detector said so."""
+    """A span, its type, and the detector that found it."""
 
     start: int
     end: int
@@ -58,14 +58,14 @@ class DetectedSpan(NamedTuple):
 
 
 class Coverage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One type that was looked for, and the detectors that looked for it."""
+    """A detected type and its detectors."""
 
     type: DetectedType
     detectors: list[str]
 
 
 class Detector(Struct, frozen=True, kw_only=True):
-    """How one type is found, and how much work that may be."""
+    """The function that finds one type, and its limits."""
 
     name: str
     type: DetectedType
@@ -75,7 +75,7 @@ class Detector(Struct, frozen=True, kw_only=True):
 
 
 class ScanResult(Struct, frozen=True, kw_only=True):
-    """What was found in a text, in order of place. When `failed` names detectors, nothing may be shown of the text."""
+    """The findings in a text, in order of position. When `failed` names detectors, the whole text must be withheld."""
 
     findings: list[DetectedSpan] = []
     failed: list[str] = []
@@ -83,30 +83,30 @@ class ScanResult(Struct, frozen=True, kw_only=True):
 
 NOTHING = ScanResult()
 
-# What a checker can run into on text that it did not expect. Anything else is a bug, and stops the operation.
+# Exceptions of a detector on unexpected text. Any other exception is a bug and ends the operation.
 FAILURES = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def scan(text: str, detectors: Sequence[Detector]) -> ScanResult:
     """Run detectors over a text; their order is irrelevant."""
-    found: list[DetectedSpan] = []
+    findings: list[DetectedSpan] = []
     failed: list[str] = []
     for detector in detectors:
         spans = _run(detector, text)
         if spans is None:
             failed.append(detector.name)
         else:
-            found += spans
+            findings += spans
     if failed:
         return ScanResult(failed=sorted(failed))
-    return ScanResult(findings=resolved(found)) if found else NOTHING
+    return ScanResult(findings=resolved(findings)) if findings else NOTHING
 
 
 def _run(detector: Detector, text: str) -> list[DetectedSpan] | None:
-    """Return what a detector found, or None when it failed or overran."""
+    """Return the findings of a detector, or None when it failed."""
     if len(text) > detector.characters_max:
         return None
-    found: list[DetectedSpan] = []
+    findings: list[DetectedSpan] = []
     steps = 0
     try:
         for span in detector.find(text):
@@ -117,17 +117,17 @@ def _run(detector: Detector, text: str) -> list[DetectedSpan] | None:
                 start, end = span
                 if not 0 <= start < end <= len(text):
                     return None
-                found.append(DetectedSpan(start, end, detector.type, detector.name))
+                findings.append(DetectedSpan(start, end, detector.type, detector.name))
     except FAILURES:
         return None
-    return found
+    return findings
 
 
 def resolved(findings: Iterable[DetectedSpan]) -> list[DetectedSpan]:
-    """Return findings without overlaps, in order of place, that cover exactly what the given ones cover."""
+    """Return findings without overlaps, in order of position, that cover exactly the given ones."""
     clusters: list[list[DetectedSpan]] = []
     end = -1
-    for finding in sorted(findings, key=lambda one: one.start):
+    for finding in sorted(findings, key=lambda finding: finding.start):
         if finding.start < end:
             clusters[-1].append(finding)
         else:
@@ -137,6 +137,6 @@ def resolved(findings: Iterable[DetectedSpan]) -> list[DetectedSpan]:
 
 
 def _covering(cluster: list[DetectedSpan]) -> DetectedSpan:
-    first = min(cluster, key=lambda one: (RANK[one.type], one.start, -one.end, one.detector))
-    start, end = min(one.start for one in cluster), max(one.end for one in cluster)
+    first = min(cluster, key=lambda span: (RANK[span.type], span.start, -span.end, span.detector))
+    start, end = min(span.start for span in cluster), max(span.end for span in cluster)
     return DetectedSpan(start, end, first.type, first.detector)

@@ -1,14 +1,14 @@
-"""Secrets that do not say what they are: tokens that look drawn by chance, and passwords in URLs (decision 0041).
+"""Secrets without a recognisable form: tokens that look random, and passwords in URLs (decision 0041).
 
-A token is a run of at least 20 characters of base64 or base64url. It is taken for a secret when
+A token is a run of at least 20 characters of base64 or base64url. It is treated as a secret when
 
-- its letters are of both cases with digits among them, they alternate as chance does, and its Shannon entropy reaches
-  what the length allows; or
-- it is of one case with digits, at least 24 long, without separators, and as much alternates and is different.
+- it has letters of both cases and digits, which alternate as in random text, and its Shannon entropy reaches the
+  minimum for its length; or
+- it has one case and digits, at least 24 characters and no separators, and meets the thresholds for one case.
 
-Not taken, because most of them are names of things and not keys to them: hexadecimal digests and UUIDs, unless what
-stands before them calls them secret; what stands in the path of a URL; embedded files; digests that say so; public keys
-and certificates; and runs above 512 characters, which are data.
+The following are not treated as secrets, because most of them are identifiers: hexadecimal digests and UUIDs, unless
+the text before them calls them secret; parts of the path of a URL; embedded files; labelled digests; public keys and
+certificates; and runs above 512 characters, which are data.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TOKEN_CHARACTERS_MIN = 20
 TOKEN_CHARACTERS_MAX = 512
 ONE_CASE_CHARACTERS_MIN = 24
 
-# Bits for each character that a token must have, by its length: about nine tenths of what chance gives.
+# The minimal bits per character by length: about nine tenths of the entropy of random text.
 ENTROPY_MIN = ((48, 4.6), (40, 4.4), (32, 4.2), (26, 4.0), (20, 3.7))
 ENTROPY_MIN_ONE_CASE = ((48, 4.0), (32, 3.8), (24, 3.5))
 # The share of neighbours of different classes (lower, upper, digit, other).
@@ -62,8 +62,8 @@ def tokens(text: str) -> Iterator[TextSpan | None]:
             end = text.find("-----END", max(block.end(), public_until))
             public_until = len(text) if end < 0 else end
             block = next(blocks, None)
-        public = match.start() < public_until
-        yield None if public or not _is_secret(text, match) else TextSpan(*match.span())
+        is_public = match.start() < public_until
+        yield None if is_public or not _is_secret(text, match) else TextSpan(*match.span())
 
 
 def _is_secret(text: str, match: re.Match[str]) -> bool:
@@ -72,15 +72,15 @@ def _is_secret(text: str, match: re.Match[str]) -> bool:
         return False
     if _HEX.fullmatch(token):
         return _CALLED_SECRET.search(before(text, start)) is not None and "-" not in token
-    return looks_drawn(token) and _may_be_secret_there(text, start, match.end())
+    return looks_random(token) and _may_be_secret_there(text, start, match.end())
 
 
-def looks_drawn(token: str) -> bool:
-    """Tell whether a token looks as if its characters had been drawn by chance."""
+def looks_random(token: str) -> bool:
+    """Return whether the characters of a token look random."""
     kinds = "".join(
         "l" if char.islower() else "u" if char.isupper() else "d" if char.isdigit() else "o" for char in token
     )
-    changes = sum(one != other for one, other in pairwise(kinds)) / (len(kinds) - 1)
+    changes = sum(kind != next_kind for kind, next_kind in pairwise(kinds)) / (len(kinds) - 1)
     digits = kinds.count("d")
     if digits and "l" in kinds and "u" in kinds:
         return changes >= CHANGES_MIN and _reaches(token, ENTROPY_MIN)
@@ -90,18 +90,18 @@ def looks_drawn(token: str) -> bool:
     return mixed and changes >= CHANGES_MIN_ONE_CASE and _reaches(token, ENTROPY_MIN_ONE_CASE)
 
 
-def _reaches(token: str, wanted: tuple[tuple[int, float], ...]) -> bool:
-    return entropy_bits(token) >= next(bits for length, bits in wanted if len(token) >= length)
+def _reaches(token: str, minima: tuple[tuple[int, float], ...]) -> bool:
+    return entropy_bits(token) >= next(bits for length, bits in minima if len(token) >= length)
 
 
 def entropy_bits(token: str) -> float:
-    """Return the Shannon entropy of a token's characters, in bits for each of them."""
+    """Return the Shannon entropy of a token in bits per character."""
     size = len(token)
     return -sum(count / size * math.log2(count / size) for count in Counter(token).values())
 
 
 def _may_be_secret_there(text: str, start: int, end: int) -> bool:
-    """Tell whether a token stands where secrets stand: not in the path of a URL, not in an embedded file."""
+    """Return whether a token is in a position for secrets: not in the path of a URL or in an embedded file."""
     around = text[max(0, start - _URL_CHARACTERS_MAX) : start]
     if ":" not in around:
         return True
@@ -123,7 +123,7 @@ _PASSWORD = re.compile(r"://[^\s/@:\"'<>]{0,64}:([^\s/@\"'<>]{1,256})@(?=[A-Za-z
 
 
 def url_passwords(text: str) -> Iterator[TextSpan | None]:
-    """Find passwords that are given before the host of a URL."""
+    """Find passwords before the host of a URL."""
     if "://" in text:
         for match in _PASSWORD.finditer(text):
             yield TextSpan(*match.span(1))

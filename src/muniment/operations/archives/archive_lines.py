@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
-from muniment.events.archiving import Private
+from muniment.events.archive import PrivateMaterial
 from muniment.events.changes import OMITTED, LifecycleRequest, Transition, TurnLifecycle, TurnSpan, span_refs
 from muniment.events.message import Authority
 from muniment.events.records import CHANGES, CONTENT_BODIES, FROM_ARCHIVE, EventKind, MetaBody, TurnContent, TurnMeta
@@ -31,7 +31,7 @@ REQUESTER = "archive"
 class ConversationLines:
     """The lines of one conversation, as one snapshot has it."""
 
-    def __init__(self, space: Space, reader: Reader, stream: int, private: Private) -> None:
+    def __init__(self, space: Space, reader: Reader, stream: int, private: PrivateMaterial) -> None:
         self._space = space
         self._reader = reader
         self._private = private
@@ -46,7 +46,7 @@ class ConversationLines:
         number, last_ms = 1, 0
         for row in self._reader.in_stream(self._head.stream, 2, self._head.seq):
             last_ms = row.time
-            if row.kind not in ARCHIVED or (self._private is Private.EXCLUDE and row.kind in PRIVATE_KINDS):
+            if row.kind not in ARCHIVED or (self._private is PrivateMaterial.EXCLUDE and row.kind in PRIVATE_KINDS):
                 continue
             number += 1
             if row.kind in CHANGES:
@@ -89,7 +89,7 @@ class ConversationLines:
             return Raw(encode(self._space.ledger.content(opened)[1])) if CONTENT in opened.keys else UNSET
         if phase_of(row.turn_seq, self._changes.steps) is Phase.ERASED:
             return UNSET
-        if self._private is Private.EXCLUDE:
+        if self._private is PrivateMaterial.EXCLUDE:
             self._withheld = True
             return UNSET
         _, content = self._space.ledger.words(opened)

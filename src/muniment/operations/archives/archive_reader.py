@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from msgspec import UNSET, Struct
 
 from muniment.errors import ArchiveRefused, InvalidInput
-from muniment.events.archiving import ArchiveScope, Private, ScopeKind
+from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import REPLACED, Custody, Transition, TurnSpan, span_of
 from muniment.events.identity import TurnId, check_name, message_id
@@ -125,12 +125,12 @@ class _CheckedConversation:
         """Read the next event."""
         at = f"line {number}"
         self._number += 1
-        if line.kind not in ARCHIVED or (self._root.private is Private.EXCLUDE and line.kind in PRIVATE_KINDS):
+        if line.kind not in ARCHIVED or (self._root.private is PrivateMaterial.EXCLUDE and line.kind in PRIVATE_KINDS):
             raise ArchiveRefused(at=at, problem="foreign_kind")
         kind = EventKind(line.kind)
         meta, content = body_of(line.meta, META_BODIES[kind], number), None
         if line.content is not UNSET:
-            if kind not in CONTENT_BODIES or self._root.private is Private.EXCLUDE:
+            if kind not in CONTENT_BODIES or self._root.private is PrivateMaterial.EXCLUDE:
                 raise ArchiveRefused(at=at, problem="content")
             content = body_of(line.content, CONTENT_BODIES[kind], number)
         if line.t > OBSERVED_MS_MAX:
@@ -222,7 +222,7 @@ class _CheckedConversation:
     def end(self) -> None:
         """Check what was read of a conversation as a whole."""
         turns = set(range(1, len(self._messages) + 1))
-        gone = {turn for turn in turns if any(span.holds(turn) for span in self._erased)}
+        gone = {turn for turn in turns if any(span.includes(turn) for span in self._erased)}
         cut = {turn for turn, _ in self._cut_said}
         if self._worded | gone != turns or self._worded & gone or self._cut != cut - gone:
             raise ArchiveRefused(at=self._at, problem="erased")
@@ -240,7 +240,7 @@ def _fits(content: ContentBody, meta: TurnMeta) -> bool:
     return sizes == (len(meta.messages), len(meta.tools)) and len(content.labels) in {0, len(meta.host_refs)}
 
 
-def check_root(root: ArchiveRoot, scope: ArchiveScope, private: Private) -> None:
+def check_root(root: ArchiveRoot, scope: ArchiveScope, private: PrivateMaterial) -> None:
     """Refuse an archive that is not of the scope and policy that were asked for."""
     if root.scope != scope:
         raise ArchiveRefused(at="line 1", problem="other_scope")

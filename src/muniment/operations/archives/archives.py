@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from muniment.declaration.operation import Effect, Family, Group, SecondRight, ServerPath, Upload, operation, stream_of
 from muniment.declaration.session import Session
-from muniment.events.archiving import ArchiveScope, ImportMode, Private
+from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial
 from muniment.events.identity import ConversationId
 from muniment.governance.views import View
 from muniment.operations.archives.document import ArchiveRoot, going_back
@@ -57,8 +57,8 @@ class Archives(Group):
         ],
         scope: Annotated[ArchiveScope, Meta(description="What to export.")],
         private: Annotated[
-            Private, Meta(description="Whether text, aliases, attributes and derived references are included.")
-        ] = Private.EXCLUDE,
+            PrivateMaterial, Meta(description="Whether text, aliases, attributes and derived references are included.")
+        ] = PrivateMaterial.EXCLUDE,
         sealed_by: SealedBy = None,
     ) -> ArchiveReport:
         """Export a part of the open space as an archive: an encrypted file that another space can import.
@@ -97,8 +97,8 @@ class Archives(Group):
         file: Annotated[Upload, Meta(description="The archive.")],
         scope: Annotated[ArchiveScope, Meta(description="The scope of the archive.")],
         private: Annotated[
-            Private, Meta(description="What the archive includes: as it was exported.")
-        ] = Private.EXCLUDE,
+            PrivateMaterial, Meta(description="What the archive includes: as it was exported.")
+        ] = PrivateMaterial.EXCLUDE,
         mode: Annotated[
             ImportMode,
             Meta(

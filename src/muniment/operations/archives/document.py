@@ -30,7 +30,7 @@ from muniment.crypto.envelope import LINE_BYTES_MAX as ENVELOPE_BYTES_MAX
 from muniment.crypto.envelope import Envelope, parse_envelope
 from muniment.crypto.stream import SealedReader
 from muniment.errors import ArchiveRefused, Corrupt, LimitExceeded
-from muniment.events.archiving import ArchiveScope, Private
+from muniment.events.archive import ArchiveScope, PrivateMaterial
 from muniment.events.records import EventKind
 from muniment.operations.outfile import outside
 
@@ -63,7 +63,7 @@ class ArchiveRoot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     schema: str
     scope: ArchiveScope
-    private: Private
+    private: PrivateMaterial
     documents: Count
     events: Count
     bytes: Count
@@ -128,7 +128,7 @@ class Tally:
         self.documents += opens_document(line)
         self.events += 1
 
-    def root(self, scope: ArchiveScope, private: Private) -> ArchiveRoot:
+    def root(self, scope: ArchiveScope, private: PrivateMaterial) -> ArchiveRoot:
         """Return the root over what was counted."""
         return ArchiveRoot(
             schema=SCHEMA,

@@ -15,7 +15,7 @@ from muniment.crypto.envelope import Envelope
 from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.stream import SALT_BYTES, SealedReader, SealedWriter
 from muniment.declaration.session import Session
-from muniment.events.archiving import ArchiveExport, ArchiveExported, ArchiveScope, Private
+from muniment.events.archive import ArchiveExport, ArchiveExported, ArchiveScope, PrivateMaterial
 from muniment.events.records import EventKind
 from muniment.governance.views import View
 from muniment.ledger.ledger import Change
@@ -48,10 +48,10 @@ class ArchiveReport(Struct, frozen=True, kw_only=True):
 
 
 def export_archive(
-    session: Session, target: Path, scope: ArchiveScope, private: Private, sealed_by: str | None
+    session: Session, target: Path, scope: ArchiveScope, private: PrivateMaterial, sealed_by: str | None
 ) -> ArchiveReport:
     """Write the document, read it back, record it, give it its name, and report."""
-    if private is Private.INCLUDE:
+    if private is PrivateMaterial.INCLUDE:
         session.access.require_view(View.RAW_OWNER)
     space, scope = session.space, checked(scope, session.access)
     file, spool = OutFile(target, "file"), OutFile(target.with_name(target.name + ".spool"), "file")
@@ -87,7 +87,7 @@ def export_archive(
     return ArchiveReport(root=root, turns=check.turns, file=str(file.path), bytes=size, position=position)
 
 
-def _gather(session: Session, scope: ArchiveScope, private: Private, spool: OutFile, key: bytes) -> ArchiveRoot:
+def _gather(session: Session, scope: ArchiveScope, private: PrivateMaterial, spool: OutFile, key: bytes) -> ArchiveRoot:
     """Write everything after the root into the spool; return the root."""
     space, tally = session.space, Tally()
     with space.ledger.reader() as reader:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from muniment.crypto.envelope import Envelope
 from muniment.declaration.session import Session
 from muniment.errors import AliasConflict, ArchiveConflict, ArchiveRefused
-from muniment.events.archiving import ArchiveImport, ArchiveImported, ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archive import ArchiveImport, ArchiveImported, ArchiveScope, ImportMode, PrivateMaterial, ScopeKind
 from muniment.events.changes import Transition, TurnLifecycle
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.labels import content_fields
@@ -101,7 +101,7 @@ def import_archive(
     session: Session,
     archive: ArchiveFile,
     scope: ArchiveScope,
-    private: Private,
+    private: PrivateMaterial,
     mode: ImportMode,
     into: ConversationId | None,
 ) -> ArchiveImportReport:

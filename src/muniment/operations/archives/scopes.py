@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from muniment.errors import AccessDenied, InvalidInput
-from muniment.events.archiving import ArchiveScope, ScopeKind
+from muniment.events.archive import ArchiveScope, ScopeKind
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, check_name
 from muniment.events.records import TurnMeta
 from muniment.governance.access import Access

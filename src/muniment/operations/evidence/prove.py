@@ -86,5 +86,5 @@ def provable(space: Space, reader: Reader, key: ConversationKey) -> Conversation
 
 def looked_for(space: Space, view: View) -> dict[str, str]:
     """Say what the view looks for; a part in which it is found is not disclosed."""
-    types = space.detection.view(view).told
+    types = space.detection.view(view).summary
     return {"looked_for": types} if types else {}

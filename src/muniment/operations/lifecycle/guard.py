@@ -181,7 +181,7 @@ class Deciding:
             yield TurnSpan(turn, turn), self._verdict(holds, self._guard.now_ms - time_ms)
 
     def _on(self, turn: int) -> list[Hold]:
-        return [hold for hold in self._holds if hold.span.holds(turn)]
+        return [hold for hold in self._holds if hold.span.includes(turn)]
 
     def _verdict(self, holds: list[Hold], age_ms: int | None) -> Verdict:
         due = age_ms is not None and self._terms.due(age_ms)

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from muniment.events.changes import Action
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SpaceName, SubjectId, TurnId, message_id
-from muniment.events.turn import HostReference
+from muniment.events.references import HostReference
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.custody import Rule
 from muniment.governance.detection.detection import NOWHERE

@@ -85,11 +85,11 @@ def state_of(head: StreamHead, changes: Changes, span: TurnSpan, message: int | 
     phases: dict[Phase, int] = dict.fromkeys(Phase, 0)
     for run in runs(head.turns, changes.steps):
         phases[run.phase] += max(0, min(run.last, last) - max(run.first, span.first) + 1)
-    erased = [messages for turn, messages in changes.erased.items() if span.holds(turn)]
+    erased = [messages for turn, messages in changes.erased.items() if span.includes(turn)]
     targets = [
         redaction.target
         for turn, redactions in changes.redactions.items()
-        if span.holds(turn)
+        if span.includes(turn)
         for redaction in redactions
     ]
     return SourceState(

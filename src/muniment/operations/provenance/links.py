@@ -102,7 +102,7 @@ def list_links(
         request: tuple[str, ...] = ("turns", key.channel, key.conversation)
         if turn is not None:
             sequence, _ = conversation.known_turn(turn)
-            references = [reference for reference in references if reference.span.holds(sequence)]
+            references = [reference for reference in references if reference.span.includes(sequence)]
             request = (*request, turn)
         return _page(session.space, caught.reader, page, references, request)
 

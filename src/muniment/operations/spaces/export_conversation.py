@@ -11,7 +11,7 @@ from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
 from muniment.errors import LimitExceeded, UnknownConversation
 from muniment.events.identity import ConversationKey
-from muniment.formats.writing.export_format import WRITINGS, ExportFormat
+from muniment.formats.writing.export_format import WRITERS, ExportFormat
 from muniment.formats.writing.pages import ExportedConversation, ExportedTurn
 from muniment.governance.slices import RedactionItem
 from muniment.governance.views import View
@@ -23,7 +23,7 @@ PAGE_TURNS = 100
 
 def export_conversation(session: Session, key: ConversationKey, wanted: ExportFormat, view: View) -> Document:
     """Read a conversation to its end and return it as a document."""
-    writing, counts = WRITINGS[wanted], Counter[str](turns=0, messages=0, withheld=0)
+    writing, counts = WRITERS[wanted], Counter[str](turns=0, messages=0, withheld=0)
     turns = _turns(session, key, view, counts)
     pieces: list[str] = []
     size = 0
@@ -33,7 +33,7 @@ def export_conversation(session: Session, key: ConversationKey, wanted: ExportFo
         if size > DOCUMENT_BYTES_MAX:
             raise LimitExceeded(at="conversation", problem="document_too_large", limit=DOCUMENT_BYTES_MAX)
     summary: dict[str, str | int | bool | None] = {"format": wanted, "view": view}
-    if looked_for := session.space.detection.view(view).told:
+    if looked_for := session.space.detection.view(view).summary:
         summary["looked_for"] = looked_for
     return Document(media_type=writing.media_type, text="".join(pieces), summary={**summary, **counts, "bytes": size})
 

@@ -25,13 +25,14 @@ from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, MunimentError, NotCanonical, TurnConflict
 from muniment.events.identity import Channel, ConversationId, SubjectId, TurnId, check_name
 from muniment.events.message import Message, Role
-from muniment.events.turn import Delivery, HostReference, Source, Turn
-from muniment.formats.reading.continuing import Continuing, OpenConversation
-from muniment.formats.reading.grouping import CompleteTurn, Grouping, size_of, turns_of
+from muniment.events.references import HostReference
+from muniment.events.turn import Delivery, Source, Turn
+from muniment.formats.reading.continuations import Continuations, OpenConversation
 from muniment.formats.reading.import_format import PARSERS, PROTOCOLS, Format, sniff
 from muniment.formats.reading.items import Items
-from muniment.formats.reading.spoken import ParsedItem, ParsingNotes
-from muniment.governance.detection.before_commit import Replacements, together
+from muniment.formats.reading.parsed_item import ParsedItem, ParsingNotes
+from muniment.formats.reading.turn_assembler import CompleteTurn, TurnAssembler, size_of, turns_of
+from muniment.governance.detection.before_commit import Replacements, add_replacements
 from muniment.ledger.ledger import Writer
 from muniment.operations.transcripts.commit import (
     ALREADY_COMMITTED,
@@ -113,8 +114,8 @@ class Importing:
         self._format = asked
         self._channel = channel
         self._subject = subject
-        self._grouping = Grouping(session.space.limits)
-        self._continuing = Continuing()
+        self._grouping = TurnAssembler(session.space.limits)
+        self._continuing = Continuations()
         self._batch: dict[tuple[str, TurnId], tuple[CompleteTurn, PreparedTurn]] = {}
         self._batch_bytes = 0
         self._report = _Counts()
@@ -287,7 +288,7 @@ class _Counts:
         self._committed += outcome.committed
         self._already += not outcome.committed
         if outcome.detection is not None:
-            self._detection = together(self._detection, outcome.detection)
+            self._detection = add_replacements(self._detection, outcome.detection)
 
     def note(self, line: int, notes: ParsingNotes) -> None:
         self._kept_as_json += notes.kept_as_json

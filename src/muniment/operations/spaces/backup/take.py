@@ -88,14 +88,14 @@ def _write(session: Session, log: OutFile, keys: OutFile, root: RootKey, descrip
     space_keys, entropy = session.space.keys, session.space.sources.entropy
     for _ in range(ATTEMPTS_MAX):
         space_keys.refresh()
-        ring, stream_key = space_keys.ring, entropy.take(KEY_BYTES)
+        ring, stream_key = space_keys.unwrapped, entropy.take(KEY_BYTES)
         with log.writing() as file:
             sealed = SealedWriter(file, stream_key, entropy.take(SALT_BYTES), CONTEXT)
             for frame in given(session.space.ledger, partial(session.progress, "backup")):
                 sealed.write(frame)
             sealed.finish()
         space_keys.refresh()
-        if space_keys.ring.space.keys() == ring.space.keys():
+        if space_keys.unwrapped.space.keys() == ring.space.keys():
             with keys.writing() as file:
                 file.write(escrow.sealed_keys(ring, stream_key, root, descriptor))
             return

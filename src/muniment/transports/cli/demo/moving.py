@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from muniment.events.archiving import ArchiveScope, ImportMode, Private, ScopeKind
+from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial, ScopeKind
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
 from muniment.transports.cli.demo.observations import found_on_disk, text_of
@@ -49,12 +49,12 @@ def move(stage: DemoStage) -> DemoStep:
     scope = ArchiveScope(kind=ScopeKind.CONVERSATION, channel=stage.key.channel, conversation=stage.key.conversation)
     words = [word.encode() for word in stage.words()]
     with stage.opened() as runtime:
-        sent = runtime.archives.export(str(file), scope, Private.INCLUDE)
+        sent = runtime.archives.export(str(file), scope, PrivateMaterial.INCLUDE)
         before = _answers(stage, runtime)
     with stage.opened(elsewhere) as runtime:
-        came = runtime.archives.import_(str(file), scope, Private.INCLUDE, ImportMode.BOOTSTRAP)
+        came = runtime.archives.import_(str(file), scope, PrivateMaterial.INCLUDE, ImportMode.BOOTSTRAP)
         after = _answers(stage, runtime)
-        again = runtime.archives.export(f"{file}.again", scope, Private.INCLUDE)
+        again = runtime.archives.export(f"{file}.again", scope, PrivateMaterial.INCLUDE)
     sealed = file.read_bytes()
     return DemoStep(
         name="move",

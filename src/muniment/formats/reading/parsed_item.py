@@ -1,14 +1,14 @@
-"""What an item of a foreign file says, and what every format needs to say it.
+"""Parsed items: the result of parsing an item of a foreign file, and the helpers that all formats share.
 
-`ParsedItem` is the answer of a parser; `ParsingNotes` beside it tell what the parser could not take as it stood:
+A parser returns a `ParsedItem`. Its `ParsingNotes` list what was not imported unchanged:
 
-- a message that is malformed is refused by its place, and the others of its conversation are kept;
-- content of a type that is not known is kept whole, as JSON. In the words of a user, or in what a tool returned, it
-  stands in its place. In what an assistant or the host wrote nobody can say whether it is an answer, a step or a
-  thought, so it stands beside, in a message of the import itself that only the raw owner sees (`aside`);
-- what has no place in our vocabulary (a signature, a citation) is left out and counted by its kind.
+- A malformed message is refused with its index; the other messages of its conversation are kept.
+- Content of an unknown type is kept as JSON. In a message of a user or tool it remains in its position. In a message of
+  an assistant or of the host it could be an answer, a step or a thought, so it goes to a separate message of the import
+  itself, which only the raw owner sees (`import_message`).
+- Content that our vocabulary does not have (a signature, a citation) is omitted and counted by kind.
 
-Kinds are words of ours, never of the file.
+The names of kinds are ours, never from the file.
 """
 
 from __future__ import annotations
@@ -16,24 +16,26 @@ from __future__ import annotations
 import base64
 import binascii
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.errors import InvalidInput, LimitExceeded, MunimentError, NotCanonical
 from muniment.events.binding import parse_json
 from muniment.events.message import Authority, BlobPart, Message, Part, Role, TextPart, UriPart
-from muniment.events.turn import Delivery, HostReference
+from muniment.events.references import HostReference
+from muniment.events.turn import Delivery
 from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.kernel.canonical import scan
 
 SECONDS_BEFORE = 10**11  # a smaller time is in seconds, a larger one in milliseconds
 JSON_TYPE = "application/json"
 TIME = "time"
-IMPORT = "import"  # who speaks in an aside
+IMPORT = "import"  # the speaker of messages of the import itself
 
 
 def _null() -> msgspec.Raw:
@@ -44,32 +46,35 @@ ABSENT: msgspec.Raw = msgspec.field(default_factory=_null)  # the default of a m
 
 
 class ParsingNotes:
-    """What could not be taken as it stood: messages refused, content kept as JSON, and what was left out, by kind."""
+    """What was not imported unchanged: refused messages, content kept as JSON and omitted content, by kind."""
 
     def __init__(self) -> None:
         self.refused: list[MunimentError] = []
         self.kept_as_json: Counter[str] = Counter()
         self.left_out: Counter[str] = Counter()
 
-    def refuse(self, error: InvalidInput | LimitExceeded, place: str) -> None:
-        """Note that a message was refused."""
-        at = place if error.at is None else f"{place}.{error.at}"
-        self.refused.append(type(error)(at=at, problem=error.problem, limit=error.limit, found=error.found))
+    def read(self, at: str, parser: Callable[[bytes, ParsingNotes], list[Message]], raw: msgspec.Raw) -> list[Message]:
+        """Return the messages of the element at this path of the item; a malformed one is noted as refused."""
+        try:
+            return parser(bytes(raw), self)
+        except (InvalidInput, LimitExceeded) as error:
+            at = at if error.at is None else f"{at}.{error.at}"
+            self.refused.append(type(error)(at=at, problem=error.problem, limit=error.limit, found=error.found))
+            return []
 
 
 class NamedTurn(NamedTuple):
-    """A turn that the file names: lines of one name are one turn."""
+    """A turn that the file names: lines with the same name belong to one turn."""
 
     turn: str
     delivery: Delivery | None
 
 
 class ParsedItem(NamedTuple):
-    """What an item says: messages of a conversation.
+    """The content of an item: messages of a conversation.
 
-    `whole`: they are the conversation from its beginning. `branches` are conversations that depart from it, and
-    `origin` says of a branch where from. `system` was told a model before the messages. `answers`: what was said to the
-    request before it.
+    `whole`: they are the conversation from its beginning. `branches` are conversations that branch off, and `origin` of
+    a branch says where. `system` is the system text before the messages. `answers`: they answer the previous request.
     """
 
     conversation: str | None
@@ -83,23 +88,35 @@ class ParsedItem(NamedTuple):
     answers: bool = False
 
 
+class ConversationNames(Struct, frozen=True, kw_only=True):
+    """The members that name the conversation of an item, in order of preference."""
+
+    conversation_id: str | None = None
+    thread_id: str | None = None
+    session_id: str | None = None
+
+    def conversation(self) -> str | None:
+        """Return the name of the conversation."""
+        return self.conversation_id or self.thread_id or self.session_id
+
+
 # --- content of unknown types -----------------------------------------------------------------------------------------
 
 
 class ParsedParts(NamedTuple):
-    """Parts that stand in their place, and content kept as JSON that stands beside."""
+    """The parts of a message, and content kept as JSON for a separate message (`beside`)."""
 
     parts: list[Part]
     beside: list[BlobPart]
 
     def extend(self, other: ParsedParts) -> None:
-        """Take what was found further on."""
+        """Append the parts and contents of another."""
         self.parts.extend(other.parts)
         self.beside.extend(other.beside)
 
 
 def read_or_none(raw: bytes | msgspec.Raw, into: Any) -> Any:
-    """Return the value as a type or union of types says, or None for another value; what is no JSON is refused."""
+    """Return the value as a type or union, or None when it is of another type; raises `InvalidInput` for no JSON."""
     try:
         return parse_json(bytes(raw), into)
     except InvalidInput as refusal:
@@ -109,35 +126,35 @@ def read_or_none(raw: bytes | msgspec.Raw, into: Any) -> Any:
 
 
 def is_there(raw: msgspec.Raw) -> bool:
-    """Tell whether a member holds anything."""
+    """Return whether a member is not null."""
     return bytes(raw).strip() != b"null"
 
 
 def kept_as_json(raw: bytes | msgspec.Raw, role: Role, notes: ParsingNotes, kind: str) -> ParsedParts:
-    """Keep content of an unknown type: the user's words (`parts` or `text`) as words, all else as JSON."""
+    """Return content of an unknown type: `parts` or `text` of a user as text, everything else as JSON."""
     notes.kept_as_json[kind] += 1
-    parse_json(bytes(raw), Any)  # a blob that claims to be JSON is JSON
+    parse_json(bytes(raw), Any)  # the blob must be valid JSON
     if role is not Role.USER:
         blob = _json_blob(bytes(raw))
         return ParsedParts([blob], []) if role is Role.TOOL else ParsedParts([], [blob])
     members: dict[str, msgspec.Raw] | None = read_or_none(raw, dict[str, msgspec.Raw])
     if members is None:
         return ParsedParts([_json_blob(bytes(raw))], [])
-    words: list[str] = []
+    texts: list[str] = []
     for member, shape in (("parts", list[str]), ("text", str)):
-        found = read_or_none(members[member], shape) if member in members and not words else None
-        if found:
-            words = [found] if isinstance(found, str) else found
+        value = read_or_none(members[member], shape) if member in members and not texts else None
+        if value:
+            texts = [value] if isinstance(value, str) else value
             del members[member]
-    return ParsedParts([*(TextPart(content=one) for one in words), _json_blob(msgspec.json.encode(members))], [])
+    return ParsedParts([*(TextPart(content=text) for text in texts), _json_blob(msgspec.json.encode(members))], [])
 
 
 def _json_blob(data: bytes) -> BlobPart:
     return BlobPart(content=data, mime_type=JSON_TYPE)
 
 
-def aside(blobs: Iterable[BlobPart], observed_ms: int) -> list[Message]:
-    """Return the message of the import that holds what stands beside; none when there is nothing."""
+def import_message(blobs: Iterable[BlobPart], observed_ms: int) -> list[Message]:
+    """Return the message of the import with this content; no message without content."""
     content: list[Part] = list(blobs)
     if not content:
         return []
@@ -153,11 +170,11 @@ def aside(blobs: Iterable[BlobPart], observed_ms: int) -> list[Message]:
     ]
 
 
-# --- values in use everywhere -----------------------------------------------------------------------------------------
+# --- values -----------------------------------------------------------------------------------------------------------
 
 
-def arguments(given: Any) -> Any:
-    """Return the value that arguments stand for; text that is no canonical JSON stays the text that it is."""
+def parse_arguments(given: Any) -> Any:
+    """Return the arguments of a call, parsed when they are canonical JSON in a text."""
     if not isinstance(given, str):
         return given
     try:
@@ -168,8 +185,8 @@ def arguments(given: Any) -> Any:
     return value
 
 
-def address(url: str, modality: str | None) -> Part:
-    """Return what stands inline in a `data:` address, or the address; nothing is ever fetched."""
+def uri_part(url: str, modality: str | None) -> Part:
+    """Return the inline content of a `data:` URL, or the URL itself; nothing is ever fetched."""
     head, comma, body = url.partition(",")
     if not head.startswith("data:") or not comma or not head.endswith(";base64"):
         return UriPart(uri=url, modality=modality)
@@ -178,7 +195,7 @@ def address(url: str, modality: str | None) -> Part:
 
 
 def from_base64(text: str) -> bytes:
-    """Return the bytes that base64 stands for."""
+    """Return the bytes of base64 text."""
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -199,21 +216,21 @@ def milliseconds(given: float | str | None) -> int:
 
 
 def time_of(given: Any, notes: ParsingNotes) -> int:
-    """Return UTC milliseconds of a time; 0 for none, and for one that cannot be read or kept, which is left out."""
+    """Return UTC milliseconds of a time; 0 without one, and for an invalid one, which is omitted."""
     try:
-        found = milliseconds(given) if isinstance(given, str | int | float | None) else -1
+        time_ms = milliseconds(given) if isinstance(given, str | int | float | None) else -1
     except InvalidInput:
-        found = -1
-    if 0 <= found <= OBSERVED_MS_MAX:
-        return found
+        time_ms = -1
+    if 0 <= time_ms <= OBSERVED_MS_MAX:
+        return time_ms
     notes.left_out[TIME] += 1
     return 0
 
 
-def since(started_ms: int, messages: list[Message]) -> list[Message]:
-    """Give each message without a time that of the one before it, and the first that of its conversation."""
-    told: list[Message] = []
+def with_times(started_ms: int, messages: list[Message]) -> list[Message]:
+    """Return the messages; one without a time gets that of the previous one, or of the conversation."""
+    timed: list[Message] = []
     for message in messages:
         started_ms = message.observed_ms or started_ms
-        told.append(message if message.observed_ms == started_ms else replace(message, observed_ms=started_ms))
-    return told
+        timed.append(message if message.observed_ms == started_ms else replace(message, observed_ms=started_ms))
+    return timed

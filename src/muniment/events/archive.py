@@ -1,4 +1,4 @@
-"""Archives: what part of a space one holds, under which policy, and the events that one left and one came."""
+"""Archives: which part of a space one contains, under which policy, and the events of an export and an import."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from msgspec import Meta, Struct
 
 
 class ScopeKind(StrEnum):
-    """What part of a space: each conversation is in exactly one subject's part or in the shared one."""
+    """A part of a space. Each conversation belongs to exactly one subject's part, or to the shared part."""
 
     SUBJECT = "subject"  # the conversations all of whose turns are of one mounted subject
     SHARED = "shared"  # all other conversations
-    CONVERSATION = "conversation"  # one conversation, whoever's it is
+    CONVERSATION = "conversation"  # one conversation, of any subject
 
 
-class Private(StrEnum):
-    """Whether private material is in an archive: words, aliases, attributes and derived references, all or none."""
+class PrivateMaterial(StrEnum):
+    """Whether an archive contains private material: content, aliases, attributes and derived references together."""
 
     EXCLUDE = "exclude"
     INCLUDE = "include"
 
 
 class ImportMode(StrEnum):
-    """What an import finds: `bootstrap` wants nothing of the scope to be there, `restore` replaces what is there."""
+    """`bootstrap` requires that nothing of the scope exists; `restore` replaces what exists."""
 
     BOOTSTRAP = "bootstrap"
     RESTORE = "restore"
 
 
 class ArchiveScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A scope by its names: `subject` for a subject's part, `channel` and `conversation` for one conversation."""
+    """A scope and its names: `subject` for a subject's part, `channel` and `conversation` for one conversation."""
 
     kind: Annotated[ScopeKind, Meta(description="What part of the space.")]
     subject: Annotated[str | None, Meta(description="The mounted subject, for the part of a subject.")] = None
@@ -40,22 +40,22 @@ class ArchiveScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ArchiveExport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What an archive held: its scope, its policy, its root digest."""
+    """An archive that was written: its scope, its policy, its root digest."""
 
     scope: ArchiveScope
-    private: Private
+    private: PrivateMaterial
     digest: str
 
 
 class ArchiveImport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What came in with an archive, and how.
+    """An archive that was imported.
 
-    `into` is the conversation that it came into, when it has another id than in the archive. `erased` of the turns had
-    been erased here before and came without their words.
+    `into` is the id of the conversation, when it differs from the id in the archive. `erased` counts the turns that had
+    been erased here before and were imported without content.
     """
 
     scope: ArchiveScope
-    private: Private
+    private: PrivateMaterial
     digest: str
     mode: ImportMode
     into: str | None = None
@@ -69,6 +69,6 @@ class ArchiveExported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ArchiveImported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """An archive was imported; the events that came with it stand from `refs.first` to `refs.last`."""
+    """An archive was imported; its events have the positions `refs.first` to `refs.last`."""
 
     archive: ArchiveImport

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.message import Message, Role
-from muniment.formats.reading import grouping
-from muniment.formats.reading.grouping import CompleteTurn, Grouping, turns_of
+from muniment.formats.reading import turn_assembler
+from muniment.formats.reading.turn_assembler import CompleteTurn, TurnAssembler, turns_of
 from muniment.governance.limits import Limits
 
 ROLES = st.lists(st.sampled_from(list(Role)), max_size=30)
@@ -49,13 +49,13 @@ def test_a_turn_starts_at_a_user_message(roles: list[Role]) -> None:
 
 
 @given(st.lists(ROLES, min_size=1, max_size=5), st.randoms(use_true_random=False))
-def test_interleaved_conversations_have_the_turns_that_each_has_alone(
+def test_interleaved_conversations_have_the_same_turns_as_separate_ones(
     conversations: list[list[Role]], chance: random.Random
 ) -> None:
     """The order of lines between conversations changes nothing inside one."""
     queues = {str(number): said(*roles) for number, roles in enumerate(conversations)}
     alone = {name: [turn.messages for turn in grouped(messages)] for name, messages in queues.items()}
-    together = Grouping(Limits())
+    together = TurnAssembler(Limits())
     turns: list[CompleteTurn] = []
     line = 0
     while any(queues.values()):
@@ -77,7 +77,7 @@ def test_a_turn_with_more_messages_than_allowed_is_refused_and_the_next_is_not()
     assert [message.content for message in second.messages] == ["6", "7"]
 
 
-def test_a_turn_that_no_commit_would_take_is_not_held_in_memory() -> None:
+def test_a_turn_that_every_commit_would_refuse_is_not_kept_in_memory() -> None:
     messages = said(Role.USER, Role.ASSISTANT, Role.ASSISTANT)
     (turn,) = turns_of("c", messages, 1, 3 * 61, Limits(turn_bytes_max=10))
     assert turn.refusal is not None
@@ -85,8 +85,8 @@ def test_a_turn_that_no_commit_would_take_is_not_held_in_memory() -> None:
 
 
 def test_the_conversation_that_waited_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouping, "OPEN_CONVERSATIONS_MAX", 2)
-    together = Grouping(Limits())
+    monkeypatch.setattr(turn_assembler, "OPEN_CONVERSATIONS_MAX", 2)
+    together = TurnAssembler(Limits())
     question, answer = said(Role.USER, Role.ASSISTANT)
     done = [turn for name in "aba" for turn in together.add(name, question, 1, 10)]
     assert done == []
@@ -100,16 +100,16 @@ def test_the_conversation_that_waited_longest_makes_room(monkeypatch: pytest.Mon
 
 
 def test_what_waits_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouping, "OPEN_BYTES_MAX", 25)
-    together = Grouping(Limits())
+    monkeypatch.setattr(turn_assembler, "OPEN_BYTES_MAX", 25)
+    together = TurnAssembler(Limits())
     (question,) = said(Role.USER)
     assert list(together.add("a", question, 1, 10)) == list(together.add("b", question, 2, 10)) == []
     assert [turn.conversation for turn in together.add("c", question, 3, 10)] == ["a"]
 
 
 def test_the_number_of_conversations_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouping, "CONVERSATIONS_MAX", 2)
-    together = Grouping(Limits())
+    monkeypatch.setattr(turn_assembler, "CONVERSATIONS_MAX", 2)
+    together = TurnAssembler(Limits())
     (question,) = said(Role.USER)
     assert not [turn for name in "ab" for turn in together.add(name, question, 1, 10)]
     with pytest.raises(LimitExceeded, match="too many"):

@@ -1,15 +1,15 @@
-"""From messages to turns.
+"""The assembler of turns: from messages to turns.
 
-A turn starts at a user message that follows anything but a user message; what stands before the first one (system
-text, a greeting) belongs to the first turn. A turn is complete when the next one of its conversation starts, or when
-the file ends. Turns of a conversation are numbered from 1 in the order of the file, and that is all their identity:
-the same file gives the same turns, and a file that grew gives the same turns and more.
+A turn starts at a user message that does not follow a user message; messages before the first one (system text, a
+greeting) belong to the first turn. A turn is complete when the next one of its conversation starts, or when the file
+ends. The number of a turn in the order of the file, from 1, is its whole identity: the same file gives the same turns,
+and a longer version of the file gives the same turns and more.
 
-Where lines name the turn that they belong to, that name decides instead: a turn is the lines of one name.
+Where lines name their turn, the name decides: a turn consists of the lines with one name.
 
-Conversations may be interleaved. So that memory stays bounded, at most `OPEN_CONVERSATIONS_MAX` conversations and
-`OPEN_BYTES_MAX` of messages wait for their next line; beyond that the one that waited longest is taken as complete.
-A message that then comes late for its turn is refused, for the turn it belongs to is already on its way.
+Conversations may be interleaved. To bound memory, at most `OPEN_CONVERSATIONS_MAX` conversations and `OPEN_BYTES_MAX`
+of messages wait for their next line; beyond that, the one that has waited longest is treated as complete. A later
+message of its turn is refused, because the turn has been committed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import msgspec
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.message import Message, Role
-from muniment.formats.reading.spoken import NamedTurn
+from muniment.formats.reading.parsed_item import NamedTurn
 from muniment.governance.limits import Limits
 from muniment.kernel.digest import sha256
 
@@ -30,11 +30,11 @@ OPEN_CONVERSATIONS_MAX = 1000
 OPEN_BYTES_MAX = 32 * 2**20
 CONVERSATIONS_MAX = 500_000
 KEY_BYTES = 16
-ESCAPED = 6  # a byte of text may take so many in a file, as \\u0061; nothing is refused here that a commit would take
+ESCAPED = 6  # bytes of a file for one byte of text, as \\u0061; nothing is refused here that a commit would accept
 
 
 class CompleteTurn(NamedTuple):
-    """A complete turn: its conversation, its number there, where it began, and why it is too large to keep."""
+    """A complete turn: its conversation and number, its first line, and the refusal when it is too large."""
 
     conversation: str
     number: int
@@ -60,13 +60,13 @@ class PendingTurn:
         self._refusal: LimitExceeded | None = None
 
     def ends_before(self, message: Message, named: NamedTurn | None = None) -> bool:
-        """Tell whether a message starts the next turn."""
+        """Return whether a message starts the next turn."""
         if named is not None or self.named is not None:
             return named is None or self.named is None or named.turn != self.named.turn
         return message.role is Role.USER and self._has_user and self._last is not Role.USER
 
     def add(self, message: Message, size: int, limits: Limits) -> None:
-        """Add a message. What is larger than any turn may be is not held on to, only its refusal."""
+        """Add a message. Of a turn above the limits only the refusal is kept."""
         self._last = message.role
         self._has_user = self._has_user or message.role is Role.USER
         if self._refusal is not None:
@@ -82,15 +82,15 @@ class PendingTurn:
         self._refusal = LimitExceeded(at="messages", problem=problem, limit=limit)
         self._messages, self.bytes = [], 0
 
-    def gathered(self) -> CompleteTurn:
+    def complete(self) -> CompleteTurn:
         """Return the turn as it is."""
         return CompleteTurn(
             self.conversation, self.number, self.line, self._messages, self.bytes, self._refusal, self.named
         )
 
 
-class Grouping:
-    """Makes turns of the messages of a file, in the order in which they become complete."""
+class TurnAssembler:
+    """Assembles the messages of a file into turns, in the order in which they become complete."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -101,18 +101,18 @@ class Grouping:
     def add(
         self, conversation: str, message: Message, line: int, size: int, named: NamedTurn | None = None
     ) -> Iterator[CompleteTurn]:
-        """Take a message, which may name its turn; yield the turns that are complete because of it."""
-        gathering = self._open.get(conversation)
-        if gathering is None or gathering.ends_before(message, named):
-            late = gathering is None and named is None and message.role is not Role.USER
+        """Add a message, which may name its turn; yield the turns that are complete because of it."""
+        pending = self._open.get(conversation)
+        if pending is None or pending.ends_before(message, named):
+            late = pending is None and named is None and message.role is not Role.USER
             started = self._started(conversation, line, named, late=late)
-            if gathering is not None:
+            if pending is not None:
                 yield self._closed(conversation)
-            self._open[conversation] = gathering = started
+            self._open[conversation] = pending = started
         self._open.move_to_end(conversation)
-        before = gathering.bytes
-        gathering.add(message, size, self._limits)
-        self._bytes += gathering.bytes - before
+        before = pending.bytes
+        pending.add(message, size, self._limits)
+        self._bytes += pending.bytes - before
         while len(self._open) > OPEN_CONVERSATIONS_MAX or (self._bytes > OPEN_BYTES_MAX and len(self._open) > 1):
             yield self._closed(next(iter(self._open)))
 
@@ -132,21 +132,21 @@ class Grouping:
         return PendingTurn(conversation, turns + 1, line, named)
 
     def _closed(self, conversation: str) -> CompleteTurn:
-        gathering = self._open.pop(conversation)
-        self._bytes -= gathering.bytes
-        return gathering.gathered()
+        pending = self._open.pop(conversation)
+        self._bytes -= pending.bytes
+        return pending.complete()
 
 
 def turns_of(
     conversation: str, messages: list[Message], line: int, size: int, limits: Limits
 ) -> Iterator[CompleteTurn]:
-    """Yield the turns of a whole conversation of a size in bytes; each message has its share of it."""
-    grouping = Grouping(limits)
+    """Yield the turns of a whole conversation; `size`, its bytes in the file, is divided among the messages."""
+    assembler = TurnAssembler(limits)
     sizes = [size_of(message) for message in messages]
     total = max(sum(sizes), 1)
     for message, own in zip(messages, sizes, strict=True):
-        yield from grouping.add(conversation, message, line, size * own // total)
-    yield from grouping.finish()
+        yield from assembler.add(conversation, message, line, size * own // total)
+    yield from assembler.finish()
 
 
 def size_of(message: Message) -> int:
