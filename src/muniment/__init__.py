@@ -1,4 +1,4 @@
-"""muniment keeps every turn that an AI agent delivers as governed, encrypted, verifiable evidence, and answers from it.
+"""muniment stores the conversations of AI agents as encrypted, verifiable evidence and lets you query them.
 
 This module refuses a platform that cannot keep a store, then re-exports the public names. A name is imported when it is
 first used, so that `import muniment` costs a millisecond and a tool that only wants the version never loads a database

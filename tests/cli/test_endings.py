@@ -108,7 +108,7 @@ def test_a_document_that_is_no_text_is_refused(filled: Shell) -> None:
     """It is read as it comes, and proves nothing."""
     vkey = json.loads(filled.must("evidence", "checkpoint", "--json").out)["vkey"]
     ran = filled.run("evidence", "verify", "-", "--vkey", vkey, typed=b"\xff\xfe\n")
-    assert (ran.code, "at line 1, problem not_json" in ran.err) == (6, True), ran.err
+    assert (ran.code, "line 1: not json" in ran.err) == (6, True), ran.err
 
 
 @pytest.mark.parametrize("words", [("transcripts", "commit", "-"), ("transcripts", "commit", "large")])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from muniment.evidence import header, tree
-from muniment.evidence.bundle import BundleHead, bundle, event_line
+from muniment.evidence.bundle import BundleHead, bundle, event_line, receipt
 from muniment.evidence.notes import Signer, origin_of
-from muniment.evidence.receipt import receipt
 from muniment.evidence.verifier import leaf_hash
 from muniment.kernel.canonical import encode
 from muniment.kernel.digest import b64url

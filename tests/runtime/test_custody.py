@@ -232,7 +232,7 @@ def test_retention_erases_what_is_due_and_nothing_that_is_kept(timed: tuple[Worl
     again = world.runtime.lifecycle.apply_retention(OPERATOR)
     assert (again.changed, again.due_turns, again.kept_turns, again.receipts) == (False, 0, 1, [])
     entry = world.runtime.lifecycle.receipts(key_of()).entries[-1]
-    assert (entry.transition, entry.reason) == (Action.ERASE, "its time is over")
+    assert (entry.transition, entry.reason) == (Action.ERASE, "expired")
 
 
 def test_a_legal_minimum_beats_requests_and_ends(timed: tuple[World, Hands]) -> None:

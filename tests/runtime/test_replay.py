@@ -16,7 +16,8 @@ from muniment.events.message import ReasoningPart, TextPart, ToolCallPart
 from muniment.governance.access import Access, Effect
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import Reason, View
-from muniment.operations.transcripts.replay import TURNS_AT_A_TIME, Slice
+from muniment.operations.transcripts.replay import Slice
+from muniment.projections.conversation import TURNS_AT_A_TIME
 from tests.turns import answer, plain_turn, question, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world, open_store, sqlite_world
 

@@ -83,7 +83,7 @@ def test_erased_words_are_in_no_index_when_the_receipt_comes(kept: FileWorld, wh
     rewritten = 0 if where == "in memory" else 4
     told = places(report)
     assert told["search indexes in memory"].startswith(f"taken out of {in_memory}" if in_memory else "there were none")
-    assert told["search indexes at rest"].startswith(f"{rewritten} sealed anew" if rewritten else "there were none")
+    assert told["search indexes at rest"].startswith(f"{rewritten} encrypted again" if rewritten else "there were none")
     assert at_rest(kept, one) == []
     assert len(at_rest(kept, other)) == rewritten
     for of_view in kept.runtime._session.space.indexes._of_views.values():
@@ -113,7 +113,7 @@ def test_a_snapshot_that_cannot_be_written_again_is_removed(kept: FileWorld, mon
     kept.reopened()
     monkeypatch.setattr(sealing.Snapshots, "write", lambda *_: False)
     told = places(kept.request(Transition.ERASE, 2))
-    assert told["search indexes at rest"].startswith("0 sealed anew without the words, 4 removed")
+    assert told["search indexes at rest"].startswith("0 encrypted again without the content, 4 removed")
     assert not list(snapshot(kept).parent.glob("index-*"))
     nowhere(kept, one)
     assert found(kept.runtime, other) == [f"keep {other} here"]
@@ -125,7 +125,7 @@ def test_a_snapshot_that_does_not_open_is_removed(kept: FileWorld) -> None:
     snapshot(kept).write_bytes(b"noise")
     snapshot(kept, View.EXPORT).write_bytes(snapshot(kept, View.EXPORT).read_bytes()[:-1])
     told = places(kept.request(Transition.ERASE, 2))
-    assert told["search indexes at rest"].startswith("2 sealed anew without the words, 2 removed")
+    assert told["search indexes at rest"].startswith("2 encrypted again without the content, 2 removed")
     nowhere(kept, one)
 
 

@@ -1,7 +1,7 @@
 """References: from a turn to an object of the host, and from an item of memory to the turns it was derived from.
 
 A derived reference is an event in the stream of the conversation that it refers to. Its header names the turns (and the
-message, by index). Its encrypted meta says what was derived, and names the source as the host does. It contains ids
+message, by index). Its encrypted meta names the derived item, and names the source as the host does. It contains ids
 only and no text, so it has no content cell and survives the erasure of its source.
 """
 

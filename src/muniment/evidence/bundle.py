@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from muniment.evidence.verifier import BUNDLE_FORMAT, ORIGIN_PREFIX
+from muniment.evidence.verifier import BUNDLE_FORMAT, ORIGIN_PREFIX, RECEIPT_FORMAT
 from muniment.kernel.canonical import encode_plain
 
 
@@ -64,3 +64,28 @@ def bundle(head: BundleHead, events: Iterable[bytes], proof: Sequence[bytes], ch
     hashes = [base64.b64encode(node).decode() for node in proof]
     closing = (encode_plain({"multiproof": hashes}), encode_plain({"checkpoint": checkpoint}))
     return b"\n".join((head.line(), *events, *closing, b""))
+
+
+def receipt(event: bytes, position: int, proof: Sequence[bytes], checkpoint: str) -> str:
+    """Return the receipt of an event, given its line (`event_line`), inclusion proof and signed checkpoint.
+
+    A receipt is a C2SP tlog-proof:
+
+        c2sp.org/tlog-proof@v1
+        extra <base64 of the event line>
+        index <position>
+        <inclusion proof, one base64 hash a line>
+        <empty line>
+        <checkpoint>
+
+    The format treats extra data as unauthenticated. Here the proof authenticates it, because the leaf that it proves is
+    recomputed from the header in it. The disclosures decide what the receipt shows: a whole turn for its committer,
+    nothing for an auditor who only needs the fact.
+    """
+    lines = [
+        RECEIPT_FORMAT,
+        f"extra {base64.b64encode(event).decode()}",
+        f"index {position}",
+        *(base64.b64encode(node).decode() for node in proof),
+    ]
+    return "\n".join(lines) + "\n\n" + checkpoint

@@ -42,7 +42,7 @@ def framed(purpose: str, *parts: str | bytes) -> bytes:
 
 
 class KeyedDigest:
-    """HMAC-SHA-256 under one key over many messages: the two padded key blocks (RFC 2104) are hashed once."""
+    """HMAC-SHA-256 of many messages under one key: the two padded key blocks (RFC 2104) are hashed once."""
 
     __slots__ = ("_inner", "_outer")
 

@@ -83,7 +83,7 @@ class Notary:
         return None if note is None else self._open(note, "pin")
 
     def pinned_note(self) -> str | None:
-        """Return the note at the pin as it stands there, or None."""
+        """Return the note at the pin, unverified, or None."""
         return self._pin.read(self.origin) if self._pin is not None else None
 
     def attest_again(self, ledger: Ledger) -> None:

@@ -8,7 +8,7 @@ keys); it is made before the write transaction. A *plan* runs inside the transac
 `Writer`, looks at the state it would append to, decides, and appends; the writer gives each draft its place, makes
 the header, seals the cells under the leaf and keeps the stream heads. A plan that raises leaves no trace.
 
-Reading: every row that is opened is held against its header's hash, and its key bundle is unwrapped with all columns
+Reading: every row that is opened is checked against its header's hash, and its key bundle is unwrapped with all columns
 of the row as associated data; an edited row does not open. What no single row can show is an *omission*. For that
 each stream has a head, a row with a MAC under a key of the space, and `ledger.attest` checks at opening that the heads
 and the tree account for every row.

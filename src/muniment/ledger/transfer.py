@@ -96,7 +96,7 @@ _decoder = msgspec.msgpack.Decoder(Frame)
 
 
 class Sink(Protocol):
-    """What becomes of the frames of a log that is taken; each was held to the rules."""
+    """Receives the frames of a log; each has been checked."""
 
     def take(self, frame: Frame) -> None:
         """Take the next frame."""

@@ -212,23 +212,23 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(wanted=st.lists(drafts, min_size=1, max_size=4), kept=st.booleans(), name=names, value=blobs)
     def clear(self, wanted: list[ModelDraft], kept: bool, name: str, value: bytes) -> None:
         """Check that a plan that clears the log leaves what it writes afterwards alone, or, undone, everything."""
-        anew = LogModel()
-        batch = placed(anew, wanted)
+        fresh = LogModel()
+        batch = placed(fresh, wanted)
 
         def plan(tx: Transaction) -> None:
             tx.put_meta(name, value)
             tx.clear()
-            assert tx.frontier() == anew.frontier
+            assert tx.frontier() == fresh.frontier
             batch.write(tx)
-            tx.put_checkpoint(1, "anew")
+            tx.put_checkpoint(1, "again")
             if not kept:
                 raise LookupError
 
         if kept:
             self.store.transact(plan)
-            anew.append(batch)
-            anew.checkpoints[1] = "anew"
-            self.model = anew
+            fresh.append(batch)
+            fresh.checkpoints[1] = "again"
+            self.model = fresh
         else:
             with suppress(LookupError):
                 self.store.transact(plan)
@@ -245,7 +245,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.heads)
     @rule(choice=st.integers(0, 9), tag=st.binary(min_size=16, max_size=16))
     def put_stream_head(self, choice: int, tag: bytes) -> None:
-        """Check that a head may be signed anew."""
+        """Check that a head may be signed again."""
         stream = sorted(self.model.heads)[choice % len(self.model.heads)]
         head = msgspec.structs.replace(self.model.heads[stream], tag=tag)
         self.store.transact(lambda tx: tx.put_stream_head(head))

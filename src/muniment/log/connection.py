@@ -97,7 +97,7 @@ class LogFile:
 
     def _prepare(self, connection: apsw.Connection) -> None:
         connection.set_busy_timeout(self.busy_timeout_ms)
-        # Without the stability guarantee SQLite plans cached statements anew: partial indexes depend on bindings.
+        # Without the stability guarantee SQLite plans cached statements again: partial indexes depend on bindings.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         for name, value in PRAGMAS.items():
             connection.pragma(name, value)

@@ -1,11 +1,12 @@
 """The store in a file: one log in SQLite, shared by the threads of many processes.
 
 One connection writes, under a group leader; a pool of connections reads. A commit is one fsync of the write-ahead
-log. The log is taken into the database after its callers have their answer, every `CHECKPOINT_PAGES` pages.
+log. It is checkpointed after its callers have their answer, every `CHECKPOINT_PAGES` pages.
 
 After an error of the disk nothing that this process holds in memory is trusted: all connections are given up, and the
-next use opens the file anew, writes and flushes the write-ahead log as it then reads, takes all of it into the database
-and flushes that before it goes on. What a failed fsync left behind is thereby either durable or gone (decision 0130).
+next use opens the file again, writes and flushes the write-ahead log as it then reads, takes all of it into the
+database and flushes that before it goes on. What a failed fsync left behind is thereby either durable or gone (decision
+0130).
 """
 
 from __future__ import annotations
@@ -281,5 +282,5 @@ class SqliteStore:
         for connection in [*idle, writer] if writer else idle:
             try:
                 connection.close()
-            except apsw.Error:  # what could not be taken into the database stays in the write-ahead log, durable
+            except apsw.Error:  # what could not be checkpointed stays in the write-ahead log, durable
                 give_up(connection)

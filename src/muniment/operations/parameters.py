@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from muniment.events.identity import Channel, ConversationKey
+from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 
@@ -15,6 +15,9 @@ OnlyConversation = Annotated[
     ConversationKey | None, Meta(description="This conversation only. Without it: the whole space.")
 ]
 InChannel = Annotated[Channel | None, Meta(description="This channel only. Without it: all channels.")]
+OneConversation = Annotated[
+    ConversationId | None, Meta(description="This conversation only: one of the channel, or of the default channel.")
+]
 ThroughView = Annotated[View, Meta(description="View that decides what is shown.")]
 ListedTurns = Annotated[LifecycleFilter, Meta(description="Active turns only, or archived ones too.")]
 PageCursor = Annotated[str | None, Meta(description="Next cursor of the page before. Without it: the first page.")]

@@ -6,18 +6,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from muniment.errors import UnknownConversation, UnknownPlace
 from muniment.events.identity import ConversationKey, TurnId
 from muniment.events.records import TurnMeta
+from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.phases import Phase
+from muniment.governance.profiles import Budget
+from muniment.governance.slices import RedactionItem, SliceTurn, cut
 from muniment.governance.views import View
 from muniment.ledger.ledger import OpenedEvent
 from muniment.log.port import Reader
 from muniment.projections.change_fold import Changes
 from muniment.projections.transcript import ReadTurn, Transcript, no_words
+
+TURNS_AT_A_TIME = 64  # what was opened of them is released before the next ones are read
 
 
 class Conversation:
@@ -81,3 +86,19 @@ def opened(transcript: Transcript, reader: Reader, key: ConversationKey, *, at: 
     if conversation is None:
         raise UnknownConversation(at=at)
     return conversation
+
+
+def shown_turns(
+    conversation: Conversation, spans: Iterable[tuple[int, int]], view: View, budget: Budget, detection: ViewDetection
+) -> tuple[list[SliceTurn], list[RedactionItem]]:
+    """Return the turns of spans (first and last sequence) as a view shows them, and what is withheld of them."""
+    turns: list[SliceTurn] = []
+    items: list[RedactionItem] = []
+    limits = (budget.host_refs_per_turn, budget.attributes_per_turn)
+    for low, high in spans:
+        for first in range(low, high + 1, TURNS_AT_A_TIME):
+            for read in conversation.shown(first, min(high, first + TURNS_AT_A_TIME - 1), view):
+                turn, withheld = cut(read.record, view, *limits, detection=detection)
+                turns.append(turn)
+                items += withheld
+    return turns, items

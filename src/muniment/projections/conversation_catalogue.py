@@ -7,8 +7,8 @@ same (`digest` tells).
 
 1. Events are taken in the order of their positions, none may be missing, and each is opened, so that its columns are
    proved.
-2. When the log is read to its end, the heads of the conversations that were touched are proved and held against what
-   was taken. Where steps were taken, the phases are folded anew (`Transcript.changes`: one fold for all readers).
+2. When the log is read to its end, the heads of the conversations that were touched are proved and compared with what
+   was taken. Where steps were taken, the phases are folded again (`Transcript.changes`: one fold for all readers).
 3. What was touched is put into its places (`projections.conversation_list`).
 
 Derived references are folded on the way (`projections.evidence_links`).

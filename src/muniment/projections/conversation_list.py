@@ -19,7 +19,7 @@ from muniment.governance.phases import Phase, PhaseRun
 from muniment.log.port import EventRow
 from muniment.projections.timed import WIDE, Timed
 
-ANEW_SHARE = 8  # when more than one turn in so many changes sides, the sides are made anew
+REBUILD_SHARE = 8  # when more than one turn in so many changes sides, the sides are rebuilt
 SHORT = "H"  # 16 bits
 
 RANKED = frozenset({EventKind.TURN_COMMITTED.value, EventKind.TURN_LIFECYCLE.value})
@@ -89,7 +89,7 @@ class ListedConversation:
         )
         moved = [move for move in moves(was, phases) if move.was in LISTABLE or move.now in LISTABLE]
         self.phases = phases
-        if sum(move.last - move.first + 1 for move in moved) * ANEW_SHARE > turns:
+        if sum(move.last - move.first + 1 for move in moved) * REBUILD_SHARE > turns:
             self.sides = {phase: Timed() for phase in LISTABLE}
             for run in phases:
                 self._each(self.sides.get(run.phase), Timed.add, range(run.first, run.last + 1))

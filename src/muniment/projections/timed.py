@@ -51,7 +51,7 @@ class Timed:
 
 
 class CountInRange(NamedTuple):
-    """What lies in a range: how many turns, and time and sequence of the first and the last of them."""
+    """What is in a range: how many turns, and time and sequence of the first and the last of them."""
 
     turns: int
     first: tuple[int, int]

@@ -114,7 +114,7 @@ def erase_content(writer: Writer, row: SealedRow) -> tuple[bool, bool]:
 
 
 def erase_messages(ledger: Ledger, writer: Writer, row: SealedRow, messages: frozenset[int]) -> None:
-    """Seal the content of a turn anew without these messages, and without the digest that knows their words."""
+    """Encrypt the content of a turn again without these messages, and without the digest that knows their words."""
     opened = ledger.open(row)
     if CONTENT not in opened.keys:
         return

@@ -17,3 +17,8 @@
 All but `recent`, `earlier`, `record` and `compose` are functions of values. Nothing is cut in the middle: a unit of
 turns is in the context or is not, and so is a quoted message (decision 0107).
 """
+
+from muniment.operations.context.compose import compose_context
+from muniment.operations.context.prompt import Composition, Context, PromptRequest, Shape
+
+__all__ = ["Composition", "Context", "PromptRequest", "Shape", "compose_context"]

@@ -41,7 +41,7 @@ from muniment.operations.context.record import issue
 from muniment.operations.place import Place
 
 
-def compose(session: Session, request: PromptRequest) -> Context:
+def compose_context(session: Session, request: PromptRequest) -> Context:
     """Return a context, on record when the request says so."""
     session.access.require_view(request.view)
     session.check_key(request.conversation)

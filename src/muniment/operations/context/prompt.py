@@ -132,7 +132,7 @@ class Section(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Quoted(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An earlier message in the reference block; `cut` when only an excerpt of it stands there."""
+    """An earlier message in the reference block; `cut` when it is only an excerpt."""
 
     place: Place
     role: Role

@@ -9,7 +9,7 @@ from muniment.declaration.session import Session
 from muniment.errors import Corrupt, EvidenceMissing
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.evidence import verifier
-from muniment.evidence.receipt import receipt
+from muniment.evidence.bundle import receipt
 from muniment.evidence.tree import inclusion_proof
 from muniment.governance.views import View
 from muniment.log.port import Reader

@@ -2,7 +2,7 @@
 
 Holds of turns and conversations are events of the conversation; holds of subjects and of the space, and the policies,
 are events of the space. Rows of turns are only read where the decision depends on when a turn was committed or whose it
-is. Nobody can tell whose turn it is when it does not open any more: every hold of a subject keeps it.
+is. The owner of a turn that no longer opens is unknown, so every hold of a subject keeps it.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from muniment.operations.lifecycle.transition import request_transition
 from muniment.operations.parameters import DryRun, InConversation, Requester, Why
 
 REASON_BYTES_MAX = 4096
-TIME_IS_OVER = "its time is over"
+EXPIRED = "expired"
 
 
 class Lifecycle(Group):
@@ -175,7 +175,7 @@ class Lifecycle(Group):
     def apply_retention(
         self,
         requester: Requester,
-        reason: Why = TIME_IS_OVER,
+        reason: Why = EXPIRED,
         dry_run: DryRun = False,
         limit: Annotated[
             int | None, Meta(description="Maximum of turns to erase. Without it: all that are due.")

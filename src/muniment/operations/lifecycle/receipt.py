@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from muniment.evidence.bundle import event_line
-from muniment.evidence.receipt import receipt as tlog_proof
+from muniment.evidence.bundle import receipt as tlog_proof
 from muniment.evidence.tree import inclusion_proof
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.report import ErasedPlace
@@ -36,7 +36,7 @@ def erased_places(counts: Counter[str], rotation: Rotation[Any]) -> Iterator[Era
     """Yield every location that an erasure of turns reached."""
     erased = counts["content"]
     if counts["message"]:
-        yield ErasedPlace(place="content of the turn", done="sealed anew without the message, the former key destroyed")
+        yield ErasedPlace(place="content of the turn", done="encrypted again without the message; former key destroyed")
     else:
         yield ErasedPlace(place="content keys", done=f"{erased} destroyed")
         yield ErasedPlace(place="content cells", done=f"{erased} removed, freed pages overwritten")
@@ -57,6 +57,8 @@ def erased_places(counts: Counter[str], rotation: Rotation[Any]) -> Iterator[Era
 def _indexes(carried: IndexesAfterRotation) -> Iterator[ErasedPlace]:
     in_memory = f"taken out of {carried.in_memory}, vectors too" if carried.in_memory else "there were none"
     yield ErasedPlace(place="search indexes in memory", done=in_memory)
-    rewritten = f"{carried.rewritten} sealed anew without the words, {carried.removed} removed, former keys destroyed"
+    rewritten = (
+        f"{carried.rewritten} encrypted again without the content, {carried.removed} removed, former keys destroyed"
+    )
     at_rest = rewritten if carried.rewritten or carried.removed else "there were none"
     yield ErasedPlace(place="search indexes at rest", done=at_rest)

@@ -10,7 +10,7 @@ from muniment.declaration.session import Session
 from muniment.events.changes import Action, LifecycleRequest, TurnLifecycle, TurnSpan, span_of
 from muniment.events.identity import ConversationKey
 from muniment.evidence.bundle import event_line
-from muniment.evidence.receipt import receipt as tlog_proof
+from muniment.evidence.bundle import receipt as tlog_proof
 from muniment.evidence.tree import inclusion_proof
 from muniment.ledger.attest import SignedCheckpoint
 from muniment.log.port import Reader, SealedRow

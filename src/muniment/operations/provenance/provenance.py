@@ -45,7 +45,7 @@ class Derivation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 
 class RecordedDerivation(Struct, frozen=True, kw_only=True):
-    """Where a reference stands in the log, how many turns it names, and the digest that is made of their leaves."""
+    """The position of a reference in the log, how many turns it names, and the digest that is made of their leaves."""
 
     plane: Plane
     key: str

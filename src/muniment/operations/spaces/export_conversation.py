@@ -15,7 +15,7 @@ from muniment.formats.writing.export_format import WRITERS, ExportFormat
 from muniment.formats.writing.pages import ExportedConversation, ExportedTurn
 from muniment.governance.slices import RedactionItem
 from muniment.governance.views import View
-from muniment.operations.transcripts.transcripts import Transcripts
+from muniment.operations.transcripts.replay import replay
 
 DOCUMENT_BYTES_MAX = 64 * 2**20
 PAGE_TURNS = 100
@@ -46,11 +46,11 @@ def _turns(session: Session, key: ConversationKey, view: View, counts: Counter[s
         if stream is None:
             raise UnknownConversation(at="conversation")
         last = space.transcript.head(reader, stream).turns
-    transcripts = Transcripts(replace(session, profile=None))  # a document is whole (decision 0080)
+    whole = replace(session, profile=None)  # a document is whole (decision 0080)
     limit, done, cursor = min(PAGE_TURNS, space.limits.page_turns_max), 0, None
     is_more = last > 0
     while is_more:
-        page = transcripts.replay(key, view, min(limit, last - done), cursor)
+        page = replay(whole, key, view, min(limit, last - done), cursor)
         of_turn: defaultdict[str, list[RedactionItem]] = defaultdict(list)
         for item in page.items:
             if item.attribute is None:  # no format has attributes, so none is missing

@@ -219,7 +219,7 @@ class System(Group):
         )
 
     def _rederived(self, space: Space) -> list[RebuiltProjection]:
-        """Forget what was folded from the log bit by bit, fold it anew, and say whether it is the same."""
+        """Drop the projections that grew incrementally, rebuild them, and say whether they are the same."""
         indexes = space.lazy_indexes.existing()
         views = indexes.views() if indexes is not None else []
 

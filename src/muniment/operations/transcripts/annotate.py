@@ -8,9 +8,9 @@ transaction.
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from muniment.declaration.session import Session
 from muniment.errors import LimitExceeded
@@ -35,6 +35,8 @@ from muniment.ledger.ledger import Draft, Writer, draft
 from muniment.log.port import Reader
 from muniment.projections.conversation import Conversation, opened
 from muniment.projections.transcript import no_words
+
+Attributes = Annotated[list[Attribute], Meta(description="The attributes to record.")]
 
 
 class Annotation(Struct, frozen=True, kw_only=True, omit_defaults=True):

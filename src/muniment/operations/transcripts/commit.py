@@ -7,9 +7,9 @@ appended in one transaction.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from muniment.declaration.session import Session
 from muniment.errors import AliasConflict, Corrupt, LimitExceeded, TurnConflict
@@ -27,6 +27,9 @@ from muniment.space.space import Space
 
 ALREADY_COMMITTED = "turn_already_committed"
 ALREADY_ERASED = "turn_already_committed_and_erased"
+
+
+DeliveredTurn = Annotated[Turn, Meta(description="The delivered turn.")]
 
 
 class CommitReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -21,6 +21,9 @@ from muniment.projections.conversation import opened
 NOTE_BYTES_MAX = 4096
 
 
+ReasonCode = Annotated[RedactionReason, Meta(description="Kind of reason; recorded.")]
+
+
 class Passage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A turn, or one thing in it: a message, a part, a range of the text of a part, or a field.
 

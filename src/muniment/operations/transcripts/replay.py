@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msgspec import Struct
 
 from muniment.declaration.session import Session
 from muniment.errors import CursorInvalid
 from muniment.events.identity import ConversationKey
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
-from muniment.governance.detection.detection import ViewDetection
-from muniment.governance.profiles import Budget
-from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit, cut
+from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit
 from muniment.governance.views import View
 from muniment.operations.page import Page, limit_of_replay
-from muniment.projections.conversation import Conversation, find
-
-TURNS_AT_A_TIME = 64  # what was opened of them is released before the next ones are read
+from muniment.projections.conversation import find, shown_turns
 
 
 class Slice(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -67,19 +61,3 @@ def replay(session: Session, key: ConversationKey, view: View, limit: int, curso
         next_cursor=page.cursor_to(ReplayMark(after=last)) if last < count else None,
         budget_applied=applied_to_slices(budget, items, min(page.limit, count - after)),
     )
-
-
-def shown_turns(
-    conversation: Conversation, spans: Iterable[tuple[int, int]], view: View, budget: Budget, detection: ViewDetection
-) -> tuple[list[SliceTurn], list[RedactionItem]]:
-    """Return the turns of spans (first and last sequence) as a view shows them, and what is withheld of them."""
-    turns: list[SliceTurn] = []
-    items: list[RedactionItem] = []
-    limits = (budget.host_refs_per_turn, budget.attributes_per_turn)
-    for low, high in spans:
-        for first in range(low, high + 1, TURNS_AT_A_TIME):
-            for read in conversation.shown(first, min(high, first + TURNS_AT_A_TIME - 1), view):
-                turn, withheld = cut(read.record, view, *limits, detection=detection)
-                turns.append(turn)
-                items += withheld
-    return turns, items

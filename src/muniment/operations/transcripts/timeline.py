@@ -37,8 +37,7 @@ from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
 from muniment.operations.page import Page, short_leaf
 from muniment.operations.place import Moment, Place, place_of
-from muniment.operations.transcripts.replay import shown_turns
-from muniment.projections.conversation import Conversation, opened
+from muniment.projections.conversation import Conversation, opened, shown_turns
 from muniment.projections.conversation_list import ConversationList
 
 

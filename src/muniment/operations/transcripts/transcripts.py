@@ -8,29 +8,25 @@ from msgspec import Meta
 
 from muniment.declaration.operation import Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
-from muniment.events.attributes import Attribute
-from muniment.events.changes import RedactionReason
-from muniment.events.identity import ConversationId
-from muniment.events.turn import Turn
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
-from muniment.operations.context.compose import compose
-from muniment.operations.context.prompt import Composition, Context, PromptRequest, Shape
+from muniment.operations.context import Composition, Context, PromptRequest, Shape, compose_context
 from muniment.operations.parameters import (
     DryRun,
     InChannel,
     InConversation,
     ListedTurns,
+    OneConversation,
     PageCursor,
     Requester,
     ThroughView,
 )
 from muniment.operations.transcripts.activity import Activity, TimeRange, count_activity
-from muniment.operations.transcripts.annotate import AnnotationReport, annotate
-from muniment.operations.transcripts.commit import CommitReceipt, commit
+from muniment.operations.transcripts.annotate import AnnotationReport, Attributes, annotate
+from muniment.operations.transcripts.commit import CommitReceipt, DeliveredTurn, commit
 from muniment.operations.transcripts.conversations import Conversations, list_conversations
 from muniment.operations.transcripts.hits import SearchPage, SearchRanking, SearchRequest, SearchScope
-from muniment.operations.transcripts.redact import Passage, RedactionReport, RedactionRequest, redact
+from muniment.operations.transcripts.redact import Passage, ReasonCode, RedactionReport, RedactionRequest, redact
 from muniment.operations.transcripts.replay import Slice, replay
 from muniment.operations.transcripts.timeline import LATEST, Anchor, Timeline, TimelineRequest, timeline
 
@@ -51,7 +47,7 @@ class Transcripts(Group):
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
     def commit(
         self,
-        turn: Annotated[Turn, Meta(description="The delivered turn.")],
+        turn: DeliveredTurn,
     ) -> CommitReceipt:
         """Commit one delivered turn; returns when it is durable.
 
@@ -111,10 +107,7 @@ class Transcripts(Group):
         self,
         ranges: Annotated[list[TimeRange], Meta(description="Ranges of time, sorted and without overlap.")],
         channel: InChannel = None,
-        conversation: Annotated[
-            ConversationId | None,
-            Meta(description="This conversation only: one of the channel, or of the default channel."),
-        ] = None,
+        conversation: OneConversation = None,
         lifecycle: ListedTurns = LifecycleFilter.ACTIVE,
     ) -> Activity:
         """Count the turns that were observed in ranges of time, and name the first and the last of each.
@@ -195,7 +188,7 @@ class Transcripts(Group):
             view=view,
             composition=composition,
         )
-        return compose(self._session, request)
+        return compose_context(self._session, request)
 
     @operation(Effect.APPEND, family=Family.LIFECYCLE, idempotent=True)
     def redact(
@@ -203,7 +196,7 @@ class Transcripts(Group):
         conversation: InConversation,
         passage: Annotated[Passage, Meta(description="What to redact.")],
         views: Annotated[list[View], Meta(description="A view that no longer shows it; may be repeated.")],
-        reason: Annotated[RedactionReason, Meta(description="Kind of reason; recorded.")],
+        reason: ReasonCode,
         requester: Requester,
         note: Annotated[str | None, Meta(description="Why, in your own words; recorded.")] = None,
     ) -> RedactionReport:
@@ -225,7 +218,7 @@ class Transcripts(Group):
     def annotate(
         self,
         conversation: InConversation,
-        attributes: Annotated[list[Attribute], Meta(description="The attributes to record.")],
+        attributes: Attributes,
         dry_run: DryRun = False,
         idempotency_key: Annotated[
             str | None, Meta(description="Your name for this write; recorded, and suppresses nothing.")

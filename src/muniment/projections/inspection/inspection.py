@@ -1,7 +1,7 @@
 """An inspection of a space or of one conversation: event by event, in snapshots that are soon given back.
 
 1. Every event is looked at by itself (`rows`), as a member of its stream (`streams`), for what it names (`targets`).
-2. When the last one has gone by, the heads are held to what was seen, in the same snapshot; for a whole space the tree,
+2. After the last one, the heads are compared with what was seen, in the same snapshot; for a whole space the tree,
    the checkpoints, the pin and the counts too (`whole`).
 
 It reads the log alone, with a transcript of its own, so that nothing which a process keeps in memory is believed. It
@@ -29,13 +29,13 @@ from muniment.projections.transcript import Transcript
 PART_EVENTS = 1000  # looked at in one snapshot
 MISSING_MAX = 100_000  # positions without an event that are looked for behind the last one
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 class Inspection:
     """One inspection on its way."""
 
-    def __init__(self, ledger: Ledger, space: str, findings: Findings, told: Told) -> None:
+    def __init__(self, ledger: Ledger, space: str, findings: Findings, told: Progress) -> None:
         self._ledger = ledger
         self._findings = findings
         self._told = told

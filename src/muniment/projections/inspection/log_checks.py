@@ -34,7 +34,7 @@ class LogChecks:
                 self._add(FindingKind.TREE_MISMATCH, "node")
 
     def pinned(self) -> Checkpoint | None:
-        """Return the checkpoint at the pin; it is read before the snapshot that is held to it (`ledger.attest`)."""
+        """Return the checkpoint at the pin; read before the snapshot that is compared with it (`ledger.attest`)."""
         try:
             return self._notary.pinned()
         except Corrupt as corrupt:

@@ -26,7 +26,7 @@ ALIASES: dict[str, tuple[str, str]] = {"import": ("spaces", "import")}
 # name at the top -> the module and the function that makes the command
 BESIDE: dict[str, tuple[str, str]] = {
     "demo": ("muniment.transports.cli.demo.play", "demo_command"),
-    "replay": ("muniment.transports.cli.replay", "replay_command"),
+    "replay": ("muniment.transports.cli.replay_command", "replay_command"),
     "guide": ("muniment.transports.cli.guide", "guide_command"),
 }
 

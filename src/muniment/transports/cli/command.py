@@ -6,10 +6,8 @@ before the store is opened. A dry run changes nothing and asks nothing.
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
-from typing import IO
 
 import click
 import msgspec
@@ -17,11 +15,12 @@ from msgspec import Struct
 
 from muniment.declaration.operation import Document, Operation, bound, perform
 from muniment.declaration.surfaces import MANNERS
-from muniment.errors import FileUnavailable, NotConfirmed
+from muniment.errors import NotConfirmed
 from muniment.events.changes import Transition
 from muniment.transports.cli.fields import Field, fields_of, json_of, parameters_of, stream_typed, upload_field
 from muniment.transports.cli.opening import opened
-from muniment.transports.cli.plain_page import Page, PlainPage
+from muniment.transports.cli.output import page_on, require_writable, write_json, write_private
+from muniment.transports.cli.plain_page import OutputPage
 from muniment.transports.cli.store_options import SHARED, StoreOptions, door_options
 
 
@@ -69,7 +68,7 @@ class Verb(click.Command):
         if MANNERS[operation.effect].destroys and not typed["yes"] and not typed.get("dry_run"):
             _ask(door, operation, request)
         if typed.get("out") is not None:
-            _require_writable(Path(typed["out"]))
+            require_writable(Path(typed["out"]))
         with opened(door, operation) as runtime:
             report = perform(getattr(runtime, operation.group), operation, request, upload)
         if isinstance(report, Document):
@@ -90,7 +89,7 @@ def _ask(door: StoreOptions, operation: Operation, request: Struct) -> None:
 def _hand_over(document: Document, out: str | None, *, as_json: bool) -> None:
     """Write a document to the file that was named, or to standard output, and the facts about it beside."""
     if out is not None:
-        _write_private(Path(out), document.text)
+        write_private(Path(out), document.text)
     if as_json:
         content = msgspec.structs.asdict(document)
         write_json(content if out is None else {**content, "text": None, "out": out})
@@ -104,49 +103,7 @@ def _hand_over(document: Document, out: str | None, *, as_json: bool) -> None:
     page.facts([(name, said(name, value)) for name, value in document.summary.items() if value is not None])
 
 
-def write_json(value: object) -> None:
-    """Write one JSON document: a line in a pipe, indented at a terminal."""
-    data = msgspec.json.encode(value)
-    if sys.stdout.isatty():
-        data = msgspec.json.format(data, indent=2)
-    sys.stdout.buffer.write(data + b"\n")
-    sys.stdout.buffer.flush()
-
-
-def page_on(file: IO[str]) -> Page:
-    """Return a page for a file: plain text, or styled for a terminal."""
-    if not file.isatty():
-        return PlainPage(file)
-    from muniment.transports.cli.rich_page import RichPage  # noqa: PLC0415 - nothing in a pipe pays for colours
-
-    return RichPage(file)
-
-
-def _tell(report: Struct, page: Page) -> None:
+def _tell(report: Struct, page: OutputPage) -> None:
     from muniment.transports.cli.report_page import tell  # noqa: PLC0415 - a machine needs no words
 
     tell(report, page)
-
-
-def _require_writable(path: Path) -> None:
-    """Raise for a path that cannot be written, before the log records that it was."""
-    try:
-        there = os.access(path, os.F_OK)
-        if path.is_dir():
-            raise IsADirectoryError
-        if not there and not path.parent.is_dir():
-            raise FileNotFoundError
-        if not os.access(path if there else path.parent, os.W_OK):
-            raise PermissionError
-    except (OSError, ValueError) as fault:
-        raise FileUnavailable.because(fault, at="out") from None
-
-
-def _write_private(path: Path, text: str) -> None:
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, 0o600)
-            file.write(text.encode())
-    except (OSError, ValueError) as fault:
-        raise FileUnavailable.because(fault, at="out") from None

@@ -11,12 +11,12 @@ from muniment.operations.evidence.inspect import InspectionReport
 from muniment.operations.provenance.derived_refs import SourceState
 from muniment.operations.provenance.links import LinkPage
 from muniment.projections.inspection.findings import MEANS, FindingKind
-from muniment.transports.cli.plain_page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
 from muniment.transports.cli.scalars import label, moment, tell_budget, tell_cursors
 from muniment.transports.cli.struct_page import cell, is_there, tell_table
 
 
-def _tell_links(shown: LinkPage, page: Page) -> None:
+def _tell_links(shown: LinkPage, page: OutputPage) -> None:
     for link in shown.links:
         page.heading(on_one_line(f"{link.plane}  {link.key}  of {link.subject}  {moment(link.created_ms)}"))
         page.line(StyledText("derived from", TextStyle.STRONG), StyledText(on_one_line(link.citation)))
@@ -36,7 +36,7 @@ def _left(state: SourceState) -> str:
     return f"{turns}: " + (", ".join(f"{label(name)} {count:,}" for name, count in counted.items() if count) or "none")
 
 
-def _tell_inspection(report: InspectionReport, page: Page) -> None:
+def _tell_inspection(report: InspectionReport, page: OutputPage) -> None:
     """Write the verdict and the counts, then each kind of finding with its meaning, then the findings."""
     if report.fail_closed:
         page.line(StyledText("Problems found: do not trust what was inspected.", TextStyle.BAD))
@@ -55,4 +55,7 @@ def _tell_inspection(report: InspectionReport, page: Page) -> None:
     tell_budget(report.budget_applied, page)
 
 
-TELLERS: dict[type[Struct], Callable[[Any, Page], None]] = {LinkPage: _tell_links, InspectionReport: _tell_inspection}
+TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
+    LinkPage: _tell_links,
+    InspectionReport: _tell_inspection,
+}

@@ -13,8 +13,8 @@ from importlib.resources.abc import Traversable
 import click
 from msgspec import Struct
 
-from muniment.transports.cli.command import page_on, write_json
 from muniment.transports.cli.fields import ChoiceParam
+from muniment.transports.cli.output import page_on, write_json
 from muniment.transports.cli.plain_page import StyledText, TextStyle
 from muniment.transports.cli.store_options import StoreOptions, door_options
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from muniment.operations.transcripts.hits import Excerpt, Hit, QueryReading, SearchPage
 from muniment.search.query import Cap
-from muniment.transports.cli.plain_page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
 from muniment.transports.cli.scalars import label, moment, said, tell_budget, tell_cursors
 
 CUT = StyledText("…", TextStyle.FAINT)
 
 
-def tell_found(found: SearchPage, page: Page) -> None:
+def tell_found(found: SearchPage, page: OutputPage) -> None:
     """Write a page of hits."""
     for hit in found.hits:
         _tell_hit(hit, page)
@@ -31,7 +31,7 @@ def tell_found(found: SearchPage, page: Page) -> None:
     tell_cursors([("next cursor", found.next_cursor)], page)
 
 
-def _tell_hit(hit: Hit, page: Page) -> None:
+def _tell_hit(hit: Hit, page: OutputPage) -> None:
     place, speaker = hit.place, on_one_line(hit.speaker)
     page.line(
         StyledText(on_one_line(f"{place.conversation.channel}/{place.conversation.conversation}"), TextStyle.STRONG),
@@ -56,7 +56,7 @@ def excerpt_words(excerpt: Excerpt) -> list[StyledText]:
     return [StyledText(" ".join(each.text.splitlines()) + " " * each.text.endswith("\n"), each.mood) for each in pieces]
 
 
-def _tell_understood(told: QueryReading, page: Page) -> None:
+def _tell_understood(told: QueryReading, page: OutputPage) -> None:
     """Write how the query was read, without what is empty."""
     dates = [f"{moment(begins)} to {moment(ends)}" for begins, ends in told.dates]
     members = {name: getattr(told, name) for name in told.__struct_fields__} | {"dates": dates}
@@ -64,7 +64,7 @@ def _tell_understood(told: QueryReading, page: Page) -> None:
     page.facts([(label(name), StyledText(on_one_line(", ".join(map(str, each))))) for name, each in listed.items()])
 
 
-def _tell_signals(hits: list[Hit], page: Page) -> None:
+def _tell_signals(hits: list[Hit], page: OutputPage) -> None:
     """Write the signals of each score, without those that are zero everywhere."""
     names = list(dict.fromkeys(name for hit in hits for name, value in (hit.signals or {}).items() if value))
     rows = [

@@ -12,12 +12,12 @@ from muniment.operations.place import Place
 from muniment.operations.system.system import Capabilities, Capability, ViewCapability
 from muniment.operations.transcripts.activity import Activity
 from muniment.operations.transcripts.conversations import ConversationEntry, Conversations
-from muniment.transports.cli.plain_page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
 from muniment.transports.cli.scalars import label, moment, said, tell_budget, tell_cursors
 from muniment.transports.cli.struct_page import NONE, members, tell_struct
 
 
-def _tell_conversations(listing: Conversations, page: Page) -> None:
+def _tell_conversations(listing: Conversations, page: OutputPage) -> None:
     """Write the conversations as one table, without digests, which are for machines."""
     names = [name for name in ConversationEntry.__struct_fields__ if name != "digest"]
     rows = [[_on_one_line(said(name, getattr(one, name))) for name in names] for one in listing.conversations]
@@ -29,7 +29,7 @@ def _tell_conversations(listing: Conversations, page: Page) -> None:
     tell_cursors([("next cursor", listing.next_cursor)], page)
 
 
-def _tell_activity(activity: Activity, page: Page) -> None:
+def _tell_activity(activity: Activity, page: OutputPage) -> None:
     rows = [
         [
             StyledText(moment(each.from_ms)),
@@ -51,7 +51,7 @@ def _on_one_line(words: StyledText) -> StyledText:
     return StyledText(on_one_line(words.text), words.mood)
 
 
-def _tell_disclosures(disclosures: Disclosures, page: Page) -> None:
+def _tell_disclosures(disclosures: Disclosures, page: OutputPage) -> None:
     """Write each disclosure in two lines: what it was, then its details."""
     for entry in disclosures.disclosures:
         told = {"position", "kind", "at_ms", "conversation"}
@@ -67,7 +67,7 @@ def _tell_disclosures(disclosures: Disclosures, page: Page) -> None:
     tell_cursors([("next cursor", disclosures.next_cursor)], page)
 
 
-def _tell_capabilities(told: Capabilities, page: Page) -> None:
+def _tell_capabilities(told: Capabilities, page: OutputPage) -> None:
     """Write what is visible and, where something is not, the reason."""
     policies = ", ".join(told.policies)
     page.facts([("version", StyledText(told.version)), ("policies", StyledText(policies) if policies else NONE)])
@@ -104,7 +104,7 @@ def _visible(told: Capability | ViewCapability) -> StyledText:
     return StyledText("yes") if told.visible else StyledText(f"no: {told.policy or told.hidden}", TextStyle.FAINT)
 
 
-TELLERS: dict[type[Struct], Callable[[Any, Page], None]] = {
+TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
     Activity: _tell_activity,
     Capabilities: _tell_capabilities,
     Conversations: _tell_conversations,

@@ -39,7 +39,7 @@ class StyledText(NamedTuple):
     mood: TextStyle = TextStyle.PLAIN
 
 
-class Page(Protocol):
+class OutputPage(Protocol):
     """The pieces of a page."""
 
     def heading(self, text: str) -> None:

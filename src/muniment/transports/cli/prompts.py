@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 
 from muniment.operations.context.prompt import Context
-from muniment.transports.cli.plain_page import Page, StyledText, TextStyle
+from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle
 from muniment.transports.cli.scalars import tell_budget
 from muniment.transports.cli.struct_page import members
 
 Block = dict[str, Any]
 
 
-def tell_context(context: Context, page: Page) -> None:
+def tell_context(context: Context, page: OutputPage) -> None:
     """Write the messages of a prompt, then what they cost and what was left out."""
     for role, words in told_messages(context):
         page.line(StyledText(role, TextStyle.STRONG))

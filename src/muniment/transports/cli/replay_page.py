@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from muniment.replay.comparing import ComparisonReport
 from muniment.replay.replay_report import CheckOutcome, RecordingReport, ReplayReport
-from muniment.transports.cli.plain_page import Page, StyledText, TextStyle
+from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle
 
 SHOWN_DIGITS = 12
 
 
-def tell_runs(report: ReplayReport, page: Page) -> None:
+def tell_runs(report: ReplayReport, page: OutputPage) -> None:
     """Write each run, what failed, and what was not verified."""
     columns = ("fixture", "sha-256", "store", "mode", "passed", "failed", "unchecked", "result")
     rows = [
@@ -40,7 +40,7 @@ def tell_runs(report: ReplayReport, page: Page) -> None:
     page.line(StyledText(f"{passed} of {len(report.runs)} runs passed with muniment {report.version}.", mood))
 
 
-def tell_recording(file: str, report: RecordingReport, page: Page) -> None:
+def tell_recording(file: str, report: RecordingReport, page: OutputPage) -> None:
     """Write what a recording holds and what it left out."""
     page.facts(
         [
@@ -54,7 +54,7 @@ def tell_recording(file: str, report: RecordingReport, page: Page) -> None:
             page.facts([(title, StyledText(", ".join(f"{count} {name}" for name, count in counted.items())))])
 
 
-def tell_comparison(report: ComparisonReport, page: Page) -> None:
+def tell_comparison(report: ComparisonReport, page: OutputPage) -> None:
     """Write the first difference, or that there is none."""
     if report.same:
         page.line(StyledText("No differences.", TextStyle.GOOD))

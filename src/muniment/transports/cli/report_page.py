@@ -11,11 +11,11 @@ from muniment.operations.context.prompt import Context
 from muniment.operations.transcripts.hits import SearchPage
 from muniment.transports.cli import evidence_page, overview_page, turn_page
 from muniment.transports.cli.hit_page import tell_found
-from muniment.transports.cli.plain_page import Page
+from muniment.transports.cli.plain_page import OutputPage
 from muniment.transports.cli.prompts import tell_context
 from muniment.transports.cli.struct_page import tell_struct
 
-TELLERS: dict[type[Struct], Callable[[Any, Page], None]] = {
+TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
     **turn_page.TELLERS,
     **overview_page.TELLERS,
     **evidence_page.TELLERS,
@@ -24,6 +24,6 @@ TELLERS: dict[type[Struct], Callable[[Any, Page], None]] = {
 }
 
 
-def tell(report: Struct, page: Page) -> None:
+def tell(report: Struct, page: OutputPage) -> None:
     """Write a report on a page."""
     TELLERS.get(type(report), tell_struct)(report, page)

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from muniment.governance.budgets import BudgetApplied
-from muniment.transports.cli.plain_page import Page, StyledText, TextStyle
+from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle
 
 MS = "_ms"
 PERIODS = frozenset({"keep_at_least_ms", "erase_after_ms"})
@@ -45,7 +45,7 @@ def period(ms: int) -> str:
     return f"{ms:,} ms"
 
 
-def tell_budget(over: list[BudgetApplied], page: Page) -> None:
+def tell_budget(over: list[BudgetApplied], page: OutputPage) -> None:
     """Write what a budget left out of a page."""
     if over:
         cut = ", ".join(f"{label(each.ceiling)} {each.limit:,} of {each.found:,}" for each in over)
@@ -53,6 +53,6 @@ def tell_budget(over: list[BudgetApplied], page: Page) -> None:
         page.line(StyledText(f"profile {over[0].profile}"), StyledText(cut), StyledText(why, TextStyle.FAINT))
 
 
-def tell_cursors(cursors: list[tuple[str, str | None]], page: Page) -> None:
+def tell_cursors(cursors: list[tuple[str, str | None]], page: OutputPage) -> None:
     """Write the cursors of a page."""
     page.facts([(name, StyledText(cursor)) for name, cursor in cursors if cursor is not None])

@@ -20,14 +20,14 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from muniment.transports.cli.plain_page import Page, StyledText, TextStyle
+from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle
 from muniment.transports.cli.scalars import label, said
 
 SMALL_MEMBERS = 4
 NONE = StyledText("none", TextStyle.FAINT)
 
 
-def tell_struct(report: Struct, page: Page) -> None:
+def tell_struct(report: Struct, page: OutputPage) -> None:
     """Write a report: its facts first, then its tables and larger members."""
     absent = _left_out_when_empty(report)
     named = [(name, getattr(report, name)) for name in report.__struct_fields__]
@@ -73,7 +73,7 @@ def _fact(name: str, value: Any) -> StyledText:
     return StyledText(members(value)) if isinstance(value, Mapping) else cell(name, value, folded=False)
 
 
-def tell_table(name: str, rows: list[Struct], page: Page) -> None:
+def tell_table(name: str, rows: list[Struct], page: OutputPage) -> None:
     """Write structs of one type as a table, without the columns that are empty in every row."""
     columns = [
         column for column in rows[0].__struct_fields__ if any(_says_something(getattr(row, column)) for row in rows)

@@ -15,16 +15,16 @@ from muniment.governance.views import Reason
 from muniment.operations.disclosure import Revealed
 from muniment.operations.transcripts.replay import Slice
 from muniment.operations.transcripts.timeline import Timeline
-from muniment.transports.cli.plain_page import Page, StyledText, TextStyle, on_one_line
+from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
 from muniment.transports.cli.scalars import label, moment, said, tell_budget, tell_cursors
 
 
-def _tell_slice(page_of_turns: Slice, page: Page) -> None:
+def _tell_slice(page_of_turns: Slice, page: OutputPage) -> None:
     _tell_turns(page_of_turns, page)
     tell_cursors([("next cursor", page_of_turns.next_cursor)], page)
 
 
-def _tell_timeline(timeline: Timeline, page: Page) -> None:
+def _tell_timeline(timeline: Timeline, page: OutputPage) -> None:
     _tell_turns(timeline, page)
     if timeline.anchor is not None:
         place = timeline.anchor
@@ -32,7 +32,7 @@ def _tell_timeline(timeline: Timeline, page: Page) -> None:
     tell_cursors([("older cursor", timeline.older_cursor), ("newer cursor", timeline.newer_cursor)], page)
 
 
-def _tell_turns(shown: Slice | Timeline, page: Page) -> None:
+def _tell_turns(shown: Slice | Timeline, page: OutputPage) -> None:
     for turn in shown.turns:
         _tell_turn(turn, [item for item in shown.items if item.turn == turn.turn], page)
     counts = shown.audit
@@ -45,7 +45,7 @@ def _tell_turns(shown: Slice | Timeline, page: Page) -> None:
     tell_budget(shown.budget_applied, page)
 
 
-def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: Page) -> None:
+def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: OutputPage) -> None:
     page.heading(
         f"{turn.sequence}  {on_one_line(turn.turn)}  {turn.phase}  {turn.delivery}  {moment(turn.committed_ms)}"
     )
@@ -148,7 +148,7 @@ def _json(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _tell_revealed(revealed: Revealed, page: Page) -> None:
+def _tell_revealed(revealed: Revealed, page: OutputPage) -> None:
     page.facts([
         (label(name), said(name, getattr(revealed, name)))
         for name in ("position", "reason", "requester", "requested_ms")
@@ -156,7 +156,7 @@ def _tell_revealed(revealed: Revealed, page: Page) -> None:
     _tell_turn(revealed.turn, revealed.items, page)
 
 
-TELLERS: dict[type[Struct], Callable[[Any, Page], None]] = {
+TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
     Slice: _tell_slice,
     Timeline: _tell_timeline,
     Revealed: _tell_revealed,

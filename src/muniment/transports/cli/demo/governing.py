@@ -5,7 +5,7 @@ from __future__ import annotations
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.references import Plane
 from muniment.governance.views import View
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.provenance.links import MemoryKey
 from muniment.operations.provenance.provenance import Derivation
 from muniment.operations.transcripts.redact import Passage

@@ -11,13 +11,13 @@ import click
 from msgspec import Struct
 
 from muniment.kernel.sources import system_sources
-from muniment.transports.cli.command import page_on, write_json
 from muniment.transports.cli.demo.finding import search, search_again
 from muniment.transports.cli.demo.governing import hold, look_back, redact, remember
 from muniment.transports.cli.demo.moving import back_up, move, restore
 from muniment.transports.cli.demo.stage import DemoStage, DemoStep
 from muniment.transports.cli.demo.steps import commit, erase, export, forge, mask, replay, roll_back, tamper, verify
-from muniment.transports.cli.plain_page import Page, StyledText, TextStyle
+from muniment.transports.cli.output import page_on, write_json
+from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
 ACTS: list[Callable[[DemoStage], DemoStep]] = [
@@ -74,7 +74,7 @@ def _run(ctx: click.Context) -> int:
     return 0 if held else FAILED
 
 
-def _tell(number: int, act: DemoStep, page: Page) -> None:
+def _tell(number: int, act: DemoStep, page: OutputPage) -> None:
     page.heading(f"{number}. {act.title}")
     page.prose(act.story)
     for exhibit in act.exhibits:

@@ -21,10 +21,10 @@ from muniment.replay.fixture import DerivationMode
 from muniment.replay.recording import record
 from muniment.replay.replay_report import RecordingReport
 from muniment.space.options import StoreKind
-from muniment.transports.cli.command import page_on, write_json
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.fields import ChoiceParam
 from muniment.transports.cli.opening import opened_to_read
+from muniment.transports.cli.output import page_on, write_json
 from muniment.transports.cli.replay_page import tell_comparison, tell_recording, tell_runs
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
