@@ -162,6 +162,14 @@ def test_bundles_are_rewrapped_until_one_is_damaged(damage: bytes) -> None:
     assert refused.value.at == "position 5"
 
 
+def test_a_bundle_whose_entries_are_no_whole_keys_is_not_rewrapped() -> None:
+    """Only a holder of the space key can make one; it is named as damage all the same."""
+    torn = cell._wrap(SPACE, NONCE, b"half a key", LEAF + PLACE)
+    with pytest.raises(Corrupt) as refused:
+        rewrap_bundles(Versions(SPACE), SpaceKey(8, bytes(32)), [(NONCE, (5, torn, LEAF + PLACE))])
+    assert (refused.value.at, refused.value.problem) == ("position 5", "layout")
+
+
 @given(st.lists(st.integers(0, 255), unique=True, max_size=4))
 def test_keys_are_drawn_at_once_and_differ(classes: list[int]) -> None:
     """One draw of entropy gives each class an id and a key of its own."""

@@ -155,6 +155,24 @@ def test_the_same_value_under_another_seed_or_label_has_another_commitment(
     assert header.commit_fields(seed, [("b", exact)])["b"] not in made
 
 
+def test_a_field_is_disclosed_only_as_the_header_committed_to_it() -> None:
+    """Another value, another seed and an unknown label are refused: no proof shows what was not committed."""
+    seed, fields = bytes(32), [("role", encode("user"))]
+    made = Header(
+        fields=header.commit_fields(seed, fields), kind="turn.committed", log=LOG, pos=4, prev=None, reason=None,
+        refs={}, seq=1, stream=4, t=0,
+    )  # fmt: skip
+    assert header.disclosures(made, [(seed, fields)]).keys() == {"role"}
+    for salts, altered in [
+        (seed, [("role", encode("assistant"))]),
+        (bytes(31) + b"x", fields),
+        (seed, [("speaker", encode("user"))]),
+    ]:
+        with pytest.raises(Corrupt) as refused:
+            header.disclosures(made, [(salts, altered)])
+        assert (refused.value.at, refused.value.problem) == ("position 4", "commitment")
+
+
 def test_a_label_that_needs_escapes_is_a_bug() -> None:
     with pytest.raises(AssertionError):
         header.disclose(bytes(32), 'a"b', b"1")
