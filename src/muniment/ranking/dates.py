@@ -65,7 +65,7 @@ class NamedTime(NamedTuple):
 
 def dates(text: str, asked_ms: int) -> list[NamedTime]:
     """Return the times that a text names, in the order of their words; what is named within another is left out."""
-    asked = datetime.fromtimestamp(min(max(asked_ms, 0), ASKED_MS_MAX) / 1000, UTC).date()
+    today = datetime.fromtimestamp(min(max(asked_ms, 0), ASKED_MS_MAX) / 1000, UTC).date()
     lowered = text.lower() if len(text.lower()) == len(text) else text
     taken = bytearray(len(text))
     found: list[NamedTime] = []
@@ -74,11 +74,11 @@ def dates(text: str, asked_ms: int) -> list[NamedTime]:
             start, end = match.span()
             if any(taken[start:end]):
                 continue
-            span = _span(read, match, asked)
+            span = _span(read, match, today)
             if span is None or (match.group() in AMBIGUOUS and not text[start].isupper()):
                 continue
             taken[start:end] = b"\x01" * (end - start)
-            if span[0] <= asked:
+            if span[0] <= today:
                 found.append(NamedTime(_range(*span), start, end))
     return sorted(found, key=lambda each: each.start)[:RANGES_MAX]
 
@@ -90,9 +90,9 @@ Read = Callable[[re.Match[str], date], Span]
 AMBIGUOUS = {"may", "march", "mar", "sun", "sat", "fall", "spring"}  # words of their own, unless capitalised
 
 
-def _span(read: Read, match: re.Match[str], asked: date) -> Span | None:
+def _span(read: Read, match: re.Match[str], today: date) -> Span | None:
     try:
-        return read(match, asked)
+        return read(match, today)
     except (ValueError, OverflowError):  # the 31st of February, the year 0
         return None
 
@@ -120,10 +120,10 @@ def _season(year: int, name: str) -> Span:
     return date(year, month, 1), _month(year + (month + 2) // 13, (month + 1) % 12 + 1)[1]
 
 
-def _past(asked: date, of_year: Callable[[int], Span]) -> Span:
+def _past(today: date, of_year: Callable[[int], Span]) -> Span:
     """Return the latest one that had begun when the question was asked."""
-    span = of_year(asked.year)
-    return span if span[0] <= asked else of_year(asked.year - 1)
+    span = of_year(today.year)
+    return span if span[0] <= today else of_year(today.year - 1)
 
 
 def _full_year(digits: str) -> int:
@@ -146,26 +146,26 @@ def _numeric(match: re.Match[str], _: date) -> Span:
     return _day(date(year, second, first) if day_first else date(year, first, second))
 
 
-def _month_day(match: re.Match[str], asked: date) -> Span:
+def _month_day(match: re.Match[str], today: date) -> Span:
     month, day = MONTHS[match["month"]], int(match["d"])
     if match["y"]:
         return _day(date(int(match["y"]), month, day))
-    return _past(asked, lambda year: _day(date(year, month, day)))
+    return _past(today, lambda year: _day(date(year, month, day)))
 
 
-def _of_month(match: re.Match[str], asked: date) -> Span:
+def _of_month(match: re.Match[str], today: date) -> Span:
     month = MONTHS[match["month"]]
-    span = _month(int(match["y"]), month) if match["y"] else _past(asked, lambda year: _month(year, month))
+    span = _month(int(match["y"]), month) if match["y"] else _past(today, lambda year: _month(year, month))
     return _part(match["part"], span)
 
 
-def _of_season(match: re.Match[str], asked: date) -> Span:
+def _of_season(match: re.Match[str], today: date) -> Span:
     name, which = match["season"], match["which"]
     if match["y"]:
         span = _season(int(match["y"]), name)
     else:
-        span = _past(asked, lambda year: _season(year, name))
-        if which == "last" and span[1] > asked:
+        span = _past(today, lambda year: _season(year, name))
+        if which == "last" and span[1] > today:
             span = _season(span[0].year - 1, name)
     return _part(match["part"], span)
 
@@ -182,44 +182,44 @@ def _part(part: str | None, span: Span) -> Span:
     return span[0] + timedelta(days=days * first // 3), span[0] + timedelta(days=days * last // 3)
 
 
-def _feast(match: re.Match[str], asked: date) -> Span:
+def _feast(match: re.Match[str], today: date) -> Span:
     month, day = FEASTS[match["feast"].replace("\u2019", "'")]
     if match["y"]:
         return _day(date(int(match["y"]), month, day))
-    return _past(asked, lambda year: _day(date(year, month, day)))
+    return _past(today, lambda year: _day(date(year, month, day)))
 
 
-def _ago(match: re.Match[str], asked: date) -> Span:
+def _ago(match: re.Match[str], today: date) -> Span:
     """Read "three weeks ago": the longer ago, the less exactly."""
     unit, count = match["unit"], _count(match["n"])
-    day = asked - timedelta(days=count * UNIT_DAYS[unit])
+    day = today - timedelta(days=count * UNIT_DAYS[unit])
     slack = timedelta(days=UNIT_DAYS[unit] // 2)
     return day - slack, day + slack + timedelta(days=1)
 
 
-def _within_last(match: re.Match[str], asked: date) -> Span:
-    return asked - timedelta(days=_count(match["n"]) * UNIT_DAYS[match["unit"]]), asked + timedelta(days=1)
+def _within_last(match: re.Match[str], today: date) -> Span:
+    return today - timedelta(days=_count(match["n"]) * UNIT_DAYS[match["unit"]]), today + timedelta(days=1)
 
 
-def _last_unit(match: re.Match[str], asked: date) -> Span:
+def _last_unit(match: re.Match[str], today: date) -> Span:
     """Read "last week" and "this month": that of the calendar."""
     last, unit = match["which"] != "this", match["unit"]
     if unit == "year":
-        return _year(asked.year - last)
+        return _year(today.year - last)
     if unit == "month":
-        index = asked.year * 12 + asked.month - 1 - last
+        index = today.year * 12 + today.month - 1 - last
         return _month(index // 12, index % 12 + 1)
-    monday = asked - timedelta(days=asked.weekday() + 7 * last)
+    monday = today - timedelta(days=today.weekday() + 7 * last)
     return monday + timedelta(days=5 * (unit == "weekend")), monday + timedelta(days=7)
 
 
-def _weekday(match: re.Match[str], asked: date) -> Span:
-    back = (asked.weekday() - WEEKDAYS[match["weekday"]]) % 7
-    return _day(asked - timedelta(days=back or 7 * (match["which"] == "last")))
+def _weekday(match: re.Match[str], today: date) -> Span:
+    back = (today.weekday() - WEEKDAYS[match["weekday"]]) % 7
+    return _day(today - timedelta(days=back or 7 * (match["which"] == "last")))
 
 
 def _days_back(days: int) -> Read:
-    return lambda _, asked: _day(asked - timedelta(days=days))
+    return lambda _, today: _day(today - timedelta(days=days))
 
 
 def _words(table: dict[str, int] | dict[str, tuple[int, int]]) -> str:

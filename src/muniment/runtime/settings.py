@@ -69,7 +69,7 @@ def set_policies(environment: Mapping[str, str] = os.environ) -> frozenset[Polic
     """Return the policies that an environment sets; an unknown one is refused."""
     named = environment.get("MUNIMENT_POLICIES")
     return (
-        frozenset(word(Policy, each.strip(), at="MUNIMENT_POLICIES") for each in named.split(","))
+        frozenset(word(Policy, name.strip(), at="MUNIMENT_POLICIES") for name in named.split(","))
         if named
         else frozenset()
     )
@@ -85,7 +85,7 @@ def set_embedder(environment: Mapping[str, str] = os.environ) -> EmbedderChoice:
     return EmbedderChoice(
         kind=word(EmbedderKind, environment.get("MUNIMENT_EMBEDDER") or EmbedderKind.AUTO, at="MUNIMENT_EMBEDDER"),
         dimension=int(dimension) if dimension else None,
-        spaces=frozenset(each.strip() for each in spaces.split(",") if each.strip()),
+        spaces=frozenset(name.strip() for name in spaces.split(",") if name.strip()),
         **named,
     )
 

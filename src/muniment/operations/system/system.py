@@ -126,8 +126,8 @@ class System(Group):
         access = self._session.access
         return Capabilities(
             version=__version__,
-            operations=[self._capability(each) for each in self._session.catalogue()],
-            views=[self._view(each) for each in View],
+            operations=[self._capability(operation) for operation in self._session.catalogue()],
+            views=[self._view(view) for view in View],
             policies=sorted(access.policies),
             budget=None if self._session.profile is None else self._session.budget(),
         )
@@ -234,12 +234,12 @@ class System(Group):
             if indexes is not None:
                 indexes.drop()
             whole = digests()
-            if [each.size for each in grown] == [each.size for each in whole]:  # else somebody appended in between
-                before = {name: digest for each in grown for name, digest in each.of.items()}
+            if [fold.size for fold in grown] == [fold.size for fold in whole]:  # else somebody appended in between
+                before = {name: digest for fold in grown for name, digest in fold.of.items()}
                 return [
                     RebuiltProjection(projection=name, unchanged=before[name] == digest, digest=digest.hex())
-                    for each in whole
-                    for name, digest in sorted(each.of.items())
+                    for fold in whole
+                    for name, digest in sorted(fold.of.items())
                 ]
 
     @operation(Effect.ADMIN, family=Family.SYSTEM, spaceless=True, idempotent=True)

@@ -106,7 +106,7 @@ def _bare(kind: Any) -> Any:
         elif typing.get_origin(kind) is typing.Annotated:
             kind = typing.get_args(kind)[0]
         elif typing.get_origin(kind) in {typing.Union, types.UnionType}:
-            others = [each for each in typing.get_args(kind) if each is not type(None)]
+            others = [member for member in typing.get_args(kind) if member is not type(None)]
             if len(others) != 1:
                 return kind
             kind = others[0]
@@ -176,7 +176,7 @@ def parameters_of(fields: list[Field]) -> list[click.Parameter]:
                 [first.name + BY_PLACE], required=False, type=_type_of(first), metavar=f"[{first.name.upper()}]"
             )
         )
-    return params + [_option(each, by_place=each is fields[0] and each.required) for each in fields]
+    return params + [_option(field, by_place=field is fields[0] and field.required) for field in fields]
 
 
 def _option(field: Field, *, by_place: bool) -> click.Option:

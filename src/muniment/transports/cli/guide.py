@@ -77,12 +77,12 @@ def _run(ctx: click.Context, topic: str | None) -> None:
     if topic is not None:
         _tell_chapter(chapter(topic), door)
         return
-    topics = [Topic(topic=each, title=chapter(each).title) for each in TOPICS]
+    topics = [Topic(topic=name, title=chapter(name).title) for name in TOPICS]
     if door.as_json:
         write_json(Topics(topics=topics))
     else:
         page = page_on(sys.stdout)
-        page.facts([(each.topic, StyledText(each.title)) for each in topics])
+        page.facts([(topic.topic, StyledText(topic.title)) for topic in topics])
         page.line()
         page.line(StyledText("`muniment guide TOPIC` prints a page.", TextStyle.FAINT))
 

@@ -25,7 +25,7 @@ def tell_found(found: SearchPage, page: OutputPage) -> None:
     page.line(
         StyledText(f"found {found.total:,}"),
         StyledText(f"semantic {found.semantic}"),
-        *[StyledText(_cap(each), TextStyle.FAINT) for each in found.capped],
+        *[StyledText(_cap(cap), TextStyle.FAINT) for cap in found.capped],
     )
     tell_budget(found.budget_applied, page)
     tell_cursors([("next cursor", found.next_cursor)], page)
@@ -53,7 +53,9 @@ def excerpt_words(excerpt: Excerpt) -> list[StyledText]:
         shown = end
     pieces.append(StyledText(excerpt.text[shown:]))
     pieces += [CUT] if excerpt.cut_after else []
-    return [StyledText(" ".join(each.text.splitlines()) + " " * each.text.endswith("\n"), each.mood) for each in pieces]
+    return [
+        StyledText(" ".join(piece.text.splitlines()) + " " * piece.text.endswith("\n"), piece.mood) for piece in pieces
+    ]
 
 
 def _tell_understood(told: QueryReading, page: OutputPage) -> None:
@@ -61,7 +63,7 @@ def _tell_understood(told: QueryReading, page: OutputPage) -> None:
     dates = [f"{moment(begins)} to {moment(ends)}" for begins, ends in told.dates]
     members = {name: getattr(told, name) for name in told.__struct_fields__} | {"dates": dates}
     listed = {name: value if isinstance(value, list) else [value] for name, value in members.items() if value}
-    page.facts([(label(name), StyledText(on_one_line(", ".join(map(str, each))))) for name, each in listed.items()])
+    page.facts([(label(name), StyledText(on_one_line(", ".join(map(str, values))))) for name, values in listed.items()])
 
 
 def _tell_signals(hits: list[Hit], page: OutputPage) -> None:

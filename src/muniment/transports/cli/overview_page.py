@@ -32,12 +32,12 @@ def _tell_conversations(listing: Conversations, page: OutputPage) -> None:
 def _tell_activity(activity: Activity, page: OutputPage) -> None:
     rows = [
         [
-            StyledText(moment(each.from_ms)),
-            StyledText(moment(each.until_ms)),
-            StyledText(f"{each.turns:,}"),
-            *[StyledText("" if place is None else place_words(place)) for place in (each.first, each.last)],
+            StyledText(moment(interval.from_ms)),
+            StyledText(moment(interval.until_ms)),
+            StyledText(f"{interval.turns:,}"),
+            *[StyledText("" if place is None else place_words(place)) for place in (interval.first, interval.last)],
         ]
-        for each in activity.ranges
+        for interval in activity.ranges
     ]
     page.table(["from", "until", "turns", "first", "last"], rows, "activity")
 
@@ -75,17 +75,17 @@ def _tell_capabilities(told: Capabilities, page: OutputPage) -> None:
         ["operation", "effect", "needs key", "visible", "summary"],
         [
             [
-                StyledText(each.operation),
-                StyledText(_rights(each)),
-                said("", each.needs_key),
-                _visible(each),
-                StyledText(each.summary),
+                StyledText(capability.operation),
+                StyledText(_rights(capability)),
+                said("", capability.needs_key),
+                _visible(capability),
+                StyledText(capability.summary),
             ]
-            for each in told.operations
+            for capability in told.operations
         ],
         "operations",
     )
-    page.table(["view", "visible"], [[StyledText(each.view), _visible(each)] for each in told.views], "views")
+    page.table(["view", "visible"], [[StyledText(view.view), _visible(view)] for view in told.views], "views")
     if told.budget is not None:
         page.heading("budget")
         tell_struct(told.budget, page)

@@ -19,8 +19,8 @@ def tell_context(context: Context, page: OutputPage) -> None:
     """Write the messages of a prompt, then what they cost and what was left out."""
     for role, words in told_messages(context):
         page.line(StyledText(role, TextStyle.STRONG))
-        for each in words:
-            page.line(StyledText(each), indent=2)
+        for line in words:
+            page.line(StyledText(line), indent=2)
     of_all = f"turns {context.turns} of {context.turns + context.turns_before}"
     bound = "" if context.cut_by is None else f"cut by {context.cut_by}"
     page.line(
@@ -34,8 +34,8 @@ def tell_context(context: Context, page: OutputPage) -> None:
         [
             ("tokens", StyledText(f"{context.tokens:,} of {context.budget_tokens:,}, counted by {context.counter}")),
             *(
-                (each.part, StyledText(f"{each.tokens:,}" if each.miss is None else each.miss))
-                for each in context.sections
+                (section.part, StyledText(f"{section.tokens:,}" if section.miss is None else section.miss))
+                for section in context.sections
             ),
             *((name, StyledText(members(counts))) for name, counts in counted.items() if counts),
             *([] if context.recorded is None else [("recorded", StyledText(f"{context.recorded:,}"))]),

@@ -47,9 +47,9 @@ def _left_out_when_empty(report: Struct) -> set[str]:
     if not report.__struct_config__.omit_defaults:
         return set()
     return {
-        each.name
-        for each in msgspec.structs.fields(report)
-        if each.default_factory is list or (type(each.default) in (int, str) and not each.default)
+        field.name
+        for field in msgspec.structs.fields(report)
+        if field.default_factory is list or (type(field.default) in (int, str) and not field.default)
     }
 
 
@@ -85,7 +85,7 @@ def tell_table(name: str, rows: list[Struct], page: OutputPage) -> None:
 def cell(name: str, value: Any, *, folded: bool = True) -> StyledText:
     """Return a value as the text of a cell; `folded` counts the lines of a long text."""
     if isinstance(value, Struct):
-        return StyledText(members({each: getattr(value, each) for each in value.__struct_fields__}))
+        return StyledText(members({name: getattr(value, name) for name in value.__struct_fields__}))
     if isinstance(value, list | tuple):
         inside = any(isinstance(one, Struct) for one in value)
         return StyledText(str(len(value)) if inside else " ".join(said(name, one).text for one in value))
