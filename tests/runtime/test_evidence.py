@@ -16,6 +16,7 @@ from muniment.errors import (
     EvidenceRefused,
     FileUnavailable,
     InvalidInput,
+    LimitExceeded,
     MunimentError,
 )
 from muniment.events.changes import Transition
@@ -24,6 +25,7 @@ from muniment.evidence import verifier
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
+from muniment.operations.evidence import verify
 from muniment.runtime.open import open_without_key
 from tests.turns import RICH, answer, question, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world
@@ -255,3 +257,15 @@ def test_errors_of_evidence_never_hold_a_name(world: World) -> None:
         with pytest.raises((EvidenceMissing, EvidenceRefused, CursorInvalid)) as refused:
             attempt()
         assert "canary" not in str(refused.value)
+
+
+def test_a_bundle_is_read_up_to_a_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the limit it is verified; one byte more is refused before the rest is read."""
+    evidence = world.with_turns(1).runtime.evidence
+    bundle, vkey = evidence.export(key_of()).text.encode(), evidence.checkpoint().vkey
+    monkeypatch.setattr(verify, "UPLOAD_BYTES_MAX", len(bundle))
+    assert evidence.verify(bundle, vkey).events
+    monkeypatch.setattr(verify, "UPLOAD_BYTES_MAX", len(bundle) - 1)
+    with pytest.raises(LimitExceeded) as refused:
+        evidence.verify(bundle, vkey)
+    assert (refused.value.at, refused.value.limit) == ("bundle", len(bundle) - 1)

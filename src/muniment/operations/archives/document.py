@@ -35,7 +35,6 @@ from muniment.events.records import EventKind
 from muniment.operations.outfile import outside
 
 SCHEMA = "muniment/archive/1"
-ROOT_LINE_BYTES_MAX = 8192
 LINE_BYTES_MAX = 64 * 2**20
 PIECE_BYTES = 64 * 1024
 CONTEXT = b"muniment/archive"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import BinaryIO
 
 from msgspec import Struct
 
 from muniment.declaration.session import Session
-from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused
+from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, LimitExceeded
+from muniment.events.binding import UPLOAD_BYTES_MAX
 from muniment.evidence import verifier
 from muniment.evidence.verifier import Refused, VerifierKey
 from muniment.ledger import attest
@@ -62,7 +64,7 @@ def verify(bundle: BinaryIO, vkey: str) -> VerificationReport:
     """Return what a bundle proves, or raise `EvidenceRefused`."""
     try:
         with outside("bundle"):
-            report = verifier.verify_bundle(verifier.read_lines(bundle), vkey)
+            report = verifier.verify_bundle(_bounded(verifier.read_lines(bundle)), vkey)
     except Refused as refused:
         raise EvidenceRefused(at=refused.at or None, problem=refused.code) from None
     return VerificationReport(
@@ -79,6 +81,16 @@ def verify(bundle: BinaryIO, vkey: str) -> VerificationReport:
         ],
         complete=report.complete,
     )
+
+
+def _bounded(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield lines, and refuse to read on when they are too large together."""
+    size = 0
+    for line in lines:
+        size += len(line)
+        if size > UPLOAD_BYTES_MAX:
+            raise LimitExceeded(at="bundle", problem="request_too_large", limit=UPLOAD_BYTES_MAX, found=size)
+        yield line
 
 
 def audit(session: Session, vkey: str | None) -> AuditedSpaces:
