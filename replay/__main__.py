@@ -185,7 +185,7 @@ def _mutants(given: argparse.Namespace) -> int:
 
 
 def _retrieval(given: argparse.Namespace) -> int:
-    from replay.retrieval.report import markdown  # noqa: PLC0415 - a drill needs none of it
+    from replay.retrieval.report import floors_missed, markdown  # noqa: PLC0415 - a drill needs none of it
     from replay.retrieval.run import Order, run  # noqa: PLC0415 - as above
     from replay.retrieval.sets import DATA, SETS  # noqa: PLC0415 - as above
 
@@ -200,7 +200,13 @@ def _retrieval(given: argparse.Namespace) -> int:
     out = given.out or (None if given.sets or given.method else RETRIEVAL)
     if out is not None:
         out.write_text(markdown(result))
-    return 0
+    missed = floors_missed(result)
+    for each in missed:
+        print(f"missed: {each}", file=sys.stderr)
+    unscored = sorted(set(given.sets) - {table.labelled.name for table in result.tables})
+    if unscored:
+        print(f"not scored: {', '.join(unscored)}", file=sys.stderr)
+    return 1 if missed or unscored else 0
 
 
 def _check(given: argparse.Namespace) -> int:

@@ -90,4 +90,6 @@ def scores(half: Half) -> dict[DetectedType, Score]:
         right.update(kind for _, _, kind in found & marked)
         wrong.update(kind for _, _, kind in found - marked)
         missed.update(kind for _, _, kind in marked - found)
-    return {kind: Score(right=right[kind], wrong=wrong[kind], missed=missed[kind]) for kind in DetectedType}
+    return {
+        kind: Score(right=right[kind], wrong=wrong[kind], missed=missed[kind]) for kind in DetectedType if kind in ALL
+    }

@@ -28,6 +28,7 @@ from muniment.events.identity import SpaceName
 from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
 from muniment.kernel.sources import seeded_sources
+from muniment.log.reserve import NAME as RESERVE
 from muniment.replay.fixture import Command, parse_fixture
 from muniment.replay.measuring import measure
 from muniment.replay.replay_report import Measured
@@ -137,6 +138,8 @@ def release() -> int:
     with _opened(place) as (session, runtime):
         (place / EXPECTED).write_bytes(msgspec.json.format(msgspec.json.encode(expected_of(session, runtime))) + b"\n")
     shutil.rmtree(place / PINS)
+    for reserve in place.rglob(RESERVE):  # made again by whoever opens it; a repository needs no empty megabyte
+        reserve.unlink()
     return 0
 
 

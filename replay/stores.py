@@ -10,16 +10,19 @@ from msgspec.structs import replace
 
 import muniment
 from muniment.crypto.store import SPACES, open_keys
+from muniment.errors import UnknownConversation
+from muniment.events.identity import ConversationKey
 from muniment.evidence.pin import FilePin
 from muniment.governance.views import View
 from muniment.kernel.sources import system_sources
 from muniment.log.sqlite import SqliteStore
+from muniment.operations.transcripts.replay import Slice
 from muniment.runtime.runtime import Runtime
 from muniment.search import view_index
 from muniment.search.index_memory import IndexMemory
-from muniment.space.lazy_indexes import IndexSetup
 from muniment.space.open_store import LOG
 from muniment.space.options import DEFAULTS, Options
+from muniment.space.read_models import IndexSetup
 from muniment.space.space import Space
 from replay.words import key_of
 
@@ -57,15 +60,21 @@ def keeping_small_indexes() -> Iterator[None]:
         view_index.SAVED_DOCUMENTS_MIN = usual
 
 
+def pages_of(runtime: Runtime, conversation: ConversationKey, view: View) -> list[Slice]:
+    """Return all pages of a conversation; none where no turn of it is there, which is an answer and no refusal."""
+    pages: list[Slice] = []
+    try:
+        while not pages or pages[-1].has_more:
+            cursor = pages[-1].next_cursor if pages else None
+            pages.append(runtime.transcripts.replay(conversation, view, PAGE_TURNS_MAX, cursor))
+    except UnknownConversation:
+        assert not pages, "a conversation does not end on a later page"
+    return pages
+
+
 def turns_of(runtime: Runtime, conversation: str) -> list[str]:
     """Return the ids of all turns of a conversation in the order of their sequence."""
-    found: list[str] = []
-    more, cursor = True, None
-    while more:
-        page = runtime.transcripts.replay(key_of(conversation), View.RAW_OWNER, PAGE_TURNS_MAX, cursor)
-        found += [turn.turn for turn in page.turns]
-        more, cursor = page.has_more, page.next_cursor
-    return found
+    return [turn.turn for page in pages_of(runtime, key_of(conversation), View.RAW_OWNER) for turn in page.turns]
 
 
 def _key(directory: Path) -> str:

@@ -17,7 +17,7 @@ from muniment.events.attributes import (
     SourceKind,
     ValueKind,
 )
-from muniment.events.identity import TurnId, message_id
+from muniment.events.identity import TurnId
 from muniment.events.references import Visibility
 from muniment.governance.views import View
 
@@ -31,7 +31,7 @@ def of_turn(number: int = 1, message: int | None = None) -> AttributeTarget:
     turn = TurnId(f"turn-{number}")
     if message is None:
         return AttributeTarget(turn=turn)
-    return AttributeTarget(turn=turn, scope=AttributeScope.MESSAGE, message=message_id(turn, message))
+    return AttributeTarget(turn=turn, scope=AttributeScope.MESSAGE, message=f"{turn}#{message}")
 
 
 def attribute(

@@ -19,6 +19,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("house", settings.get_profile("explore"), derandomize=True)
+settings.register_profile("quick", settings.get_profile("house"), max_examples=10)  # another Python, the same laws
 settings.load_profile("house")
 
 

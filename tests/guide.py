@@ -7,8 +7,7 @@ A part is between the lines `<!-- generated: NAME -->` and `<!-- end -->`. Each 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import fields
@@ -25,7 +24,7 @@ from muniment.governance.detection.detection import Detect, detection_for
 from muniment.governance.detection.scan import DetectedType
 from muniment.governance.limits import Limits
 from muniment.governance.phases import NEXT
-from muniment.governance.policy import HIDES
+from muniment.governance.policy import HIDES, RECORDS
 from muniment.governance.profiles import PROFILE_POLICIES, SHARES, BudgetCause, Ceiling, Profile, budget_of
 from muniment.governance.views import (
     PRIVATE,
@@ -40,8 +39,10 @@ from muniment.governance.views import (
 )
 from muniment.projections.inspection.findings import MEANS, FindingKind
 from muniment.runtime.catalogue import catalogue
+from muniment.tables.table_forms import DERIVED, TABLES
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.guide import TOPICS, chapter
+from tests.guide_limits import LIMITS, amount, fixed_amounts
 
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "src/muniment/guide"
@@ -203,6 +204,7 @@ REFUSALS: dict[AttributeRefusal, str] = {
     AttributeRefusal.KEY_MALFORMED: "not `host.` or `memory.` plus two or more parts of letters, digits, `_`, `-`",
     AttributeRefusal.SCHEMA_MALFORMED: "the name of the schema is not a valid name",
     AttributeRefusal.KIND_DIFFERS: "the value does not match `kind`; null matches no kind",
+    AttributeRefusal.DESCRIPTION_MALFORMED: "a title that is no text, or tags that are no list of names",
     AttributeRefusal.VALUE_NOT_CANONICAL: "the value is not JSON, too deep, or has no canonical form",
     AttributeRefusal.VALUE_TOO_LARGE: "the value is larger than its governance or the store allows",
     AttributeRefusal.SIZE_OUT_OF_RANGE: "`value_bytes_max` is not above 0",
@@ -264,80 +266,16 @@ def _admission() -> str:
 
 # --- limits -----------------------------------------------------------------------------------------------------------
 
-LIMITS: dict[str, str] = {
-    "message_bytes_max": "one message: its parts as canonical JSON",
-    "message_parts_max": "parts in one message",
-    "turn_bytes_max": "all messages of a turn together",
-    "turn_messages_max": "messages in a turn",
-    "turn_host_refs_max": "host references in a turn",
-    "turn_tools_max": "tool observations in a turn",
-    "turn_candidates_max": "ids of memory candidates in a turn",
-    "turn_attributes_max": "attributes of a turn and its messages; a replaced one is not counted again",
-    "attribute_bytes_max": "the value of an attribute as canonical JSON",
-    "attributes_max": "attributes in one request",
-    "page_turns_max": "turns (or conversations) in a page",
-    "report_items_max": "turns, messages and references listed in a lifecycle report; counts are complete",
-    "activity_ranges_max": "time ranges in one activity request",
-    "derivations_max": "derived references in one request",
-    "source_turns_max": "source turns of one derived reference",
-}
-
-# module and name of a limit that is the same for every store -> what it limits
-FIXED: dict[tuple[str, str], str] = {
-    ("events.binding", "REQUEST_BYTES_MAX"): "one request, or a request file on the command line",
-    ("events.identity", "NAME_BYTES_MAX"): "a name: space, channel, conversation, chat, turn, subject, requester",
-    ("operations.lifecycle", "REASON_BYTES_MAX"): "the reason of a lifecycle request",
-    ("governance.annotation", "ATTRIBUTE_REASON_BYTES_MAX"): "the reason of an attribute",
-    ("governance.annotation", "ATTRIBUTE_LINKS_MAX"): "links of an attribute",
-    ("kernel.canonical", "DEPTH_MAX"): "levels of a JSON value: tool arguments, tool results, attribute values",
-    ("kernel.canonical", "NODES_MAX"): "members and elements of such a value",
-    ("kernel.cursor", "CURSOR_CHARS_MAX"): "a cursor",
-    ("operations.evidence.export", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
-    ("evidence.verifier", "LINE_BYTES_MAX"): "one line of a bundle that the verifier reads",
-    ("formats.reading.lines", "LINE_BYTES_MAX"): "one line of an imported file",
-    ("formats.reading.turn_assembler", "CONVERSATIONS_MAX"): "conversations in an imported file",
-    (
-        "formats.reading.turn_assembler",
-        "OPEN_CONVERSATIONS_MAX",
-    ): "conversations that can be interleaved in an imported file",
-    ("formats.reading.turn_assembler", "OPEN_BYTES_MAX"): "their messages that an import keeps in memory",
-    ("operations.spaces.import_file", "REPORTED_MAX"): "refused lines, and refused turns, that an import report lists",
-    ("crypto.root_sources", "PASSPHRASE_BYTES_MAX"): "a passphrase",
-    (
-        "crypto.keyring",
-        "VERSIONS_MAX",
-    ): "versions of a space key while rotations are incomplete",
-    ("log.connection", "PATIENCE_S"): "how long a writer waits for other writers before `store.busy`",
-    ("ledger.ledger", "CHECKPOINT_EVENTS"): "events between two signatures of the log",
-}
-
 
 def _limits() -> str:
     return table(
         ["limit", "default", "applies to"],
-        [[f"`{each.name}`", _amount(each.name, each.default), LIMITS[each.name]] for each in fields(Limits)],
+        [[f"`{each.name}`", amount(each.name, each.default), LIMITS[each.name]] for each in fields(Limits)],
     )
 
 
 def _fixed() -> str:
-    return table(["applies to", "limit"], [[told, amount] for amount, told in _fixed_amounts()])
-
-
-def _fixed_amounts() -> Iterator[tuple[str, str]]:
-    for (module, name), told in FIXED.items():
-        yield _amount(name.lower(), getattr(import_module(f"muniment.{module}"), name)), told
-
-
-UNITS = {"s": "seconds", "chars": "characters", "events": "events", "bytes": "bytes"}
-
-
-def _amount(name: str, value: float) -> str:
-    """Return a number with the unit that its name ends with."""
-    unit = UNITS.get(name.removesuffix("_max").removesuffix("_default").rpartition("_")[2], "")
-    for size, larger in ((2**20, "MiB"), (2**10, "KiB")):
-        if unit == "bytes" and value >= size and value % size == 0:
-            return f"{value // size:,.0f} {larger}"
-    return f"{value:,.0f} {unit}".rstrip()
+    return table(["applies to", "limit"], [[told, size] for size, told in fixed_amounts()])
 
 
 # --- repair -----------------------------------------------------------------------------------------------------------
@@ -402,8 +340,10 @@ def _policies() -> str:
     for policy, hides in HIDES.items():
         operations = [f"`{each.path}`" for each in catalogue() if each.terms.family in hides.families]
         views = [f"`{view}`" for view in View if view in hides.views]
-        rows.append([f"`{policy}`", ", ".join(operations) or NO, ", ".join(views) or NO])
-    return table(["policy", "hides the operations", "hides the views"], rows)
+        families = RECORDS.get(policy, frozenset())
+        recorded = [f"`{each.path}`" for each in catalogue() if each.terms.family in families]
+        rows.append([f"`{policy}`", *(", ".join(names) or NO for names in (operations, views, recorded))])
+    return table(["policy", "hides the operations", "hides the views", "records the operations"], rows)
 
 
 # --- errors, topics ---------------------------------------------------------------------------------------------------
@@ -425,6 +365,11 @@ def _kinds() -> str:
     return table(["kind", "exit code"], [[kind, str(code)] for kind, code in EXIT_CODES.items()])
 
 
+def _tables() -> str:
+    rows = [[f"`{form.name}`", form.summary, ", ".join(form.names)] for form in (*DERIVED, *TABLES)]
+    return table(["table", "a row is", "columns"], rows)
+
+
 def _topics() -> str:
     rows = [[f"[{chapter(each).title}](src/muniment/guide/{each}.md)", purpose(each)] for each in TOPICS]
     return table(["page", "what it is for"], rows)
@@ -441,10 +386,13 @@ DETECTED: dict[DetectedType, str] = {
     DetectedType.API_KEY: "API keys of well-known vendors, by their published formats",
     DetectedType.PAYMENT_CARD: "card numbers, by scheme, length and check digit",
     DetectedType.IBAN: "account numbers, by country length and check digits",
+    DetectedType.NATIONAL_ID: "numbers of identity, tax, insurance, passport and licence, by form and check digits",
+    DetectedType.BANK_CODE: "codes of banks and account numbers after a word for them",
+    DetectedType.BIRTH_DATE: "dates that are said to be a date of birth",
     DetectedType.EMAIL: "email addresses",
     DetectedType.IP_ADDRESS: "IPv4 and IPv6 addresses, except loopback and masks",
     DetectedType.PHONE_NUMBER: "international and formatted national numbers, and others next to words such as `phone`",
-    DetectedType.SECRET: "tokens that look random, and passwords in URLs",
+    DetectedType.SECRET: "tokens that look random, passwords in URLs, and what is said to be a password or PIN",
     DetectedType.KNOWN_NAME: "names that you list and names of the participants, as whole words, in any case",
 }
 
@@ -462,6 +410,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "detected": _detected,
     "planes": _planes,
     "findings": _findings,
+    "tables": _tables,
     "topics": _topics,
     "transitions": _transitions,
     "phases": _phases,

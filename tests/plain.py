@@ -127,7 +127,7 @@ def all_conversations(
     world: World, lifecycle: LifecycleFilter, limit: int, channel: str | None = None
 ) -> list[tuple[object, ...]]:
     """Return the catalogue of a world, read page by page, as `Plain` tells it."""
-    listing, cursor = world.runtime.transcripts.conversations, None
+    listing, cursor = world.runtime.conversations.list_, None
     found: list[tuple[object, ...]] = []
     for _ in islice(iter(int, 1), 100):
         page = listing(None if channel is None else Channel(channel), lifecycle, limit, cursor)

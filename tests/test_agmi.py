@@ -19,7 +19,7 @@ import pytest
 from agmi.adapters.base import MemoryAdapter, Record
 from agmi.attacks.at_rest import AT_REST_ATTACKS_WITH_SNAPSHOT
 
-from muniment.errors import Kind, MunimentError
+from muniment.errors import Kind, MunimentError, UnknownConversation
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
 from tests.turns import plain_turn
@@ -72,7 +72,10 @@ class StoreUnderAttack(MemoryAdapter):  # type: ignore[misc]  # the suite is not
 
     def _grow(self, space: str, count: int) -> None:
         with self._opened(space) as runtime:
-            before = len(runtime.transcripts.replay(key_of(), View.OPERATOR_AUDIT).turns)
+            try:
+                before = len(runtime.transcripts.replay(key_of(), View.OPERATOR_AUDIT).turns)
+            except UnknownConversation:
+                before = 0
             for number in range(before + 1, before + count + 1):
                 runtime.transcripts.commit(plain_turn(number))
         for log in (self._home / STORE).glob("spaces/*/log.db"):

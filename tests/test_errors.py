@@ -9,15 +9,16 @@ import pytest
 
 from muniment import errors
 from muniment.errors import (
-    PHRASES,
     CapabilityHidden,
     InvalidInput,
     LimitExceeded,
     MunimentError,
     RestoreConflict,
     RolledBack,
+    StoreMissing,
     UnknownConversation,
 )
+from muniment.phrases import PHRASES
 
 SOURCE = Path(errors.__file__).parent
 CLASSES = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, MunimentError)]
@@ -40,18 +41,33 @@ CLASSES = [each for each in vars(errors).values() if isinstance(each, type) and 
         (
             RolledBack(at="checkpoint", limit=6, found=4),
             (
-                "store.rolled_back: Store is older than its pinned checkpoint (6 events pinned, 4 found); restore a "
-                "newer copy, or a backup with `spaces restore --replace`"
+                "store.rolled_back: Store lost events that its pinned checkpoint knows (6 events pinned, 4 found); "
+                "restore a newer copy, or delete the pin to accept the loss"
             ),
         ),
         (
             UnknownConversation(at="conversation"),
-            "transcript.unknown_conversation: No such conversation; `transcripts conversations` lists those that exist",
+            "transcript.unknown_conversation: No such conversation; `conversations list` lists those that exist",
         ),
     ],
 )
 def test_an_error_says_what_is_wrong_where_and_what_to_do(error: MunimentError, sentence: str) -> None:
     assert str(error) == error.report()["message"] == sentence
+
+
+def test_choices_are_told_and_what_was_probably_meant_is_asked() -> None:
+    error = InvalidInput(at="view", problem="unknown_word", choices=["export", "host_ui"])
+    assert str(error).endswith("view: unknown (one of: export, host_ui)")
+    assert error.report()["choices"] == ["export", "host_ui"]
+    asked = InvalidInput(at="turn.sbject", problem="unknown_field", choices=["subject"])
+    assert str(asked).endswith("turn.sbject: unknown field (did you mean subject?)")
+    assert "choices" not in InvalidInput(at="view").report()
+
+
+def test_a_path_is_for_whoever_runs_the_program_and_in_no_text() -> None:
+    error = StoreMissing(at="store.json")
+    error.path = "/home/ada/store"
+    assert "ada" not in f"{error}{error!r}{error.report()}"
 
 
 def test_numbers_are_named_by_what_they_count() -> None:
@@ -71,8 +87,9 @@ def test_the_first_line_of_an_error_is_a_short_plain_sentence(error: type[Munime
 
 def test_every_phrase_is_for_a_problem_that_exists_and_is_plain() -> None:
     """A phrase that nothing raises is out of date."""
-    texts = [path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py") if path.name != "errors.py"]
-    raised = {word for text in texts for word in re.findall(r'"([a-z_]+)"', text)} | set(
+    tables = {"errors.py", "phrases.py"}
+    texts = [path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py") if path.name not in tables]
+    raised = {word for text in texts for word in re.findall(r'"([a-z0-9_]+)"', text)} | set(
         errors.FileUnavailable._PROBLEMS.values()
     )
     assert set(PHRASES) <= raised

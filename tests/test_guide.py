@@ -14,9 +14,9 @@ from muniment.governance.limits import Limits
 from muniment.governance.phases import NEXT
 from muniment.governance.profiles import SHARES, Ceiling
 from muniment.governance.views import PartRole, Reason
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.transports.cli.guide import MARK, TOPICS, chapter, pages
-from tests import guide
+from tests import guide, guide_limits
 from tests.cli.shell import Shell
 
 
@@ -157,7 +157,7 @@ def test_a_part_that_nothing_makes_is_refused() -> None:
 
 def test_everything_that_a_table_lists_is_described() -> None:
     """A new limit, place or reason has to be explained to people before it ships."""
-    assert set(guide.LIMITS) == set(Limits.__struct_fields__)
+    assert set(guide_limits.LIMITS) == set(Limits.__struct_fields__)
     assert set(guide.PLACES) == set(PartRole)
     assert set(guide.REASONS) == set(Reason)
     assert set(guide.CEILINGS) == set(Ceiling)
@@ -193,4 +193,4 @@ def test_the_table_of_transitions_is_the_table_of_the_product() -> None:
     ],
 )
 def test_an_amount_is_told_with_its_unit(name: str, value: float, told: str) -> None:
-    assert guide._amount(name, value) == told
+    assert guide_limits.amount(name, value) == told

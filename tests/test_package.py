@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -85,3 +87,14 @@ def test_the_version_comes_from_one_place() -> None:
         assert version("muniment") == muniment.__version__
     except PackageNotFoundError:
         pytest.skip("muniment is not installed here, only on the path")
+
+
+def test_the_gate_runs_every_python_that_the_package_names() -> None:
+    """What a classifier promises, `.ci/run` tries: the oldest by default, the newer ones where they are installed."""
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    prefix = "Programming Language :: Python :: 3."
+    named = ["3." + each.removeprefix(prefix) for each in project["classifiers"] if each.startswith(prefix)]
+    newer = re.search(r"^readonly NEWER='([0-9. ]+)'", (root / ".ci/run").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newer is not None
+    assert named == [project["requires-python"].removeprefix(">="), *newer[1].split()]

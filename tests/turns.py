@@ -7,7 +7,15 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muniment.events.identity import ChatId, ConversationId, SubjectId, TurnId
+from muniment.events.identity import (
+    DEFAULT_CHANNEL,
+    ChatId,
+    ConversationId,
+    SubjectId,
+    TurnId,
+    conversation_mark,
+    message_id,
+)
 from muniment.events.message import (
     Authority,
     BlobPart,
@@ -30,6 +38,18 @@ from muniment.governance.phases import Phase
 SUBJECT = SubjectId("ada")
 TALK = ConversationId("talk")
 RICH = TurnId("rich")
+MARK = conversation_mark(DEFAULT_CHANNEL, TALK)
+
+
+def message_of(turn: str, place: int, conversation: str = TALK, channel: str = DEFAULT_CHANNEL) -> str:
+    """Return the whole id of a message."""
+    return message_id(conversation_mark(channel, conversation), turn, place)
+
+
+def short(message: str | None) -> str:
+    """Return the id of a message for short, as requests take it that name the conversation."""
+    assert message is not None, "a message is named"
+    return message.rpartition("@")[0]
 
 
 # --- by hand ----------------------------------------------------------------------------------------------------------
@@ -235,6 +255,7 @@ def turn_records(draw: st.DrawFn) -> TurnRecord:
         position=draw(st.integers(0, 2**53 - 1)),
         sequence=draw(st.integers(1, 2**53 - 1)),
         time_ms=draw(times_ms),
+        mark=MARK,
         phase=draw(st.sampled_from(Phase)),
         meta=meta,
         content=content,

@@ -20,6 +20,7 @@ from typing import Self
 
 import muniment
 from muniment.crypto.root import LocalRoot
+from muniment.errors import UnknownConversation
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.turn import Turn
@@ -29,7 +30,7 @@ from muniment.governance.limits import Limits
 from muniment.governance.profiles import Profile
 from muniment.governance.views import View
 from muniment.kernel.sources import SystemEntropy, seeded_sources
-from muniment.operations.lifecycle import LifecycleReport
+from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.transcripts.commit import CommitReceipt
 from muniment.operations.transcripts.redact import Passage, RedactionReport
 from muniment.operations.transcripts.replay import Slice
@@ -124,7 +125,10 @@ class World:
 
     def turns_of(self, conversation: str = TALK) -> int:
         """Return how many turns a conversation has."""
-        return len(self.replay(View.OPERATOR_AUDIT, conversation).turns)
+        try:
+            return len(self.replay(View.OPERATOR_AUDIT, conversation).turns)
+        except UnknownConversation:
+            return 0
 
     # --- leaving and coming back --------------------------------------------------------------------------------------
 

@@ -5,25 +5,30 @@
 2. A turn, a message, and then (each on a full disk again) a conversation is erased. The answer is the usual one; then
    the words are in no view, the ciphertext is in no file, and only one version of the space key is left.
 
-The control: the same without the reserve. Then the erasure must be refused.
+3. A store is left by a process that closes it, or is killed, on a disk that is really full (where one can be mounted).
+   Fresh processes, each of which opens it again, read every view, report health, inspect, and erase.
+
+The control: the same without the reserve. Then the erasure must be refused, also in a fresh process.
 """
 
 from __future__ import annotations
 
 import random
 import shutil
+import sys
 from pathlib import Path
 
 from muniment.errors import MunimentError, StoreFull
-from muniment.events.identity import ConversationId, TurnId, message_id
+from muniment.events.identity import ConversationId, TurnId
 from muniment.governance.views import View
 from muniment.log.reserve import NAME as RESERVE
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.runtime import Runtime
 from replay.drills.faulty import FaultyDisk, bytes_below, faulty
 from replay.drills.governed import pages
 from replay.drills.outcome import Outcome
 from replay.drills.powercut import scratch_directory
+from replay.drills.small_disk import has_small_disks, on_small_disk
 from replay.stores import opened
 from replay.words import Words, key_of
 
@@ -34,6 +39,7 @@ REFUSED_IN_A_ROW = 2
 TALK = "talk"
 OTHER = "other"
 OTHER_TURNS = 5
+ENDINGS = ("closed", "killed")  # how the process ended that left the store
 
 
 def diskfull(count: int | None, seed: int) -> Outcome:
@@ -48,14 +54,31 @@ def diskfull(count: int | None, seed: int) -> Outcome:
             failures += [f"round {number}: {one}" for one in drill.run()]
             turns += drill.turns
         control = Round(scratch / "home", chance, has_reserve=False).run()
+        fresh = fresh_processes(scratch) if has_small_disks() else {}
+        failures += [f"fresh process: {one}" for has_reserve, found in fresh.items() if has_reserve for one in found]
     return Outcome(
         name="diskfull",
-        tried=f"{rounds} disks filled with {turns:,} turns, 3 erasures on each",
+        tried=f"{rounds} disks filled with {turns:,} turns, 3 erasures on each; "
+        + (f"{len(ENDINGS)} real ones used by fresh processes" if fresh else "no real ones: none can be mounted here"),
         failures=failures,
         control="no reserve",
-        control_failed=bool(control),
+        control_failed=bool(control) and all(found for has_reserve, found in fresh.items() if not has_reserve),
         seed=seed,
     )
+
+
+def fresh_processes(scratch: Path) -> dict[bool, list[str]]:
+    """Return what fresh processes on really full disks got wrong, with the reserve and without it."""
+    found: dict[bool, list[str]] = {}
+    for has_reserve in (True, False):
+        for ending in ENDINGS:
+            place = scratch / f"disk-{ending}-{has_reserve}"
+            place.mkdir()
+            story = ["-m", "replay.drills.fresh_process", str(place), ending, "reserve" if has_reserve else "none"]
+            done = on_small_disk(place, ROOM_BYTES, [sys.executable, *story])
+            wrong = done.stdout.splitlines() if done.returncode == 0 else [done.stderr[-500:]]
+            found.setdefault(has_reserve, []).extend(wrong)
+    return found
 
 
 class Round:
@@ -83,7 +106,7 @@ class Round:
                 turn = TurnId(f"turn-{number}")
                 self._erase(runtime, Scope(conversation=ConversationId(TALK), turn=turn))
                 self._with_room_again(runtime, disk)
-                other = message_id(TurnId("turn-1"), 0)
+                other = "turn-1#0"
                 self._erase(runtime, Scope(conversation=ConversationId(OTHER), message=other))
                 self._with_room_again(runtime, disk)
                 self._erase(runtime, Scope(conversation=ConversationId(OTHER)))

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from muniment.crypto.cell import open_cell
 from muniment.errors import KeyMissing
+from muniment.governance.views import View
 from muniment.kernel.sources import system_sources
-from muniment.search.snapshots import Snapshots
+from muniment.ledger.snapshots import Snapshots
 from replay.stores import inside, space_below
 
 
@@ -31,7 +32,7 @@ def indexes_of(directory: Path) -> Iterator[bytes]:
     """Yield what each index at rest knows, as far as its key is there."""
     space = inside(directory)
     snapshots = Snapshots(space_below(directory), space.ledger.keys, system_sources().entropy)
-    for view in snapshots.views():
+    for view in filter(snapshots.has, View):
         lock = snapshots.unlock(view)
         sections = snapshots.read(view, lock) if lock is not None else None
         if sections is not None:

@@ -130,13 +130,13 @@ def insert(vandal: Vandal, _: Exhibit) -> None:
     position = vandal.positions()[0]
     (end,) = vandal.rows("SELECT max(position) + 1 FROM events")[0]
     vandal.sql(
-        "INSERT INTO events SELECT ?2, e.stream, s.seq + 1, e.kind, s.turns + 1, NULL, e.time, e.leaf, e.header"
-        " FROM events e JOIN streams s ON s.stream = e.stream WHERE e.position = ?1",
-        position,
+        "INSERT INTO events SELECT ?, e.stream, s.seq + 1, e.kind, s.turns + 1, NULL, e.time, e.leaf, e.header"
+        " FROM events e JOIN streams s ON s.stream = e.stream WHERE e.position = ?",
         end,
+        position,
     )
-    vandal.sql("INSERT INTO keyring SELECT ?2, bundle FROM keyring WHERE position = ?1", position, end)
-    vandal.sql("INSERT INTO cells SELECT ?2 * 2 + id % 2, ciphertext FROM cells WHERE id / 2 = ?1", position, end)
+    vandal.sql("INSERT INTO keyring SELECT ?, bundle FROM keyring WHERE position = ?", end, position)
+    vandal.sql("INSERT INTO cells SELECT ? * 2 + id % 2, ciphertext FROM cells WHERE id / 2 = ?", end, position)
     vandal.sql(
         "UPDATE streams SET seq = seq + 1, turns = turns + 1"
         " WHERE stream = (SELECT stream FROM events WHERE position = ?)",
@@ -188,7 +188,7 @@ def forge_tree(vandal: Vandal, _: Exhibit) -> None:
             "UPDATE nodes SET hash = randomblob(32) WHERE id = (SELECT id FROM nodes ORDER BY random() LIMIT 1)",
             "UPDATE frontier SET range = zeroblob(length(range))",
             "UPDATE checkpoints SET note = replace(note, '1', '2')",
-            "UPDATE checkpoints SET size = size - 1 WHERE size = (SELECT max(size) FROM checkpoints)",
+            "UPDATE OR REPLACE checkpoints SET size = size - 1 WHERE size = (SELECT max(size) FROM checkpoints)",
             "DELETE FROM streams WHERE stream = (SELECT max(stream) FROM streams)",
             "DELETE FROM lookups WHERE digest = (SELECT min(digest) FROM lookups)",
         ]

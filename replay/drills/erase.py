@@ -25,14 +25,14 @@ import apsw
 from muniment.crypto.cell import CELL_BODY_AT
 from muniment.errors import MunimentError
 from muniment.events.changes import Action
-from muniment.events.identity import ConversationId, SpaceName, SubjectId, TurnId, message_id
+from muniment.events.identity import ConversationId, SpaceName, SubjectId, TurnId
 from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.log import connection
 from muniment.log.port import ScrubReport
 from muniment.log.sqlite import SqliteStore
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.runtime import Runtime
 from replay.drills.canaries import ALPHABET, CHARACTERS
 from replay.drills.dump import cells_of, indexes_of
@@ -192,8 +192,8 @@ class Drill:
         kinds = [
             Scope(conversation=one, turn=turn),
             Scope(conversation=one, turn=turn),
-            Scope(conversation=one, message=message_id(turn, self._chance.randrange(2))),
-            Scope(conversation=one, message=message_id(turn, self._chance.randrange(2))),
+            Scope(conversation=one, message=f"{turn}#{self._chance.randrange(2)}"),
+            Scope(conversation=one, message=f"{turn}#{self._chance.randrange(2)}"),
             Scope(subject=SubjectId(subject)),
             Scope(conversation=one),
         ]

@@ -1,11 +1,11 @@
 """Reading everything that a store can say: the measure of whether a change to its files was found, or changed nothing.
 
 A change is *refused* when opening the store says that it is not sound, when any read ends with an error of ours, or
-when an audit or an inspection finds an issue. It is *harmless* when none of that happens and every answer is what it
-was before: all pages of all conversations under every view, what a search for some of their words finds there, the
-lists of conversations, what is on record, the keys that are alive, and the head of the log. It is *healed* when every
-view shows what it showed, and the log has grown by itself: words that somebody put back were destroyed again, on
-record. Anything else is a silent change.
+when an audit, an inspection or a diagnosis finds an issue. It is *harmless* when none of that happens and every answer
+is what it was before: all pages of all conversations under every view, what a search for some of their words finds
+there, the tables, the lists of conversations and of people, what is told of single turns, what is on record, the keys
+that are alive, and the head of the log. It is *healed* when every view shows what it showed, and the log has grown by
+itself: words that somebody put back were destroyed again, on record. Anything else is a silent change.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from muniment.errors import MunimentError, UnknownConversation
 from muniment.events.identity import ConversationKey
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
+from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.transcripts.hits import Hit
 from muniment.runtime.runtime import Runtime
-from replay.stores import PAGE_TURNS_MAX, opened
+from replay.stores import opened, pages_of
 from replay.words import key_of
 
 SPACES = ("default", "other")
 CONVERSATIONS = ("one", "two", "three")
 QUESTION_CHARACTERS = 60
+TABLES = ("conversations", "turns", "messages", "withheld", "links")
 
 
 class Answers(NamedTuple):
@@ -85,23 +87,49 @@ def _read(runtime: Runtime, keys: list[ConversationKey]) -> list[object] | str:
     """Read all; first what most changes are in the way of."""
     transcripts, evidence = runtime.transcripts, runtime.evidence
     evidence.audit()
-    read = {view: [transcripts.replay(key, view, PAGE_TURNS_MAX) for key in keys] for view in View}
-    assert not any(page.has_more for each in read.values() for page in each), "conversations of drills are short"
-    whole = {view: [_placeless(msgspec.to_builtins(page.turns)) for page in each] for view, each in read.items()}
+    read = {view: [pages_of(runtime, key, view) for key in keys] for view in View}
+    whole = {
+        view: [_placeless(msgspec.to_builtins([turn for page in pages for turn in page.turns])) for pages in each]
+        for view, each in read.items()
+    }
     report = evidence.inspect()
     if report.kinds:
         return "issues: " + ", ".join(report.kinds)
+    diagnosed = runtime.system.doctor()
+    if not diagnosed.healthy:
+        return "diagnosed: " + ", ".join(finding.kind for finding in diagnosed.findings)
     signed = evidence.checkpoint()
     question = _question(whole[View.RAW_OWNER])
     return [
         [whole, [[_told(hit) for hit in transcripts.search(question, view).hits] for view in View]],
-        [page.items for each in read.values() for page in each],
-        [transcripts.conversations(lifecycle=lifecycle) for lifecycle in LifecycleFilter],
+        [page.items for each in read.values() for pages in each for page in pages],
+        [runtime.conversations.list_(lifecycle=lifecycle) for lifecycle in LifecycleFilter],
         [_asked(lambda key=key: transcripts.timeline(key).turns) for key in keys],  # type: ignore[misc]  # bound now
-        [runtime.lifecycle.receipts(key) for key in keys],
+        [_asked(lambda key=key: transcripts.latest(key).turns) for key in keys],  # type: ignore[misc]  # as above
+        [_told_of(runtime, key) for key in keys],
+        [runtime.subjects.list_(lifecycle=lifecycle) for lifecycle in LifecycleFilter],
+        [runtime.tables.query(f"SELECT * FROM {name}", view).rows for view in View for name in TABLES],  # noqa: S608 - ours
+        runtime.approvals.list_().approvals,
         [_asked(lambda key=key: evidence.links(conversation=key, limit=500).links) for key in keys],  # type: ignore[misc]  # as above
         [signed.size, signed.root, signed.vkey],
         runtime.system.health().key_versions,
+    ]
+
+
+def _told_of(runtime: Runtime, key: ConversationKey) -> list[object]:
+    """Return what else is told of a conversation: by its name, of its turns, of a text, of what was erased."""
+    receipts = runtime.lifecycle.receipts(key).entries
+    explained = [
+        runtime.evidence.explain(turn, key.conversation)
+        for page in pages_of(runtime, key, View.OPERATOR_AUDIT)
+        for turn in {each.turn: None for each in (page.turns[:1] + page.turns[-1:])}
+    ]
+    return [
+        receipts,
+        [runtime.lifecycle.certificate(each.position).summary for each in receipts if each.transition == "erase"],
+        [[one.views, one.history, one.received, one.contexts, one.memory] for one in explained],
+        _asked(lambda: runtime.conversations.resolve(key.conversation)),
+        _asked(lambda: runtime.redactions.find(SoughtText(text="the", conversation=key.conversation)).places),
     ]
 
 

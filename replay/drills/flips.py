@@ -30,7 +30,7 @@ from muniment.errors import MunimentError
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
 from replay.drills.everything import Answers, Verdict, answers_of, verdict
-from replay.stores import PAGE_TURNS_MAX, opened
+from replay.stores import opened, pages_of
 from replay.words import key_of
 
 ONE = ("default",)
@@ -240,8 +240,7 @@ def _pages(runtime: Runtime, name: str, views: Sequence[View]) -> bytes | None:
     digest = hashlib.blake2b()
     try:
         for view in views:
-            page = runtime.transcripts.replay(key_of(name), view, PAGE_TURNS_MAX)
-            digest.update(msgspec.json.encode(page))
+            digest.update(msgspec.json.encode(pages_of(runtime, key_of(name), view)))
     except MunimentError:
         return None
     return digest.digest()

@@ -28,11 +28,11 @@ from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.message import TextPart
 from muniment.governance.views import View
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.runtime import Runtime
 from replay.drills.outcome import Outcome
-from replay.stores import PAGE_TURNS_MAX, opened
+from replay.stores import PAGE_TURNS_MAX, opened, pages_of
 
 TURNS = 10_000
 CORPUS = Path(__file__).parents[3] / "shared" / "corpora" / "sgd.jsonl.gz"
@@ -199,7 +199,7 @@ def keys_of(runtime: Runtime) -> Iterator[ConversationKey]:
     """Yield every conversation that has a turn to list, most recent first."""
     cursor = None
     while True:
-        page = runtime.transcripts.conversations(limit=PAGE_TURNS_MAX, cursor=cursor)
+        page = runtime.conversations.list_(limit=PAGE_TURNS_MAX, cursor=cursor)
         for one in page.conversations:
             yield ConversationKey(conversation=ConversationId(one.conversation), channel=Channel(one.channel))
         cursor = page.next_cursor
@@ -216,16 +216,12 @@ def places_of(runtime: Runtime) -> Iterator[Place]:
 
 def pages(runtime: Runtime, key: ConversationKey, view: View) -> list[dict[str, Any]]:
     """Return all turns of a conversation as a view shows them, without their places in the log."""
-    found: list[dict[str, Any]] = []
-    cursor, more = None, True
-    while more:
-        page = runtime.transcripts.replay(key, view, PAGE_TURNS_MAX, cursor)
-        turns = msgspec.to_builtins(page.turns)
-        for turn in turns:
-            del turn["position"]
-        found += turns
-        more, cursor = page.has_more, page.next_cursor
-    return found
+    turns: list[dict[str, Any]] = msgspec.to_builtins(
+        [turn for page in pages_of(runtime, key, view) for turn in page.turns]
+    )
+    for turn in turns:
+        del turn["position"]
+    return turns
 
 
 def answers(runtime: Runtime) -> dict[str, str]:

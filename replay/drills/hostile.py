@@ -23,6 +23,7 @@ from muniment.events.identity import TurnId
 from muniment.evidence import verifier
 from muniment.evidence.verifier import Refused
 from muniment.governance.views import View
+from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from replay.drills.outcome import Outcome
 from replay.drills.powercut import scratch_directory
@@ -203,7 +204,7 @@ class Drill:
             ),
             "cursor of a list": (
                 cursor.encode(),
-                lambda bad: runtime.transcripts.conversations(cursor=_text(bad)),
+                lambda bad: runtime.conversations.list_(cursor=_text(bad)),
             ),
             "archives.inspect": (
                 archive.read_bytes(),
@@ -266,7 +267,8 @@ class Drill:
 
 def _operation(target: Runtime, name: str, given: Any) -> Callable[[], object]:
     group, _, verb = name.partition(".")
-    operation = getattr(getattr(target, group), verb)
+    named = next(one.method for one in catalogue() if (one.group, one.name) == (group, verb))
+    operation = getattr(getattr(target, group), named)
     arguments = given if isinstance(given, dict) else {}
     return lambda: operation(**arguments) if isinstance(given, dict) else operation(given)
 
@@ -278,10 +280,16 @@ def _requests() -> dict[str, dict[str, Any]]:
     who = {"reason": "asked for", "requester": "drill"}
     return {
         "transcripts.commit": {"turn": turn},
+        "transcripts.commit_many": {"turns": [turn]},
         "transcripts.replay": {"conversation": key, "view": "host_ui", "limit": 5, "cursor": None},
+        "transcripts.latest": {"conversation": key, "n": 5, "view": "export"},
         "transcripts.timeline": {"conversation": key, "limit": 5, "view": "export"},
-        "transcripts.conversations": {"channel": "default", "lifecycle": "active", "limit": 5},
-        "transcripts.activity": {"ranges": [{"from_ms": 0, "until_ms": 10}], "channel": "default"},
+        "conversations.list": {"channel": "default", "lifecycle": "active", "limit": 5},
+        "conversations.activity": {"ranges": [{"from_ms": 0, "until_ms": 10}], "channel": "default"},
+        "conversations.resolve": {"name": f"default/{TALK}", "subject": "ada", "channel": "default"},
+        "conversations.describe": {"conversation": key, "title": "About a tent", "tags": ["tent"]},
+        "subjects.list": {"lifecycle": "active", "limit": 5, "cursor": None},
+        "subjects.export": {"subject": "ada", "format": "json", "view": "export", "recipient": "me"},
         "transcripts.search": {
             "query": 'said "the tent" -not from:ada before:2027-01-01 role:user',
             "view": "host_ui",
@@ -303,6 +311,17 @@ def _requests() -> dict[str, dict[str, Any]]:
             "reason": "legal",
             "requester": "drill",
         },
+        "redactions.find": {"sought": {"text": "t?nt*", "matching": "wildcard"}, "views": ["export"], "limit": 5},
+        "redactions.apply": {"sought": {"text": "tent"}, "token": "", "reason": "legal", "requester": "drill"},
+        "approvals.require": {"acts": [], "within_ms": 60_000, **who},
+        "approvals.confirm": {"approval": 3, "reason": "seen", "approver": "somebody"},
+        "approvals.refuse": {"approval": 3, "reason": "seen", "approver": "somebody"},
+        "tables.query": {
+            "sql": "SELECT text FROM words WHERE words MATCH :what",
+            "view": "host_ui",
+            "bindings": {"what": "tent"},
+        },
+        "lifecycle.certificate": {"position": 9, "format": "html"},
         "lifecycle.request": {"conversation": key, "transition": "mask", "turn": "turn-1", **who},
         "lifecycle.erase": {"scope": {"conversation": TALK, "turn": "turn-2"}, **who},
         "lifecycle.review": {"action": "erase", "scope": {"conversation": TALK}},
@@ -310,6 +329,7 @@ def _requests() -> dict[str, dict[str, Any]]:
         "lifecycle.release": {"hold": 3, **who},
         "evidence.prove": {"conversation": key, "turn": "turn-1", "view": "export"},
         "evidence.export": {"conversation": key, "view": "export", "recipient": "me", "purpose": "drill"},
+        "evidence.explain": {"turn": "turn-1#0", "conversation": TALK, "channel": "default"},
         "evidence.links": {"conversation": key, "limit": 5},
         "evidence.inspect": {"conversation": key, "limit": 5},
         "disclosure.reveal": {"conversation": key, "turn": "turn-1", "message": 0, **who},

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from muniment.errors import MunimentError
 from muniment.governance.views import View
+from muniment.ledger.snapshots import PREFIX, SUFFIX
 from muniment.runtime.runtime import Runtime
-from muniment.search.snapshots import PREFIX, SUFFIX
 from replay.drills.asking import Asking
 from replay.drills.everything import Verdict
 from replay.drills.flips import Flip, files_of

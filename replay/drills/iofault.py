@@ -22,14 +22,14 @@ import msgspec
 
 from muniment.errors import MunimentError, StoreFault
 from muniment.events.changes import Transition
-from muniment.events.identity import ConversationId, TurnId, message_id
+from muniment.events.identity import ConversationId, TurnId
 from muniment.governance.views import View
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.runtime import Runtime
 from replay.drills.faulty import HOWS, Call, FaultyDisk, How, Plan, faulty
 from replay.drills.outcome import Outcome
 from replay.drills.powercut import scratch_directory
-from replay.stores import PAGE_TURNS_MAX, opened
+from replay.stores import opened, pages_of
 from replay.words import Words, key_of
 
 RUNS = 2000
@@ -131,7 +131,7 @@ class Script:
 
     def _erase_message(self, name: str, number: int) -> None:
         self.alone[name, number] = {False, True}
-        scope = Scope(conversation=ConversationId(name), message=message_id(TurnId(f"turn-{number}"), 1))
+        scope = Scope(conversation=ConversationId(name), message=f"turn-{number}#1")
         if self._now().lifecycle.erase(scope, "why", WHO).changed:
             self.alone[name, number] = {True}
 
@@ -143,7 +143,7 @@ class Script:
 
     def _read(self) -> None:
         for name in ("one", "two"):
-            self._now().transcripts.replay(key_of(name), View.RAW_OWNER, PAGE_TURNS_MAX)
+            pages_of(self._now(), key_of(name), View.RAW_OWNER)
 
     # --- what is there ------------------------------------------------------------------------------------------------
 
@@ -166,8 +166,8 @@ class Script:
 
     def _wrong_with(self, runtime: Runtime, place: Place, states: set[str]) -> list[str]:
         name, number = place
-        page = runtime.transcripts.replay(key_of(name), View.RAW_OWNER, PAGE_TURNS_MAX)
-        turns = [turn for turn in msgspec.to_builtins(page.turns) if turn["turn"] == f"turn-{number}"]
+        shown = [turn for page in pages_of(runtime, key_of(name), View.RAW_OWNER) for turn in page.turns]
+        turns = [turn for turn in msgspec.to_builtins(shown) if turn["turn"] == f"turn-{number}"]
         phase = turns[0]["phase"] if turns else ABSENT
         if len(turns) > 1 or phase not in states:
             return [f"{len(turns)} turns that should be {' or '.join(sorted(states))}, the first {phase}"]

@@ -12,11 +12,11 @@ import msgspec
 
 from muniment.errors import MunimentError
 from muniment.events.changes import Transition
-from muniment.events.identity import ConversationId, TurnId, message_id
+from muniment.events.identity import ConversationId, TurnId
 from muniment.governance.views import View
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.runtime import Runtime
-from replay.stores import PAGE_TURNS_MAX, opened
+from replay.stores import opened, pages_of
 from replay.words import Words, key_of
 
 CONVERSATIONS = ("one", "two", "three")
@@ -29,11 +29,11 @@ def told_by(runtime: Runtime) -> str:
     shown = []
     for conversation in CONVERSATIONS:
         for view in VIEWS:
-            page = runtime.transcripts.replay(key_of(conversation), view, PAGE_TURNS_MAX)
-            turns = msgspec.to_builtins(page.turns)
+            pages = pages_of(runtime, key_of(conversation), view)
+            turns = msgspec.to_builtins([turn for page in pages for turn in page.turns])
             for turn in turns:
                 del turn["position"]  # recoveries may append events between turns
-            shown.append([turns, msgspec.to_builtins(page.items)])
+            shown.append([turns, msgspec.to_builtins([item for page in pages for item in page.items])])
     return hashlib.sha256(msgspec.json.encode(shown, order="sorted")).hexdigest()
 
 
@@ -100,7 +100,7 @@ class Life:
     def erase_message(self) -> None:
         """Erase one message of a turn."""
         name, turn = self._one()
-        scope = Scope(conversation=ConversationId(name), message=message_id(turn, 1))
+        scope = Scope(conversation=ConversationId(name), message=f"{turn}#1")
         self.runtime.lifecycle.erase(scope, "asked for", WHO)
 
     def checkpoint(self) -> None:

@@ -18,7 +18,7 @@ from muniment.events.identity import TurnId
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
 from replay.drills.history import Append, Call, Read
-from replay.stores import PAGE_TURNS_MAX, opened
+from replay.stores import opened, pages_of
 from replay.words import Words, key_of
 
 CONVERSATIONS = 4
@@ -73,11 +73,8 @@ class Racer:
 
     def seen(self, conversation: str) -> tuple[int, str]:
         """Return the length of a conversation and its last turn."""
-        found, cursor, more = [], None, True
-        while more:
-            page = self.runtime.transcripts.replay(key_of(conversation), View.HOST_UI, PAGE_TURNS_MAX, cursor)
-            found += page.turns
-            more, cursor = page.has_more, page.next_cursor
+        pages = pages_of(self.runtime, key_of(conversation), View.HOST_UI)
+        found = [turn for page in pages for turn in page.turns]
         assert [turn.sequence for turn in found] == list(range(1, len(found) + 1)), "a page has holes"
         return len(found), found[-1].turn if found else ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from replay.retrieval.methods import BASE
 from replay.retrieval.run import COMPARED, Result, Scored, Table
@@ -78,28 +79,55 @@ def _set(table: Table) -> Iterator[str]:
         yield from _categories(table)
 
 
+class Floor(NamedTuple):
+    """A metric that a method of ours should reach on a set, and what it reached."""
+
+    where: str
+    metric: str
+    found: float
+    least: float
+
+    @property
+    def is_met(self) -> bool:
+        """Whether it was reached."""
+        return self.found >= self.least
+
+    def told(self) -> str:
+        """Return the floor as a cell of the report."""
+        return f"{self.metric} >= {_number(self.least)} {'yes' if self.is_met else '**missed**'}"
+
+
+def floors_missed(result: Result) -> list[str]:
+    """Return every floor that was missed: set, method, metric, what was found and what is wanted."""
+    floors = (each for table in result.tables for scored in table.scored for each in _floors(table, scored))
+    return [
+        f"{each.where}: {each.metric} {each.found:.3f}, at least {each.least:.3f} is wanted"
+        for each in floors
+        if not each.is_met
+    ]
+
+
 def _met(table: Table, scored: Scored) -> str:
-    """Return the target and whether it is met."""
+    """Return the floors and whether they are met."""
+    return ", ".join(each.told() for each in _floors(table, scored))
+
+
+def _floors(table: Table, scored: Scored) -> Iterator[Floor]:
     wanted = _wanted(table.labelled, scored)
     if wanted is None:
-        return ""
-    said = [_told("R@10", table.mean(counted(scored.rows), "R@10"), wanted)]
+        return
+    floors = [("R@10", wanted)]
     if table.labelled.name == "locomo":
-        said += [
-            _told(metric, table.mean(counted(scored.rows), metric), least)
-            for metric, least in (("s-hit@5", HIT_5_MIN), ("s-hit@10", HIT_10_MIN))
-        ]
-    return ", ".join(said)
+        floors += [("s-hit@5", HIT_5_MIN), ("s-hit@10", HIT_10_MIN)]
+    for metric, least in floors:
+        where = f"{table.labelled.name}, {scored.method.name}"
+        yield Floor(where, metric, table.mean(counted(scored.rows), metric), least)
 
 
 def _wanted(labelled: Labelled, scored: Scored) -> float | None:
     if not scored.method.is_ours:
         return None
     return labelled.wanted_with_model if scored.method.has_model else labelled.wanted
-
-
-def _told(metric: str, found: float, least: float) -> str:
-    return f"{metric} >= {_number(least)} {'yes' if found >= least else '**missed**'}"
 
 
 def _gains(table: Table) -> Iterator[str]:

@@ -19,6 +19,7 @@ TYPE_CHECKING = False  # spelt like typing's, which would cost more than all the
 if TYPE_CHECKING:
     from muniment.embedding.choice import EmbedderChoice, EmbedderKind
     from muniment.errors import Kind, MunimentError
+    from muniment.events.approving import GuardedAct
     from muniment.events.attributes import (
         Attribute,
         AttributeGovernance,
@@ -52,23 +53,26 @@ if TYPE_CHECKING:
         Protocol,
         Source,
         ToolObservation,
-        Turn,
         input_of_history,
     )
     from muniment.evidence.pin import FilePin
+    from muniment.formats.turns import Turn
+    from muniment.formats.writing.chat_messages import anthropic_messages, langchain_messages, openai_messages
     from muniment.governance.access import Access, Effect
     from muniment.governance.detection.detection import Detect
-    from muniment.governance.detection.scan import DetectedType
+    from muniment.governance.detection.scan import DetectedType, Detector
     from muniment.governance.limits import Limits
     from muniment.governance.listing import LifecycleFilter
     from muniment.governance.policy import Policy
     from muniment.governance.profiles import Pressure, PressureLevel, Profile
     from muniment.governance.views import View
+    from muniment.kernel.sources import FixedClock, Sources
     from muniment.operations.context.prompt import Composition, Gaps, QuoteScope, Shape, SystemText
+    from muniment.operations.conversations.activity import TimeRange
+    from muniment.operations.conversations.listed import ConversationFilter
     from muniment.operations.lifecycle.scope import Scope
     from muniment.operations.provenance.links import MemoryKey
     from muniment.operations.provenance.provenance import Derivation
-    from muniment.operations.transcripts.activity import TimeRange
     from muniment.operations.transcripts.hits import Preset, SearchRanking, SearchScope, Sort
     from muniment.operations.transcripts.redact import Passage
     from muniment.operations.transcripts.timeline import Anchor, AnchorKind
@@ -97,17 +101,21 @@ _HOMES = {
     "Authority": "muniment.events.message",
     "BlobPart": "muniment.events.message",
     "Composition": "muniment.operations.context.prompt",
+    "ConversationFilter": "muniment.operations.conversations.listed",
     "ConversationKey": "muniment.events.identity",
     "Delivery": "muniment.events.turn",
     "Derivation": "muniment.operations.provenance.provenance",
     "Detect": "muniment.governance.detection.detection",
     "DetectedType": "muniment.governance.detection.scan",
+    "Detector": "muniment.governance.detection.scan",
     "Effect": "muniment.governance.access",
     "EmbedderChoice": "muniment.embedding.choice",
     "EmbedderKind": "muniment.embedding.choice",
     "FilePart": "muniment.events.message",
     "FilePin": "muniment.evidence.pin",
+    "FixedClock": "muniment.kernel.sources",
     "Gaps": "muniment.operations.context.prompt",
+    "GuardedAct": "muniment.events.approving",
     "HostReference": "muniment.events.references",
     "Ingress": "muniment.events.turn",
     "Kind": "muniment.errors",
@@ -125,7 +133,7 @@ _HOMES = {
     "PressureLevel": "muniment.governance.profiles",
     "Profile": "muniment.governance.profiles",
     "Protocol": "muniment.events.turn",
-    "TimeRange": "muniment.operations.transcripts.activity",
+    "TimeRange": "muniment.operations.conversations.activity",
     "SearchRanking": "muniment.operations.transcripts.hits",
     "QuoteScope": "muniment.operations.context.prompt",
     "ReasoningPart": "muniment.events.message",
@@ -137,6 +145,7 @@ _HOMES = {
     "Shape": "muniment.operations.context.prompt",
     "Sort": "muniment.operations.transcripts.hits",
     "Source": "muniment.events.turn",
+    "Sources": "muniment.kernel.sources",
     "SourceKind": "muniment.events.attributes",
     "SystemText": "muniment.operations.context.prompt",
     "TextPart": "muniment.events.message",
@@ -144,7 +153,7 @@ _HOMES = {
     "ToolCallResponsePart": "muniment.events.message",
     "ToolObservation": "muniment.events.turn",
     "Transition": "muniment.events.changes",
-    "Turn": "muniment.events.turn",
+    "Turn": "muniment.formats.turns",
     "UriPart": "muniment.events.message",
     "ValueKind": "muniment.events.attributes",
     "View": "muniment.governance.views",
@@ -152,8 +161,11 @@ _HOMES = {
     "Weights": "muniment.ranking.weights",
     "SearchScope": "muniment.operations.transcripts.hits",
     "__version__": "muniment.version",
+    "anthropic_messages": "muniment.formats.writing.chat_messages",
     "input_of_history": "muniment.events.turn",
+    "langchain_messages": "muniment.formats.writing.chat_messages",
     "open": "muniment.runtime.open",
+    "openai_messages": "muniment.formats.writing.chat_messages",
     "open_store": "muniment.runtime.open",
     "token_counter": "muniment.space.token_counter",
 }
@@ -174,17 +186,21 @@ __all__ = [
     "Authority",
     "BlobPart",
     "Composition",
+    "ConversationFilter",
     "ConversationKey",
     "Delivery",
     "Derivation",
     "Detect",
     "DetectedType",
+    "Detector",
     "Effect",
     "EmbedderChoice",
     "EmbedderKind",
     "FilePart",
     "FilePin",
+    "FixedClock",
     "Gaps",
+    "GuardedAct",
     "HostReference",
     "Ingress",
     "Kind",
@@ -215,6 +231,7 @@ __all__ = [
     "Sort",
     "Source",
     "SourceKind",
+    "Sources",
     "SystemText",
     "TextPart",
     "TimeRange",
@@ -229,9 +246,12 @@ __all__ = [
     "Visibility",
     "Weights",
     "__version__",
+    "anthropic_messages",
     "input_of_history",
+    "langchain_messages",
     "open",
     "open_store",
+    "openai_messages",
     "token_counter",
 ]
 

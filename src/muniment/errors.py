@@ -13,8 +13,11 @@ The vendored verifier (`muniment.evidence.verifier`) must not import this file; 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from muniment.phrases import PHRASES
 
 
 class Kind(StrEnum):
@@ -29,93 +32,23 @@ class Kind(StrEnum):
     EXHAUSTED = "exhausted"
 
 
-# problem of an error -> how a sentence says it, where the word itself does not read well
-PHRASES: dict[str, str] = {
-    "another_log": "there is another log of this name",
-    "answers_nothing": "a tool result answers no call",
-    "behind_pin": "the backup is older than the pinned checkpoint",
-    "beyond_text": "range ends after the text",
-    "blank_at_end": "starts or ends with a blank",
-    "cell_malformed": "an encrypted part is malformed",
-    "changed": "the data has changed since",
-    "changed_meanwhile": "the file changed while it was read",
-    "columns": "columns do not match the header",
-    "commitment": "a field does not match its commitment",
-    "content": "content does not match its header",
-    "count": "wrong number of results",
-    "cyclic": "contains itself",
-    "declined": "you answered no",
-    "differs": "does not match",
-    "dimension": "vectors have another length",
-    "empty": "must not be empty",
-    "exists": "a space of this name exists",
-    "extra_keyring_not_installed": "install the `keyring` extra",
-    "file_not_made": "the key file cannot be created",
-    "file_not_readable": "the key file cannot be read",
-    "foreign_kind": "a kind of event that archives do not hold",
-    "foreign_scope": "belongs to another scope",
-    "frame": "a frame is damaged",
-    "hash": "a hash does not match",
-    "head": "the head does not match its stream",
-    "head_not_put": "a stream has no head",
-    "header": "the header is damaged",
-    "held": "a legal hold protects a turn",
-    "inconsistent": "the log does not extend the pinned checkpoint",
-    "is_directory": "is a directory",
-    "issued_in_the_future": "issued in the future: check the clock",
-    "keystore_refused": "the keyring refused access",
-    "layout": "the database does not have the expected layout",
-    "leaf": "a leaf hash does not match",
-    "length": "wrong length",
-    "lone_surrogate": "invalid Unicode (lone surrogate)",
-    "lookup": "a name leads to the wrong entry",
-    "lookup_missing": "a name is missing from the index",
-    "missing_field": "missing",
-    "mode": "its permissions let others read it",
-    "no_such_entry": "the keyring has no such entry",
-    "no_terminal": "no terminal to ask for the passphrase",
-    "nobody_to_ask": "no terminal to ask",
-    "none_chosen": "none is chosen",
-    "not_accessible": "cannot be accessed",
-    "not_alike": "the files belong to different models",
-    "not_authentic": "cannot be decrypted: changed, or wrong key",
-    "not_permitted": "permission denied",
-    "not_positive": "must be at least 1",
-    "not_taken": "not accepted here",
-    "not_the_former": "not the previous key",
-    "not_understood": "cannot be parsed",
-    "of_one_turn_alone": "must be in one turn",
-    "opened_without_key": "the store was opened without its key",
-    "order": "events are out of order",
-    "owner": "the file belongs to another user",
-    "passphrase_length": "passphrase is too long",
-    "references": "references do not match",
-    "request_too_large": "too large",
-    "reversed": "the end is before the start",
-    "root": "the root hash does not match",
-    "root_rotated": "the root key was rotated: use the new one",
-    "rotated_meanwhile": "keys were rotated in the meantime",
-    "shape": "wrong shape",
-    "size": "wrong size",
-    "status": "the endpoint answered with an error status",
-    "time": "a time does not match its header",
-    "too_deep": "nested too deeply",
-    "unknown_word": "unknown",
-    "value_misplaced": "value is missing or not accepted",
-    "versions": "versions of the key do not match",
-    "without_term": "no word to search for",
-}
+MISSPELT = frozenset({"unknown_field", "unknown_option"})  # problems whose choices are what was probably meant
 
 
 class MunimentError(Exception):
     """A failure that muniment foresees.
 
     `at` is a path inside the request or the store (`messages[3].parts[0]`, `position 17`), never a value.
-    `problem` is a word of muniment (`too_long`), never text from outside. `limit` and `found` are numbers.
+    `problem` is a word of muniment (`too_long`), never text from outside. `limit` and `found` are numbers. `choices`
+    are words of muniment: those that are accepted there, or for an unknown field the names that were probably meant.
+
+    `path` is the file or directory that the error is about, where that is known. It is for whoever runs the program: no
+    text and no report holds it.
     """
 
     code: ClassVar[str] = "muniment"
     kind: ClassVar[Kind] = Kind.INVALID
+    path: str | None = None
     counts: ClassVar[str] = ""  # how a sentence says `limit` and `found`, where that needs words of its own
 
     def __init__(
@@ -125,19 +58,22 @@ class MunimentError(Exception):
         problem: str | None = None,
         limit: int | None = None,
         found: int | None = None,
+        choices: Sequence[str] = (),
     ) -> None:
         self.at = at
         self.problem = problem
         self.limit = limit
         self.found = found
+        self.choices = tuple(choices)
         super().__init__(self._sentence())
 
     def _sentence(self) -> str:
         what, _, advice = (type(self).__doc__ or "").partition("\n")[0].rstrip(".").partition("; ")
         where = None if self.at is None or self.at in what else self.at
         told = ": ".join(part for part in (self.code, what, where, self._why()) if part is not None)
-        counts = self._counts()
-        return told + (f" ({counts})" if counts else "") + (f"; {advice}" if advice else "")
+        counts, offer = self._counts(), self._offer()
+        told += (f" ({counts})" if counts else "") + (f" ({offer})" if offer else "")
+        return told + (f"; {advice}" if advice else "")
 
     def _why(self) -> str | None:
         return None if self.problem is None else PHRASES.get(self.problem, self.problem.replace("_", " "))
@@ -148,11 +84,17 @@ class MunimentError(Exception):
         numbers = {"found": self.found, "limit": self.limit}
         return ", ".join(f"{name} {number}" for name, number in numbers.items() if number is not None)
 
-    def report(self) -> dict[str, str | int]:
+    def _offer(self) -> str:
+        if self.problem in MISSPELT and self.choices:
+            return f"did you mean {' or '.join(self.choices)}?"
+        return f"one of: {', '.join(self.choices)}" if self.choices else ""
+
+    def report(self) -> dict[str, str | int | list[str]]:
         """Return the error as plain data, the same on every transport: code, kind, message and the known facts."""
         facts = {"at": self.at, "problem": self.problem, "limit": self.limit, "found": self.found}
-        known = {name: fact for name, fact in facts.items() if fact is not None}
-        return {"code": self.code, "kind": str(self.kind), "message": str(self), **known}
+        known: dict[str, str | int | list[str]] = {name: fact for name, fact in facts.items() if fact is not None}
+        offered = {"choices": list(self.choices)} if self.choices else {}
+        return {"code": self.code, "kind": str(self.kind), "message": str(self), **known, **offered}
 
 
 # --- requests -------------------------------------------------------------------------------------------------------
@@ -268,10 +210,14 @@ class AliasConflict(MunimentError):
 
 
 class UnknownConversation(MunimentError):
-    """No such conversation; `transcripts conversations` lists those that exist."""
+    """No such conversation; `conversations list` lists those that exist.
+
+    `suggestions` are keys of conversations that the caller may list; they are in no text and in no report.
+    """
 
     code = "transcript.unknown_conversation"
     kind = Kind.MISSING
+    suggestions: tuple[Any, ...] = ()
 
 
 class UnknownPlace(MunimentError):
@@ -354,7 +300,11 @@ class Corrupt(MunimentError):
 
 
 class RolledBack(MunimentError):
-    """Store is older than its pinned checkpoint; restore a newer copy, or a backup with `spaces restore --replace`."""
+    """Store lost events that its pinned checkpoint knows; restore a newer copy, or delete the pin to accept the loss.
+
+    The store is older than it was when the pin was written: somebody or something put an older copy in its place. It
+    opens for inspection only. `path` is the file of the pin, where the pin is one.
+    """
 
     code = "store.rolled_back"
     kind = Kind.CORRUPT
@@ -435,6 +385,14 @@ class RestoreConflict(MunimentError):
     counts = "{limit} events in the backup, {found} known here"
 
 
+class ApprovalNeeded(MunimentError):
+    """A second person must approve this; they run `approvals confirm`, then you repeat the request."""
+
+    code = "approval.needed"
+    kind = Kind.DENIED
+    counts = "waits at position {limit}"
+
+
 # --- archives -------------------------------------------------------------------------------------------------------
 
 
@@ -452,9 +410,6 @@ class ArchiveConflict(MunimentError):
     kind = Kind.CONFLICT
 
 
-# --- models ---------------------------------------------------------------------------------------------------------
-
-
 class ModelInvalid(MunimentError):
     """Model cannot be used; choose another file or folder."""
 
@@ -469,14 +424,28 @@ class ModelUnavailable(MunimentError):
     kind = Kind.UNAVAILABLE
 
 
-# --- contexts -------------------------------------------------------------------------------------------------------
-
-
 class TokensUnavailable(MunimentError):
     """Cannot count tokens in this encoding; install the `tokens` extra, or use another counter."""
 
     code = "tokens.unavailable"
     kind = Kind.UNAVAILABLE
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+class StatementInvalid(MunimentError):
+    """Invalid SQL; `muniment tables describe` lists the tables and their columns.
+
+    `explanation` is what SQLite says of the statement. It may quote it, so it is no part of the text.
+    """
+
+    code = "tables.statement"
+    kind = Kind.INVALID
+
+    def __init__(self, *, at: str, problem: str, explanation: str = "") -> None:
+        super().__init__(at=at, problem=problem)
+        self.explanation = explanation
 
 
 # --- evidence -------------------------------------------------------------------------------------------------------
@@ -487,6 +456,13 @@ class EvidenceRefused(MunimentError):
 
     code = "evidence.refused"
     kind = Kind.CORRUPT
+
+
+class TimestampUnavailable(MunimentError):
+    """Timestamp authority gave no usable answer; the checkpoint is signed and kept without it: try again."""
+
+    code = "evidence.timestamp_unavailable"
+    kind = Kind.UNAVAILABLE
 
 
 class EvidenceMissing(MunimentError):

@@ -13,6 +13,7 @@ from muniment.crypto.envelope import Envelope, parse_envelope
 from muniment.crypto.store import HOST
 from muniment.crypto.stream import SealedReader, SealedWriter
 from muniment.declaration.session import Session
+from muniment.errors import UnknownConversation
 from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial, ScopeKind
 from muniment.events.changes import LifecycleRequest, RedactionTarget, TurnLifecycle, TurnRedacted
 from muniment.events.identity import SubjectId
@@ -21,7 +22,7 @@ from muniment.events.turn import Turn
 from muniment.governance.access import Access
 from muniment.governance.views import View
 from muniment.ledger.ledger import draft
-from muniment.operations.archives.document import CONTEXT, Tally, line_of, lines, parse_root
+from muniment.operations.archives.document import CONTEXT, Tally, line_of, lines, padding, parse_root
 from muniment.operations.archives.export_archive import ArchiveReport
 from muniment.operations.archives.import_archive import ArchiveImportReport
 from muniment.runtime.runtime import Runtime
@@ -51,16 +52,18 @@ def imported(
 def lines_of(file: Path) -> list[bytes]:
     """Return the lines of an archive that the root key of the tests has sealed."""
     with file.open("rb") as stored:
-        key = parse_envelope(stored.readline()).open(root_key(), CONTEXT)
-        return list(lines(SealedReader(io.BytesIO(stored.read()), key, CONTEXT)))
+        envelope = parse_envelope(stored.readline())
+        key, context = envelope.open(root_key(), CONTEXT), envelope.stream_context(CONTEXT)
+        return list(lines(SealedReader(io.BytesIO(stored.read()), key, context)))
 
 
 def seal(file: Path, told: list[bytes]) -> Path:
     """Write lines as an archive that the root key of the tests has sealed."""
     with file.open("wb") as stored:
-        stored.write(Envelope.around(KEY, root_key(), HOST, CONTEXT).line())
-        writer = SealedWriter(stored, KEY, SALT, CONTEXT)
-        writer.write(b"".join(told))
+        envelope, document = Envelope.around(KEY, root_key(), HOST, CONTEXT), b"".join(told)
+        stored.write(envelope.line())
+        writer = SealedWriter(stored, KEY, SALT, envelope.stream_context(CONTEXT))
+        writer.write(document + padding(len(document)))
         writer.finish()
     return file
 
@@ -90,8 +93,11 @@ def at(place: int, **change: object) -> Callable[[list[bytes]], list[bytes]]:
 
 
 def shown(runtime: Runtime, conversation: str = TALK, channel: str = "default") -> list[object]:
-    """Return what every view shows of a conversation, wherever it stands in its log."""
-    pages = [runtime.transcripts.replay(key_of(conversation, channel), view, 500) for view in View]
+    """Return what every view shows of a conversation, wherever it stands in its log; nothing where it is not there."""
+    try:
+        pages = [runtime.transcripts.replay(key_of(conversation, channel), view, 500) for view in View]
+    except UnknownConversation:
+        return []
     return [([replace(turn, position=0) for turn in page.turns], page.items) for page in pages]
 
 

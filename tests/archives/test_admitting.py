@@ -17,7 +17,6 @@ from muniment.events.archive import ImportMode, PrivateMaterial
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.identity import ConversationId, TurnId
 from muniment.events.records import EventKind
-from muniment.governance.views import View
 from muniment.ledger.ledger import draft
 from tests.archives.documents import (
     SHARED,
@@ -60,13 +59,13 @@ def test_a_restore_replaces_the_scope_and_nothing_else(archive: Path, target: Fi
     report = imported(target.runtime, archive, mode=RESTORE)
     assert (report.conversations_deleted, report.turns_deleted) == (1, 3)
     assert (report.conversations_inserted, report.turns_inserted) == (2, 4)
-    assert target.replay(View.RAW_OWNER, "third").turns == []
+    assert target.turns_of("third") == 0
     assert shown(target.runtime, "shared") == other
-    names = {one.conversation for one in target.runtime.transcripts.conversations().conversations}
+    names = {one.conversation for one in target.runtime.conversations.list_().conversations}
     assert names == {"shared", "second", TALK}
     assert target.reopened().runtime.system.health().sound
     assert target.runtime.evidence.audit().spaces
-    assert target.replay(View.RAW_OWNER, "third").turns == []
+    assert target.turns_of("third") == 0
     assert target.commit(plain_turn(1, "third")).sequence == 1
 
 
@@ -76,7 +75,7 @@ def test_a_conversation_may_be_replaced_again_and_again(archive: Path, target: F
         report = imported(target.runtime, archive, mode=RESTORE)
         assert report.conversations_deleted == (2 if times else 1)
         assert [turn.turn for turn in target.replay().turns] == ["rich", "turn-2", "turn-3"]
-        assert [one.turns for one in target.runtime.transcripts.conversations().conversations] == [2, 1, 1]
+        assert [one.turns for one in target.runtime.conversations.list_().conversations] == [2, 1, 1]
         target.with_turns(1)
         target.reopened()
         assert target.turns_of("nowhere") == 0, "every conversation is looked for under its names"

@@ -126,7 +126,8 @@ def test_what_an_archive_did_stands_in_the_log(world: FileWorld, tmp_path: Path)
         meta = ledger.open(row).meta
         assert isinstance(meta, ArchiveExported | ArchiveImported)
         assert meta.archive.digest == out.root.digest
-        came = {"first": report.first, "last": report.last} if kind == "archive.imported" else {}
+        through = {"through": out.position - 1}
+        came = {"first": report.first, "last": report.last} if kind == "archive.imported" else through
         assert ledger.header(row)[0].refs == came
     target.close()
 

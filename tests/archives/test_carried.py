@@ -11,10 +11,10 @@ from msgspec.structs import replace
 import muniment
 from muniment.errors import ArchiveConflict, ArchiveRefused
 from muniment.events.archive import ImportMode, PrivateMaterial
-from muniment.events.identity import ConversationId, SpaceName, SubjectId, TurnId, message_id
+from muniment.events.identity import ConversationId, SpaceName, SubjectId, TurnId
 from muniment.events.references import Plane
 from muniment.governance.views import View
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.provenance.provenance import Derivation
 from muniment.operations.transcripts.redact import Passage
 from tests.archives.documents import TALKING, changed, exported, imported, lines_of, of_subject, rooted, seal, shown
@@ -46,7 +46,7 @@ def test_everything_that_was_said_of_turns_is_carried(tmp_path: Path) -> None:
     runtime, key = world.runtime, key_of()
     given = [attribute("a"), attribute("m", "other words", of_turn(4, 1)), attribute("n", 7, of_turn(4, 0))]
     assert runtime.transcripts.annotate(key, given).accepted == 3
-    message = message_id(TurnId("turn-4"), 1)
+    message = "turn-4#1"
     assert runtime.lifecycle.erase(Scope(conversation=key.conversation, message=message), "why", OPERATOR).changed
     assert derived(world, 1, 2)
     assert derived(world, 3, 3, "of what is erased")
@@ -110,7 +110,7 @@ def test_what_is_said_of_a_message_of_soul_governance_stays_behind_with_it(tmp_p
     """EX-10: the value of an attribute of such a message is as private as the message."""
     world, target = memory_world().with_turn(rich_turn()), memory_world("target")
     place = next(at for at, one in enumerate(rich_turn().messages) if one.authority == "soul_governance")
-    aim = replace(of_turn(1, place), turn=TurnId("rich"), message=message_id(TurnId("rich"), place))
+    aim = replace(of_turn(1, place), turn=TurnId("rich"), message=f"rich#{place}")
     assert world.runtime.transcripts.annotate(key_of(), [attribute("a", "soul words", aim)]).accepted == 1
     out = exported(world.runtime, tmp_path / "x")
     assert b"soul words" not in b"".join(lines_of(tmp_path / "x"))
@@ -129,7 +129,7 @@ def test_what_was_said_of_a_turn_that_was_erased_here_does_not_come_back(tmp_pat
     exported(world.runtime, tmp_path / "x", TALKING)
     scope = Scope(conversation=ConversationId(TALK), turn=TurnId("turn-1"))
     if message is not None:
-        scope = Scope(conversation=ConversationId(TALK), message=message_id(TurnId("turn-1"), message))
+        scope = Scope(conversation=ConversationId(TALK), message=f"turn-1#{message}")
     world.runtime.lifecycle.erase(scope, "why", OPERATOR)
     assert imported(world.runtime, tmp_path / "x", TALKING, RESTORE).erased_turns == 1
     for _ in range(2):
@@ -279,7 +279,7 @@ def beside(tmp_path: Path) -> Path:
     world = memory_world().with_turns(3).erased(2)
     given = [attribute("a"), attribute("m", "other words", of_turn(3, 1))]
     assert world.runtime.transcripts.annotate(key_of(), given).accepted == 2
-    message = message_id(TurnId("turn-3"), 0)
+    message = "turn-3#0"
     world.runtime.lifecycle.erase(Scope(conversation=ConversationId(TALK), message=message), "why", OPERATOR)
     assert derived(world, 1, 2)
     exported(world.runtime, tmp_path / "x", TALKING)

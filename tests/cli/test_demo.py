@@ -29,7 +29,7 @@ def test_every_expectation_of_the_demo_holds(shell: Shell) -> None:
     assert ran.err == ""
     for number in range(1, len(ACTS) + 1):
         assert f"\n{number}. " in ran.out
-    assert ran.out.endswith("62 of 62 expectations held.\n")
+    assert ran.out.endswith("69 of 69 expectations held.\n")
 
 
 def test_the_demo_is_one_document_for_machines(shell: Shell) -> None:
@@ -65,12 +65,12 @@ def _idle(_store: Path) -> None:
     pass
 
 
-def _trusting(_stage: DemoStage, command: str, _path: Path) -> dict[str, Any]:
-    return {"verified": True, "streams": [], "header": {"reason": "mask"}, "command": command}
+def _trusting(_stage: DemoStage, _path: Path) -> dict[str, Any]:
+    return {"verified": True, "streams": [], "erasures": 0}
 
 
-def _distrusting(_stage: DemoStage, command: str, _path: Path) -> dict[str, Any]:
-    return {"verified": False, "command": command}
+def _distrusting(_stage: DemoStage, _path: Path) -> dict[str, Any]:
+    return {"verified": False}
 
 
 def _permissive(_view: View, _role: Role, _is_answer: bool) -> dict[type[Part], None]:
@@ -137,5 +137,5 @@ def test_a_demo_that_fails_ends_with_an_error(shell: Shell, monkeypatch: pytest.
     ran = shell.run("demo")
     assert ran.code == 1
     assert "FAILED  refused: the date of a turn moved" in ran.out
-    assert "61 of 62 expectations held." in ran.out
+    assert "68 of 69 expectations held." in ran.out
     assert json.loads(shell.run("demo", "--json").out)["held"] is False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -12,10 +14,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
 import muniment
-from muniment.errors import Kind
+from muniment.errors import Kind, MunimentError
 from muniment.events.binding import REQUEST_BYTES_MAX
+from muniment.transports.cli.__main__ import COMPLETION
+from muniment.transports.cli.app import tree
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.failure import __doc__ as table
 from tests.cli.shell import Shell
@@ -38,9 +43,15 @@ def test_every_kind_of_error_has_an_exit_code_of_its_own() -> None:
     [
         (["nonsense"], 2, "Invalid request: command: unknown"),
         (["spaces", "nonsense"], 2, "Invalid request: command: unknown"),
+        (
+            ["spaces", "usage", "--profile", "desk"],
+            2,
+            "profile: unknown (one of: embedded, desktop, server, developer)",
+        ),
+        (["transcripts", "commit", "misspelt.json"], 2, "turn.convesation: unknown field (did you mean conversation?)"),
         (["spaces", "--nonsense"], 2, "Invalid request: option: unknown"),
-        (["transcripts", "replay", "c", "--vew", "x"], 2, "Did you mean --view?"),
-        (["transcripts", "replay", "c", "--view", "x"], 2, "One of: raw_owner"),
+        (["transcripts", "replay", "c", "--vew", "x"], 2, "did you mean --view?"),
+        (["transcripts", "replay", "c", "--view", "x"], 2, "one of: raw_owner"),
         (["transcripts", "replay", "c", "--limit", "x"], 2, "A whole number is wanted."),
         (["transcripts", "replay", "c", "--limit"], 2, "limit: value is missing"),
         (["transcripts", "replay", "c", "d"], 2, "arguments: unknown"),
@@ -54,7 +65,9 @@ def test_every_kind_of_error_has_an_exit_code_of_its_own() -> None:
         (["spaces", "usage", "--store", "nowhere"], 4, "store.missing"),
         (["spaces", "usage", "--space", "nowhere"], 4, "store.missing"),
         (["evidence", "audit", "--store", "nowhere"], 4, "store.missing"),
-        (["evidence", "prove", "c", "--turn", "t"], 4, "evidence.missing"),
+        (["evidence", "prove", "c", "--turn", "t"], 4, "transcript.unknown_conversation"),
+        (["evidence", "prove", *CONVERSATION, "--turn", "t"], 4, "evidence.missing"),
+        (["lifecycle", "certificate", "0"], 4, "evidence.missing"),
         (["spaces", "usage", "--keys", "env:NOT_THERE"], 7, "key."),
         (["spaces", "usage", "--keys", "nonsense:"], 2, "key.invalid"),
         (["transcripts", "replay", "c", "--limit", "501"], 8, "request.limit_exceeded"),
@@ -72,6 +85,55 @@ def test_a_refusal_ends_with_its_code_and_one_sentence(
     assert (told.code, told.err) == (code, "")
     error = json.loads(told.out)["error"]
     assert EXIT_CODES[Kind(error["kind"])] == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["transcript"], "Did you mean transcripts?"),
+        (["search", "parcel"], "Did you mean transcripts search?"),
+        (["spaces", "replay"], "Did you mean transcripts replay?"),
+        (["transcripts", "repaly", "c"], "Did you mean replay?"),
+        (["replay", "rn"], "Did you mean run?"),
+        (["guide", "erasur"], "Did you mean erasure?"),
+        (["transcripts", "replay", "c", "--view", "hostui"], "Did you mean host_ui?"),
+        (["transcripts", "replay"], "Run 'muniment transcripts replay --help'."),
+        (["evidence", "verify"], "Run 'muniment evidence verify --help'."),
+        (["spaces", "usage", "--store", "nowhere"], "No store at nowhere,"),
+        (["spaces", "usage", "--keys", "file:no.key"], "Cannot read the root key from no.key."),
+    ],
+)
+def test_what_was_probably_meant_is_a_hint_on_standard_error(arguments: list[str], hint: str, filled: Shell) -> None:
+    """A hint holds words of ours and paths that were typed; it is no part of the error itself."""
+    ran = filled.run(*arguments)
+    assert hint in ran.err.splitlines()[1]
+    told = filled.run(*arguments, "--json")
+    assert hint not in told.said
+
+
+def test_a_store_that_was_rolled_back_says_how_to_accept_it(filled: Shell) -> None:
+    """What is lost is counted, and the command that gives it up is the one that works."""
+    shutil.copytree(filled.directory / "store", filled.directory / "older")
+    later = json.loads((filled.directory / "turns/1.json").read_text()) | {"turn": "later"}
+    (filled.directory / "turns/6.json").write_text(json.dumps(later))
+    filled.must("transcripts", "commit", "turns/6.json")
+    shutil.rmtree(filled.directory / "store")
+    (filled.directory / "older").rename(filled.directory / "store")
+    ran = filled.run("conversations", "list")
+    assert ran.code == 6
+    assert "Store lost events that its pinned checkpoint knows (8 events pinned, 7 found); restore a newer" in ran.err
+    *_, command = ran.err.splitlines()[1].partition(": ")
+    assert command.startswith("rm ")
+    subprocess.run(shlex.split(command), check=True)
+    filled.must("conversations", "list")
+
+
+def test_an_error_in_json_is_the_report_that_python_gives(filled: Shell) -> None:
+    told = json.loads(filled.run("transcripts", "commit", "misspelt.json", "--json").out)["error"]
+    with muniment.open("memory:") as runtime, pytest.raises(MunimentError) as refused:
+        runtime.transcripts.commit(json.loads((filled.directory / "misspelt.json").read_text()))
+    assert told == refused.value.report()
+    assert told["choices"] == ["conversation"]
 
 
 def test_another_root_key_is_denied(filled: Shell) -> None:
@@ -206,6 +268,57 @@ def test_a_shell_can_learn_the_commands(shell: Shell) -> None:
         check=True,
     )
     assert done.stdout == b"plain,transcripts\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (("muniment", "li"), {"lifecycle"}),
+        (("muniment", "transcripts", "re"), {"replay", "redact"}),
+        (("muniment", "transcripts", "replay", "c", "--vi"), {"--view"}),
+        (("muniment", "transcripts", "replay", "c", "--view", "h"), {"host_ui"}),
+        (("muniment", "guide", "er"), {"erasure", "errors"}),
+        (("muniment", "spaces", "usage", "--profile", "de"), {"desktop", "developer"}),
+        (("muniment", "completion", "z"), {"zsh"}),
+    ],
+)
+def test_a_shell_completes_groups_commands_options_and_choices(
+    typed: tuple[str, ...], offered: set[str], tmp_path: Path
+) -> None:
+    """A real bash with the script of `muniment completion`, in a shell without any settings."""
+    program = tmp_path / "muniment"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m muniment "$@"\n')
+    program.chmod(0o755)
+    script = (
+        f'eval "$({program} completion bash)"; COMP_WORDS=({shlex.join(typed)}); COMP_CWORD={len(typed) - 1}; '
+        f'_muniment_completion {program}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    )
+    bash = ["/bin/bash", "--norc", "-c", script]
+    ran = subprocess.run(bash, env=os.environ | {"PYTHONPATH": SOURCE}, capture_output=True, text=True, check=True)
+    assert set(ran.stdout.split()) == offered
+
+
+@pytest.mark.parametrize("option", ["--store", "--weights", "--out"])
+def test_a_shell_completes_paths_itself(option: str) -> None:
+    command = {"--store": "transcripts.search", "--weights": "transcripts.search", "--out": "evidence.export"}[option]
+    group, verb = command.split(".")
+    done = ShellComplete(tree(), {}, "muniment", COMPLETION).get_completions([group, verb, option], "")
+    assert [item.type for item in done] == ["dir" if option == "--store" else "file"]
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+def test_the_script_for_a_shell_is_one_command_away(name: str, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = shell.must("completion", name).out
+    assert "_MUNIMENT_COMPLETE" in told
+    monkeypatch.setenv("SHELL", f"/usr/bin/{name}")
+    assert shell.must("completion").out == told
+
+
+def test_a_shell_that_is_not_known_has_to_be_named(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELL", "/bin/dash")
+    ran = shell.run("completion")
+    assert ran.code == 2
+    assert "shell: missing (one of: bash, zsh, fish)" in ran.err
 
 
 def test_an_interrupt_ends_with_its_code_and_no_traceback(shell: Shell) -> None:

@@ -103,3 +103,9 @@ def test_what_a_query_had_too_much_of_is_told() -> None:
     cap = Cap(what=CappedItem.WORDS, limit=64, found=1000)
     tell(SearchPage(hits=[], total=0, semantic=SemanticCoverage.ABSENT, capped=[cap]), PlainPage(out))
     assert out.getvalue() == "found 0  semantic absent  words 64 of 1,000\n"
+
+
+def test_a_total_that_is_not_whole_is_told_as_the_least() -> None:
+    out = io.StringIO()
+    tell(SearchPage(hits=[], total=20_123, total_is_least=True, semantic=SemanticCoverage.ABSENT), PlainPage(out))
+    assert out.getvalue() == "found at least 20,123  semantic absent\n"

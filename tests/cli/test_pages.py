@@ -200,7 +200,7 @@ def test_a_page_of_the_guide_cuts_nothing_off_in_a_small_window(topic: str) -> N
 
 
 def test_a_pipe_gets_no_colours_and_no_boxes_and_a_terminal_gets_both(filled: Shell) -> None:
-    words = ["transcripts", "conversations"]
+    words = ["conversations", "list"]
     piped, shown = filled.must(*words).out, filled.run(*words, terminal=True).out
     assert not ESCAPE.search(piped)
     assert not BOXES.search(piped)
@@ -250,3 +250,12 @@ def test_progress_is_a_bar_on_a_terminal_and_silence_in_a_pipe(filled: Shell) ->
 )
 def test_a_period_is_told_in_the_largest_unit_that_it_is_whole_in(ms: int, told: str) -> None:
     assert period(ms) == told
+
+
+def test_a_rule_and_a_request_of_two_persons_are_told_in_words(filled: Shell) -> None:
+    """A table says members, not the notation of a program, and how long a request waits is a duration."""
+    filled.must("approvals", "require", "erase", "--within", "2 days", "--reason", "why", "--requester", "desk")
+    assert filled.run("lifecycle", "erase", *CONVERSATION, "--reason", "y", "--requester", "z", "--yes").code == 3
+    told = filled.must("approvals", "list").out
+    assert re.search(r"(?m)^within +2 days$", told)
+    assert "channel web-chat, conversation order-LF-20418" in told

@@ -4,7 +4,8 @@ A transcript is played in an empty directory that holds the turns of the demo (`
 chance (`model`) and the files of `fixtures/cli/files/`. Lines that begin with `$ ` are commands, what follows is what
 they say (standard output, then standard error), and a last line like `[4]` is an exit code other than zero. The clock
 stands still and chance repeats; what is opaque all the same (ids, hashes, notes, cursors, sizes on the disk) is written
-as a word in angle brackets, so that a change of the bytes at rest changes no transcript.
+as a word in angle brackets, so that a change of the bytes at rest changes no transcript. In a command, `<cursor>` is
+the last cursor or token that was printed.
 
     python -m tests.cli.transcripts            tells which transcripts differ
     python -m tests.cli.transcripts --write    plays them again
@@ -25,9 +26,10 @@ from tests.embedding.models import small_folder
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "fixtures/cli"
 
+CURSOR = re.compile(r"mc1\.[A-Za-z0-9_-]+")
 # what is opaque -> the word that stands for it
 OPAQUE: list[tuple[re.Pattern[str], str]] = [
-    (re.compile(r"mc1\.[A-Za-z0-9_-]+"), "<cursor>"),
+    (CURSOR, "<cursor>"),
     (re.compile(r"muniment/[A-Za-z0-9_-]{22}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{44}"), "<vkey>"),
     (re.compile(r"muniment/[A-Za-z0-9_-]{22}"), "<origin>"),
     (re.compile(r"— <origin> [A-Za-z0-9+/=]+"), "— <origin> <signature>"),
@@ -40,6 +42,7 @@ OPAQUE: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r'"log":"[A-Za-z0-9_-]{22}"'), '"log":"<log>"'),
     (re.compile(r"(?m)^(bytes +)[0-9,]+$"), r"\1<size>"),
     (re.compile(r'"bytes":[0-9]+'), '"bytes":<size>'),
+    (re.compile(r"(?m)^(free bytes +)[0-9,]+$"), r"\1<size>"),
 ]
 
 
@@ -53,6 +56,7 @@ def play(transcript: str, directory: Path) -> str:
     for file in (PLACE / "files").iterdir():
         shutil.copy(file, directory)
     said: list[str] = []
+    cursor = ""
     for line in transcript.splitlines():
         if line.startswith("#"):
             said += [*([""] if said else []), line]
@@ -60,7 +64,8 @@ def play(transcript: str, directory: Path) -> str:
             continue
         words = shlex.split(line.removeprefix("$ "))
         assert words[0] == "muniment", "a transcript runs the product and nothing else"
-        ran = shell.run(*words[1:])
+        ran = shell.run(*(word.replace("<cursor>", cursor) for word in words[1:]))
+        cursor = (CURSOR.findall(ran.said) or [cursor])[-1]
         said += ["", line, *_plain(ran.said, directory).splitlines(), *([f"[{ran.code}]"] if ran.code else [])]
     return "\n".join(said).lstrip("\n") + "\n"
 

@@ -114,6 +114,7 @@ compositions = st.builds(
     reference_percent=st.integers(0, 100),
     overhead_tokens=st.integers(0, 6),
     file_tokens=st.none() | st.integers(0, 30),
+    begins=st.just(True),  # a history may be empty
 )
 
 

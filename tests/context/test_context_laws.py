@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,13 +34,16 @@ from tests.turns import answer, asked, question, rich_turn
 from tests.worlds import OPERATOR, World, key_of, memory_world, root_key
 
 BUDGETS = st.integers(0, 60) | st.integers(0, 2000)
-BARE = Composition(overhead_tokens=0)
+BARE = Composition(overhead_tokens=0, begins=True)
 NAMED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def context(world: World, budget: int = 10_000, **asked_for: Any) -> Context:
-    """Return a context of the conversation of the world."""
-    return world.runtime.transcripts.context(key_of(), budget, **asked_for)
+    """Return a context of the conversation of the world, which may begin."""
+    composition = asked_for.pop("composition", Composition())
+    if isinstance(composition, Composition):
+        composition = msgspec.structs.replace(composition, begins=True)
+    return world.runtime.transcripts.context(key_of(), budget, composition=composition, **asked_for)
 
 
 conversations = st.lists(st.lists(messages, min_size=1, max_size=5), max_size=8)
@@ -149,7 +153,7 @@ def test_a_larger_budget_takes_no_turn_away(
     conversation: list[list[Message]], budget: int, more: int, shape: Shape
 ) -> None:
     """What fits is a run of turns up to the newest, and grows with the budget."""
-    composition = Composition(system=SystemText.LEAVE_OUT)
+    composition = Composition(system=SystemText.LEAVE_OUT, begins=True)
     with told(conversation, []).runtime as runtime:
         few = runtime.transcripts.context(key_of(), budget, shape=shape, composition=composition)
         many = runtime.transcripts.context(key_of(), budget + more, shape=shape, composition=composition)
@@ -227,7 +231,7 @@ def test_what_cannot_be_asked_is_refused(world: World, wrong: dict[str, Any]) ->
         context(world, **wrong)
 
 
-def test_a_conversation_that_is_not_there_has_an_empty_context(world: World) -> None:
+def test_a_conversation_that_begins_has_an_empty_context(world: World) -> None:
     found = context(world, 100, query="anything")
     assert (found.messages, found.turns, found.turns_before, found.digest) == ([], 0, 0, None)
     assert {each.miss for each in found.sections} == {MissingReason.NOTHING_THERE}

@@ -26,7 +26,11 @@ from tests.turns import answered, asked
 from tests.worlds import World, key_of, memory_world
 
 EVERYTHING = Composition(
-    lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED, reach=QuoteScope.SPACE, reference_percent=50, overhead_tokens=0
+    lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED,
+    reach=QuoteScope.SPACE,
+    reference_percent=50,
+    overhead_tokens=0,
+    begins=True,
 )
 _DIGEST = re.compile(r'"(digest|revision)":("[0-9a-f]*"|\d+)')
 

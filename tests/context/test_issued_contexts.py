@@ -24,7 +24,7 @@ from tests.turns import asked, question
 from tests.worlds import World, key_of, root_key
 
 BUDGET = 300
-RECORD = Composition(record=True, reach=QuoteScope.SPACE, reference_percent=50)
+RECORD = Composition(record=True, begins=True, reach=QuoteScope.SPACE, reference_percent=50)
 
 
 def recorded(
@@ -74,7 +74,8 @@ def test_records_are_listed_among_the_disclosures(world: World) -> None:
     assert other.conversation == key_of("other")
     assert (nowhere.conversation, nowhere.first, nowhere.through) == (None, None, None)
     assert len(nowhere.quoted) > 0
-    assert len(world.runtime.evidence.disclosures(key_of()).disclosures) == 1
+    of_talk = world.runtime.evidence.disclosures(key_of()).disclosures
+    assert [each.position for each in of_talk] == [first.position, nowhere.position]
 
 
 def test_the_receipt_of_an_erasure_names_the_contexts_of_the_conversation(world: World) -> None:

@@ -226,7 +226,7 @@ def test_where_to_look_is_a_choice(world: World) -> None:
 def test_a_conversation_that_begins_is_told_of_earlier_ones(world: World) -> None:
     with_lamps(world, 3)
     ask = world.runtime.transcripts.context
-    found = ask(key_of("new"), 500, "lamp", composition=Composition(reach=QuoteScope.SPACE))
+    found = ask(key_of("new"), 500, "lamp", composition=Composition(reach=QuoteScope.SPACE, begins=True))
     assert quoted(found) == ["The green lamp is broken.", "We send another lamp."]
     assert (found.turns, found.turns_before) == (0, 0)
 

@@ -16,6 +16,7 @@ import muniment
 from muniment.errors import InvalidInput, TokensUnavailable
 from muniment.kernel.sources import seeded_sources
 from muniment.operations.context.cost import ESTIMATE, estimate
+from muniment.operations.context.prompt import Composition
 from muniment.runtime.settings import set_token_counter
 from muniment.space.options import Options
 from muniment.space.token_counter import ENCODINGS, token_counter
@@ -72,7 +73,7 @@ def test_the_settings_name_an_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
         (Options(sources=seeded_sources("c"), token_counter=len), "caller"),
     ]:
         with muniment.open("memory:", keys=root_key(), options=options) as runtime:
-            assert runtime.transcripts.context(key_of(), 6).counter == counter
+            assert runtime.transcripts.context(key_of(), 6, composition=Composition(begins=True)).counter == counter
 
 
 def test_an_encoding_that_nobody_knows_is_refused() -> None:

@@ -41,6 +41,8 @@ def test_another_root_or_another_purpose_opens_nothing() -> None:
         ENVELOPE.line() + b"\n",
         ENVELOPE.line().replace(b'"key"', b'"kex"'),
         replace(ENVELOPE, key="!").line(),
+        replace(ENVELOPE, format=1).line(),
+        replace(ENVELOPE, format=0).line(),
         replace(ENVELOPE, key=b64url(b"short")).line(),
         Envelope.around(b"short", ROOT, RootDescriptor(scheme="file"), CONTEXT).line(),
     ],
@@ -52,4 +54,4 @@ def test_a_line_with_a_fault_is_refused(line: bytes) -> None:
 
 def test_a_line_of_a_newer_release_is_refused_as_that() -> None:
     with pytest.raises(StoreNewer):
-        parse_envelope(replace(ENVELOPE, format=2).line())
+        parse_envelope(replace(ENVELOPE, format=3).line())

@@ -13,8 +13,8 @@ from muniment.embedding.protocol import Embedder
 from muniment.evidence.pin import FilePin
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
+from muniment.ledger.snapshots import Snapshots
 from muniment.runtime.runtime import Runtime
-from muniment.search.snapshots import Snapshots
 from muniment.space.options import Options
 from tests.embedding.embedders import Words
 from tests.turns import answer, question

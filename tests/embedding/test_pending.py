@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import UNSET
 from msgspec.structs import replace
 
 import muniment
@@ -93,7 +92,7 @@ def asked(world: World, query: str = "anything") -> tuple[SemanticCoverage, str 
 def words_of(world: World, view: View = View.HOST_UI) -> list[str]:
     """Return what a view shows of the plain turns, message by message."""
     messages = (each for turn in world.replay(view).turns for each in turn.messages)
-    parts = (part for each in messages if each.parts is not UNSET for part in each.parts)
+    parts = (part for each in messages for part in each.parts)
     return [part.content for part in parts if isinstance(part, TextPart)]
 
 

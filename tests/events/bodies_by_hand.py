@@ -393,6 +393,40 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
             '"shape":"anthropic","tokens":7990,"view":"model_context"}',
         },
     ),
+    "content_read": (
+        "content.read",
+        {
+            "read": {
+                "operation": "transcripts.search",
+                "views": ["host_ui"],
+                "turns": 4,
+                "spans": [{"first": 2, "last": 4}],
+                "found": [17],
+            },
+            "caller": {"views": ["host_ui"], "subject": "größe"},
+        },
+        {
+            "caller": '{"subject":"größe","views":["host_ui"]}',
+            "read": '{"found":[17],"operation":"transcripts.search","spans":[{"first":2,"last":4}],"turns":4,'
+            '"views":["host_ui"]}',
+        },
+    ),
+    "content_exported": (
+        "content.exported",
+        {
+            "export": {"way": "bundle", "turns": 3, "view": "export", "recipient": "court", "purpose": "case 17"},
+            "caller": {"views": ["export"]},
+        },
+        {
+            "caller": '{"views":["export"]}',
+            "export": '{"purpose":"case 17","recipient":"court","turns":3,"view":"export","way":"bundle"}',
+        },
+    ),
+    "content_exported_as_a_backup": (
+        "content.exported",
+        {"export": {"way": "backup"}, "caller": {"views": []}},
+        {"caller": '{"views":[]}', "export": '{"way":"backup"}'},
+    ),
     "context_issued_of_nothing": (
         "context.issued",
         {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import msgspec
@@ -98,6 +97,45 @@ def test_a_refusal_names_the_path_and_one_of_our_problems(value: Any, at: str | 
         assert refused.value.__suppress_context__
 
 
+MISSPELT: list[tuple[Any, str | None, list[str]]] = [
+    ({**minimal(), "convesation": 1}, "convesation", ["conversation"]),
+    ({**minimal(), "source": {"protcol": 1}}, "source.protcol", ["protocol"]),
+    (with_message({"role": "user", "contents": ""}), "messages[0].contents", ["content"]),
+    (
+        with_message({"role": "user", "content": [{"type": "tool_call", "name": "a", "argument": {}}]}),
+        "messages[0].content[0].argument",
+        ["arguments"],
+    ),
+    ({**minimal(), "zzz": 1}, "zzz", []),
+    ({**minimal(), "Zzz": 1}, None, []),
+    ({**minimal(), "z" * 65: 1}, None, []),
+    ({**minimal(), "a b": 1}, None, []),
+]
+
+
+@pytest.mark.parametrize(("value", "at", "meant"), MISSPELT, ids=range(len(MISSPELT)))
+def test_a_misspelt_field_of_a_request_is_named_with_what_was_meant(
+    value: Any, at: str | None, meant: list[str]
+) -> None:
+    """Only a plain identifier is shown, and only to the caller who wrote it."""
+    for is_request in (True, False):
+        with pytest.raises(InvalidInput) as refused:
+            bind(value, Turn, is_request=is_request)
+        assert refused.value.problem == "unknown_field"
+        assert refused.value.choices == tuple(meant)
+        assert refused.value.at == at or not is_request
+        assert is_request or at is None or not (refused.value.at or "").endswith(at.rpartition(".")[2])
+
+
+def test_an_unknown_choice_lists_the_choices() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        bind(with_message({"role": "boss", "content": ""}), Turn)
+    assert set(refused.value.choices) == set(Role)
+    with pytest.raises(InvalidInput) as refused:
+        bind(with_message({"role": "user", "content": [{"type": "txt"}]}), Turn)
+    assert {"text", "reasoning", "tool_call"} < set(refused.value.choices)
+
+
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
@@ -155,17 +193,29 @@ def test_a_tower_of_brackets_is_refused_as_too_deep() -> None:
         deterministic(deep)
 
 
+def gives_up(depth: int) -> bool:
+    """Return whether a turn with a value of this depth is refused; any error but ours ends the test."""
+    inner: Any = "bottom"
+    for _ in range(depth):
+        inner = [inner]
+    try:
+        deterministic(("frame", [[bind(call_of(inner), Turn)]]))
+    except InvalidInput:
+        return True
+    return False
+
+
 def test_there_is_no_depth_at_which_a_caller_sees_an_error_of_pythons() -> None:
     """Around the limit of the interpreter encoding, decoding and digesting give up at different depths."""
-    inner: Any = "bottom"
-    given_up = 0
-    for _ in range(sys.getrecursionlimit()):
-        inner = [inner]
-        try:
-            deterministic(("frame", [[bind(call_of(inner), Turn)]]))
-        except InvalidInput:
-            given_up += 1
-    assert given_up
+    shallow, deep = 0, 128
+    while not gives_up(deep):
+        shallow, deep = deep, deep * 2
+    while deep - shallow > 1:
+        middle = (shallow + deep) // 2
+        shallow, deep = (shallow, middle) if gives_up(middle) else (middle, deep)
+    refused = [gives_up(depth) for depth in range(max(0, deep - 100), deep + 100)]
+    assert any(refused)
+    assert not all(refused)
 
 
 def test_a_request_above_the_limit_is_refused_before_it_is_read() -> None:

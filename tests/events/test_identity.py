@@ -15,10 +15,11 @@ from muniment.events.identity import (
     ConversationId,
     ConversationKey,
     SpaceName,
-    TurnId,
     check_key,
     check_name,
+    conversation_mark,
     message_id,
+    named_message,
 )
 from muniment.kernel.digest import keyed_digest
 
@@ -96,8 +97,40 @@ def test_a_separator_inside_a_name_never_moves_the_border_between_two() -> None:
         assert keyed_digest(KEY, "c", f"space{mark}a", "channel") != keyed_digest(KEY, "c", "space", f"a{mark}channel")
 
 
-@given(st.tuples(st.text(), st.integers(0, 255)), st.tuples(st.text(), st.integers(0, 255)))
-def test_two_messages_share_an_id_only_if_they_are_the_same(left: tuple[str, int], right: tuple[str, int]) -> None:
-    """TR-21: turn and place give the id, and the id gives back turn and place."""
-    same = message_id(TurnId(left[0]), left[1]) == message_id(TurnId(right[0]), right[1])
-    assert same == (left == right)
+messages = st.tuples(st.text(max_size=3), st.text(max_size=3), st.text(min_size=1, max_size=3), st.integers(0, 255))
+
+
+@given(messages, messages)
+def test_two_messages_share_an_id_only_if_they_are_the_same(
+    left: tuple[str, str, str, int], right: tuple[str, str, str, int]
+) -> None:
+    """TR-19, TR-21: channel, conversation, turn and place give the id, and the id gives back turn and place."""
+    ids = []
+    for channel, conversation, turn, place in (left, right):
+        mark = conversation_mark(channel, conversation)
+        ids.append(message_id(mark, turn, place))
+        assert named_message(ids[-1]) == named_message(ids[-1], mark) == (turn, place)
+        assert named_message(f"{turn}#{place}", mark) == (turn, place)
+    assert (ids[0] == ids[1]) == (left == right)
+    if left[:2] != right[:2]:
+        assert named_message(ids[0], conversation_mark(*right[:2])) is None
+
+
+def test_a_turn_that_is_named_like_a_message_is_still_a_turn() -> None:
+    """The id says from its end what is the turn, so no turn id makes it mean something else."""
+    mark = conversation_mark("c", "talk")
+    inner = message_id(mark, "t", 0)
+    for text in (f"{inner}#1", message_id(mark, inner, 1)):
+        assert named_message(text, mark) == (inner, 1)
+
+
+def test_what_is_no_message_id_names_nothing() -> None:
+    mark = conversation_mark("c", "talk")
+    bad = ["", "t", "#0", f"#0@{mark}", "t#", "t#-1", "t#00", "t#01", "t#0@", "t#0@x", f"t#0@{mark}x",
+           f"t#0@{mark.upper()}", "t#1234567890", f"t#0@{'0' * 24}"]  # fmt: skip
+    assert [text for text in bad if named_message(text, mark) is not None] == []
+
+
+def test_the_mark_of_a_conversation_is_a_known_digest() -> None:
+    """The known answer is of another implementation: base32 of the first 15 bytes of SHA-256 over the framed names."""
+    assert conversation_mark("default", "talk") == "7wobzowi7x745pqizq2kjx7s"

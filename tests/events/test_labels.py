@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 
 from muniment.errors import NotCanonical
+from muniment.events.approving import ApprovalDecided, ApprovalRequested, ApprovalRule, ApprovalSet, GuardedAct
 from muniment.events.archive import (
     ArchiveExport,
     ArchiveExported,
@@ -32,6 +33,7 @@ from muniment.events.attributes import (
     ValueKind,
     link_label,
 )
+from muniment.events.caller import Caller
 from muniment.events.changes import (
     LifecycleRequest,
     PolicySet,
@@ -40,7 +42,21 @@ from muniment.events.changes import (
     TurnLifecycle,
     TurnRedacted,
 )
-from muniment.events.disclosures import AccessRefused, Caller, ContentRevealed, ContextGrant, ContextIssued, Denial
+from muniment.events.disclosures import (
+    AccessRefused,
+    ContentExported,
+    ContentGrant,
+    ContentRead,
+    ContentRevealed,
+    ContextGrant,
+    ContextIssued,
+    Denial,
+    ErasureRefusal,
+    ErasureRefused,
+    ExportWay,
+    ReadGrant,
+    ReadSpan,
+)
 from muniment.events.labels import content_fields, encode_part, meta_fields
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart, part_label
 from muniment.events.records import (
@@ -122,6 +138,19 @@ SMALL_BODIES: list[MetaBody] = [
         ),
         caller=Caller(views=["export"]),
     ),
+    ErasureRefused(request=REQUEST, refusal=ErasureRefusal(turns=2, kept_by=[7])),
+    ApprovalSet(rule=ApprovalRule(acts=[GuardedAct.ERASE], within_ms=60_000), request=REQUEST),
+    ApprovalRequested(
+        act=GuardedAct.REVEAL, about={"turn": "t"}, digest="ab", expires_ms=9, request=REQUEST, caller=Caller(views=[])
+    ),
+    ApprovalDecided(request=REQUEST, caller=Caller(views=["export"], subject="ada")),
+    ContentRead(
+        read=ReadGrant(
+            operation="transcripts.search", views=["export"], turns=3, spans=[ReadSpan(first=1, last=2)], found=[9]
+        ),
+        caller=Caller(views=["export"]),
+    ),
+    ContentExported(export=ContentGrant(way=ExportWay.BACKUP), caller=Caller(views=["export"])),
     AccessRefused(denial=Denial(operation="disclosure.reveal", right="reveal", since_ms=7)),
 ]
 

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muniment.evidence import verifier
-from muniment.evidence.__main__ import main
-from muniment.evidence.verifier import Refused, read_lines, verify_bundle, verify_receipt
+from muniment.evidence.verifier import Refused, main, read_lines, verify_bundle, verify_receipt
 from tests.evidence.logs import Log
 
 WORDS = ("Grüß Gott", "\u2028 and \U0001f600", 'quotes " and \\', "\x00\x1f\x7f", "")
@@ -97,7 +96,8 @@ def test_a_bundle_with_any_changed_byte_is_refused(data: st.DataObject) -> None:
 def test_a_receipt_with_any_changed_byte_is_refused(data: st.DataObject) -> None:
     """The same for receipts."""
     at = data.draw(st.integers(0, len(RECEIPT) - 1))
-    new = data.draw(st.integers(0, 255).filter(lambda byte: byte != RECEIPT[at]))
+    blank = b" \t\r\n" if at == len(RECEIPT) - 1 else b""  # white space at the end says nothing
+    new = data.draw(st.integers(0, 255).filter(lambda byte: byte != RECEIPT[at] and byte not in blank))
     with pytest.raises(Refused):
         verify_receipt(RECEIPT[:at] + bytes([new]) + RECEIPT[at + 1 :], LOG.signer.vkey)
 
@@ -219,10 +219,29 @@ def test_the_command_does_not_call_an_uncertified_bundle_complete(
 
 
 def test_the_command_reports_what_a_receipt_proves(receipt_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify-receipt", str(receipt_file), "--key", LOG.signer.vkey]) == 0
-    assert capsys.readouterr().out.startswith(f"VERIFIED  event {FIRST + 1} (turn.committed)")
-    assert main(["verify-receipt", str(receipt_file), "--vkey", LOG.signer.vkey, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["disclosed"]["actor"] == "agent"
+    assert main(["verify", str(receipt_file), "--key", LOG.signer.vkey]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("VERIFIED  1 event of ")
+    assert "form       receipt" in told
+    assert main(["verify", str(receipt_file), "--vkey", LOG.signer.vkey, "--json", "--show"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["entries"]
+    assert (entry["position"], entry["kind"], entry["fields"]["actor"]) == (FIRST + 1, "turn.committed", "agent")
+
+
+@pytest.mark.parametrize("ending", [b"", b"\n\n", b"\r\n", b" \n\t\n"])
+def test_a_receipt_survives_what_tools_do_to_its_end(ending: bytes) -> None:
+    """`jq -r` adds a newline, `$(...)` takes the last one away."""
+    assert verify_receipt(RECEIPT.rstrip() + ending, LOG.signer.vkey).size == LOG.size
+    with pytest.raises(Refused):
+        verify_receipt(RECEIPT.rstrip() + b"\n\n\x0b", LOG.signer.vkey)
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n \n", b" "])
+def test_blank_lines_behind_a_bundle_say_nothing(ending: bytes) -> None:
+    whole = b"".join(BUNDLE)
+    assert verify_bundle(io.BytesIO(whole + ending), LOG.signer.vkey).complete
+    with pytest.raises(Refused, match="trailing"):
+        verify_bundle(io.BytesIO(whole + ending + b"\n{}\n"), LOG.signer.vkey)
 
 
 def test_the_command_reads_a_bundle_from_standard_input(
@@ -275,3 +294,27 @@ def test_the_verifier_works_where_it_is_copied_to(tmp_path: Path, bundle_file: P
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == "7\n"
+
+
+@pytest.mark.parametrize("command", [["verifier.py"], ["-m", "muniment.evidence"]])
+def test_the_copied_file_is_a_command_that_ends_by_its_verdict(
+    tmp_path: Path, bundle_file: Path, receipt_file: Path, command: list[str]
+) -> None:
+    """The same command line as `python -m muniment.evidence`: 0 verified, 1 refused, 2 misused or unreadable."""
+    (tmp_path / "verifier.py").write_bytes(Path(verifier.__file__).read_bytes())
+
+    def run(*arguments: str) -> tuple[int, str]:
+        isolated = ["-I"] if "-m" not in command else []
+        done = subprocess.run(
+            [sys.executable, *isolated, *command, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        return done.returncode, done.stdout
+
+    for file in (bundle_file, receipt_file):
+        code, told = run("verify", str(file), "--key", LOG.signer.vkey)
+        assert (code, told.partition(" ")[0]) == (0, "VERIFIED")
+    forged = tmp_path / "forged"
+    forged.write_bytes(b"".join(BUNDLE).replace(b'"turn":2', b'"turn":3'))
+    assert run("verify", str(forged), "--key", LOG.signer.vkey) == (1, "REFUSED  incomplete  line 4\n")
+    for misused in (["verify"], [], ["verify", str(tmp_path / "absent"), "--key", "x"], ["check", "x", "--key", "y"]):
+        assert run(*misused)[0] == 2

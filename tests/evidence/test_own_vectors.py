@@ -145,8 +145,10 @@ def test_the_refusal_codes_are_the_released_ones() -> None:
     malformed = r'_unb64(?:url)?\([^\n]*, "([a-z_]+)"\)'
     used = re.findall(refusals, source) + re.findall(malformed, source)
     assert set(used) == {
-        "certificate", "chain", "checkpoint_malformed", "commitment", "consistency", "disclosure", "event",
-        "foreign_event", "foreign_log", "head", "header", "inclusion", "incomplete", "key_malformed", "line_too_long",
-        "multiproof", "not_canonical", "not_json", "note_malformed", "order", "origin", "receipt_malformed",
-        "signature", "signature_missing", "source", "trailing", "truncated",
+        "certificate", "certificate_malformed", "chain", "checkpoint_malformed", "commitment", "consistency",
+        "disclosure", "event", "foreign_event", "foreign_log", "head", "header", "inclusion", "incomplete",
+        "key_malformed", "line_too_long", "multiproof", "not_canonical", "not_json", "note_malformed", "order",
+        "origin", "page", "page_differs", "receipt_malformed", "signature", "signature_missing", "source", "statement",
+        "timestamp_algorithm", "timestamp_authority", "timestamp_certificate", "timestamp_malformed",
+        "timestamp_of_other", "timestamp_signature", "trailing", "truncated",
     }  # fmt: skip

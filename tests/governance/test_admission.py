@@ -138,11 +138,11 @@ def test_a_turn_with_a_value_everywhere_is_kept_whole() -> None:
 
 
 @given(st.lists(st.integers(0, OBSERVED_MS_MAX), min_size=1, max_size=4))
-def test_a_turn_is_never_older_than_what_was_observed_in_it(observed: list[int]) -> None:
-    """TR-22: the stored time is the present one, or the latest observed time behind it."""
+def test_the_time_of_a_turn_is_that_of_its_commit_whatever_was_observed(observed: list[int]) -> None:
+    """Decision 0132: retention and legal minima count from it, so no host may claim it."""
     messages = [Message(role=Role.USER, content="a", observed_ms=each) for each in observed]
     kept = kept_of(turn_of(messages))
-    assert kept.time_ms == max(NOW_MS, *observed)
+    assert kept.time_ms == NOW_MS
 
 
 @pytest.mark.parametrize("observed_ms", [-1, OBSERVED_MS_MAX + 1, 2**62])

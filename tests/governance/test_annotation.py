@@ -10,6 +10,8 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from muniment.events.attributes import (
+    TAGS_KEY,
+    TITLE_KEY,
     Attribute,
     AttributeGovernance,
     AttributeLink,
@@ -38,7 +40,7 @@ from muniment.governance.limits import Limits
 from muniment.governance.phases import Phase
 from muniment.kernel.canonical import DEPTH_MAX, encode
 from tests.attributes import GATEWAY, attribute, of_turn, values
-from tests.turns import json_values
+from tests.turns import MARK, json_values
 
 NOW_MS = 1_700_000_000_000
 LIMITS = Limits()
@@ -53,7 +55,7 @@ def nested(levels: int) -> Any:
 
 
 def judged(given: Attribute) -> AcceptedAttribute | AttributeRefusal:
-    return admit_attribute(given, NOW_MS, "write-7", LIMITS)
+    return admit_attribute(given, MARK, NOW_MS, "write-7", LIMITS)
 
 
 def admitted(given: Attribute) -> AcceptedAttribute:
@@ -81,6 +83,22 @@ WRONG: dict[str, tuple[Callable[[Attribute], Attribute], AttributeRefusal]] = {
     "sign": (lambda it: replace(it, key="host.a.b/c"), AttributeRefusal.KEY_MALFORMED),
     "long key": (lambda it: replace(it, key="host.a." + "b" * 506), AttributeRefusal.KEY_MALFORMED),
     "empty schema": (lambda it: replace(it, schema=""), AttributeRefusal.SCHEMA_MALFORMED),
+    "a title that is no text": (
+        lambda it: replace(it, key=TITLE_KEY, kind=ValueKind.NUMBER, value=7),
+        AttributeRefusal.DESCRIPTION_MALFORMED,
+    ),
+    "tags that are no list": (
+        lambda it: replace(it, key=TAGS_KEY, kind=ValueKind.STRING, value="tag"),
+        AttributeRefusal.DESCRIPTION_MALFORMED,
+    ),
+    "tags that are no text": (
+        lambda it: replace(it, key=TAGS_KEY, kind=ValueKind.ARRAY, value=["tag", 7]),
+        AttributeRefusal.DESCRIPTION_MALFORMED,
+    ),
+    "a tag that is no name": (
+        lambda it: replace(it, key=TAGS_KEY, kind=ValueKind.ARRAY, value=["tag", " padded"]),
+        AttributeRefusal.DESCRIPTION_MALFORMED,
+    ),
     "null": (lambda it: replace(it, value=None), AttributeRefusal.KIND_DIFFERS),
     "not finite": (
         lambda it: replace(it, kind=ValueKind.NUMBER, value=float("inf")),
@@ -125,7 +143,7 @@ WRONG: dict[str, tuple[Callable[[Attribute], Attribute], AttributeRefusal]] = {
     ),
     "empty writer": (lambda it: replace(it, source=replace(GATEWAY, writer="")), AttributeRefusal.WRITER_MALFORMED),
     "no reason": (
-        lambda it: replace(it, source=AttributeSource(writer="w", kind=SourceKind.UNAVAILABLE)),
+        lambda it: replace(it, source=AttributeSource(writer="w", kind=SourceKind.UNAVAILABLE, reason="")),
         AttributeRefusal.REASON_MALFORMED,
     ),
     "blank reason": (lambda it: replace(it, source=replace(GATEWAY, reason=" \n")), AttributeRefusal.REASON_MALFORMED),
@@ -162,6 +180,12 @@ def test_an_attribute_is_refused_for_what_is_wrong_with_it(name: str) -> None:
     spoilt, refusal = WRONG[name]
     assert isinstance(judged(GOOD), AcceptedAttribute)
     assert judged(spoilt(GOOD)) is refusal
+
+
+def test_an_attribute_needs_no_invented_reason() -> None:
+    """A source without a reason has a usable one; an empty reason that somebody gives is refused, see below."""
+    source = AttributeSource(writer="w", kind=SourceKind.GATEWAY_COUNTED)
+    assert admitted(replace(GOOD, source=source)).content.reason == "recorded"
 
 
 def test_every_rule_is_seen_to_refuse() -> None:
@@ -231,7 +255,7 @@ def test_what_is_kept_is_judged_as_what_was_handed_over() -> None:
     assert flaw(kept.meta, kept.content) is None
     assert flaw(kept.meta, replace(kept.content, value=7)) is AttributeRefusal.KIND_DIFFERS
     assert flaw(kept.meta, replace(kept.content, value="a" * 70_000)) is AttributeRefusal.VALUE_TOO_LARGE
-    assert admit_attribute(GOOD, NOW_MS, None, Limits(attribute_bytes_max=9)) is AttributeRefusal.VALUE_TOO_LARGE
+    assert admit_attribute(GOOD, MARK, NOW_MS, None, Limits(attribute_bytes_max=9)) is AttributeRefusal.VALUE_TOO_LARGE
 
 
 FREE = KnownAttribute(None, 0)

@@ -7,12 +7,11 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from muniment.events.attributes import Attribute, AttributeGovernance, AttributePolicy, AttributeScope
 from muniment.events.changes import RedactionReason, RedactionTarget
-from muniment.events.identity import TurnId, message_id
+from muniment.events.identity import TurnId
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.message import Authority
 from muniment.events.records import TurnMeta
@@ -38,14 +37,14 @@ from muniment.governance.redaction import Redaction
 from muniment.governance.slices import audit, cut
 from muniment.governance.views import SHOWS_ORIGIN, Reason, View
 from tests.attributes import RULED, attribute, expected, of_turn, ruled
-from tests.turns import plain_turn, turn_records
+from tests.turns import MARK, message_of, plain_turn, turn_records
 
 TURN = TurnId("turn-1")
 SHOWN = {"value": ShownValue.VALUE, "replacement": ShownValue.REPLACEMENT, "nothing": ShownValue.NOTHING}
 
 
 def recorded(given: Attribute, position: int = 9) -> AttributeRecord:
-    found = admit_attribute(given, 1000, None, Limits())
+    found = admit_attribute(given, MARK, 1000, None, Limits())
     assert isinstance(found, AcceptedAttribute), found
     return AttributeRecord(position=position, meta=found.meta, content=found.content)
 
@@ -103,15 +102,15 @@ def test_what_an_export_discloses_of_an_attribute_is_what_a_page_shows(
     if as_what is ShownValue.NOTHING:
         assert labels == set()
         return
-    shown = attributes.shown(view, TURN, record, as_what)
-    assert (shown.source is not UNSET) is (view in SHOWS_ORIGIN) is ("source" in labels)
+    shown = attributes.shown(view, None, record, as_what)
+    assert (shown.source is not None) is (view in SHOWS_ORIGIN) is ("source" in labels)
     if as_what is ShownValue.VALUE:
         assert labels == (everything if view in SHOWS_ORIGIN else everything - origin)
         assert (shown.value, shown.links, shown.redacted) == (record.content.value, record.content.links, False)
     else:
         assert labels == {"attribute", "source", "visibility", "governance"}
         assert (shown.value, shown.schema, shown.links) == (REPLACEMENT, REPLACEMENT_SCHEMA, [])
-        assert (shown.redacted, shown.reason, shown.kind) == (True, UNSET, "object")
+        assert (shown.redacted, shown.reason, shown.kind) == (True, None, "object")
 
 
 def test_an_attribute_that_is_not_valid_any_more_is_hidden_and_the_others_are_shown() -> None:
@@ -155,8 +154,9 @@ def test_attributes_are_in_the_order_of_message_creation_and_id() -> None:
         attribute("z", created_ms=1),
     ]
     assert [each.meta.attribute.id for each in sorted(map(recorded, given), key=order_of)] == ["z", "a", "b", "c", "d"]
-    shown = attributes.shown(View.RAW_OWNER, TURN, recorded(given[0]), ShownValue.VALUE)
-    assert (shown.scope, shown.message) == (AttributeScope.MESSAGE, "turn-1#1")
+    name = message_of(TURN, 1)
+    shown = attributes.shown(View.RAW_OWNER, name, recorded(given[0]), ShownValue.VALUE)
+    assert (shown.scope, shown.message) == (AttributeScope.MESSAGE, name)
 
 
 @given(turn_records(), st.sampled_from(View), st.integers(0, 3))
@@ -166,7 +166,7 @@ def test_a_budget_leaves_attributes_out_and_never_shows_another(record: TurnReco
     several += [recorded(attribute(f"m{place}", target=of_turn(1, 0))) for place in range(3)]
     whole, freely = cut(replace(record, attributes=tuple(several)), view)
     turn, items = cut(replace(record, attributes=tuple(several)), view, None, most)
-    for message in (None, message_id(TurnId(record.meta.delivery.turn), 0)):
+    for message in (None, message_of(record.meta.delivery.turn, 0)):
         shown = [one for one in whole.attributes if one.message == message]
         assert [one for one in turn.attributes if one.message == message] == shown[:most]
     over = [item.attribute for item in items if item.reason is Reason.ATTR_VALUE_BUDGET]
@@ -219,7 +219,14 @@ def test_what_is_redacted_as_a_whole_is_so_with_its_attributes(
     redaction = Redaction(position=1, target=target, views=frozenset({View.EXPORT}), reason=RedactionReason.LEGAL)
     bare = recorded(attribute())
     record = TurnRecord(
-        position=1, sequence=1, time_ms=1, phase=Phase.ACTIVE, meta=_meta(), content=None, redactions=(redaction,)
+        mark=MARK,
+        position=1,
+        sequence=1,
+        time_ms=1,
+        phase=Phase.ACTIVE,
+        meta=_meta(),
+        content=None,
+        redactions=(redaction,),
     )
     assert standing(record, View.EXPORT, None).barred is of_the_turn
     assert standing(record, View.EXPORT, 0).barred is of_the_message

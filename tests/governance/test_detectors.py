@@ -7,9 +7,10 @@ import base64
 import pytest
 
 from muniment.governance.detection import DetectedType, detectors_for, scan
+from muniment.governance.detection.check_digits import luhn
 from muniment.governance.detection.credentials import VENDORS, token_header
 from muniment.governance.detection.known_names import folded
-from muniment.governance.detection.numbers import IBAN_CHARACTERS, is_card, is_iban, luhn
+from muniment.governance.detection.numbers import IBAN_CHARACTERS, is_card, is_iban
 from muniment.governance.detection.secret_tokens import entropy_bits, looks_random
 
 DRAWN = "q7RkZp2vXw9LmT4sBn8YcJ3hDf6G"  # as chance draws

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from muniment.errors import InvalidInput, UnknownPlace, WordsErased
@@ -32,7 +31,7 @@ from muniment.governance.redaction import (
 from muniment.governance.slices import RedactionItem, SliceTurn, audit, cut, disclosed_labels
 from muniment.governance.views import Reason, View
 from tests.governance.test_views import record_of, words_of
-from tests.turns import turn_records
+from tests.turns import message_of, short, turn_records
 
 views = st.sampled_from(View)
 FACE, ACCENTED = "\U0001f600", "e\u0301"  # one code point in two UTF-16 units; two code points in one sign
@@ -205,9 +204,9 @@ def test_a_message_of_which_every_shown_part_is_redacted_is_redacted_as_a_whole(
     )
     for view, causes in [(View.RAW_OWNER, ("legal", "secret")), (View.MODEL_CONTEXT, ("secret",))]:
         turn, items = cut(record, view)
-        assert turn.messages[2].parts is UNSET
+        assert turn.messages[2].parts == []
         assert turn.messages[2].redacted
-        assert [(item.part, item.reason, item.causes) for item in items if item.message == "rich#2"] == [
+        assert [(item.part, item.reason, item.causes) for item in items if item.message == message_of("rich", 2)] == [
             (None, Reason.REDACTED, causes)
         ]
 
@@ -252,7 +251,7 @@ def texts(record: TurnRecord, turn: SliceTurn, items: list[RedactionItem]) -> di
     assert record.content is not None
     found: dict[str, Part] = {}
     for place, message in enumerate(turn.messages):
-        if message.parts is UNSET:
+        if message.redacted:
             continue
         gone = {item.part for item in items if item.message == message.id and item.start is None}
         kept = [index for index in range(len(record.content.parts[place])) if index not in gone]
@@ -314,7 +313,7 @@ def points_of(label: str, part: Part, items: list[RedactionItem], record: TurnRe
     assert isinstance(committed, TextPart | ReasoningPart)
     shown = set(range(len(committed.content)))
     for item in items:
-        if item.message is not None and item.message.endswith(f"#{place}") and item.part == int(index):
+        if item.message is not None and short(item.message).endswith(f"#{place}") and item.part == int(index):
             shown -= set(range(item.start or 0, item.end or 0))
     return shown
 
@@ -396,7 +395,7 @@ def test_an_item_of_a_range_contains_no_content() -> None:
     _, items = cut(replace(with_text("the system words"), redactions=(redaction(target),)), View.MODEL_CONTEXT)
     (item,) = [item for item in items if item.start is not None]
     assert msgspec.to_builtins(item) == {
-        "turn": "rich", "reason": "redacted", "view": "model_context", "message": "rich#0", "part": 0,
+        "turn": "rich", "reason": "redacted", "view": "model_context", "message": message_of("rich", 0), "part": 0,
         "authority": "legacy_transcript", "start": 4, "end": 10, "causes": ("legal",),
     }  # fmt: skip
 

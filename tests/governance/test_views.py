@@ -10,7 +10,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from muniment.events.labels import content_fields, meta_fields
@@ -37,7 +36,7 @@ from muniment.governance.limits import Limits
 from muniment.governance.phases import MASKED_PHASES, Phase
 from muniment.governance.slices import RedactionItem, SliceTurn, audit, cut, disclosed_labels
 from muniment.governance.views import PartRole, Reason, View, place_of, withheld_by_authority, withheld_by_phase
-from tests.turns import committed, rich_turn, turn_records
+from tests.turns import MARK, committed, message_of, rich_turn, turn_records
 
 views = st.sampled_from(View)
 
@@ -81,7 +80,9 @@ def record_of(phase: Phase = Phase.ACTIVE) -> TurnRecord:
     kept = admit(rich_turn(), Limits(), 1000)
     assert isinstance(kept, AdmittedTurn)
     content = TurnContent(parts=kept.parts, digest=b"", summaries=kept.summaries, labels=kept.labels)
-    return TurnRecord(position=5, sequence=1, time_ms=kept.time_ms, phase=phase, meta=kept.meta, content=content)
+    return TurnRecord(
+        position=5, sequence=1, mark=MARK, time_ms=kept.time_ms, phase=phase, meta=kept.meta, content=content
+    )
 
 
 def with_reference(record: TurnRecord, visibility: Visibility) -> TurnRecord:
@@ -150,7 +151,9 @@ def test_a_view_shows_the_content_that_the_matrix_allows(view: View, place: Part
     shown = matrix(WORDS)[view, place]
     assert (turn.messages[0].parts == [part]) == shown
     assert turn.messages[0].redacted == (not shown)
-    assert [item.reason for item in items if item.message == "rich#0"] == ([] if shown else [Reason.VIEW_POLICY])
+    assert [item.reason for item in items if item.message == message_of("rich", 0)] == (
+        [] if shown else [Reason.VIEW_POLICY]
+    )
 
 
 @pytest.mark.parametrize(("view", "authority", "phase"), list(product(View, Authority, Phase)))
@@ -173,10 +176,24 @@ def test_the_first_reason_that_matches_withholds_a_message(view: View, authority
     message = turn.messages[0]
     assert [item.reason for item in items if item.message is not None] == ([] if expected is None else [expected])
     assert message.redacted == (expected is not None)
-    assert (message.parts is UNSET) == (expected is not None)
+    assert (message.parts == []) == (expected is not None)
     assert message.authority is authority
     assert withheld_by_phase(phase) == (expected if phase in {*MASKED_PHASES, Phase.ERASED} else None)
     assert withheld_by_authority(View.RAW_OWNER, authority) is None
+
+
+@pytest.mark.parametrize("view", View)
+@pytest.mark.parametrize("phase", [Phase.ACTIVE, Phase.MASKED, Phase.ERASED])
+def test_what_is_withheld_is_none_or_empty_and_takes_no_room_in_json(view: View, phase: Phase) -> None:
+    """A reader meets no other mark of absence: every list can be iterated, and `redacted` says what is withheld."""
+    turn, _ = cut(record_of(phase), view)
+    for message in turn.messages:
+        assert [*message.parts] == ([] if message.redacted else message.parts)
+        told = msgspec.json.decode(msgspec.json.encode(message))
+        assert ("parts" in told) is bool(message.parts)
+    told = msgspec.json.decode(msgspec.json.encode(turn))
+    assert ("external" in told) is ("source" in told) is (turn.external is not None)
+    assert [*turn.tools] == turn.tools
 
 
 @pytest.mark.parametrize("view", View)
@@ -188,7 +205,7 @@ def test_origin_and_observations_are_for_owner_and_operator(view: View) -> None:
         assert turn.external is True
         assert turn.tools == rich_turn().tools
     else:
-        assert (turn.source, turn.tools, turn.external) == (UNSET, UNSET, UNSET)
+        assert (turn.source, turn.tools, turn.external) == (None, [], None)
     masked, _ = cut(record_of(Phase.MASKED), View.OPERATOR_AUDIT)
     assert isinstance(masked.tools, list)
     assert [(tool.id, tool.summary) for tool in masked.tools] == [("obs-1", "")]
@@ -243,14 +260,10 @@ def test_the_last_assistant_message_that_says_something_is_the_answer() -> None:
 def words_of(turn: SliceTurn) -> list[str]:
     """Return everything somebody wrote that a slice shows, one string for each thing, with its place."""
     shown = [
-        f"{message.id}: {msgspec.json.encode(part).decode()}"
-        for message in turn.messages
-        if message.parts is not UNSET
-        for part in message.parts
+        f"{message.id}: {msgspec.json.encode(part).decode()}" for message in turn.messages for part in message.parts
     ]
     shown += [f"ref {ref.id}: {ref.label}" for ref in turn.host_refs if ref.label is not None]
-    if turn.tools is not UNSET:
-        shown += [f"tool {tool.id}: {tool.summary}" for tool in turn.tools if tool.summary]
+    shown += [f"tool {tool.id}: {tool.summary}" for tool in turn.tools if tool.summary]
     return shown
 
 
@@ -276,7 +289,7 @@ def test_masking_and_erasing_leave_no_content_in_any_view(record: TurnRecord, vi
     before, _ = cut(replace(record, phase=Phase.ACTIVE), view)
     turn, items = cut(replace(record, phase=gone), view)
     assert words_of(turn) == []
-    assert all(message.redacted and message.parts is UNSET for message in turn.messages)
+    assert all(message.redacted and message.parts == [] for message in turn.messages)
     assert [item.reason for item in items if item.message] == [withheld_by_phase(gone)] * len(turn.messages)
     assert [replace(ref, label=None) for ref in before.host_refs] == turn.host_refs
     assert (turn.actor, turn.source, turn.sequence, turn.turn) == (
@@ -312,7 +325,7 @@ def shown_labels(record: TurnRecord, turn: SliceTurn, items: list[RedactionItem]
     withheld_parts = {(item.message, item.part) for item in items if item.part is not None}
     for place, message in enumerate(turn.messages):
         shown.add(f"message/{place}")
-        if message.parts is not UNSET:
+        if not message.redacted:
             assert record.content is not None
             kept = [
                 index for index in range(len(record.content.parts[place])) if (message.id, index) not in withheld_parts
@@ -325,7 +338,7 @@ def shown_labels(record: TurnRecord, turn: SliceTurn, items: list[RedactionItem]
         shown.add(f"host_ref/{place}")
         if reference.label is not None:
             shown.add(f"host_ref/{place}/label")
-    if turn.tools is not UNSET:
+    if turn.external is not None:
         shown |= {"source", "external", "tools"}
         if record.content is not None and withheld_by_phase(record.phase) is None:
             shown |= {f"tools/{place}/summary" for place in range(len(turn.tools))}
@@ -356,7 +369,6 @@ def test_everything_withheld_has_exactly_one_item(record: TurnRecord, view: View
         if message.redacted:
             expected.append((message.id, None, None))
         else:
-            assert message.parts is not UNSET
             assert len(message.parts) + sum(item.message == message.id for item in items) == count
             expected += [(message.id, item.part, None) for item in items if item.message == message.id]
     labels = record.content.labels or [None] * len(record.meta.host_refs)
@@ -384,13 +396,14 @@ def test_the_audit_counts_what_the_report_lists(record: TurnRecord, view: View) 
 def test_a_message_that_names_nobody_and_no_time_has_those_of_its_turn(
     bodies: tuple[Any, TurnContent], time_ms: int
 ) -> None:
-    """AC-03, TR-06, TR-22: its own speaker where it has one, else the turn's; likewise authority and time."""
+    """AC-03, TR-06, TR-22: its own speaker where it has one, else that of its role; likewise authority and time."""
     meta = replace(bodies[0], actor=Attribution(subject="ada", speaker_id="bob"))
-    record = TurnRecord(position=1, sequence=1, time_ms=time_ms, phase=Phase.ACTIVE, meta=meta, content=None)
+    record = TurnRecord(position=1, sequence=1, mark=MARK, time_ms=time_ms, phase=Phase.ACTIVE, meta=meta, content=None)
     turn, _ = cut(record, View.RAW_OWNER)
     for head, message in zip(meta.messages, turn.messages, strict=True):
-        assert message.speaker_id == (head.speaker_id or "bob")
-        assert message.speaker_kind == (head.speaker_kind or "subject")
+        by_role = ("bob", "subject") if head.role is Role.USER else (head.role, head.role)
+        assert message.speaker_id == (head.speaker_id or by_role[0])
+        assert message.speaker_kind == (head.speaker_kind or by_role[1])
         assert message.authority == (head.authority or DEFAULT_AUTHORITY[head.role])
         assert message.observed_ms == (head.observed_ms or time_ms)
     assert (turn.actor.speaker_id, turn.actor.agent_id) == ("bob", "ada")

@@ -67,4 +67,4 @@ def _text(parts: Sequence[Any]) -> str:
 
 def names_in(runtime: Runtime) -> list[str]:
     """Return the conversations of the space, sorted."""
-    return sorted(one.conversation for one in runtime.transcripts.conversations(limit=500).conversations)
+    return sorted(one.conversation for one in runtime.conversations.list_(limit=500).conversations)

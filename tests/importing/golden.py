@@ -35,7 +35,7 @@ def golden_of(source: Path) -> dict[str, str]:
             runtime.spaces.export(
                 ConversationKey(conversation=each.conversation), ExportFormat.OTEL, View.RAW_OWNER
             ).text
-            for each in sorted(runtime.transcripts.conversations().conversations, key=lambda one: one.conversation)
+            for each in sorted(runtime.conversations.list_().conversations, key=lambda one: one.conversation)
         ]
     told = msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
     return {f"{source.stem}.report.json": told, f"{source.stem}.otel.jsonl": "".join(lines)}

@@ -58,7 +58,7 @@ def test_what_is_not_known_is_shown_to_the_raw_owner_alone(source: Path) -> None
         for view in View:
             asides = [
                 message.parts
-                for each in sorted(runtime.transcripts.conversations().conversations, key=lambda one: one.conversation)
+                for each in sorted(runtime.conversations.list_().conversations, key=lambda one: one.conversation)
                 for turn in runtime.transcripts.replay(ConversationKey(conversation=each.conversation), view).turns
                 for message in turn.messages
                 if message.speaker_id == "import"
@@ -90,7 +90,7 @@ def test_no_text_of_a_sample_is_lost() -> None:
         runtime.spaces.import_(str(need_shared(f"{SAMPLES}/chatgpt-sample-00.json")))
         parts = [
             part
-            for each in sorted(runtime.transcripts.conversations().conversations, key=lambda one: one.conversation)
+            for each in sorted(runtime.conversations.list_().conversations, key=lambda one: one.conversation)
             for turn in runtime.transcripts.replay(key(each.conversation), View.RAW_OWNER).turns
             for message in turn.messages
             for part in message.parts or []

@@ -18,7 +18,7 @@ from muniment.formats.reading.import_format import Format, sniff
 from muniment.formats.reading.items import Items
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.operations.spaces.import_file import ImportReport
+from muniment.operations.importing.import_report import ImportReport
 from muniment.runtime.runtime import Runtime
 from muniment.space.options import Options
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from muniment.errors import UnknownConversation
 from muniment.events.identity import ConversationKey, SubjectId, TurnId
 from muniment.events.message import (
     Authority,
@@ -117,7 +118,10 @@ def pages(runtime: Runtime, key: ConversationKey, view: View, limit: int = PAGE)
     found: list[object] = []
     cursor = None
     while True:
-        page = runtime.transcripts.replay(key, view, limit, cursor)
+        try:
+            page = runtime.transcripts.replay(key, view, limit, cursor)
+        except UnknownConversation:  # nothing was said in it yet
+            return found
         found.append(page)
         cursor = page.next_cursor
         if cursor is None:

@@ -20,7 +20,7 @@ from muniment.kernel.digest import unb64url
 from muniment.operations.transcripts.hits import SearchRanking, SearchScope
 from muniment.search import view_index
 from tests.laws.marked import marks_in, pages, seen
-from tests.laws.walks import KEYS, Walk, search, steps
+from tests.laws.walks import KEYS, Walk, commit, search, steps
 from tests.worlds import World, memory_world, open_store, sqlite_world
 
 LONG = 60
@@ -69,6 +69,8 @@ def test_pages_give_the_whole_once_while_others_append(
         for step in drawn:
             walk.step(*step)
         replay, key = walk.world.runtime.transcripts.replay, KEYS[0]
+        if not walk.of(key):
+            commit(walk, 0, 0)
         found: list[str] = []
         page = replay(key, view, cuts[0])
         found += [turn.turn for turn in page.turns]
@@ -121,7 +123,7 @@ def told(walk: Walk) -> bytes:
     runtime = walk.world.runtime
     answers: list[object] = [
         [pages(runtime, key, view) for key in KEYS for view in View],
-        [runtime.transcripts.conversations(lifecycle=lifecycle) for lifecycle in LifecycleFilter],
+        [runtime.conversations.list_(lifecycle=lifecycle) for lifecycle in LifecycleFilter],
         [runtime.transcripts.search("some words", view, ALL, AT_ONCE, limit=3) for view in View],
         [runtime.lifecycle.receipts(key) for key in KEYS],
         runtime.evidence.checkpoint(),

@@ -21,11 +21,11 @@ from muniment.errors import TurnConflict, WordsErased
 from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
 from muniment.events.attributes import AttributePolicy, AttributeScope, AttributeTarget
 from muniment.events.changes import RedactionReason, Transition
-from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId, message_id
+from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId
 from muniment.events.references import Plane
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.provenance.provenance import Derivation
 from muniment.operations.transcripts.hits import SearchScope
 from muniment.operations.transcripts.redact import Passage
@@ -183,7 +183,7 @@ def annotate(walk: Walk, one: int, other: int) -> ConversationKey:
     visibility, policy = RULED[other % len(RULED)]
     target, place = AttributeTarget(turn=kept.marked.turn), 0 if other % 2 else None
     if place is not None:
-        message = message_id(kept.marked.turn, 0)
+        message = f"{kept.marked.turn}#0"
         target = AttributeTarget(turn=kept.marked.turn, scope=AttributeScope.MESSAGE, message=message)
     mark, name = Mark(walk.said, NOTED), f"{kept.marked.turn} {other % 4}"
     given = replace(ruled(name, visibility, policy), target=target, value=f"some {mark} words")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from muniment.events.message import Role
-from muniment.ranking.columns import Columns, Rows, Scores
+from muniment.ranking.columns import Columns, KeywordScores, Rows, Scores
 from muniment.ranking.question import Question, parse_question
 from muniment.ranking.ranking import Ranked, rank
 from muniment.ranking.weights import Weights
@@ -51,13 +51,13 @@ class WithVectors:
         """Return those of the index."""
         return self._index.named(term)
 
-    def beginning(self, phrase: Sequence[str]) -> Rows:
+    def beginning(self, phrase: Sequence[str], within: Rows) -> Rows:
         """Return those of the index."""
-        return self._index.beginning(phrase)
+        return self._index.beginning(phrase, within)
 
-    def keyword(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> Scores:
+    def scored(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> KeywordScores:
         """Score as the index does."""
-        return self._index.keyword(phrases, within)
+        return self._index.scored(phrases, within)
 
     def similarity(self, text: str, within: Rows | None = None) -> Scores:
         """Return what the table says."""
@@ -97,7 +97,8 @@ def asked(text: str) -> Question:
 
 def ranked(corpus: Index | WithVectors, text: str, weights: Weights | None = None) -> Ranked:
     """Rank everything that there is."""
-    return rank(parse_question(asked(text), corpus), corpus, np.flatnonzero(corpus.columns.alive), weights)
+    alive = np.flatnonzero(corpus.columns.alive)
+    return rank(parse_question(asked(text), corpus, alive), corpus, alive, weights)
 
 
 def turns(corpus: Index | WithVectors, found: Ranked) -> list[int]:

@@ -91,7 +91,7 @@ def test_few_candidates_are_ranked_as_many_are(
     corpus = with_vectors(said, {each.text: place / 20 for place, each in enumerate(said)})
     every = np.flatnonzero(corpus.columns.alive)
     some = np.array(sorted(data.draw(st.sets(st.sampled_from(every.tolist()), min_size=1))), np.int64)
-    asked_for, found = parse_question(asked(text), corpus), list[list[object]]()
+    asked_for, found = parse_question(asked(text), corpus, np.flatnonzero(corpus.columns.alive)), list[list[object]]()
     for share in (0, len(every) + 1):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ranking_module, "FEW_SHARE", share)
@@ -102,24 +102,27 @@ def test_few_candidates_are_ranked_as_many_are(
 
 @given(said=corpora, text=st.sampled_from(QUESTIONS), data=st.data())
 def test_only_candidates_are_hits(said: list[Post], text: str, data: st.DataObject) -> None:
-    """By words alone, a search among some is what a search among all finds of them; rarity is that of all."""
+    """By words alone, a search among some finds what a search among all finds of them."""
     index = index_of(said)
     some = np.array(sorted(data.draw(st.sets(st.sampled_from(index.every().tolist())))), np.int64)
-    within, of_all = rank(parse_question(asked(text), index), index, some, BARE), ranked(index, text, BARE)
-    assert within.rows.tolist() == [row for row in of_all.rows.tolist() if row in some.tolist()]
-    assert set(rank(parse_question(asked(text), index), index, some).rows.tolist()) <= set(some.tolist())
+    read = parse_question(asked(text), index, some)
+    within, of_all = rank(read, index, some, BARE), rank(read, index, index.every(), BARE)
+    assert set(within.rows.tolist()) == {row for row in of_all.rows.tolist() if row in some.tolist()}
+    assert set(rank(parse_question(asked(text), index, some), index, some).rows.tolist()) <= set(some.tolist())
 
 
 @given(
     said=corpora, phrases=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=2), max_size=4), data=st.data()
 )
-def test_words_are_scored_alike_among_few_and_among_all(
+def test_words_are_scored_among_some_as_if_there_were_no_others(
     said: list[Post], phrases: list[list[str]], data: st.DataObject
 ) -> None:
-    """Both ways to look words up give the same numbers, to the last bit."""
-    index = index_of([*said, *(Post("quiet " * 300) for _ in range(40))])
-    some = np.array(sorted(data.draw(st.sets(st.integers(0, len(said) - 1), max_size=3))), np.int64)
-    assert index.keyword(phrases, some).tolist() == index.keyword(phrases)[some].tolist()
+    """However many there are beside them, the scores are the same to the last bit."""
+    some = data.draw(st.sets(st.integers(0, len(said) - 1)))
+    alone = index_of([said[place] for place in sorted(some)]).keyword(phrases).tolist()
+    for others in (0, 40, 400):
+        index = index_of([*said, *(Post("quiet harbour " * 30) for _ in range(others))])
+        assert index.keyword(phrases, np.array(sorted(some), np.int64)).tolist() == alone
 
 
 def test_ties_are_ordered_by_time_sequence_and_conversation() -> None:
@@ -138,7 +141,7 @@ def test_where_nothing_matches_the_answer_is_empty() -> None:
     assert not len(ranked(index, "What did Ada say about zephyrs yesterday?").rows)
     assert not len(ranked(index, "...").rows)
     assert not len(ranked(index_of([]), "harbour").rows)
-    assert not len(rank(parse_question(asked("harbour"), index), index, np.empty(0, np.int64)).rows)
+    assert not len(rank(parse_question(asked("harbour"), index, index.every()), index, np.empty(0, np.int64)).rows)
 
 
 def test_what_stands_beside_a_match_is_a_hit() -> None:
@@ -223,9 +226,10 @@ def test_of_many_hits_the_best_are_looked_at(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(ranking_module, "SCORED_MAX", 5)
     assert turns(index, ranked(index, "Bob's rain")) == best[:5]
     assert best[0] == 30
-    assert len(rank(parse_question(asked("rain"), index), index, index.every(), limit=3).rows) == 3
+    assert len(rank(parse_question(asked("rain"), index, index.every()), index, index.every(), limit=3).rows) == 3
     alike = index_of([Post("rain", stream=place) for place in range(1, 41)])
-    assert turns(alike, rank(parse_question(asked("rain"), alike), alike, alike.every(), limit=3)) == [40, 39, 38]
+    read = parse_question(asked("rain"), alike, alike.every())
+    assert turns(alike, rank(read, alike, alike.every(), limit=3)) == [40, 39, 38]
 
 
 HOSTILE = (

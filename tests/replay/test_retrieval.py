@@ -98,6 +98,30 @@ def test_without_the_sets_the_command_says_so(
     assert "realtalk: not there" in capsys.readouterr().err
 
 
+def test_a_floor_that_is_missed_ends_the_command_with_one(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever runs this in CI learns from the exit code alone that search found less than it should."""
+    command = ["replay", "retrieval", "realtalk", "--method", "no model", "--data", str(data)]
+    monkeypatch.setattr("sys.argv", command)
+    assert main() == 0
+    path = data / "realtalk.questions.jsonl.gz"
+    questions = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    _written(path, [{**each, "question": "Who stole the submarine?"} for each in questions])
+    assert main() == 1
+    assert "missed: realtalk, muniment, no model: R@10 0.000, at least 0.570 is wanted" in capsys.readouterr().err
+
+
+def test_a_set_that_was_asked_for_and_is_not_there_ends_the_command_with_one(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "sys.argv", ["replay", "retrieval", "realtalk", "locomo", "--method", "no model", "--data", str(data)]
+    )
+    assert main() == 1
+    assert "not scored: locomo" in capsys.readouterr().err
+
+
 def test_plain_fts5_takes_any_question() -> None:
     """The floor is not beaten by a syntax error."""
     index = PlainIndex()

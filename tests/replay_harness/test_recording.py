@@ -34,7 +34,7 @@ from tests.worlds import World, memory_world
 # histories whose events can all be asked for again, and so give as many events again
 WHOLE = [
     "alias-and-conflict", "attributes", "erase-a-message", "erase-a-turn", "erase-then-rebuild", "export-and-verify",
-    "mask-what-is-archived", "provenance", "redact-a-field", "redact-a-range", "redact-for-everybody", "retention",
+    "mask-what-is-archived", "provenance", "redact-a-field", "redact-a-range", "redact-for-everybody",
     "rotate-the-key", "transitions-of-a-conversation", "views",
 ]  # fmt: skip
 
@@ -75,6 +75,10 @@ def test_what_cannot_be_asked_for_again_is_left_out_and_counted() -> None:
     assert told.left_out == {"access.denied": 5}
     _, told, _ = recorded(parse_fixture((HISTORIES / "import-fences.jsonl").read_bytes()))
     assert told.left_out == {"archive.exported": 1, "archive.imported": 2}
+    _, told, _ = recorded(parse_fixture((HISTORIES / "retention.jsonl").read_bytes()))
+    assert told.left_out == {"erasure.refused": 1}
+    _, told, _ = recorded(parse_fixture((HISTORIES / "backup-and-restore.jsonl").read_bytes()))
+    assert told.left_out == {"content.exported": 1, "space.restored": 1}
 
 
 def test_holds_and_releases_are_recorded_by_name() -> None:
@@ -173,7 +177,7 @@ letters = st.text(st.characters(categories=["Lu", "Lo"]), min_size=8, max_size=2
 def test_lengths_are_kept_and_letters_are_not(said: list[str], more: list[Part]) -> None:
     """Eight letters in a row are never the same eight, and always eight; small ones may be words of ours."""
     content: list[Part] = [*(TextPart(content=each) for each in said), *more]
-    turn = Turn(turn="t", subject=said[0], conversation=said[1], messages=[Message(role=Role.USER, content=content)])  # type: ignore[arg-type]  # names are text
+    turn = Turn(turn="t", subject=said[0], conversation=said[1], messages=[Message(role=Role.USER, content=content)])
     world = memory_world().with_turn(turn)
     data, _ = of_world(world)
     world.close()

@@ -89,12 +89,12 @@ def test_every_store_and_mode_measures_the_same() -> None:
 def test_a_difference_is_told_by_line_projection_and_key() -> None:
     ran, other = run(*WHOLE), run(commit(1, report={"committed": True}), commit(2), *WHOLE[3:])
     assert (first := first_difference(ran, other)) is not None
-    assert first.told() == "line 6: size"
+    assert first.told() == "line 6: size: 6, and 4"
     mine, theirs = ran.measured[0], other.measured[0]
     alike = replace(theirs, line=6, size=mine.size, root=mine.root, checkpoint=mine.checkpoint, keys=mine.keys)
     found = first_difference(ran, replace(other, measured=[alike]))
     assert found is not None
-    assert found.told() == "line 6: projection catalogue, conversation 1"
+    assert found.told().startswith("line 6: projection catalogue, conversation 1: ")
     assert first_difference(ran, replace(ran, measured=[])) is not None
     no_links = replace(mine, projections={n: each for n, each in mine.projections.items() if n != "links"})
     assert first_difference(ran, replace(ran, measured=[no_links])).key == "all of it"  # type: ignore[union-attr]  # it is there

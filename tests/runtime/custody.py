@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 import muniment
+from muniment.errors import UnknownConversation
 from muniment.events.identity import DEFAULT_SPACE, ConversationId, SubjectId, TurnId
 from muniment.events.message import TextPart
 from muniment.events.turn import Attribution, Turn
@@ -15,7 +17,9 @@ from muniment.evidence.pin import FilePin
 from muniment.governance.limits import Limits
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.operations.lifecycle import LifecycleReport, Scope
+from muniment.operations.lifecycle.report import LifecycleReport
+from muniment.operations.lifecycle.scope import Scope
+from muniment.runtime.runtime import Runtime
 from muniment.space.options import Options
 from tests.turns import TALK, answered, asked
 from tests.worlds import OPERATOR, PINS, STORE, FileWorld, World, key_of, root_key
@@ -91,9 +95,23 @@ def erase(world: World, scope: Scope) -> LifecycleReport:
     return world.runtime.lifecycle.erase(scope, "asked for", OPERATOR)
 
 
+def approval_calls(runtime: Runtime) -> dict[str, Callable[[], Any]]:
+    """Return a call of every operation on approvals."""
+    approvals = runtime.approvals
+    return {
+        "approvals.list": approvals.list_,
+        "approvals.require": lambda: approvals.require([], "why", "who"),
+        "approvals.confirm": lambda: approvals.confirm(0, "why", "who"),
+        "approvals.refuse": lambda: approvals.refuse(0, "why", "who"),
+    }
+
+
 def words(world: World, conversation: str = TALK, view: View = View.RAW_OWNER) -> list[list[str]]:
     """Return the words that a view shows of a conversation, turn by turn."""
-    shown = world.runtime.transcripts.replay(key_of(conversation), view, Limits().page_turns_max)
+    try:
+        shown = world.runtime.transcripts.replay(key_of(conversation), view, Limits().page_turns_max)
+    except UnknownConversation:
+        return []
     return [
         [part.content for each in one.messages for part in _parts(each) if isinstance(part, TextPart)]
         for one in shown.turns

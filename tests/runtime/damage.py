@@ -13,6 +13,15 @@ from typing import cast
 from msgspec.structs import replace
 
 from muniment.crypto.cell import NONCE_BYTES, seal_cell
+from muniment.events.attributes import (
+    AttributeContent,
+    AttributeGovernance,
+    AttributeHead,
+    AttributeOrigin,
+    AttributeRecorded,
+    SourceKind,
+    ValueKind,
+)
 from muniment.events.cells import pack
 from muniment.events.changes import (
     Custody,
@@ -35,13 +44,13 @@ from muniment.events.records import (
     TurnContent,
     TurnMeta,
 )
-from muniment.events.references import Plane, RefDerived, SourceEvidence
+from muniment.events.references import Plane, RefDerived, SourceEvidence, Visibility
 from muniment.evidence.verifier import source_digest
 from muniment.ledger.ledger import META, SPACE_STREAM, OpenedEvent, Writer, draft
 from muniment.log.port import WHOLE_CONVERSATION
 from muniment.projections.inspection.findings import FindingKind
 from muniment.space.space import Space
-from tests.turns import SUBJECT, TALK, answer, question
+from tests.turns import SUBJECT, TALK, answer, message_of, question
 from tests.worlds import World, key_of
 
 Is = FindingKind
@@ -189,6 +198,37 @@ def reference(
     return plant
 
 
+HEAD = AttributeHead(id="a", key="host.billing.tokens", kind=ValueKind.STRING, created_ms=1, updated_ms=1)
+ORIGIN = AttributeOrigin(writer="gateway", kind=SourceKind.HOST_REPORTED, written_ms=1)
+
+
+def attribute(
+    refs: dict[str, int] | None = None, head: AttributeHead = HEAD, value: object = "words", bytes_max: int = 64
+) -> Callable[[World], object]:
+    """Record an attribute as no operation would."""
+    meta = AttributeRecorded(
+        attribute=head,
+        source=ORIGIN,
+        visibility=Visibility.INTERNAL,
+        governance=AttributeGovernance(value_bytes_max=bytes_max),
+    )
+    content = AttributeContent(value=value, reason="why")
+
+    def plant(world: World) -> int:
+        space, named = space_of(world), {"turn": 1} if refs is None else refs
+        with space.ledger.reader() as reader:
+            stream = space.transcript.stream_of(reader, key_of())
+        event = draft(
+            space.sources.entropy, EventKind.ATTR_RECORDED, 1, meta, content=(content, list(content_fields(content)))
+        )
+        target = named.get("turn", WHOLE_CONVERSATION)
+        return space.ledger.transact(
+            lambda writer: writer.append(event, stream=stream, target=target, refs=named)
+        ).position
+
+    return plant
+
+
 def on_turn(number: int, work: Callable[[Space, Writer, OpenedEvent], object]) -> Callable[[World], object]:
     """Do something to a turn inside a transaction."""
 
@@ -312,6 +352,17 @@ PLANTED: dict[str, tuple[FindingKind, Callable[[World], object]]] = {
     ),
     "a change that does nothing known": (Is.CORRUPT_RECORD, lifecycle("dream", turn=1)),
     "a change that does nothing at all": (Is.CORRUPT_RECORD, lifecycle(None, turn=1)),
+    "an attribute of a turn that is not there": (Is.ATTRIBUTE_TARGET_MISSING, attribute({"turn": 9})),
+    "an attribute of no turn": (Is.ATTRIBUTE_TARGET_MISSING, attribute({})),
+    "an attribute of a message that is not there": (
+        Is.ATTRIBUTE_TARGET_MISSING, attribute({"turn": 1, "message": 2}, replace(HEAD, message=2)),
+    ),
+    "an attribute of another message than it says": (
+        Is.ATTRIBUTE_TARGET_MISSING, attribute({"turn": 1, "message": 1}, replace(HEAD, message=0)),
+    ),
+    "an attribute that is larger than it may be": (Is.ATTRIBUTE_OVERSIZED, attribute(value="x" * 63)),
+    "an attribute with a bad key": (Is.ATTRIBUTE_MALFORMED, attribute(head=replace(HEAD, key="billing"))),
+    "an attribute of another kind": (Is.ATTRIBUTE_MALFORMED, attribute(value=7)),
     "a release of no hold": (Is.HOLD_MISSING, lifecycle(Custody.RELEASE, turn=1)),
     "a release of something else": (Is.HOLD_MISSING, lifecycle(Custody.RELEASE, turn=1, hold=2)),
     "an erasure that left the words": (Is.CONTENT_LEFT, lifecycle(Transition.ERASE, turn=1)),
@@ -393,13 +444,15 @@ PLANTED: dict[str, tuple[FindingKind, Callable[[World], object]]] = {
     "a reference to turns without an end": (Is.MISSING_SOURCE_TURN, reference({"first": 1})),
     "a reference that names another turn": (Is.MISSING_SOURCE_TURN, reference(source=replace(SOURCE, turn="turn-2"))),
     "a reference to a message that is not there": (
-        Is.MISSING_SOURCE_MESSAGE, reference({"turn": 1, "message": 2}, replace(SOURCE, message="turn-1#2")),
+        Is.MISSING_SOURCE_MESSAGE,
+        reference({"turn": 1, "message": 2}, replace(SOURCE, message=message_of("turn-1", 2))),
     ),
     "a reference that names another message": (
-        Is.MISSING_SOURCE_MESSAGE, reference({"turn": 1, "message": 1}, replace(SOURCE, message="turn-1#0")),
+        Is.MISSING_SOURCE_MESSAGE,
+        reference({"turn": 1, "message": 1}, replace(SOURCE, message=message_of("turn-1", 0))),
     ),
     "a reference that names a message by id alone": (
-        Is.MISSING_SOURCE_MESSAGE, reference(source=replace(SOURCE, message="turn-1#0")),
+        Is.MISSING_SOURCE_MESSAGE, reference(source=replace(SOURCE, message=message_of("turn-1", 0))),
     ),
     "a reference with the digest of fewer turns": (
         Is.MISMATCHED_SOURCE_DIGEST, reference({"first": 1, "through": 2}, replace(SOURCE, through="turn-2")),

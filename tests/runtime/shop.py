@@ -8,7 +8,7 @@ from muniment.events.identity import Channel, ConversationId, TurnId
 from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.operations.transcripts.hits import Hit, SearchPage, SearchRanking, Sort
-from tests.turns import SUBJECT
+from tests.turns import SUBJECT, short
 from tests.worlds import World
 
 DAY_MS = 86_400_000
@@ -52,7 +52,7 @@ def hits(told: SearchPage) -> list[Hit]:
 
 
 def places(told: SearchPage) -> list[str]:
-    return [str(hit.place.message) for hit in hits(told)]
+    return [short(hit.place.message) for hit in hits(told)]
 
 
 def highlighted(hit: Hit) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import UNSET, to_builtins
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from muniment.errors import (
@@ -148,7 +148,7 @@ def test_the_idempotency_key_is_kept_and_suppresses_nothing(world: World) -> Non
         report = world.runtime.transcripts.annotate(key_of(), [attribute()], idempotency_key="write-7")
         assert (report.accepted, report.idempotency_key) == (1, "write-7")
     (found,) = world.replay().turns[0].attributes
-    assert found.source is not UNSET
+    assert found.source is not None
     assert found.source.request == "write-7"
     assert world.runtime.evidence.checkpoint().size == 5
 
@@ -286,7 +286,7 @@ def test_a_replacement_says_that_it_is_one(world: World) -> None:
     (found,) = world.replay(OPERATOR).turns[0].attributes
     assert found.value == {"redacted": True, "reason": "transcript lifecycle"}
     assert (found.redacted, found.schema, found.kind) == (True, "muniment.attribute.redacted", "object")
-    assert found.source is not UNSET
+    assert found.source is not None
     assert found.source.writer == "gateway"
 
 
@@ -333,9 +333,9 @@ def test_a_timeline_shows_attributes_and_goes_on_when_some_are_written(world: Wo
 
 def test_lists_and_cursors_of_the_catalogue_do_not_mind_annotations(world: World) -> None:
     world.with_turns(1).with_turns(1, "other")
-    page = world.runtime.transcripts.conversations(limit=1)
+    page = world.runtime.conversations.list_(limit=1)
     annotate(world, attribute())
-    assert len(world.runtime.transcripts.conversations(limit=1, cursor=page.next_cursor).conversations) == 1
+    assert len(world.runtime.conversations.list_(limit=1, cursor=page.next_cursor).conversations) == 1
 
 
 def documents(world: World) -> list[str]:

@@ -28,8 +28,9 @@ def world(tmp_path: Path) -> FileWorld:
 
 def test_a_backup_comes_back_in_another_store_as_it_was(world: FileWorld, tmp_path: Path) -> None:
     """What every view shows, the log under the same root, and its evidence."""
-    shown, (size, root) = words(world.runtime), root_of(world.runtime)
+    shown = words(world.runtime)
     made = world.runtime.spaces.backup(str(tmp_path / "backup"))
+    size, root = root_of(world.runtime)
     assert (made.events, made.root, made.cells_damaged) == (size, root.hex(), 0)
     world.close()
     with elsewhere(tmp_path) as other:
@@ -169,10 +170,14 @@ def test_a_place_where_nothing_can_be_written_is_said_to_be_so(world: FileWorld,
         world.runtime.spaces.backup(str(tmp_path / target))
 
 
-def test_a_backup_appends_nothing(world: FileWorld) -> None:
-    before = root_of(world.runtime)
-    backed_up(world)
-    assert root_of(world.runtime) == before
+def test_a_backup_appends_its_record_and_nothing_else(world: FileWorld) -> None:
+    """The record is in the backup, so that a restore over an unchanged space loses nothing."""
+    before, _ = root_of(world.runtime)
+    made = world.runtime.spaces.backup(str(world.home / "backup"))
+    size, root = root_of(world.runtime)
+    assert (size, root.hex()) == (before + 1, made.root)
+    (entry,) = world.runtime.evidence.disclosures().disclosures
+    assert (entry.kind, entry.way, entry.through) == ("content.exported", "backup", before - 1)
 
 
 def test_a_cell_that_does_not_open_is_counted_and_keeps_nothing_else_back(world: FileWorld, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ INSPECTING = {
     "system.capabilities",
     "system.health",
     "system.recover",
+    "system.doctor",
     "system.close",
 }
 
@@ -57,6 +58,8 @@ def keyless(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "evidence.verify": lambda: runtime.evidence.verify(b"", "muniment/x+00000000+AAAA"),
         "evidence.audit": runtime.evidence.audit,
         "system.capabilities": runtime.system.capabilities,
+        "system.doctor": runtime.system.doctor,
+        "tables.describe": runtime.tables.describe,
     }
 
 
@@ -80,8 +83,8 @@ def test_every_operation_belongs_to_a_family() -> None:
 
 
 def test_what_answers_with_a_document_is_an_export() -> None:
-    """CP-02: "no export" hides every way out that the catalogue knows."""
-    assert {each.path for each in catalogue() if each.report is Document} <= {
+    """CP-02: "no export" hides every way out that the catalogue knows. A certificate of an erasure holds no words."""
+    assert {each.path for each in catalogue() if each.report is Document} - {"lifecycle.certificate"} <= {
         each.path for each in catalogue() if each.terms.family is Family.EXPORT
     }
 
@@ -152,6 +155,9 @@ def test_second_rights_are_listed_and_what_lacks_one_is_hidden() -> None:
         listed = {each.operation: each.also for each in runtime.system.capabilities().operations if each.also}
         assert listed == {
             "transcripts.context": [SecondRight(effect=Effect.APPEND, when="composition.record")],
+            "subjects.export": [SecondRight(effect=Effect.READ)],
+            "redactions.find": [SecondRight(views=(View.RAW_OWNER,))],
+            "redactions.apply": [SecondRight(views=(View.RAW_OWNER,))],
             "lifecycle.erase": [SecondRight(effect=Effect.ADMIN, when="scope.whole_space")],
             "evidence.links": [SecondRight(views=(View.OPERATOR_AUDIT, View.RAW_OWNER))],
             "spaces.import": [SecondRight(effect=Effect.ADMIN)],

@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from muniment.errors import Corrupt, CursorStale, InvalidInput, LimitExceeded, UnknownConversation
 from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId
+from muniment.governance.access import Access
 from muniment.governance.limits import Limits
 from muniment.governance.listing import LifecycleFilter
+from muniment.governance.views import View
 from muniment.ledger.ledger import Ledger
-from muniment.operations.transcripts.activity import Activity, TimeRange
-from muniment.operations.transcripts.transcripts import Transcripts
+from muniment.operations.conversations.activity import Activity, TimeRange
 from muniment.projections import conversation_catalogue as catalogue
 from muniment.runtime.runtime import Runtime
 from tests.plain import KEYS, TIMES_MS, Act, Plain, acts, all_conversations, heads, lifecycles, name_of
@@ -100,7 +101,7 @@ def test_an_entry_has_the_head_of_its_conversation(world: World) -> None:
     for key in KEYS:
         plain.commit(key, 5)
     plain.change(KEYS[1], Transition.ARCHIVE, 0)
-    entries = world.runtime.transcripts.conversations(lifecycle=ALL).conversations
+    entries = world.runtime.conversations.list_(lifecycle=ALL).conversations
     assert {(one.channel, one.conversation): (one.revision, one.digest) for one in entries} == heads(world)
     assert {(one.conversation, one.channel): one.archived for one in entries} == {
         ("talk", "default"): False, ("other", "default"): True, ("talk", "mail"): False,
@@ -121,7 +122,7 @@ def test_a_turn_makes_an_archived_conversation_active_again(world: World) -> Non
 
 def test_a_page_of_nothing_is_refused_and_so_are_other_limits(world: World) -> None:
     """PG-02: the catalogue refuses 0."""
-    listing = world.runtime.transcripts.conversations
+    listing = world.runtime.conversations.list_
     for limit, problem in [(0, "must be at least 1"), (-1, "negative")]:
         with pytest.raises(InvalidInput, match=problem):
             listing(limit=limit)
@@ -146,7 +147,7 @@ def test_a_run_shows_each_conversation_once_or_says_that_it_went_stale(
         plain.act(act)
     wanted, seen, cursor = plain.conversations(ALL), 0, None
     for meanwhile in between:
-        page = world.runtime.transcripts.conversations(None, ALL, limit, cursor)
+        page = world.runtime.conversations.list_(None, ALL, limit, cursor)
         names = [(one.channel, one.conversation) for one in page.conversations]
         assert names == [entry[:2] for entry in wanted[seen : seen + limit]]
         seen, cursor = seen + len(names), page.next_cursor
@@ -157,7 +158,7 @@ def test_a_run_shows_each_conversation_once_or_says_that_it_went_stale(
         plain.act(meanwhile)
         if heads(world) != before:
             with pytest.raises(CursorStale):
-                world.runtime.transcripts.conversations(None, ALL, limit, cursor)
+                world.runtime.conversations.list_(None, ALL, limit, cursor)
             break
     world.close()
 
@@ -167,7 +168,7 @@ def test_only_what_is_ranked_makes_a_cursor_stale(world: World) -> None:
     plain = Plain(world)
     for key in KEYS:
         plain.commit(key, 5)
-    listing = world.runtime.transcripts.conversations
+    listing = world.runtime.conversations.list_
     whole = listing(limit=1).next_cursor
     of_channel = listing(channel=Channel("default"), limit=1).next_cursor
     world.runtime.spaces.rotate()
@@ -201,7 +202,7 @@ def test_activity_counts_what_plain_python_counts(
     if one_alone:
         keys = [KEYS[2] if channel == "mail" else KEYS[0]]
     ranges = ranges_of(borders)
-    activity = world.runtime.transcripts.activity(
+    activity = world.runtime.conversations.activity(
         ranges, None if channel is None else Channel(channel), ConversationId("talk") if one_alone else None, lifecycle
     )
     opened = list(plain.turns)
@@ -222,7 +223,7 @@ def test_a_place_says_where_it_is_and_what_was_the_head_then(world: World) -> No
     plain = Plain(world)
     for time in (2, 4):
         plain.commit(KEYS[2], time)
-    (told,) = world.runtime.transcripts.activity([TimeRange(from_ms=0, until_ms=3)]).ranges
+    (told,) = world.runtime.conversations.activity([TimeRange(from_ms=0, until_ms=3)]).ranges
     place, turn = told.first, world.runtime.transcripts.replay(KEYS[2]).turns[0]
     assert place is not None
     assert (place, told.turns) == (told.last, 1)
@@ -247,7 +248,7 @@ def test_ranges_are_sorted_apart_and_at_least_one(ranges: list[tuple[int, int]],
     """CT-15."""
     given_ranges = [TimeRange(from_ms=low, until_ms=high) for low, high in ranges]
     with pytest.raises(InvalidInput) as refused:
-        world.runtime.transcripts.activity(given_ranges)
+        world.runtime.conversations.activity(given_ranges)
     assert refused.value.at == at
 
 
@@ -257,7 +258,7 @@ def test_ranges_may_touch_and_may_be_empty(world: World) -> None:
     for time in (4, 5, 6):
         plain.commit(KEYS[0], time)
     ranges = [TimeRange(from_ms=low, until_ms=high) for low, high in [(0, 5), (5, 5), (5, 6), (6, 7)]]
-    assert [each.turns for each in world.runtime.transcripts.activity(ranges).ranges] == [1, 0, 1, 1]
+    assert [each.turns for each in world.runtime.conversations.activity(ranges).ranges] == [1, 0, 1, 1]
 
 
 def test_activity_of_what_is_not_there_and_of_too_much_is_refused() -> None:
@@ -265,15 +266,15 @@ def test_activity_of_what_is_not_there_and_of_too_much_is_refused() -> None:
     world = memory_world(limits=Limits(activity_ranges_max=2))
     plain = Plain(world)
     plain.commit(KEYS[0], 4)
-    transcripts, ranges = world.runtime.transcripts, ranges_of([0, 9])
+    conversations, ranges = world.runtime.conversations, ranges_of([0, 9])
     with pytest.raises(UnknownConversation):
-        transcripts.activity(ranges, conversation=ConversationId("nowhere"))
+        conversations.activity(ranges, conversation=ConversationId("nowhere"))
     with pytest.raises(UnknownConversation):
-        transcripts.activity(ranges, Channel("mail"), ConversationId("talk"))
+        conversations.activity(ranges, Channel("mail"), ConversationId("talk"))
     with pytest.raises(InvalidInput):
-        transcripts.activity(ranges, Channel(" padded"))
+        conversations.activity(ranges, Channel(" padded"))
     with pytest.raises(LimitExceeded) as refused:
-        transcripts.activity([*ranges_of(list(range(6)))])
+        conversations.activity([*ranges_of(list(range(6)))])
     assert (refused.value.limit, refused.value.found) == (2, 3)
     world.close()
 
@@ -285,11 +286,12 @@ def elsewhere_in(home: Path, times: int) -> Runtime:
 # --- stores, processes, spaces ----------------------------------------------------------------------------------------
 
 
-def answers(transcripts: Transcripts) -> bytes:
+def answers(runtime: Runtime) -> bytes:
     """Return everything that the catalogue answers, cursors included."""
     ranges = [TimeRange(from_ms=0, until_ms=6), TimeRange(from_ms=6, until_ms=TIMES_MS + 2)]
-    listed = [transcripts.conversations(None, lifecycle, 1) for lifecycle in LifecycleFilter]
-    counted: list[Activity] = [transcripts.activity(ranges, lifecycle=lifecycle) for lifecycle in LifecycleFilter]
+    conversations, transcripts = runtime.conversations, runtime.transcripts
+    listed = [conversations.list_(None, lifecycle, 1) for lifecycle in LifecycleFilter]
+    counted: list[Activity] = [conversations.activity(ranges, lifecycle=lifecycle) for lifecycle in LifecycleFilter]
     walked = [transcripts.timeline(key, limit=2) for key in KEYS[:1]]
     return msgspec.json.encode([listed, counted, walked])
 
@@ -312,7 +314,7 @@ def test_what_another_space_does_changes_no_answer(
                 plain.act(act)
             if traffic and act_elsewhere is not None:
                 across.act(act_elsewhere)
-        told.append(answers(world.runtime.transcripts))
+        told.append(answers(world.runtime))
         other.close()
         world.close()
     assert told[0] == told[1]
@@ -345,13 +347,13 @@ def test_processes_see_the_turns_of_each_other_at_their_next_question(lasting: F
     plain = Plain(lasting)
     plain.commit(KEYS[0], 3)
     with open_store(lasting.home, "second") as second:
-        listing = second.transcripts.conversations
+        listing = second.conversations.list_
         assert [one.turns for one in listing().conversations] == [1]
         plain.commit(KEYS[0], 4)
         plain.commit(KEYS[1], 5)
         assert [(one.conversation, one.turns) for one in listing().conversations] == [("other", 1), ("talk", 2)]
         second.transcripts.commit(plain_turn(9, "third"))
-        assert lasting.runtime.transcripts.conversations().conversations[0].conversation == "third"
+        assert lasting.runtime.conversations.list_().conversations[0].conversation == "third"
         plain.change(KEYS[0], Transition.ERASE, 0)
         assert [one.conversation for one in listing().conversations] == ["third", "other"]
 
@@ -389,8 +391,10 @@ def test_a_catalogue_reads_no_words(monkeypatch: pytest.MonkeyPatch, world: Worl
         raise AssertionError("words were opened")
 
     monkeypatch.setattr(Ledger, "content", refuse)
-    assert all_conversations(world, ACTIVE, 5) == plain.conversations(ACTIVE)
-    assert [each.turns for each in world.runtime.transcripts.activity(ranges_of([0, 9])).ranges] == [1]
+    runtime = world.runtime.restricted(Access(views=frozenset({View.OPERATOR_AUDIT})))
+    (listed,) = runtime.conversations.list_().conversations
+    assert (listed.turns, listed.first) == (1, None)
+    assert [each.turns for each in world.runtime.conversations.activity(ranges_of([0, 9])).ranges] == [1]
 
 
 def test_recovering_a_space_makes_its_catalogue_anew(world: World) -> None:
@@ -421,7 +425,7 @@ def test_what_was_edited_while_it_was_open_is_not_listed(edit: str, lasting: Fil
         raw.commit()
     for _ in range(2):
         with pytest.raises(Corrupt):
-            lasting.runtime.transcripts.conversations()
+            lasting.runtime.conversations.list_()
 
 
 def test_a_head_of_another_length_is_not_believed(lasting: FileWorld) -> None:
@@ -429,11 +433,11 @@ def test_a_head_of_another_length_is_not_believed(lasting: FileWorld) -> None:
     plain = Plain(lasting)
     plain.commit(KEYS[0], 3)
     listing = lasting.runtime._session.space.catalogue._listing
-    lasting.runtime.transcripts.conversations()
+    lasting.runtime.conversations.list_()
     plain.commit(KEYS[0], 4)
     listing.conversation(1).observed.append(9)
     with pytest.raises(Corrupt, match="turns missing"):
-        lasting.runtime.transcripts.conversations()
+        lasting.runtime.conversations.list_()
 
 
 def test_a_name_may_be_in_two_channels(world: World) -> None:

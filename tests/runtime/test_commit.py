@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,15 +17,20 @@ from muniment.errors import (
     LimitExceeded,
     NotCanonical,
     TurnConflict,
+    UnknownPlace,
 )
-from muniment.events.changes import Transition
+from muniment.events.changes import Action, Transition
 from muniment.events.identity import Channel, ChatId, ConversationId, SpaceName, SubjectId, TurnId
 from muniment.events.message import Authority, Message, Role, TextPart, ToolCallPart
 from muniment.events.references import HostReference
 from muniment.events.turn import Attribution, Delivery, Source, ToolObservation, Turn
+from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.access import Access
 from muniment.governance.limits import Limits
 from muniment.governance.views import View
+from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.transcripts.hits import SearchScope
+from muniment.operations.transcripts.timeline import Anchor, AnchorKind
 from tests.turns import TALK, answered, asked, plain_turn, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world
 
@@ -180,6 +186,74 @@ def test_message_ids_are_the_same_on_every_replay_and_unique(world: World) -> No
     assert len(set(once)) == len(once) == 6
 
 
+def test_message_ids_are_unique_in_a_space(world: World) -> None:
+    """TR-19, TR-21: the same turn id in two conversations, or in two channels, is two turns of other messages."""
+    for conversation, channel in (("talk", "default"), ("other", "default"), ("talk", "mail")):
+        world.commit(replace(plain_turn(1, conversation), channel=Channel(channel)))
+    shown = [
+        message.id
+        for key in (key_of(), key_of("other"), key_of("talk", "mail"))
+        for turn in world.runtime.transcripts.replay(key, View.HOST_UI).turns
+        for message in turn.messages
+    ]
+    assert len(set(shown)) == len(shown) == 6
+
+
+def test_the_id_of_a_message_is_taken_whole_or_for_short_and_never_in_another_conversation(world: World) -> None:
+    """An operation that takes a message id takes the one that is shown; one of another conversation names nothing."""
+    world.with_turns(1).with_turns(1, "other")
+    whole = world.replay().turns[0].messages[1].id
+    foreign = world.replay(conversation="other").turns[0].messages[1].id
+    for given in (whole, "turn-1#1"):
+        place = world.runtime.transcripts.timeline(key_of(), Anchor(at=AnchorKind.AROUND, message=given)).anchor
+        assert place is not None
+        assert place.message == whole
+        report = world.runtime.lifecycle.review(Action.ERASE, Scope(conversation=TALK, message=given))
+        assert (report.affected_turns, report.messages) == (1, [whole])
+    with pytest.raises(UnknownPlace):
+        world.runtime.transcripts.timeline(key_of(), Anchor(at=AnchorKind.AROUND, message=foreign))
+    assert world.runtime.lifecycle.review(Action.ERASE, Scope(conversation=TALK, message=foreign)).affected_turns == 0
+
+
+# --- speakers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("actor", [None, Attribution(speaker_id="ada"), Attribution(agent_id="ada"), Attribution()])
+@pytest.mark.parametrize("view", View)
+def test_what_others_say_is_never_shown_as_what_the_user_says(
+    world: World, actor: Attribution | None, view: View
+) -> None:
+    """AC-02 is about what is stored: what is shown and what `from:` finds follows the role."""
+    spoken = [Message(role=role, content=f"zephyr {role}") for role in Role]
+    world.commit(Turn(turn=TurnId("t"), subject=SubjectId("ada"), conversation=TALK, messages=spoken, actor=actor))
+    (turn,) = world.replay(view).turns
+    assert [(message.role, message.speaker_id) for message in turn.messages] == [
+        ("user", "ada"), ("assistant", "assistant"), ("tool", "tool"), ("system", "system"),
+    ]  # fmt: skip
+    assert [message.speaker_kind for message in turn.messages] == ["subject", "assistant", "tool", "system"]
+    found = world.runtime.transcripts.search("zephyr from:ada", View.RAW_OWNER).hits
+    assert [(hit.role, hit.speaker) for hit in found] == [(Role.USER, "ada")]
+    found = world.runtime.transcripts.search("zephyr", View.RAW_OWNER, SearchScope(speaker="assistant")).hits
+    assert [hit.role for hit in found] == [Role.ASSISTANT]
+    document = world.runtime.spaces.export(key_of(), ExportFormat.OTEL, View.RAW_OWNER).text
+    lines = [json.loads(line) for line in document.splitlines()]
+    assert [line["actor"] for line in lines if "role" in line] == [message.speaker_id for message in turn.messages]
+
+
+def test_an_agent_and_an_own_speaker_are_shown_by_their_names(world: World) -> None:
+    """The agent of the turn speaks for the assistant; a message that names its speaker keeps it, whatever its role."""
+    own = Message(role=Role.ASSISTANT, content="c", speaker_id="ada", speaker_kind="person")
+    kind = Message(role=Role.TOOL, content="d", speaker_kind="probe")
+    named = Message(role=Role.SYSTEM, content="e", speaker_id="desk")
+    actor = Attribution(speaker_id="bob", speaker_kind="person", agent_id="helper")
+    turn = Turn(turn=TurnId("t"), subject=SubjectId("ada"), conversation=TALK, actor=actor,
+                messages=[asked("a"), answered("b"), own, kind, named])  # fmt: skip
+    (shown,) = world.with_turn(turn).replay().turns
+    assert [(message.speaker_id, message.speaker_kind) for message in shown.messages] == [
+        ("bob", "person"), ("helper", "assistant"), ("ada", "person"), ("tool", "probe"), ("desk", "system"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("delivery", [Delivery.INCOMPLETE_STREAM, Delivery.REJECTED_BY_POLICY])
 def test_a_skipped_turn_uses_no_sequence_and_leaves_no_trace(world: World, delivery: Delivery) -> None:
     """TR-11, TR-13: also in a conversation that does not exist, which then still does not exist."""
@@ -193,6 +267,29 @@ def test_a_skipped_turn_uses_no_sequence_and_leaves_no_trace(world: World, deliv
     assert world.commit(plain_turn(2)).sequence == 2
 
 
+@pytest.mark.parametrize("delivery", [Delivery.INCOMPLETE_STREAM, Delivery.REJECTED_BY_POLICY, Delivery.DELIVERED])
+def test_a_known_turn_that_keeps_nothing_now_is_a_conflict(world: World, delivery: Delivery) -> None:
+    """TR-17 beside TR-11 and TR-13: the same turn id with any difference is a conflict, whatever is kept of it."""
+    world.with_turns(1)
+    differing = replace(plain_turn(1), delivery=delivery, messages=[asked(" ")])
+    before = events_of(world)
+    with pytest.raises(TurnConflict):
+        world.commit(differing)
+    assert events_of(world) == before
+    assert not world.commit(replace(differing, conversation=ConversationId("other"))).committed
+
+
+@pytest.mark.parametrize("message", [None, "turn-1#0"])
+def test_a_known_turn_with_nothing_to_compare_is_the_repeat_that_it_is(world: World, message: str | None) -> None:
+    """TR-16: with the sequence, position and leaf of the first receipt."""
+    first = world.with_turns(1).commit(plain_turn(1))
+    world.runtime.lifecycle.erase(Scope(conversation=TALK, turn=TurnId("turn-1"), message=message), "why", "who")
+    again = world.commit(replace(plain_turn(1), delivery=Delivery.INCOMPLETE_STREAM))
+    assert (again.sequence, again.position, again.leaf) == (1, first.position, first.leaf)
+    assert (again.committed, again.reason) == (False, "turn_already_committed_and_erased")
+    assert (again.messages_before, again.messages_after) == (2, 2)
+
+
 def test_what_came_of_a_failed_exchange_keeps_only_the_question(world: World) -> None:
     """TR-10."""
     world.commit(replace(plain_turn(1), delivery=Delivery.UPSTREAM_FAILED))
@@ -201,20 +298,32 @@ def test_what_came_of_a_failed_exchange_keeps_only_the_question(world: World) ->
     assert turn.delivery == "upstream_failed"
 
 
-def test_a_turn_is_never_older_than_what_was_observed_in_it(world: World) -> None:
-    """TR-22: zero means now, and a later observation moves the turn."""
-    later = 1_900_000_000_000
+@pytest.mark.parametrize("claimed_ms", [1, 4_100_000_000_000])
+def test_a_claimed_time_is_shown_and_moves_no_other_time(world: World, claimed_ms: int) -> None:
+    """TR-22: zero means now, which is the time of the commit; a claim of 1970 or 2100 is that of its message alone."""
+    later = claimed_ms
     turn = Turn(
         turn=TurnId("t"),
         subject=SubjectId("ada"),
         conversation=TALK,
-        messages=[asked("now"), Message(role=Role.USER, content="later", observed_ms=later)],
+        messages=[asked("zephyr now"), Message(role=Role.USER, content="zephyr then", observed_ms=later)],
     )
     world.commit(turn)
     (shown,) = world.replay().turns
-    assert shown.committed_ms == later
+    with world.runtime._session.space.ledger.reader() as reader:
+        row = reader.sealed(shown.position)
+    now_ms = world.runtime._session.space.sources.clock.now_ms()
+    assert row is not None
+    assert shown.committed_ms == row.time != later
+    assert row.time <= now_ms
     assert shown.messages[1].observed_ms == later
-    assert shown.messages[0].observed_ms > 0
+    assert shown.messages[0].observed_ms == shown.committed_ms
+    listed = world.runtime.conversations.list_().conversations[0]
+    assert (listed.first_observed_ms, listed.last_observed_ms) == (max(later, row.time), max(later, row.time))
+    for place, at_ms in enumerate((row.time, later)):
+        scope = SearchScope(from_ms=at_ms, until_ms=at_ms + 1)
+        (hit,) = world.runtime.transcripts.search("zephyr", View.RAW_OWNER, scope).hits
+        assert (hit.place.message, hit.place.observed_ms) == (shown.messages[place].id, at_ms)
 
 
 # --- scope and aliases ------------------------------------------------------------------------------------------------
@@ -225,7 +334,7 @@ def test_names_with_separators_inside_never_meet(world: World) -> None:
     for conversation, channel in [("b", "a__"), ("__b", "a"), ("a/b", "c"), ("b", "c/a"), ("100%", "x"), ("%", "x100")]:
         turn = replace(plain_turn(1), conversation=ConversationId(conversation), channel=Channel(channel))
         assert world.commit(turn).sequence == 1
-    assert len(world.runtime.transcripts.conversations().conversations) == 6
+    assert len(world.runtime.conversations.list_().conversations) == 6
 
 
 def test_a_chat_id_alone_serves_as_conversation_id(world: World) -> None:

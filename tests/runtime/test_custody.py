@@ -16,7 +16,7 @@ from muniment.evidence.verifier import verify_receipt
 from muniment.governance.access import Access, Effect
 from muniment.governance.custody import Rule
 from muniment.governance.limits import Limits
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from tests.runtime.custody import (
     EVERYTHING,
     START_MS,
@@ -141,15 +141,15 @@ def test_a_scope_is_exactly_one_thing(world: World, given: dict[str, str], at: s
 def test_holds_change_no_view_no_order_and_no_cursor(world: World) -> None:
     """CT-02, PG-07: what is listed and shown is not what a hold is about."""
     world.with_turns(3).with_turns(2, "other")
-    pages = [world.replay().turns, world.runtime.transcripts.conversations().conversations]
-    listing = world.runtime.transcripts.conversations(limit=1)
+    pages = [world.replay().turns, world.runtime.conversations.list_().conversations]
+    listing = world.runtime.conversations.list_(limit=1)
     timeline = world.runtime.transcripts.timeline(key_of(), limit=1)
     held = [hold(world, scope) for scope in (turn(1), TALKING, of("ada"), EVERYTHING)]
     assert held[0].position is not None
     world.runtime.lifecycle.release(held[0].position, "over", OPERATOR)
     world.runtime.lifecycle.retain("the law", OPERATOR, keep_at_least_ms=1)
     assert world.replay().turns == pages[0]
-    followed = world.runtime.transcripts.conversations(limit=1, cursor=listing.next_cursor)
+    followed = world.runtime.conversations.list_(limit=1, cursor=listing.next_cursor)
     assert [listing.conversations[0].conversation, followed.conversations[0].conversation] == ["other", TALK]
     older = world.runtime.transcripts.timeline(key_of(), limit=1, cursor=timeline.older_cursor)
     assert [each.turn for each in older.turns] == ["turn-2"]
@@ -208,6 +208,25 @@ def test_who_may_not_administer_may_neither_hold_nor_release(world: World) -> No
     other = world.runtime.restricted(Access(subject="bob"))
     with pytest.raises(AccessDenied):
         other.lifecycle.erase(of("ada"), "why", "who")
+
+
+@pytest.mark.parametrize("claimed_ms", [1, 4_100_000_000_000])
+def test_no_claimed_time_moves_retention_or_a_legal_minimum(timed: tuple[World, Hands], claimed_ms: int) -> None:
+    """A host that claims 1970 gets nothing erased early, one that claims 2100 keeps nothing longer (decision 0132)."""
+    world, hands = timed
+    honest = said(2)
+    claimed = [replace(message, observed_ms=claimed_ms) for message in said(1).messages]
+    world.with_turn(replace(said(1), messages=claimed)).with_turn(honest)
+    world.runtime.lifecycle.retain("the law", OPERATOR, keep_at_least_ms=100)
+    hands.ms = START_MS + 99
+    assert (erase(world, TALKING).kept_turns, left(world)) == (2, [1, 2])
+    until = [each.keep_until_ms for each in erase(world, TALKING).kept]
+    assert until == [START_MS + 100] * 2
+    world.runtime.lifecycle.retain("house rules", OPERATOR, erase_after_ms=200)
+    hands.ms = START_MS + 199
+    assert world.runtime.lifecycle.apply_retention(OPERATOR).erased_turns == 0
+    hands.ms = START_MS + 200
+    assert (world.runtime.lifecycle.apply_retention(OPERATOR).erased_turns, left(world)) == (2, [])
 
 
 # --- retention --------------------------------------------------------------------------------------------------------

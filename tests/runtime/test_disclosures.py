@@ -35,12 +35,12 @@ from muniment.governance.views import Reason, View
 from muniment.kernel.sources import seeded_sources
 from muniment.ledger.ledger import draft
 from muniment.operations.disclosure import REASON_BYTES_MAX, Revealed
-from muniment.operations.evidence.disclosure_log import DisclosureEntry
+from muniment.operations.evidence.disclosure_entries import DisclosureEntry
 from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.runtime import Runtime
 from muniment.space.denials import QUIET_MS
 from muniment.space.options import Options
-from tests.turns import RICH, answer, question, rich_turn
+from tests.turns import RICH, answer, message_of, question, rich_turn, short
 from tests.worlds import OPERATOR, PINS, STORE, FileWorld, World, key_of, memory_world, root_key
 
 FIRST = TurnId("turn-1")
@@ -106,7 +106,7 @@ def test_a_reveal_shows_all_that_is_not_erased(world: World) -> None:
 def test_a_message_may_be_revealed_alone(world: World) -> None:
     world.commit(rich_turn())
     shown = reveal(world, RICH, 5)
-    assert [message.id for message in shown.turn.messages] == ["rich#5"]
+    assert [short(message.id) for message in shown.turn.messages] == ["rich#5"]
     assert (shown.turn.tools, shown.turn.host_refs) == ([], [])
     assert disclosures(world)[0].message == 5
     assert disclosures(world)[0].views == sorted(View)
@@ -163,7 +163,7 @@ def test_an_erased_message_stays_erased_when_its_turn_is_revealed(world: World) 
     space.ledger.transact(lambda writer: writer.append(event, stream=1, target=1, refs=refs))
     shown = reveal(world)
     assert [message.redacted for message in shown.turn.messages] == [True, False]
-    assert [(item.message, item.reason) for item in shown.items] == [("turn-1#0", Reason.ERASED)]
+    assert [(item.message, item.reason) for item in shown.items] == [(message_of("turn-1", 0), Reason.ERASED)]
     with pytest.raises(WordsErased) as raised:
         reveal(world, FIRST, 0)
     assert raised.value.at == "message"
@@ -321,14 +321,15 @@ def test_the_list_tells_who_received_what(world: World) -> None:
     runtime.disclosure.reveal(key_of("other"), FIRST, "why", "who")
     found = disclosures(world)
     assert [entry.kind for entry in found] == [
-        EventKind.EXPORT_ISSUED, EventKind.EXPORT_ISSUED, EventKind.ACCESS_DENIED, EventKind.CONTENT_REVEALED,
+        EventKind.EXPORT_ISSUED, EventKind.EXPORT_ISSUED, EventKind.CONTENT_EXPORTED, EventKind.ACCESS_DENIED,
+        EventKind.CONTENT_REVEALED,
     ]  # fmt: skip
     first = found[0]
     assert (first.conversation, first.through, first.views) == (key_of(), 2, ["export"])
     assert (first.recipient, first.purpose) == ("court", "case 17")
     assert found[1].recipient is None
     of_other = runtime.evidence.disclosures(key_of("other")).disclosures
-    assert of_other == [found[1], found[3]]
+    assert of_other == [found[1], found[4]]
     assert all(entry.at_ms > 1 for entry in found)
     with pytest.raises(UnknownConversation):
         runtime.evidence.disclosures(key_of("nowhere"))

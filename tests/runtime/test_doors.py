@@ -30,14 +30,14 @@ from muniment.events.changes import Action, RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.events.references import Plane
 from muniment.evidence.pin import FilePin
-from muniment.evidence.tree import Frontier
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.ledger import ledger
-from muniment.operations.lifecycle import Scope
+from muniment.operations.conversations.activity import TimeRange
+from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.system.system import Hidden
-from muniment.operations.transcripts.activity import TimeRange
 from muniment.operations.transcripts.redact import Passage
 from muniment.projections import transcript
 from muniment.runtime.catalogue import catalogue
@@ -45,6 +45,7 @@ from muniment.runtime.open import open_without_key
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import settings
 from muniment.space.options import Options
+from tests.runtime.custody import approval_calls
 from tests.turns import SUBJECT, plain_turn, rich_turn
 from tests.worlds import PINS, STORE, FileWorld, World, key_of, open_store, root_key, sqlite_world
 
@@ -59,17 +60,25 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     """Return a call of every operation that needs the key."""
-    key, scope = key_of(), Scope(conversation=key_of().conversation)
+    key, scope, first = key_of(), Scope(conversation=key_of().conversation), Passage(turn=TurnId("turn-1"))
     return {
         "transcripts.commit": lambda: runtime.transcripts.commit(plain_turn(1)),
+        "transcripts.commit_many": lambda: runtime.transcripts.commit_many([plain_turn(1)]),
         "transcripts.replay": lambda: runtime.transcripts.replay(key),
+        "transcripts.latest": lambda: runtime.transcripts.latest(key),
         "transcripts.timeline": lambda: runtime.transcripts.timeline(key),
-        "transcripts.activity": lambda: runtime.transcripts.activity([TimeRange(from_ms=0, until_ms=1)]),
-        "transcripts.conversations": runtime.transcripts.conversations,
+        "conversations.activity": lambda: runtime.conversations.activity([TimeRange(from_ms=0, until_ms=1)]),
+        "conversations.list": runtime.conversations.list_,
+        "conversations.resolve": lambda: runtime.conversations.resolve("talk"),
+        "conversations.describe": lambda: runtime.conversations.describe(key, "a title"),
+        "subjects.list": runtime.subjects.list_,
+        "subjects.export": lambda: runtime.subjects.export(SUBJECT),
         "transcripts.search": lambda: runtime.transcripts.search("question"),
         "transcripts.context": lambda: runtime.transcripts.context(key, 100),
-        "transcripts.redact": lambda: runtime.transcripts.redact(
-            key, Passage(turn=TurnId("turn-1")), [View.EXPORT], RedactionReason.LEGAL, "who"
+        "transcripts.redact": lambda: runtime.transcripts.redact(key, first, [View.EXPORT], RedactionReason.LEGAL, "w"),
+        "redactions.find": lambda: runtime.redactions.find(SoughtText(text="question 0001")),
+        "redactions.apply": lambda: runtime.redactions.apply(
+            SoughtText(text="question 0001"), "token", RedactionReason.LEGAL, "who"
         ),
         "transcripts.annotate": lambda: runtime.transcripts.annotate(key, []),
         "lifecycle.request": lambda: runtime.lifecycle.request(key, Transition.MASK, "why", "who"),
@@ -80,13 +89,17 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "lifecycle.retain": lambda: runtime.lifecycle.retain("why", "who", keep_at_least_ms=1),
         "lifecycle.apply_retention": lambda: runtime.lifecycle.apply_retention("who"),
         "lifecycle.receipts": lambda: runtime.lifecycle.receipts(key),
+        "lifecycle.certificate": lambda: runtime.lifecycle.certificate(3),
         "evidence.checkpoint": runtime.evidence.checkpoint,
         "evidence.prove": lambda: runtime.evidence.prove(key, TurnId("turn-1")),
         "evidence.export": lambda: runtime.evidence.export(key),
         "evidence.disclosures": runtime.evidence.disclosures,
         "disclosure.reveal": lambda: runtime.disclosure.reveal(key, TurnId("turn-1"), "why", "who"),
+        **approval_calls(runtime),
         "evidence.links": lambda: runtime.evidence.links(conversation=key),
         "evidence.inspect": runtime.evidence.inspect,
+        "evidence.explain": lambda: runtime.evidence.explain("turn-1"),
+        "tables.query": lambda: runtime.tables.query("SELECT 1"),
         "provenance.record": lambda: runtime.provenance.record(
             [Derivation(plane=Plane.LONG_TERM, key="k", subject=SUBJECT, conversation=key, turn=TurnId("turn-1"))]
         ),
@@ -243,29 +256,6 @@ def test_an_older_copy_put_back_opens_for_inspection_only(lasting: FileWorld) ->
     assert lasting.turns_of() == 2
 
 
-def test_a_log_that_was_taken_away_does_not_begin_anew(lasting: FileWorld) -> None:
-    """Keys and a pin without a log are no new space: somebody took the log, or it must be restored."""
-    lasting.with_turns(1).close()
-    for path in lasting.database.parent.glob("log.db*"):
-        path.unlink()
-    with pytest.raises(StoreMissing):
-        lasting.reopened()
-    assert not list(lasting.store.glob("spaces/*/log.db"))
-
-
-def test_a_log_that_was_emptied_does_not_begin_anew(lasting: FileWorld) -> None:
-    """An empty database beside a pin is a rollback to nothing."""
-    lasting.with_turns(1)
-    with lasting.edited() as raw:
-        for table in ("cells", "keyring", "nodes", "lookups", "checkpoints", "streams", "meta", "events"):
-            raw.execute(f"DELETE FROM {table}")  # noqa: S608 - words of this file
-        raw.execute("UPDATE frontier SET range = ?", (Frontier().to_bytes(),))
-    health = lasting.runtime.system.health()
-    assert (health.fault, health.events) == ("store.rolled_back", 0)
-    with pytest.raises(RolledBack):
-        lasting.with_turns(1)
-
-
 def test_without_a_pin_a_rollback_is_not_seen(lasting: FileWorld) -> None:
     """DESIGN §1: a rollback shows only against something outside the store."""
     copy = lasting.with_turns(1).copy("older")
@@ -337,7 +327,7 @@ def test_two_spaces_of_a_store_know_nothing_of_each_other(lasting: FileWorld) ->
     """SC-01: same names, other words, other numbers, other key."""
     lasting.with_turns(2)
     with open_store(lasting.home, "second", space="second") as second:
-        assert second.transcripts.conversations().conversations == []
+        assert second.conversations.list_().conversations == []
         assert second.transcripts.commit(plain_turn(1)).sequence == 1
         second.lifecycle.request(key_of(), Transition.ERASE, "why", "who")
         assert second.spaces.list_().spaces == ["default", "second"]
@@ -410,7 +400,7 @@ def test_the_environment_says_where_things_are() -> None:
         settings({})
 
 
-SECOND = {"archives.inspect", "evidence.links"}  # take a right to administer, or a view of operators
+SECOND = {"archives.inspect", "evidence.links", "redactions.find"}  # take a right to administer, or a view of operators
 
 
 def test_capabilities_list_what_the_access_allows(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from muniment.events.identity import SpaceName
 from muniment.evidence.pin import FilePin
 from muniment.evidence.verifier import verify_receipt
 from muniment.kernel.sources import seeded_sources
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.open import open_without_key
 from muniment.runtime.runtime import Runtime
 from muniment.space.options import Options
@@ -75,7 +76,7 @@ def test_after_a_space_was_erased_nothing_of_it_can_be_read_or_written(lasting: 
         assert third_party.evidence.verify(bundle.text.encode(), vkey).complete
     pinned = next((lasting.home / PINS).glob("*.checkpoint")).read_text()
     assert f"\n{events + 1}\n" in pinned
-    with sqlite3.connect(lasting.database) as look:
+    with closing(sqlite3.connect(lasting.database)) as look:
         assert look.execute("SELECT count(*) FROM cells").fetchone() == (1,)
         assert look.execute("SELECT count(*) FROM keyring").fetchone() == (1,)
     look.close()

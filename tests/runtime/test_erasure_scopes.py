@@ -7,13 +7,13 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing, StoreFault
@@ -24,7 +24,7 @@ from muniment.evidence.verifier import verify_bundle, verify_receipt
 from muniment.governance.phases import Phase
 from muniment.governance.views import Reason, View
 from muniment.ledger.ledger import Writer
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.runtime import Runtime
 from tests.log.worlds import Disk
 from tests.runtime.custody import (
@@ -41,7 +41,7 @@ from tests.runtime.custody import (
     words,
 )
 from tests.runtime.test_interrupted import failing as failing  # noqa: PLC0414 - a fixture
-from tests.turns import RICH, TALK, answered, asked, plain_turn, rich_turn
+from tests.turns import RICH, TALK, answered, asked, message_of, plain_turn, rich_turn
 from tests.worlds import FileWorld, World, key_of, open_store
 
 RICH_ANSWER = Scope(conversation=TALK, message="rich#6")
@@ -73,17 +73,22 @@ def test_an_erased_message_is_gone_from_every_view_and_its_neighbours_stay(world
     world.with_turn(rich_turn()).with_turns(1)
     before = {view: world.replay(view).turns[0] for view in View}
     report = erase(world, RICH_ANSWER)
-    assert (report.changed, report.affected_turns, report.turns, report.messages) == (True, 1, ["rich"], ["rich#6"])
+    assert (report.changed, report.affected_turns, report.turns, report.messages) == (
+        True,
+        1,
+        ["rich"],
+        [message_of("rich", 6)],
+    )
     assert (report.host_refs, report.items) == ([], [])
     for view, was in before.items():
         now = world.replay(view).turns[0]
         assert now.phase is Phase.ACTIVE
-        assert now.messages[6].parts is UNSET
+        assert now.messages[6].parts == []
         assert replace(now, messages=now.messages[:6]) == replace(was, messages=was.messages[:6])
-        assert replace(now.messages[6], redacted=False) == replace(was.messages[6], parts=UNSET, redacted=False)
+        assert replace(now.messages[6], redacted=False) == replace(was.messages[6], parts=[], redacted=False)
         assert "the answer words" not in str(now)
     items = [item for item in world.replay().items if item.turn == RICH]
-    assert [(item.message, item.reason) for item in items] == [("rich#6", Reason.ERASED)]
+    assert [(item.message, item.reason) for item in items] == [(message_of("rich", 6), Reason.ERASED)]
 
 
 @given(st.permutations(range(7)))
@@ -260,7 +265,7 @@ def test_what_does_not_open_any_more_can_still_be_erased(lasting: FileWorld, nam
     assert sorted(report.turns) == sorted([*others, *(["turn-2"] if named else [])]) == sorted(reviewed.turns)
     assert report.receipt is not None
     assert ("key bundles" in {each.place for each in report.receipt.places}) == ("bundle" in name)
-    with sqlite3.connect(lasting.database) as look:
+    with closing(sqlite3.connect(lasting.database)) as look:
         assert look.execute("SELECT count(*) FROM cells WHERE id = ?", (at * 2 + 1,)).fetchone() == (0,)
         bundles = look.execute("SELECT count(*) FROM keyring WHERE position = ?", (at,)).fetchone()
     look.close()
@@ -336,7 +341,8 @@ def test_every_turn_of_a_subject_is_erased_and_no_other(world: World) -> None:
 def test_turns_of_a_subject_that_came_while_it_was_searched_are_erased_too(world: World) -> None:
     """The plan decides inside the transaction (decision 0005)."""
     from muniment.events.changes import LifecycleRequest
-    from muniment.operations.lifecycle.erase_turns import destroy_turns, review_erasure
+    from muniment.operations.lifecycle.destroy import destroy_turns
+    from muniment.operations.lifecycle.erase_turns import review_erasure
     from muniment.operations.lifecycle.scope import target_of
     from muniment.space.options import no_progress
 
@@ -407,7 +413,7 @@ def test_what_was_erased_is_in_no_file_and_its_ciphertext_neither(
 ) -> None:
     """Nor can anybody with every key that is left decrypt it; what was not erased can still be decrypted."""
     lasting.with_turns(1).with_turn(said(7, "bob", "other"))
-    with sqlite3.connect(lasting.database) as look:
+    with closing(sqlite3.connect(lasting.database)) as look:
         (at,) = look.execute("SELECT min(position) FROM events WHERE turn_seq = 1").fetchone()
         (sealed,) = look.execute("SELECT ciphertext FROM cells WHERE id = ?", (at * 2 + 1,)).fetchone()
         (bundle,) = look.execute("SELECT bundle FROM keyring WHERE position = ?", (at,)).fetchone()

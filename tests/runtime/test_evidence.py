@@ -18,6 +18,7 @@ from muniment.errors import (
     InvalidInput,
     LimitExceeded,
     MunimentError,
+    UnknownConversation,
 )
 from muniment.events.changes import Transition
 from muniment.events.identity import TurnId
@@ -160,11 +161,12 @@ def test_what_is_not_there_cannot_be_proved(world: World) -> None:
     world.with_turns(1)
     evidence = world.runtime.evidence
     events = world.runtime.spaces.usage().events
-    for conversation, turn in (("talk", "nobody"), ("nowhere", "turn-1")):
-        with pytest.raises(EvidenceMissing):
-            evidence.prove(key_of(conversation), TurnId(turn))
+    with pytest.raises(EvidenceMissing):
+        evidence.prove(key_of("talk"), TurnId("nobody"))
+    with pytest.raises(UnknownConversation):
+        evidence.prove(key_of("nowhere"), TurnId("turn-1"))
     for certified in (True, False):
-        with pytest.raises(EvidenceMissing):
+        with pytest.raises(UnknownConversation):
             evidence.export(key_of("nowhere"), View.EXPORT, certified)
     assert world.runtime.spaces.usage().events == events
 
@@ -254,7 +256,7 @@ def test_errors_of_evidence_never_hold_a_name(world: World) -> None:
         lambda: world.runtime.evidence.verify(b"canary", "canary"),
         lambda: world.runtime.transcripts.replay(key_of("canary"), cursor="canary"),
     ):
-        with pytest.raises((EvidenceMissing, EvidenceRefused, CursorInvalid)) as refused:
+        with pytest.raises((UnknownConversation, EvidenceRefused, CursorInvalid)) as refused:
             attempt()
         assert "canary" not in str(refused.value)
 

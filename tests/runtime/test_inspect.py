@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from contextlib import closing
 
 import pytest
 from msgspec.structs import replace
 
 from muniment.errors import ForeignSpace, LimitExceeded, MunimentError, StoreNewer, UnknownConversation
 from muniment.events.changes import Transition
-from muniment.events.identity import SpaceName
+from muniment.events.identity import SpaceName, TurnId
 from muniment.events.records import TurnContent
 from muniment.governance.limits import Limits
 from muniment.ledger.ledger import OpenedEvent, Writer
 from muniment.operations.evidence.inspect import InspectionReport
+from muniment.operations.lifecycle.scope import Scope
 from muniment.projections.change_fold import Changes
 from muniment.projections.inspection import inspection
 from muniment.projections.inspection.event_checks import EventChecks
 from muniment.projections.inspection.findings import MEANS, FindingKind, Findings
 from muniment.projections.transcript import Transcript
 from muniment.space.space import Space
+from tests.attributes import attribute as an_attribute
 from tests.runtime.damage import (
     AT_REST,
+    HEAD,
     MORE_AT_REST,
     OF_BOTH,
     OF_NO_CONVERSATION,
     OF_THE_OTHER,
     OF_THE_SPACE,
     PLANTED,
+    attribute,
     lifecycle,
     on_turn,
     space_of,
@@ -85,7 +90,7 @@ def test_a_disk_that_lost_pages_is_told_row_by_row(lasting: FileWorld) -> None:
     """ST-02: what SQLite itself cannot read is an issue for each event there, and the others are looked at."""
     lasting.with_turns(60).with_turns(3, "other")
     lasting.close()
-    with sqlite3.connect(lasting.database) as raw:
+    with closing(sqlite3.connect(lasting.database)) as raw:
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (size,) = raw.execute("PRAGMA page_size").fetchone()
         pages = [
@@ -421,3 +426,40 @@ def test_a_log_is_looked_at_in_parts_of_any_length(world: World, part: int, monk
     record(world.with_turns(9).masked(2), derived(1, through=9))
     for report, events in ((repaired(world), 13), (repaired(world, TALK), 12)):
         assert (report.events, report.turns, report.derived_refs, report.fail_closed) == (events, 9, 1, False)
+
+
+# --- attributes and erasures ------------------------------------------------------------------------------------------
+
+
+def test_findings_about_attributes_name_their_positions(world: World) -> None:
+    world.with_turns(3)
+    large = attribute(value="x" * 63)(world)
+    missing = attribute({"turn": 9})(world)
+    bad = attribute({"turn": 2}, replace(HEAD, id="b", key="nope"))(world)
+    found = {(each.position, each.kind, each.problem) for each in repaired(world).findings}
+    assert found == {
+        (large, Is.ATTRIBUTE_OVERSIZED, "value_too_large"),
+        (missing, Is.ATTRIBUTE_TARGET_MISSING, "turn"),
+        (bad, Is.ATTRIBUTE_MALFORMED, "key_malformed"),
+    }
+
+
+def test_an_attribute_whose_content_is_erased_is_still_looked_at(world: World) -> None:
+    world.with_turns(2)
+    attribute({"turn": 1}, replace(HEAD, key="nope"))(world)
+    attribute({"turn": 2}, value=7)(world)
+    world.erased(1).erased(2)
+    assert [each.problem for each in repaired(world).findings] == ["key_malformed"]
+
+
+def test_an_inspection_counts_attributes_and_erasures(world: World) -> None:
+    """Of everything, and of one conversation."""
+    world.with_turns(4).with_turns(2, "other").with_turn(rich_turn())
+    world.runtime.transcripts.annotate(key_of(), [an_attribute(), an_attribute("b")])
+    world.erased(1).erased(2).erased(1, "other")
+    scope = Scope(conversation=key_of().conversation, turn=TurnId("turn-3"), message="turn-3#1")
+    world.runtime.lifecycle.erase(scope, "asked for", "operator")
+    whole, talk = repaired(world), repaired(world, TALK)
+    assert (whole.attributes, whole.erasures, whole.erased_turns, whole.erased_messages) == (2, 4, 3, 1)
+    assert (talk.attributes, talk.erasures, talk.erased_turns, talk.erased_messages) == (2, 3, 2, 1)
+    assert whole.findings == []

@@ -21,14 +21,14 @@ from muniment.governance.access import Access
 from muniment.kernel.sources import seeded_sources
 from muniment.log.connection import OpenMode
 from muniment.log.sqlite import SqliteStore
-from muniment.operations.lifecycle import Scope
 from muniment.operations.lifecycle.erase_turns import complete_erasure, review_erasure
-from muniment.operations.lifecycle.scope import target_of
+from muniment.operations.lifecycle.scope import Scope, target_of
 from muniment.operations.lifecycle.transition import change_phases, review_transition
 from muniment.runtime.runtime import Runtime
 from muniment.space import rotation
 from muniment.space.open_store import OpenStore
 from muniment.space.options import Options, no_progress
+from muniment.space.space import Space
 from tests.log.worlds import Disk
 from tests.turns import TALK, plain_turn
 from tests.worlds import PINS, STORE, World, key_of, root_key, sqlite_world
@@ -179,19 +179,27 @@ def open_files(under: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("has_page", [False, True])
-def test_a_space_whose_making_was_cut_short_is_made(tmp_path: Path, has_page: bool) -> None:
-    """Keys and a log without tables, and no pin that remembers more: the power went while the space was made."""
-    lasting = sqlite_world(tmp_path)
-    lasting.close()
-    for path in lasting.database.parent.glob("log.db*"):
+def test_a_space_whose_making_was_cut_short_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_page: bool
+) -> None:
+    """Keys and a log without tables, before anything was durable: the power went while the space was made."""
+
+    def cut(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Space, "begin", cut)
+        with pytest.raises(KeyboardInterrupt):
+            sqlite_world(tmp_path)
+    [space] = (tmp_path / STORE).glob("spaces/*")
+    for path in space.glob("log.db*"):
         path.unlink()
-    [space] = lasting.store.glob("spaces/*")
     (space / "log.db").touch()
     if has_page:
         with closing(sqlite3.connect(space / "log.db")) as raw:
             raw.execute("PRAGMA journal_mode = WAL")
-    shutil.rmtree(lasting.home / PINS)
-    assert lasting.reopened().with_turns(1).runtime.system.health().sound
+    lasting = sqlite_world(tmp_path).with_turns(1)
+    assert lasting.runtime.system.health().sound
     lasting.close()
 
 

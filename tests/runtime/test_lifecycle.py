@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 
 import pytest
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, InvalidInput
@@ -17,7 +16,7 @@ from muniment.governance.access import Access, Effect
 from muniment.governance.limits import Limits
 from muniment.governance.phases import Phase
 from muniment.governance.views import Reason, View
-from tests.turns import RICH, TALK, answer, plain_turn, question, rich_turn
+from tests.turns import RICH, TALK, answer, message_of, plain_turn, question, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world
 
 WORDS = (question(1), answer(1))
@@ -26,7 +25,7 @@ WORDS = (question(1), answer(1))
 def shown(world: World, view: View = View.RAW_OWNER) -> list[list[str]]:
     """Return the words that a view shows, turn by turn."""
     return [
-        [part.content for message in turn.messages if message.parts is not UNSET for part in message.parts
+        [part.content for message in turn.messages for part in message.parts
          if isinstance(part, TextPart)]
         for turn in world.replay(view).turns
     ]  # fmt: skip
@@ -66,16 +65,16 @@ def test_erased_words_are_gone_from_every_view_and_the_fact_stays(world: World) 
     for view in View:
         (turn, _) = world.replay(view).turns
         assert turn.phase is Phase.ERASED
-        assert all(message.parts is UNSET and message.redacted for message in turn.messages)
+        assert all(message.parts == [] and message.redacted for message in turn.messages)
         assert [replace(each, redacted=False) for each in turn.messages] == [
-            replace(each, parts=UNSET, redacted=False) for each in before[view].messages
+            replace(each, parts=[], redacted=False) for each in before[view].messages
         ]
         assert turn.host_refs == [replace(ref, label=None) for ref in before[view].host_refs]
         assert (turn.sequence, turn.actor, turn.source, turn.committed_ms) == (
             before[view].sequence, before[view].actor, before[view].source, before[view].committed_ms,
         )  # fmt: skip
-        if turn.tools is not UNSET:
-            assert [(tool.id, tool.summary) for tool in turn.tools] == [("obs-1", "")]
+        seen = [("obs-1", "")] if turn.external is not None else []
+        assert [(tool.id, tool.summary) for tool in turn.tools] == seen
 
 
 @pytest.mark.parametrize("transition", Transition)
@@ -135,7 +134,7 @@ def test_the_report_lists_what_is_affected_as_an_operator_may_see_it(world: Worl
     world.with_turn(rich_turn())
     report = world.runtime.lifecycle.request(key_of(), Transition.MASK, "a reason", "an operator", RICH)
     assert (report.affected_turns, report.turns) == (1, ["rich"])
-    assert report.messages == [f"rich#{place}" for place in range(7)]
+    assert report.messages == [message_of("rich", place) for place in range(7)]
     assert [(ref.visibility, ref.label) for ref in report.host_refs] == [
         ("host_ui", None), ("operator_audit", None), ("export", None),
     ]  # fmt: skip

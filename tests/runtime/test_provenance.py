@@ -22,7 +22,7 @@ from muniment.errors import (
     UnknownPlace,
 )
 from muniment.events.changes import Transition
-from muniment.events.identity import SpaceName, SubjectId, TurnId
+from muniment.events.identity import SpaceName, SubjectId, TurnId, conversation_mark
 from muniment.events.message import Authority
 from muniment.events.references import Plane
 from muniment.evidence import verifier
@@ -34,7 +34,7 @@ from muniment.operations.provenance.derived_refs import citation
 from muniment.operations.provenance.links import Link, MemoryKey
 from muniment.operations.provenance.provenance import Derivation, DerivationReport
 from muniment.operations.transcripts.timeline import Anchor, AnchorKind
-from tests.turns import RICH, SUBJECT, TALK, plain_turn, rich_turn
+from tests.turns import RICH, SUBJECT, TALK, message_of, plain_turn, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world
 
 
@@ -87,7 +87,11 @@ def test_a_citation_has_one_reading_whatever_the_names_are(world: World) -> None
     world.with_turn(replace(plain_turn(1, "a/b#turn=x"), channel="c%d"))
     record(world, replace(derived(key="k", message="turn-1#0"), conversation=key_of("a/b#turn=x", "c%d")))
     (link,) = of_memory(world, "k")
-    assert link.citation == "transcript:default/c%25d/a%2Fb%23turn%3Dx#turn=turn-1#message=turn-1%230"
+    assert (
+        link.citation
+        == "transcript:default/c%25d/a%2Fb%23turn%3Dx#turn=turn-1#message=turn-1%230%40"
+        + conversation_mark("c%d", "a/b#turn=x")
+    )
     assert citation(link.source) == link.citation
 
 
@@ -95,7 +99,7 @@ def test_a_reference_names_a_message_and_the_authority_of_it(world: World) -> No
     world.with_turn(rich_turn())
     told = record(world, derived(turn=RICH, message=f"{RICH}#1", authority=Authority.USER_ASSERTED))
     (link,) = of_memory(world)
-    assert (link.source.message, link.source.authority) == (f"{RICH}#1", Authority.USER_ASSERTED)
+    assert (link.source.message, link.source.authority) == (message_of(RICH, 1), Authority.USER_ASSERTED)
     assert (link.source.subject, link.verified, told.recorded) == (SUBJECT, True, 1)
     whole = record(world, derived(turn=RICH, authority=Authority.SOUL_GOVERNANCE))
     assert whole.references[0].digest != told.references[0].digest
@@ -259,7 +263,7 @@ MEMORY = MemoryKey(plane=Plane.LONG_TERM, key="fact-1")
 @pytest.mark.parametrize(
     ("asked", "refusal"),
     [
-        ({}, InvalidInput),
+        ({"turn": "turn-1"}, InvalidInput),
         ({"memory": MEMORY, "conversation": key_of()}, InvalidInput),
         ({"memory": MEMORY, "turn": "turn-1"}, InvalidInput),
         ({"conversation": key_of("nowhere")}, UnknownConversation),
@@ -272,6 +276,24 @@ def test_a_question_about_links_has_one_end(world: World, asked: dict[str, Any],
     world.with_turns(1)
     with pytest.raises(refusal):
         world.runtime.evidence.links(**asked)
+
+
+def test_without_a_question_all_links_of_the_space_are_listed(world: World) -> None:
+    """Each once, in the order of their creation, whatever the conversation or the item; page by page."""
+    assert world.runtime.evidence.links().links == []
+    world.with_turns(2).with_turns(1, "other")
+    record(world, derived(1, key="first"))
+    record(world, derived(1, key="second", conversation="other"), derived(2, key="third"))
+    everything = world.runtime.evidence.links()
+    assert [link.key for link in everything.links] == ["first", "second", "third"]
+    assert not everything.has_more
+    first = world.runtime.evidence.links(limit=2)
+    rest = world.runtime.evidence.links(limit=2, cursor=first.next_cursor)
+    assert [*first.links, *rest.links] == everything.links
+    with pytest.raises(CursorInvalid):
+        world.runtime.evidence.links(conversation=key_of(), limit=2, cursor=first.next_cursor)
+    with pytest.raises(AccessDenied):
+        world.runtime.restricted(Access(views=frozenset({View.HOST_UI}))).evidence.links()
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------

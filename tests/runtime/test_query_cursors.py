@@ -43,7 +43,8 @@ class PagedQuery(NamedTuple):
     field: str
 
     def ask(self, runtime: Runtime, **change: Any) -> Any:
-        return getattr(runtime.transcripts, self.operation)(**{**self.request, **change})
+        group, method = self.operation.split(".")
+        return getattr(getattr(runtime, group), method)(**{**self.request, **change})
 
     def cursor(self, runtime: Runtime) -> str:
         cursor = getattr(self.ask(runtime), self.field)
@@ -62,16 +63,16 @@ TIMELINE_OTHERS: dict[str, Any] = {
     "lifecycle": ALL,
 }
 RUNS = [
-    PagedQuery("timeline", TIMELINE, TIMELINE_OTHERS, "older_cursor"),
-    PagedQuery("timeline", TIMELINE, TIMELINE_OTHERS, "newer_cursor"),
+    PagedQuery("transcripts.timeline", TIMELINE, TIMELINE_OTHERS, "older_cursor"),
+    PagedQuery("transcripts.timeline", TIMELINE, TIMELINE_OTHERS, "newer_cursor"),
     PagedQuery(
-        "conversations",
+        "conversations.list_",
         {"channel": None, "lifecycle": ACTIVE, "limit": 1},
         {"channel": Channel("default"), "lifecycle": ALL, "limit": 2},
         "next_cursor",
     ),
     PagedQuery(
-        "search",
+        "transcripts.search",
         {"query": "question", "view": View.HOST_UI, "within": SearchScope(), "ranking": SearchRanking(), "limit": 2},
         {
             "query": "questions",
@@ -83,14 +84,15 @@ RUNS = [
         "next_cursor",
     ),
 ]
-HEADED = [run for run in RUNS if run.operation != "search"]  # held to a head; a search is checked against what it found
+# held to a head; a search is checked against what it found
+HEADED = [run for run in RUNS if run.operation != "transcripts.search"]
 REPLAY = PagedQuery(
-    "replay",
+    "transcripts.replay",
     {"conversation": key_of(), "view": View.HOST_UI, "limit": 1},
     {"conversation": key_of("other"), "view": View.EXPORT},
     "next_cursor",
 )
-names = [f"{run.operation}-{run.field}" for run in [*RUNS, REPLAY]]
+names = [f"{run.operation.partition('.')[2]}-{run.field}" for run in [*RUNS, REPLAY]]
 
 
 def filled(world: World) -> Runtime:

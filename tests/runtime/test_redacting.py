@@ -28,7 +28,7 @@ from muniment.governance.views import Reason, View
 from muniment.kernel.digest import unb64url
 from muniment.operations.transcripts.redact import NOTE_BYTES_MAX, Passage
 from muniment.operations.transcripts.timeline import Anchor, AnchorKind
-from tests.turns import RICH, asked, plain_turn, rich_turn
+from tests.turns import RICH, asked, message_of, plain_turn, rich_turn
 from tests.worlds import OPERATOR, World, key_of, memory_world
 
 FIRST = TurnId("turn-1")
@@ -70,7 +70,7 @@ def test_a_range_is_replaced_by_a_marker_in_the_views_that_are_named(world: Worl
     for view in (HOST, EXPORT):
         assert texts(world, view) == ["Write to [redacted: personal_data], please."]
         (item,) = world.replay(view).items
-        assert (item.message, item.part, item.reason) == ("turn-1#0", 0, Reason.REDACTED)
+        assert (item.message, item.part, item.reason) == (message_of("turn-1", 0), 0, Reason.REDACTED)
         assert (item.start, item.end, item.causes) == (9, 9 + len(ADDRESS), ("personal_data",))
         assert world.replay(view).audit.reasons == [Reason.REDACTED]
     for view in (View.RAW_OWNER, View.MODEL_CONTEXT):
@@ -128,7 +128,7 @@ def test_a_redacted_turn_keeps_its_place_and_its_structure(world: World) -> None
     assert [replace(turn, messages=[]) for turn in after.turns] == [replace(turn, messages=[]) for turn in before.turns]
     assert after.turns[1] == before.turns[1]
     assert [message.redacted for message in after.turns[0].messages] == [True, True]
-    assert world.runtime.transcripts.conversations().conversations[0].messages == 4
+    assert world.runtime.conversations.list_().conversations[0].messages == 4
 
 
 def test_naming_the_raw_owner_names_every_view(world: World) -> None:
@@ -285,7 +285,7 @@ def test_a_redaction_applies_to_the_next_page_and_ends_no_cursor(world: World) -
     transcripts, last = world.runtime.transcripts, TurnId("turn-4")
     replayed = transcripts.replay(key_of(), HOST, 2)
     walked = transcripts.timeline(key_of(), Anchor(at=AnchorKind.BEFORE, sequence=3), HOST, 2)
-    listed = transcripts.conversations(limit=1)
+    listed = world.runtime.conversations.list_(limit=1)
     world.redact(Passage(turn=last))
     assert replayed.next_cursor is not None
     assert walked.newer_cursor is not None
@@ -297,7 +297,7 @@ def test_a_redaction_applies_to_the_next_page_and_ends_no_cursor(world: World) -
     ]
     for page in pages:
         assert [(turn.sequence, turn.messages[0].redacted) for turn in page] == [(3, False), (4, True)]
-    assert len(transcripts.conversations(limit=1, cursor=listed.next_cursor).conversations) == 1
+    assert len(world.runtime.conversations.list_(limit=1, cursor=listed.next_cursor).conversations) == 1
 
 
 def test_a_repeat_of_the_commit_is_still_the_same_turn(world: World) -> None:

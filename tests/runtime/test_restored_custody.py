@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from muniment.errors import SpaceErased
-from muniment.events.identity import SpaceName, TurnId, message_id
-from muniment.operations.lifecycle import Scope
+from muniment.events.identity import SpaceName
+from muniment.operations.lifecycle.scope import Scope
 from tests.attributes import attribute, of_turn
 from tests.backups import backed_up, without_space, words
 from tests.turns import answer
@@ -22,7 +22,7 @@ def test_what_was_recorded_beside_turns_goes_with_them_again(tmp_path: Path) -> 
     world.runtime.transcripts.annotate(key_of(), given)
     backup = backed_up(world)
     world.erased(1)
-    message = message_id(TurnId("turn-2"), 1)
+    message = "turn-2#1"
     world.runtime.lifecycle.erase(Scope(conversation=key_of().conversation, message=message), "why", "operator")
     assert world.runtime.spaces.restore(str(backup), replace=True).erased_again == 2
     for _ in range(2):

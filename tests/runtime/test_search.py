@@ -18,12 +18,13 @@ from muniment.governance.profiles import Profile
 from muniment.governance.views import View
 from muniment.operations.transcripts.hits import SearchRanking, SearchScope, SemanticCoverage, Sort
 from muniment.operations.transcripts.redact import Passage
+from muniment.ranking import ranking as ranking_module
 from muniment.ranking.weights import Weights
-from muniment.search import answer
+from muniment.search import answer, bm25
 from muniment.search.excerpt import EXCERPT_CHARS_MAX
 from muniment.search.query import QUERY_CHARS_MAX, Cap, CappedItem
 from tests.runtime.shop import BEGUN_MS, BY_TIME, DAY_MS, FINDS, TURNS, found, highlighted, hits, places, talked
-from tests.turns import SUBJECT, TALK, answered, asked, rich_turn
+from tests.turns import SUBJECT, TALK, answered, asked, rich_turn, short
 from tests.worlds import FileWorld, World, key_of, memory_world, open_store
 
 
@@ -51,7 +52,7 @@ def read_only() -> Iterator[World]:
 def test_a_query_finds_what_it_says(query: str, sort: Sort, read_only: World) -> None:
     """CT-12 to CT-14: any word, every phrase, none of what is excluded, and only where filters let it look."""
     told = found(read_only, query, ranking=SearchRanking(sort=sort))
-    assert (told.total, told.has_more) == (len(told.hits), False)
+    assert (told.total, told.total_is_least, told.has_more) == (len(hits(told)), False, False)
     assert set(places(told)) == FINDS[query]
     if sort is Sort.TIME:
         assert not any(hit.is_context for hit in told.hits)
@@ -117,7 +118,7 @@ def test_a_hit_says_where_it_stands_and_shows_why(shop: World) -> None:
     """CT-08, CT-10."""
     [hit] = hits(found(shop, "zephyr"))
     place = hit.place
-    assert (place.conversation, place.turn, place.message) == (key_of("tea"), "tea-2", "tea-2#0")
+    assert (place.conversation, place.turn, short(place.message)) == (key_of("tea"), "tea-2", "tea-2#0")
     assert (place.sequence, place.observed_ms, place.subject) == (2, BEGUN_MS + 2 * DAY_MS, SUBJECT)
     timeline = shop.runtime.transcripts.timeline(key_of("tea"))
     assert (place.revision, place.digest) == (timeline.revision, timeline.digest)
@@ -140,13 +141,13 @@ def test_a_long_message_shows_the_piece_that_was_found(world: World) -> None:
 
 def test_an_explained_answer_says_what_was_understood_and_what_scores_are_made_of(shop: World) -> None:
     told = found(
-        shop, 'teas "green tea" -dog from:ada role:boss the desk yesterday', ranking=SearchRanking(explain=True)
+        shop, 'teas "green tea" -dog from:ada role:boss the lovelace yesterday', ranking=SearchRanking(explain=True)
     )
     understood = told.understood
     assert understood is not None
     assert {"tea", "boss"} <= set(understood.terms)
     assert "the" in understood.left_out
-    assert (understood.speakers, len(understood.dates)) == (["desk"], 1)
+    assert (understood.speakers, len(understood.dates)) == (["Ada Lovelace"], 1)
     assert (understood.phrases, understood.excluded) == (["green tea"], ["dog"])
     assert (understood.filters, understood.taken_as_words) == (["from:ada"], ["role:boss"])
     assert told.hits
@@ -263,10 +264,36 @@ def test_the_most_frequent_words_are_left_out_of_a_query_that_costs_too_much(
 def test_a_run_ends_after_so_many_hits_and_says_so(shop: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer, "HITS_MAX", 3)
     told = found(shop, "tea", limit=2)
-    assert (len(told.hits), told.total, told.has_more) == (2, 3, True)
+    assert (len(told.hits), told.total, told.has_more) == (2, 4, True)
     assert told.capped == [Cap(what=CappedItem.HITS, limit=3, found=4)]
     rest = found(shop, "tea", limit=2, cursor=told.next_cursor)
     assert (len(rest.hits), rest.has_more, rest.next_cursor) == (1, False, None)
+
+
+@pytest.mark.parametrize("sort", list(Sort))
+def test_the_total_is_true_however_few_hits_are_listed(
+    sort: Sort, lasting: FileWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What matches is counted whole, before the best are chosen; what is only beside it is not counted."""
+    for number in range(1, 9):
+        lasting.commit(talked(number, "tea", f"tea {number}", "milk"))
+    ranking = SearchRanking(sort=sort)
+    everything = found(lasting, "tea", ranking=ranking)
+    assert (everything.total, len(hits(everything)), everything.capped) == (8, 8, [])
+    monkeypatch.setattr(answer, "HITS_MAX", 5)
+    monkeypatch.setattr(ranking_module, "SCORED_MAX", 5)
+    told = found(lasting, "tea", ranking=ranking)
+    assert (told.total, told.total_is_least, len(told.hits)) == (8, False, 5)
+    assert told.capped == [Cap(what=CappedItem.HITS, limit=5, found=8)]
+
+
+def test_a_total_that_was_not_counted_to_the_end_says_so(shop: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A very frequent word is only looked up in what rarer ones found: there may be more that has it."""
+    assert (found(shop, "zephyr tea").total, found(shop, "zephyr tea").total_is_least) == (5, False)
+    monkeypatch.setattr(bm25, "MANY", 1)
+    monkeypatch.setattr(bm25, "ENOUGH", 0)
+    told = found(shop, "zephyr tea")
+    assert (told.total, told.total_is_least) == (1, True)
 
 
 def test_the_budget_of_a_profile_makes_pages_shorter_and_says_so(lasting: FileWorld) -> None:

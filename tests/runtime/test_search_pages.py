@@ -14,7 +14,7 @@ from muniment.events.identity import ConversationId
 from muniment.governance.access import Access, Effect
 from muniment.governance.policy import Policy
 from muniment.governance.views import View
-from muniment.operations.lifecycle import Scope
+from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.transcripts.hits import Hit, SearchPage, SearchRanking, SearchScope, Sort
 from muniment.operations.transcripts.redact import Passage
 from tests.turns import TALK, plain_turn, rich_turn
@@ -33,7 +33,7 @@ def run_of(world: World, limit: int, sort: Sort, query: str = "question answer")
         page = world.runtime.transcripts.search(query, ranking=asked, limit=limit, cursor=page.next_cursor)
         hits += page.hits
     assert page.next_cursor is None
-    assert page.total == len(hits)
+    assert page.total == len([hit for hit in hits if not hit.is_context])
     return hits
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import muniment
-from muniment.errors import AccessDenied, InvalidInput, KeyUnavailable, StoreClosed, StoreMissing
+from muniment.errors import AccessDenied, InvalidInput, KeyUnavailable, StoreClosed, StoreMissing, UnknownConversation
 from muniment.governance.access import Access, Effect
 from muniment.governance.policy import Policy
 from muniment.governance.views import View
@@ -21,7 +21,8 @@ def test_another_space_has_its_own_turns_and_shares_the_store(world: World) -> N
     """SC-01: no operation touches two spaces; the memory for indexes and the model are those of the store."""
     here = world.with_turns(2).runtime
     there = here.space("elsewhere")
-    assert there.transcripts.replay(key_of()).turns == []
+    with pytest.raises(UnknownConversation):
+        there.transcripts.replay(key_of())
     there.transcripts.commit(plain_turn(7))
     assert [turn.turn for turn in there.transcripts.replay(key_of()).turns] == ["turn-7"]
     assert len(here.transcripts.replay(key_of()).turns) == 2

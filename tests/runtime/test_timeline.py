@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, CursorStale, InvalidInput, LimitExceeded, UnknownConversation, UnknownPlace
 from muniment.events.changes import Transition
@@ -15,7 +16,7 @@ from muniment.governance.phases import Phase
 from muniment.governance.views import View
 from muniment.operations.transcripts.timeline import PLACE_NAMES, RANGE_NAMES, TAKES, Anchor, AnchorKind, Timeline
 from tests.plain import KEYS, TIMES_MS, Act, Plain, acts, heads, lifecycles, name_of
-from tests.turns import rich_turn
+from tests.turns import message_of, rich_turn
 from tests.worlds import World, key_of, memory_world
 
 KEY = KEYS[0]
@@ -176,8 +177,8 @@ def test_a_place_is_found_by_any_of_its_names(world: World) -> None:
     world.with_turns(4)
     position = world.replay().turns[1].position
     for names in (
-        {"turn": "turn-2"}, {"sequence": 2}, {"position": position}, {"message": "turn-2#1"},
-        {"turn": "turn-2", "message": "turn-2#0", "sequence": 2, "position": position},
+        {"turn": "turn-2"}, {"sequence": 2}, {"position": position}, {"message": message_of("turn-2", 1)},
+        {"turn": "turn-2", "message": message_of("turn-2", 0), "sequence": 2, "position": position},
     ):  # fmt: skip
         page = Walk(world, Anchor(at=AnchorKind.AFTER, **names), 1).first
         assert shown(page) == [3]
@@ -329,3 +330,35 @@ def test_a_conversation_of_which_nothing_is_listed_has_an_empty_page(world: Worl
     ):
         page = Walk(world, anchor, 2).first
         assert (page.turns, page.older_cursor, page.newer_cursor) == ([], None, None)
+
+
+# --- the newest turns -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", View)
+def test_the_latest_turns_are_the_last_page_of_a_timeline(view: View) -> None:
+    """The newest ones, the oldest of them first; what is masked or archived is not counted as one of them."""
+    world = memory_world().with_turns(7).masked(6).archived(5)
+    latest = world.runtime.transcripts.latest
+    assert shown(latest(key_of(), 3, view)) == [3, 4, 7]
+    assert shown(latest(key_of(), 3, view, ALL)) == [4, 5, 7]
+    assert shown(latest(key_of(), view=view)) == [1, 2, 3, 4, 7]
+    page = latest(key_of(), 2, view)
+    same = world.runtime.transcripts.timeline(key_of(), Anchor(), view, 2)
+    assert replace(page, older_cursor=None) == replace(same, older_cursor=None)
+    older = world.runtime.transcripts.timeline(key_of(), Anchor(), view, 2, cursor=page.older_cursor)
+    assert shown(older) == [2, 3]
+    world.close()
+
+
+def test_the_latest_turns_are_refused_as_a_timeline_is(world: World) -> None:
+    world.with_turns(1)
+    latest = world.runtime.transcripts.latest
+    with pytest.raises(UnknownConversation):
+        latest(key_of("nowhere"), 5)
+    with pytest.raises(InvalidInput):
+        latest(key_of(), 0)
+    with pytest.raises(LimitExceeded):
+        latest(key_of(), 501)
+    with pytest.raises(AccessDenied):
+        world.runtime.restricted(Access(views=frozenset({View.HOST_UI}))).transcripts.latest(key_of(), 1, View.EXPORT)

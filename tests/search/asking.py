@@ -8,8 +8,9 @@ from pathlib import Path
 from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
+from muniment.ledger.snapshots import Snapshots
 from muniment.runtime.runtime import Runtime
-from muniment.search.snapshots import IndexStatus, Snapshots
+from muniment.search.index_status import IndexStatus
 from tests.turns import plain_turn
 from tests.worlds import FileWorld
 

@@ -10,9 +10,10 @@ from muniment.errors import SpaceErased
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import SpaceName, TurnId
 from muniment.governance.views import View
-from muniment.operations.lifecycle import LifecycleReport, Scope
+from muniment.ledger import snapshots as sealing
+from muniment.operations.lifecycle.report import LifecycleReport
+from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.transcripts.redact import Passage
-from muniment.search import snapshots as sealing
 from muniment.search import view_index
 from tests.search.asking import digest, found, opened, readable, rebuilt, said, snapshot, standing
 from tests.worlds import OPERATOR, FileWorld, key_of, open_store

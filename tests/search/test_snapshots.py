@@ -16,9 +16,9 @@ from muniment.governance.detection.detection import Detect
 from muniment.governance.detection.scan import DetectedType
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
+from muniment.ledger.snapshots import FORMAT, SnapshotRefusal
 from muniment.operations.transcripts.hits import SearchPage, SearchRanking
 from muniment.search import view_index
-from muniment.search.snapshots import FORMAT, SnapshotRefusal
 from muniment.space.options import Options
 from tests.search.asking import digest, found, opened, rebuilt, said, snapshot, standing
 from tests.worlds import PINS, FileWorld, memory_world, open_store, root_key
@@ -268,7 +268,7 @@ def test_a_disk_that_takes_no_snapshot_harms_nothing(kept: FileWorld, monkeypatc
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("muniment.search.snapshots.os.fsync", full)
+        patched.setattr("muniment.ledger.snapshots.os.fsync", full)
         kept.runtime._session.space.indexes.save()
     assert [path.name for path in snapshot(kept).parent.glob("index-*")] == []
     assert found(kept.runtime, "harbour") == [TEXT]

@@ -195,9 +195,22 @@ def unwrap_bundle(keyring: SpaceKeyring, wrapped: bytes, leaf: bytes, place: byt
     Raises `Corrupt` when the bundle, the leaf or the place differs from what was wrapped, and `KeyMissing` when its
     space key was destroyed.
     """
+    if len(wrapped) < BUNDLE_BODY_AT + TAG_BYTES:
+        raise Corrupt(at="bundle", problem="layout")
+    mark, version, nonce = _BUNDLE.unpack_from(wrapped)
+    if mark != BUNDLE_VERSION:
+        raise Corrupt(at="bundle", problem="layout")
+    space_key = keyring.by_version(version)
+    context = BUNDLE_CONTEXT + space_key.head + leaf + place
+    try:
+        entries = space_key.aead.decrypt(nonce, wrapped[BUNDLE_BODY_AT:], context)
+    except InvalidTag:
+        raise Corrupt(at="bundle", problem="not_authentic") from None
+    if len(entries) % _ENTRY.size:
+        raise Corrupt(at="bundle", problem="layout")
     keys = {}
     previous = -1
-    for cls, key_id, secret in _ENTRY.iter_unpack(_unwrap(keyring, wrapped, leaf + place)):
+    for cls, key_id, secret in _ENTRY.iter_unpack(entries):
         if cls <= previous:
             raise Corrupt(at="bundle", problem="layout")
         key = keys[cls] = _unmade(CellKey)
@@ -251,20 +264,3 @@ def _wrap(space_key: SpaceKey, nonce: bytes, entries: bytes, where: bytes) -> by
     assert len(nonce) == NONCE_BYTES
     head = space_key.head
     return head + nonce + space_key.aead.encrypt(nonce, entries, BUNDLE_CONTEXT + head + where)
-
-
-def _unwrap(keyring: SpaceKeyring, wrapped: bytes, where: bytes) -> bytes:
-    if len(wrapped) < BUNDLE_BODY_AT + TAG_BYTES:
-        raise Corrupt(at="bundle", problem="layout")
-    mark, version, nonce = _BUNDLE.unpack_from(wrapped)
-    if mark != BUNDLE_VERSION:
-        raise Corrupt(at="bundle", problem="layout")
-    space_key = keyring.by_version(version)
-    context = BUNDLE_CONTEXT + space_key.head + where
-    try:
-        entries = space_key.aead.decrypt(nonce, wrapped[BUNDLE_BODY_AT:], context)
-    except InvalidTag:
-        raise Corrupt(at="bundle", problem="not_authentic") from None
-    if len(entries) % _ENTRY.size:
-        raise Corrupt(at="bundle", problem="layout")
-    return entries

@@ -3,6 +3,7 @@
 A space has a log id, a name, an Ed25519 signing seed, an index key (lookups, cursors) and versions of the space key,
 of which the newest is current. All but the log id are secret. Each is wrapped by the root key with log id, purpose and
 version as its context, so no entry can replace another. The file is canonical JSON with a MAC under the index key.
+It also says whether the log was `begun`: from then on a log that is missing or empty was lost (decision 0133).
 
 The file is separate from the log, because a retired space key must be destroyed, and a database page cannot be.
 
@@ -25,14 +26,23 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from muniment.crypto import files
 from muniment.crypto.cell import SpaceKey
 from muniment.crypto.file_format import check_format, parse_canonical
 from muniment.crypto.root import RootKey
 from muniment.crypto.secret import KEY_BYTES, Secret
-from muniment.errors import Conflict, Corrupt, KeyMissing, KeyWrong, LimitExceeded, SpaceErased, StoreReadOnly
+from muniment.errors import (
+    Conflict,
+    Corrupt,
+    KeyMissing,
+    KeyWrong,
+    LimitExceeded,
+    SpaceErased,
+    StoreFull,
+    StoreReadOnly,
+)
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url, keyed_digest, unb64url
 from muniment.kernel.sources import Entropy, Sources
@@ -59,6 +69,7 @@ class KeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     signing: str
     index: str
     space: tuple[WrappedVersion, ...]
+    begun: bool | UnsetType = UNSET
     mac: str = ""
 
 
@@ -78,6 +89,7 @@ class UnwrappedKeys(Struct, frozen=True, kw_only=True):
     signing_seed: bytes
     index_key: bytes
     space: dict[int, SpaceKey]
+    begun: bool = False
 
     @property
     def current(self) -> SpaceKey:
@@ -194,6 +206,20 @@ class SpaceKeys(Secret):
             raise KeyMissing(at="space key", found=version)
         return key
 
+    @property
+    def begun(self) -> bool:
+        """Return whether the log of this space has had an event that was durable."""
+        return self._keys.begun
+
+    def mark_begun(self) -> None:
+        """Remember, durably, that the log has an event; a repeat does nothing."""
+        with files.faults(FILE), files.locked(self._directory / LOCK):
+            keys = self._fresh()
+            if not keys.begun:
+                file = msgspec.structs.replace(parse(files.read(self._path)[0]), begun=True)
+                authentic = msgspec.structs.replace(file, mac=_mac(file, keys.index_key))
+                self._put(msgspec.structs.replace(keys, begun=True), encode_plain(authentic))
+
     def refresh(self) -> bool:
         """Load changes by other processes; return whether there were any. Without a change it costs one `stat`."""
         with files.faults(FILE):
@@ -265,7 +291,7 @@ class SpaceKeys(Secret):
             try:
                 with files.faults(LOCK), files.locked(self._directory / LOCK):
                     files.settle(self._path)
-            except StoreReadOnly:
+            except (StoreFull, StoreReadOnly):
                 pass
 
     def _fresh(self) -> UnwrappedKeys:
@@ -295,7 +321,10 @@ class SpaceKeys(Secret):
         self._stamp = stamp
 
     def _write(self, keys: UnwrappedKeys, root: RootKey) -> None:
-        files.replace(self._path, wrap(keys, root))
+        self._put(keys, wrap(keys, root))
+
+    def _put(self, keys: UnwrappedKeys, contents: bytes) -> None:
+        files.replace(self._path, contents)
         self._keys = keys
         self._stamp = files.stamp(self._path)
 
@@ -362,6 +391,7 @@ def wrap(keys: UnwrappedKeys, root: RootKey) -> bytes:
             WrappedVersion(version=version, key=wrapped(key.secret, "space", version))
             for version, key in sorted(keys.space.items())
         ),
+        begun=True if keys.begun else UNSET,
     )
     return encode_plain(msgspec.structs.replace(file, mac=_mac(file, keys.index_key)))
 
@@ -386,6 +416,7 @@ def unwrap(file: KeyFile, root: RootKey) -> UnwrappedKeys:
         signing_seed=secret(file.signing, "signing"),
         index_key=index_key,
         space={key.version: SpaceKey(key.version, secret(key.key, "space", key.version)) for key in file.space},
+        begun=file.begun is True,
     )
 
 

@@ -2,8 +2,8 @@
 
 | source | the key is |
 |---|---|
-| `file:/path` | 32 bytes as one line of base64url or hexadecimal, in a file that only its owner can read |
-| `env:NAME` | the same line in an environment variable |
+| `file:/path`, `/path` | 32 bytes as one line of base64url or hexadecimal, in a file that only its owner can read |
+| `env:NAME` | the same line in an environment variable, or in the file that `NAME_FILE` names |
 | `keyring:service/name` | the same line in the keystore of the operating system (extra `keyring`) |
 | `passphrase:` | Argon2id of a passphrase that the person at the terminal types |
 | `passphrase:env:NAME`, `passphrase:file:/path` | Argon2id of a passphrase from there |
@@ -32,8 +32,9 @@ from msgspec import Struct
 from muniment.crypto import files
 from muniment.crypto.root import LocalRoot, RootKey
 from muniment.crypto.secret import KEY_BYTES
-from muniment.errors import KeyExposed, KeyInvalid, KeyUnavailable, KeyWrong
+from muniment.errors import FileUnavailable, KeyExposed, KeyInvalid, KeyUnavailable, KeyWrong
 from muniment.kernel.digest import b64url, unb64url
+from muniment.kernel.environment import secret_of
 from muniment.kernel.sources import Entropy
 
 SALT_BYTES = 16
@@ -42,6 +43,9 @@ ITERATIONS_MAX = 64
 LANES_MAX = 64
 PASSPHRASE_BYTES_MAX = 4096
 KEY_LINE_BYTES_MAX = 4096
+PATHS = ("/", "./", "../")  # what a path begins with, whatever follows
+PATH_SIGNS = frozenset("/.")
+URL_SAFE = str.maketrans("+/", "-_")
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -119,16 +123,38 @@ def open_root(uri: str, context: OpenerContext, openers: Mapping[str, Opener] | 
     With `context.create`, a missing key file or keystore entry is created. Raises `KeyInvalid` for a malformed URI or
     key, `KeyUnavailable` when the source has no key, and `KeyExposed` when other users can read it.
     """
-    scheme, colon, rest = uri.partition(":")
+    scheme, colon, rest = source_of(uri).partition(":")
     opener = (OPENERS if openers is None else openers).get(scheme) if colon else None
     if opener is None:
         raise KeyInvalid(at="keys", problem="unknown_scheme")
     return opener(rest, context)
 
 
+def source_of(keys: str) -> str:
+    """Return the URI of a source; a plain path is that of a key file, as `file:` and the path.
+
+    A path has a slash or a dot in it: a mistyped scheme must not become the name of a file, and neither must a key
+    instead of its source, which raises `KeyInvalid`.
+    """
+    if keys.startswith(PATHS):
+        return f"file:{keys}"
+    try:
+        _parse_key(keys.translate(URL_SAFE).encode(errors="surrogateescape"))
+    except KeyInvalid:
+        is_path = ":" not in keys and not PATH_SIGNS.isdisjoint(keys)
+        return f"file:{keys}" if is_path else keys
+    raise KeyInvalid(at="keys", problem="key_itself")
+
+
+def key_file(keys: str) -> Path | None:
+    """Return the path of the key file that a source is, or None when it is none."""
+    scheme, colon, rest = source_of(keys).partition(":")
+    return _path(rest) if colon and scheme == "file" else None
+
+
 def describe(uri: str, entropy: Entropy, argon2: Argon2 | None = None) -> RootDescriptor:
     """Return the descriptor of a source for a new store; for a passphrase with `argon2`, or with a new salt."""
-    scheme = uri.partition(":")[0]
+    scheme = source_of(uri).partition(":")[0]
     if scheme != "passphrase":
         return RootDescriptor(scheme=scheme)
     return RootDescriptor(scheme=scheme, argon2=argon2 or Argon2(salt=b64url(entropy.take(SALT_BYTES))))
@@ -233,7 +259,10 @@ def _parse_key(line: bytes) -> bytes:
 def _variable(name: str) -> bytes:
     if not name:
         raise KeyInvalid(at="keys", problem="name_wanted")
-    value = os.environb.get(os.fsencode(name))
+    try:
+        value = secret_of(name, os.environ, at="keys")
+    except FileUnavailable:
+        raise KeyUnavailable(at="keys", problem="file_not_readable") from None
     if value is None:
         raise KeyUnavailable(at="keys", problem="variable_not_set")
     return value

@@ -42,7 +42,7 @@ from muniment.crypto.root_sources import (
     open_root,
 )
 from muniment.crypto.secret import KEY_BYTES, Secret
-from muniment.errors import Conflict, Corrupt, KeyInvalid, KeyWrong, SpaceErased, StoreMissing, StoreReadOnly
+from muniment.errors import Conflict, Corrupt, KeyInvalid, KeyWrong, SpaceErased, StoreFull, StoreMissing, StoreReadOnly
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url, keyed_digest, unb64url
 from muniment.kernel.sources import Entropy, Sources
@@ -77,19 +77,21 @@ _store_file = msgspec.json.Decoder(StoreFile)
 class StoreKeys(Secret):
     """The keys of an open store."""
 
-    __slots__ = ("_directory", "_file", "_index_key", "_root")
+    __slots__ = ("_directory", "_file", "_index_key", "_is_planned", "_root")
 
-    def __init__(self, directory: Path, root: RootKey) -> None:
-        """Open the store in this directory with this root key.
+    def __init__(self, directory: Path, root: RootKey, planned: StoreFile | None = None) -> None:
+        """Open the store in this directory with this root key; `planned` is the file of one that is not made yet.
 
         Raises `StoreMissing`, `StoreNewer`, `Corrupt`, and `KeyWrong` before anything else is read or written.
         """
         self._directory = directory
         self._root = root
+        self._is_planned = planned is not None
         with files.faults(FILE):
-            self._file = _read(directory)
+            self._file = planned or _read(directory)
             self._index_key = _unlock(self._file, root)
-            self._settle()
+            if planned is None:
+                self._settle()
 
     @classmethod
     def create(cls, directory: Path, root: RootKey, descriptor: RootDescriptor, sources: Sources) -> StoreKeys:
@@ -98,12 +100,13 @@ class StoreKeys(Secret):
             files.make_directory(directory)
             with files.locked(directory / LOCK):
                 if not (directory / FILE).exists():
-                    store, index_key = sources.ids.new_id(), sources.entropy.take(KEY_BYTES)
-                    roots = (_root_entry(store, index_key, root, descriptor),)
-                    file = _authentic(StoreFile(format=FORMAT, store=store, roots=roots), index_key)
-                    _unlock(file, root)
-                    files.replace(directory / FILE, encode_plain(file))
+                    files.replace(directory / FILE, encode_plain(_new_file(root, descriptor, sources)))
         return cls(directory, root)
+
+    @classmethod
+    def plan(cls, directory: Path, root: RootKey, descriptor: RootDescriptor, sources: Sources) -> StoreKeys:
+        """Return the keys of a store that is made by the first change of it, and by nothing else."""
+        return cls(directory, root, _new_file(root, descriptor, sources))
 
     def _label(self) -> str:
         return self.store_id
@@ -147,6 +150,8 @@ class StoreKeys(Secret):
     def create_space(self, name: str, sources: Sources) -> SpaceKeys:
         """Create the keys of a space; when it exists already, return its keys."""
         directory = self.space_directory(name)
+        if (directory / SPACE_FILE).exists():  # without the lock, which cannot be taken where nothing can be written
+            return self.space(name, sources.entropy)
         with self._change():
             if not (directory / SPACE_FILE).exists():
                 return SpaceKeys.create(directory, name, self._root, sources)
@@ -194,10 +199,15 @@ class StoreKeys(Secret):
     @contextmanager
     def _change(self) -> Iterator[StoreFile]:
         """Hold the lock of the store and yield the file in force; raises `KeyWrong` when our root key was retired."""
+        if self._is_planned:
+            with files.faults(FILE):
+                files.make_directory(self._directory)
         with files.faults(FILE), files.locked(self._directory / LOCK):
             files.settle(self._directory / FILE)
-            self._file = _read(self._directory)
-            _unlock(self._file, self._root)
+            if not (self._directory / FILE).exists() and self._is_planned:
+                files.replace(self._directory / FILE, encode_plain(self._file))
+            self._file, self._is_planned = _read(self._directory), False
+            self._index_key = _unlock(self._file, self._root)
             yield self._file
 
     def _settle(self) -> None:
@@ -206,7 +216,7 @@ class StoreKeys(Secret):
             try:
                 with files.faults(LOCK), files.locked(self._directory / LOCK):
                     files.settle(self._directory / FILE)
-            except StoreReadOnly:
+            except (StoreFull, StoreReadOnly):
                 pass
 
     def _directories(self) -> list[Path]:
@@ -265,6 +275,17 @@ def open_keys(
     raise KeyWrong(at=FILE)
 
 
+def plan_keys(directory: Path, keys: str | RootKey, sources: Sources) -> StoreKeys:
+    """Open a store as `open_keys` does; plan one that is missing, for its first change. The key must be there."""
+    if descriptors(directory):
+        return open_keys(directory, keys, sources)
+    if not isinstance(keys, str):
+        return StoreKeys.plan(directory, keys, HOST, sources)
+    descriptor = describe(keys, sources.entropy)
+    root = open_root(keys, OpenerContext(entropy=sources.entropy, descriptor=descriptor))
+    return StoreKeys.plan(directory, root, descriptor, sources)
+
+
 def descriptors(directory: Path) -> tuple[RootDescriptor, ...]:
     """Return the sources of the root keys that open the store in this directory, newest first; empty without a store.
 
@@ -285,6 +306,14 @@ def _read(directory: Path) -> StoreFile:
     contents, _ = files.read(directory / FILE)
     check_format(contents, FILE, FORMAT)
     return parse_canonical(contents, _store_file, FILE)
+
+
+def _new_file(root: RootKey, descriptor: RootDescriptor, sources: Sources) -> StoreFile:
+    store, index_key = sources.ids.new_id(), sources.entropy.take(KEY_BYTES)
+    roots = (_root_entry(store, index_key, root, descriptor),)
+    file = _authentic(StoreFile(format=FORMAT, store=store, roots=roots), index_key)
+    _unlock(file, root)
+    return file
 
 
 def _context(store: str, purpose: str) -> bytes:

@@ -16,24 +16,29 @@ import contextlib
 import functools
 import inspect
 import io
+import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, NewType, Protocol, TypeVar
+from typing import Annotated, Any, BinaryIO, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
-from muniment.errors import AccessDenied, CapabilityHidden, FileUnavailable, InvalidInput
+from muniment.errors import AccessDenied, CapabilityHidden, FileUnavailable, InvalidInput, Kind, UnknownConversation
 from muniment.events.binding import bind, parse_json
 from muniment.governance.access import Effect, SecondRight
-from muniment.governance.policy import Family
+from muniment.governance.policy import RECORDED_FAMILIES, Family
+from muniment.kernel.times import TimeKind
 
 __all__ = ["Effect", "Family", "SecondRight"]  # with what this module defines, all that a noun group declares with
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-Request = NewType("Request", Struct)  # the parameters of one call, checked by `bound`
+
+
+class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The parameters of one call, checked by `bound`. The request of an operation is a type of its own below this."""
 
 
 class ServerPath(Struct, frozen=True, kw_only=True):
@@ -42,15 +47,27 @@ class ServerPath(Struct, frozen=True, kw_only=True):
     reason: str
 
 
+TEXT_FILE = object()  # marks a parameter that is the text of a file; a command line takes the file
 UPLOAD = object()  # marks the parameter that is a stream
 # A stream of bytes that the operation reads. From Python also the bytes themselves, or the path of a file to open.
 Upload = Annotated[BinaryIO | bytes | str | PathLike[str], UPLOAD]
+SEVERAL = object()  # marks an upload that may be several, and folders
+# The same, or several paths and streams; a path may be that of a folder. The operation opens what it was given.
+Uploads = Annotated[
+    BinaryIO | bytes | str | PathLike[str] | Sequence[BinaryIO | bytes | str | PathLike[str]], UPLOAD, SEVERAL
+]
 
 
 def stream_of(upload: Upload) -> BinaryIO:
     """Return the stream that an operation was given as its upload."""
     assert isinstance(upload, io.IOBase), "an operation runs with a stream, whatever its caller gave"
     return typing.cast("BinaryIO", upload)
+
+
+def sources_of(uploads: Uploads) -> list[BinaryIO | Path]:
+    """Return the streams and paths that an operation was given as its uploads."""
+    assert isinstance(uploads, list), "an operation runs with a list, whatever its caller gave"
+    return uploads
 
 
 class Document(Struct, frozen=True, kw_only=True):
@@ -61,12 +78,30 @@ class Document(Struct, frozen=True, kw_only=True):
     summary: dict[str, str | int | bool | None]
 
 
+class JudgedReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A report that judges what it looked at: a transport says the verdict in its own way, as by an exit code."""
+
+    @property
+    def verdict(self) -> Kind | None:
+        """Return of which kind the trouble is, or None where all is in order."""
+        raise NotImplementedError
+
+
+class ResultTable(Struct, frozen=True, kw_only=True):
+    """A report that is a table. Transports may write it as CSV."""
+
+    columns: list[str]
+    rows: list[list[str | int | float | None]]
+
+
 class Terms(Struct, frozen=True, kw_only=True):
     """What an operation may do, which rights it takes, what hides it, and where it works.
 
     `effect` is what it may do and the right that it takes, `also` lists further rights, `family` decides which policies
     hide it. `keyless` operations work without the root key, `spaceless` ones in a store where no space is open,
-    `inspecting` ones also in a space that is not sound. A repeat of an `idempotent` one changes nothing.
+    `inspecting` ones also in a space that is not sound,
+    `diagnosing` ones in whatever there is: a space, a store, or nothing. A repeat of an `idempotent` one changes
+    nothing.
     """
 
     effect: Effect
@@ -75,6 +110,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     keyless: bool = False
     spaceless: bool = False
     inspecting: bool = False
+    diagnosing: bool = False
     idempotent: bool = False
 
 
@@ -82,7 +118,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     """An operation as the catalogue lists it. `request` is a struct of its parameters, `report` the type it returns.
 
     `method` is the attribute of the group; it differs from `name` where that is a word of the language. `upload` is the
-    parameter that is a stream, `server_paths` those that are paths on the machine of the store, each with its reason.
+    parameter that is a stream (several, and folders, where it `uploads_several`), `server_paths` those that are paths
+    on the machine of the store, each with its reason.
     """
 
     group: str
@@ -91,9 +128,10 @@ class Operation(Struct, frozen=True, kw_only=True):
     terms: Terms
     summary: str
     description: str
-    request: type[Struct]
+    request: type[Request]
     report: Any
     upload: str | None = None
+    uploads_several: bool = False
     upload_help: str = ""
     server_paths: dict[str, str] = {}
 
@@ -117,6 +155,14 @@ class Gate(Protocol):
 
     def refused(self, operation: str, denied: AccessDenied | CapabilityHidden) -> None:
         """Record that the access in force refused an operation, or something in its request."""
+        ...
+
+    def suggest(self, unknown: UnknownConversation, request: Struct) -> None:
+        """Add conversations that a request may have meant, of those that the access in force may list."""
+        ...
+
+    def finished(self, operation: str, terms: Terms, request: Request, report: object) -> None:
+        """Record what an operation is about to return, where a policy asks for it; raise when that is impossible."""
         ...
 
 
@@ -150,21 +196,28 @@ class Declared:
         """The parameter that is a stream, if there is one."""
         return next((name for name in self.names if UPLOAD in extras_of(self.hints[name])), None)
 
+    @property
+    def uploads_several(self) -> bool:
+        """Whether the upload may be several files, and folders."""
+        return self.upload is not None and SEVERAL in extras_of(self.hints[self.upload])
+
     @functools.cached_property
-    def request(self) -> type[Struct]:
+    def request(self) -> type[Request]:
         """The request as a struct: one field for each parameter that is no stream; unknown fields are refused."""
         fields: list[Any] = []
         for parameter in self.parameters:
             default = () if parameter.default is inspect.Parameter.empty else (parameter.default,)
             fields.append((parameter.name, self.hints[parameter.name], *default))
-        return msgspec.defstruct(
+        made = msgspec.defstruct(
             self._request_name,
             [field for field in fields if field[0] != self.upload],
+            bases=(Request,),
             module=self.method.__module__,
             frozen=True,
             kw_only=True,
             forbid_unknown_fields=True,
         )
+        return typing.cast("type[Request]", made)
 
     def run(self, group: Group, given: dict[str, Any] | Request, upload: object = None) -> Any:
         """Check rights and state, bind what is not bound yet, and run the method."""
@@ -173,14 +226,29 @@ class Declared:
             group.gate.pass_through(path, self.terms)
             if isinstance(given, dict):
                 upload = None if self.upload is None else given.pop(self.upload, None)
-                given = Request(bind(given, self.request))
+                given = bind(given, self.request, is_request=True)
             if self.upload is None:
-                return self.method(group, **msgspec.structs.asdict(given))
-            with reading(upload, self.upload) as stream:
-                return self.method(group, **msgspec.structs.asdict(given), **{self.upload: stream})
+                report = self.method(group, **msgspec.structs.asdict(given))
+            else:
+                report = self._with_upload(group, given, upload)
         except (AccessDenied, CapabilityHidden) as denied:
             group.gate.refused(path, denied)
             raise
+        except UnknownConversation as unknown:
+            if isinstance(given, Request):
+                group.gate.suggest(unknown, given)
+            raise
+        if self.terms.family in RECORDED_FAMILIES:
+            group.gate.finished(path, self.terms, given, report)
+        return report
+
+    def _with_upload(self, group: Group, given: Request, upload: object) -> Any:
+        assert self.upload is not None, "it takes an upload"
+        asked = msgspec.structs.asdict(given)
+        if self.uploads_several:
+            return self.method(group, **asked, **{self.upload: named_sources(upload, self.upload)})
+        with reading(upload, self.upload) as stream:
+            return self.method(group, **asked, **{self.upload: stream})
 
 
 def operation(
@@ -191,6 +259,7 @@ def operation(
     keyless: bool = False,
     spaceless: bool = False,
     inspecting: bool = False,
+    diagnosing: bool = False,
     idempotent: bool = False,
     request: str = "",
 ) -> Callable[[Method], Method]:
@@ -205,6 +274,7 @@ def operation(
         keyless=keyless,
         spaceless=spaceless,
         inspecting=inspecting,
+        diagnosing=diagnosing,
         idempotent=idempotent,
     )
 
@@ -227,11 +297,11 @@ def bound(operation: Operation, given: bytes | Mapping[str, Any]) -> Request:
 
     Members of free-form values come in the order of their names, so that it is stored alike from every transport.
     """
-    plain = parse_json(given, operation.request) if isinstance(given, bytes) else given
-    return Request(bind(plain, operation.request))
+    plain = parse_json(given, operation.request, is_request=True) if isinstance(given, bytes) else given
+    return bind(plain, operation.request, is_request=True)
 
 
-def perform(group: Group, operation: Operation, request: Request, upload: Upload | None = None) -> Any:
+def perform(group: Group, operation: Operation, request: Request, upload: Uploads | None = None) -> Any:
     """Run an operation of a noun group with a request that was bound, and its upload; return its report.
 
     A path as the upload is opened on this machine: a transport hands over what its caller sent, as a stream.
@@ -258,6 +328,7 @@ def operations_of(group: type[Group]) -> Iterator[Operation]:
             request=declared.request,
             report=declared.hints["return"],
             upload=declared.upload,
+            uploads_several=declared.uploads_several,
             upload_help="" if declared.upload is None else description_of(declared.hints[declared.upload]),
             server_paths={
                 parameter: mark.reason
@@ -271,6 +342,15 @@ def operations_of(group: type[Group]) -> Iterator[Operation]:
 def description_of(kind: Any) -> str:
     """Return what `Meta` says about a type, or nothing."""
     return next((mark.description for mark in extras_of(kind) if isinstance(mark, Meta) and mark.description), "")
+
+
+def time_kind_of(kind: Any) -> TimeKind | None:
+    """Return what a number of milliseconds is, as `Meta` says; None for any other type."""
+    for mark in extras_of(kind):
+        if isinstance(mark, Meta) and mark.extra is not None and "time" in mark.extra:
+            return TimeKind(mark.extra["time"])
+    inner = typing.get_args(kind) if typing.get_origin(kind) in {Annotated, typing.Union, types.UnionType} else ()
+    return next((found for each in inner if (found := time_kind_of(each)) is not None), None)
 
 
 def extras_of(kind: Any) -> tuple[Any, ...]:
@@ -301,3 +381,23 @@ def reading(upload: object, at: str) -> Iterator[BinaryIO]:
         yield typing.cast("BinaryIO", upload)
     else:
         raise InvalidInput(at=at, problem="wrong_type")
+
+
+def named_sources(upload: object, at: str) -> list[BinaryIO | Path]:
+    """Return uploads as streams and paths; nothing is opened."""
+    several = list(upload) if isinstance(upload, list | tuple) else [upload]
+    sources: list[BinaryIO | Path] = []
+    for one in several:
+        if one is None or one == "":
+            raise InvalidInput(at=at, problem="missing_field")
+        if isinstance(one, bytes):
+            sources.append(io.BytesIO(one))
+        elif isinstance(one, str | PathLike):
+            sources.append(Path(one))
+        elif isinstance(one, io.IOBase) and not isinstance(one, io.TextIOBase):
+            sources.append(typing.cast("BinaryIO", one))
+        else:
+            raise InvalidInput(at=at, problem="wrong_type")
+    if not sources:
+        raise InvalidInput(at=at, problem="missing_field")
+    return sources

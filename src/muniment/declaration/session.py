@@ -3,30 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from msgspec import Struct
 
-from muniment.declaration.operation import Operation, Terms
+from muniment.declaration.operation import Operation, Request, Terms
 from muniment.errors import (
     AccessDenied,
     CapabilityHidden,
     ForeignSpace,
     KeyUnavailable,
     MunimentError,
-    StoreClosed,
     StoreMissing,
+    UnknownConversation,
 )
 from muniment.events.identity import ConversationKey, check_key
-from muniment.governance.access import Access
+from muniment.governance.access import Access, Effect
+from muniment.governance.policy import Family, hiding_family, is_recorded
 from muniment.governance.profiles import NO_BUDGET, Budget, Pressure, Profile, budget_of
+from muniment.kernel.one_process import NeverPickled
+from muniment.projections.suggestions import alike, asked_for
 from muniment.space.denials import DeniedAttempt
 from muniment.space.open_store import OpenStore
 from muniment.space.options import Progress, no_progress, unmeasured
+from muniment.space.outgoing import record_read
 from muniment.space.space import Space
 from muniment.space.token_counter import TokenCounter
 
 
-class Session(Struct, frozen=True, kw_only=True):
+class Deployment(Struct, frozen=True, kw_only=True):
+    """How a store was opened, for `system.doctor`: never a secret, and no name that a host chose.
+
+    `trouble` is why it could not be opened as usual. `settings` are the names of ours that the environment sets.
+    """
+
+    at_rest: bool = False
+    key_file: Path | None = None
+    settings: list[str] = []
+    unknown_settings: int = 0
+    trouble: MunimentError | None = None
+
+
+class Session(NeverPickled, Struct, frozen=True, kw_only=True):
     """What a caller has: the store, the space that is open in it (None when there is none), and the rights."""
 
     store: OpenStore
@@ -36,7 +54,9 @@ class Session(Struct, frozen=True, kw_only=True):
     profile: Profile | None = None
     pressure: Callable[[], Pressure | None] = unmeasured
     token_counter: TokenCounter | None = None
+    timestamp_url: str | None = None
     catalogue: Callable[[], tuple[Operation, ...]] = tuple
+    deployment: Deployment = Deployment()
     window: bool = False  # made from another session, which keeps the store
 
     @property
@@ -49,8 +69,9 @@ class Session(Struct, frozen=True, kw_only=True):
     @property
     def space(self) -> Space:
         """The open space, or the reason why nothing of it can be read or written."""
-        self.inspected.require_sound()
-        return self.inspected
+        space = self.inspected
+        space.require_sound()
+        return space
 
     def budget(self) -> Budget:
         """Return the ceilings in force now. Reads the pressure, so call it once per operation."""
@@ -58,11 +79,10 @@ class Session(Struct, frozen=True, kw_only=True):
 
     def pass_through(self, operation: str, terms: Terms) -> None:
         """Raise when the access or the state of the store forbids an operation (`group.verb`)."""
-        if self.store.closed:
-            raise StoreClosed
+        self.store.require_open()
         self.access.require(terms.effect)
         for right in terms.also:
-            self.access.require_second(right)
+            self.access.require_second(operation, right)
         self.access.require_family(operation, terms.family)
         if self.opened is None:
             if not (terms.keyless or terms.spaceless):
@@ -78,6 +98,23 @@ class Session(Struct, frozen=True, kw_only=True):
         if self.opened is not None and self.opened.fault is None:
             policy = denied.problem if isinstance(denied, CapabilityHidden) else None
             self.opened.denials.note(DeniedAttempt(operation, denied.at or "", policy or ""), self.access.subject)
+
+    def suggest(self, unknown: UnknownConversation, request: Struct) -> None:
+        """Add conversations that a request may have meant, as far as the access may list them."""
+        asked = asked_for(request)
+        may_list = Effect.READ in self.access.effects and hiding_family(Family.LISTING, self.access.policies) is None
+        if asked is None or not may_list or self.opened is None:
+            return
+        try:
+            with self.space.catalogue.caught_up() as caught:
+                unknown.suggestions = alike(caught.listing, asked, self.access.subject)
+        except MunimentError:
+            return  # that the conversation is unknown is the news
+
+    def finished(self, operation: str, terms: Terms, request: Request, report: object) -> None:
+        """Record what a reading operation is about to return, where a policy asks for it; durable before it returns."""
+        if self.access.policies and is_recorded(terms.family, self.access.policies):
+            record_read(self.space, self.access, operation, request, report)
 
     def check_key(self, key: ConversationKey) -> None:
         """Refuse a malformed conversation key, and one that names another space."""

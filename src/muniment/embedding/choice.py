@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from muniment.embedding.protocol import Embedder
 from muniment.errors import ModelUnavailable
+from muniment.kernel.environment import secret_of
 
 MODEL_FILES = "*.npz"
 
@@ -108,10 +109,12 @@ def _http(choice: EmbedderChoice, _models: Path) -> Embedder:
     if choice.url is None or choice.model is None or choice.dimension is None:
         missing = next(name for name in ("url", "model", "dimension") if getattr(choice, name) is None)
         raise ModelUnavailable(at=missing, problem="missing_field")
-    environment: Mapping[str, str] = os.environ
-    key = None if choice.key_variable is None else environment.get(choice.key_variable)
-    if choice.key_variable is not None and not key:
-        raise ModelUnavailable(at="key_variable", problem="not_set")
+    key = None
+    if choice.key_variable is not None:
+        secret = secret_of(choice.key_variable, os.environ, at="key_variable")
+        if not secret:
+            raise ModelUnavailable(at="key_variable", problem="not_set")
+        key = secret.decode(errors="surrogateescape")
     return HttpEmbedder(Endpoint(url=choice.url, model=choice.model, dimension=choice.dimension, key=key))
 
 

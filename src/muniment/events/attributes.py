@@ -14,10 +14,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from muniment.events.identity import TurnId
+from muniment.events.name_types import TurnId
 from muniment.events.references import Visibility
 
 VALUE_BYTES = 64 * 1024  # the default limit of a value
+RECORDED = "recorded"  # the reason of an attribute for which a host gives none
+
+# Keys that describe the conversation of their turn. Their values are words: only views that show words show them.
+TITLE_KEY = "memory.conversation.title"
+TAGS_KEY = "memory.conversation.tags"
+DESCRIPTIVE = frozenset({TITLE_KEY, TAGS_KEY})
 
 
 class AttributeScope(StrEnum):
@@ -65,11 +71,11 @@ class AttributeTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class AttributeSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Who wrote an attribute, where its value comes from, and why; all are required. `written_ms` 0 means "now"."""
+    """Who wrote an attribute, where its value comes from, and why. `written_ms` 0 means "now"."""
 
     writer: str
     kind: SourceKind
-    reason: str = ""
+    reason: str = RECORDED
     written_ms: int = 0
 
 

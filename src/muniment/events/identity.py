@@ -3,31 +3,53 @@
 A name is canonical text: not empty, no blanks at its ends, no control characters, at most 512 bytes. Anything else is
 refused, never trimmed. A name becomes a storage key only through a keyed digest of its length-prefixed parts
 (`kernel.digest`), so `a__b / c` and `a / b__c` remain different keys.
+
+The id of a message is made of the names of its conversation and turn and of its place. It is never drawn and needs no
+key, so that a repeat, an export and an import give the same one.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 import unicodedata
-from typing import Annotated, NewType
+from functools import lru_cache
+from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
 from muniment.errors import InvalidInput
+from muniment.events.name_types import (
+    DEFAULT_CHANNEL,
+    DEFAULT_SPACE,
+    Channel,
+    ChatId,
+    ConversationId,
+    Count,
+    Sequence,
+    SpaceName,
+    SubjectId,
+    TurnId,
+)
+
+__all__ = [
+    "DEFAULT_CHANNEL",
+    "DEFAULT_SPACE",
+    "Channel",
+    "ChatId",
+    "ConversationId",
+    "Count",
+    "Sequence",
+    "SpaceName",
+    "SubjectId",
+    "TurnId",
+]  # with what this module defines, all about names
 
 NAME_BYTES_MAX = 512
-
-SpaceName = NewType("SpaceName", str)
-Channel = NewType("Channel", str)
-ConversationId = NewType("ConversationId", str)
-ChatId = NewType("ChatId", str)
-TurnId = NewType("TurnId", str)
-SubjectId = NewType("SubjectId", str)
-
-Sequence = Annotated[int, Meta(ge=1, le=2**53 - 1)]
-Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
-
-DEFAULT_SPACE = SpaceName("default")
-DEFAULT_CHANNEL = Channel("default")
+MARK_BYTES = 15  # 24 characters of base32
+MARKS_CACHED_MAX = 4096
+_MESSAGE = re.compile(r"(?P<turn>.*)#(?P<place>0|[1-9][0-9]{0,8})(?:@(?P<mark>[a-z2-7]{24}))?", re.DOTALL)
 
 
 class ConversationKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -63,6 +85,57 @@ def check_key(key: ConversationKey) -> None:
         check_name(key.space, at="space")
 
 
-def message_id(turn: TurnId, index: int) -> str:
-    """Return the id of a message: its turn's id and its index, the same on every repeat."""
-    return f"{turn}#{index}"
+def spelled(channel: str, conversation: str) -> str:
+    """Return a conversation as lists print it: `channel/conversation`; a slash in the channel is escaped."""
+    return f"{channel.replace('%', '%25').replace('/', '%2F')}/{conversation}"
+
+
+def parse_spelled(text: str) -> tuple[Channel, ConversationId] | None:
+    """Return the channel and the conversation that `spelled` gave, or None for text without a slash."""
+    channel, slash, conversation = text.partition("/")
+    if not slash:
+        return None
+    return Channel(channel.replace("%2F", "/").replace("%25", "%")), ConversationId(conversation)
+
+
+# --- messages ---------------------------------------------------------------------------------------------------------
+
+
+class MessageName(NamedTuple):
+    """What the id of a message says: the turn, and the place of the message in it, counted from 0."""
+
+    turn: TurnId
+    place: int
+
+
+@lru_cache(maxsize=MARKS_CACHED_MAX)
+def conversation_mark(channel: str, conversation: str) -> str:
+    """Return what message ids have of their conversation: a digest of its names, the same in every space and export."""
+    message = bytearray(b"muniment message id")
+    for name in (channel, conversation):
+        raw = name.encode()
+        message += len(raw).to_bytes(8) + raw
+    return base64.b32encode(hashlib.sha256(message).digest()[:MARK_BYTES]).decode().lower()
+
+
+def message_id(mark: str, turn: str, place: int) -> str:
+    """Return the id of a message, unique in its space: `<turn>#<place>@<mark of the conversation>` (decision 0132)."""
+    return f"{turn}#{place}@{mark}"
+
+
+def short_message_id(text: str) -> str:
+    """Return the id of a message without its mark, for a page that names the conversation."""
+    named = named_message(text)
+    return text if named is None else f"{named.turn}#{named.place}"
+
+
+def named_message(text: str, mark: str | None = None) -> MessageName | None:
+    """Return what the id of a message says, or None for text that is no such id.
+
+    Where the conversation is known by its mark, `<turn>#<place>` is the same as the whole id, and an id with the mark
+    of another conversation is None.
+    """
+    found = _MESSAGE.fullmatch(text)
+    if found is None or not found["turn"] or (None not in (mark, found["mark"]) and found["mark"] != mark):
+        return None
+    return MessageName(TurnId(found["turn"]), int(found["place"]))

@@ -118,8 +118,8 @@ TEXT_PARTS = (TextPart, ReasoningPart)
 class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """One message of a turn, as a host hands it over.
 
-    `content` is text or a list of parts. `authority` defaults by role, the speaker to the turn's, `observed_ms` (UTC
-    milliseconds) 0 means "now".
+    `content` is text or a list of parts. `authority` and the speaker default by role. `observed_ms` (UTC milliseconds)
+    is what the host claims, 0 means the time of the commit; retention never counts from it.
     """
 
     role: Role

@@ -13,10 +13,18 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from muniment.events.approving import ApprovalDecided, ApprovalRequested, ApprovalSet
 from muniment.events.archive import ArchiveExported, ArchiveImported
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
-from muniment.events.disclosures import AccessRefused, ContentRevealed, ContextIssued
+from muniment.events.disclosures import (
+    AccessRefused,
+    ContentExported,
+    ContentRead,
+    ContentRevealed,
+    ContextIssued,
+    ErasureRefused,
+)
 from muniment.events.message import Authority, Part, Role
 from muniment.events.references import RefDerived, Relation, Visibility
 from muniment.events.turn import Attribution, Delivery, Source
@@ -43,6 +51,12 @@ class EventKind(StrEnum):
     CONTENT_REVEALED = "content.revealed"
     ACCESS_DENIED = "access.denied"
     CONTEXT_ISSUED = "context.issued"
+    ERASURE_REFUSED = "erasure.refused"
+    APPROVAL_SET = "approval.set"
+    APPROVAL_REQUESTED = "approval.requested"
+    APPROVAL_DECIDED = "approval.decided"
+    CONTENT_READ = "content.read"
+    CONTENT_EXPORTED = "content.exported"
 
 
 class RotationCause(StrEnum):
@@ -82,7 +96,10 @@ class DeliveryRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class MessageHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A message without its content. Absent values default to the role's authority, the turn's speaker and time."""
+    """A message without its content. An absent authority is that of the role, an absent time that of the commit.
+
+    `governance.shown_speaker` says who is shown as the speaker.
+    """
 
     role: Role
     authority: Authority | None = None
@@ -146,11 +163,15 @@ class KeyRotated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 
 class ExportGrant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """The view, recipient and purpose of a certified export."""
+    """The view, recipient and purpose of an export on record, and the subject that its caller acted for.
+
+    An export of what concerns one subject names that subject.
+    """
 
     view: str
     recipient: str | None = None
     purpose: str | None = None
+    subject: str | None = None
 
 
 class ExportIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -201,6 +222,12 @@ MetaBody = (
     | ContentRevealed
     | AccessRefused
     | ContextIssued
+    | ErasureRefused
+    | ApprovalSet
+    | ApprovalRequested
+    | ApprovalDecided
+    | ContentRead
+    | ContentExported
 )
 ContentBody = TurnContent | AttributeContent
 
@@ -223,6 +250,12 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.CONTENT_REVEALED: ContentRevealed,
     EventKind.ACCESS_DENIED: AccessRefused,
     EventKind.CONTEXT_ISSUED: ContextIssued,
+    EventKind.ERASURE_REFUSED: ErasureRefused,
+    EventKind.APPROVAL_SET: ApprovalSet,
+    EventKind.APPROVAL_REQUESTED: ApprovalRequested,
+    EventKind.APPROVAL_DECIDED: ApprovalDecided,
+    EventKind.CONTENT_READ: ContentRead,
+    EventKind.CONTENT_EXPORTED: ContentExported,
 }
 
 # kind -> the body of its content cell, for the kinds that have one
@@ -238,6 +271,10 @@ CHANGES = frozenset({
     EventKind.ATTR_RECORDED,
     EventKind.REF_DERIVED,
     EventKind.POLICY_SET,
+    EventKind.ERASURE_REFUSED,
+    EventKind.APPROVAL_SET,
+    EventKind.APPROVAL_REQUESTED,
+    EventKind.APPROVAL_DECIDED,
 })  # fmt: skip
 
 # body type -> the version written today

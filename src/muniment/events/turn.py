@@ -6,14 +6,15 @@ the answer (calls, results, system text) are steps. `governance.admission` decid
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from typing import Any
 
 from msgspec import Struct
 
-from muniment.events.identity import DEFAULT_CHANNEL, Channel, ChatId, ConversationId, SpaceName, SubjectId, TurnId
 from muniment.events.message import Message, Role
+from muniment.events.name_types import DEFAULT_CHANNEL, Channel, ChatId, ConversationId, SpaceName, SubjectId, TurnId
 from muniment.events.references import HostReference
 
 
@@ -83,6 +84,24 @@ class ToolObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     external: bool = False
 
 
+ForeignMessages = Sequence[Mapping[str, Any]]
+ReadMessages = Callable[[str, ForeignMessages], "tuple[list[Message], Source]"]
+
+
+class ForeignReader:
+    """What reads messages of another shape. The room of foreign formats puts it here; this one knows none of them."""
+
+    read: ReadMessages | None = None
+
+    @classmethod
+    def concluded(cls, shape: str, messages: ForeignMessages) -> tuple[list[Message], Source, Delivery]:
+        """Return foreign messages as ours, where they came from, and how the exchange seems to have ended."""
+        assert cls.read is not None, "`muniment.Turn` brings it along (decision 0137)"
+        known, source = cls.read(shape, messages)
+        of_users_alone = all(message.role is Role.USER for message in known)
+        return known, source, Delivery.USER_ONLY if of_users_alone else Delivery.DELIVERED
+
+
 class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The input of a commit.
 
@@ -104,6 +123,80 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     host_refs: list[HostReference] = []
     external: bool = False
     candidates: list[str] = []
+
+    @classmethod
+    def from_openai(
+        cls,
+        messages: ForeignMessages,
+        *,
+        turn: TurnId,
+        subject: SubjectId,
+        conversation: ConversationId | None = None,
+        channel: Channel = DEFAULT_CHANNEL,
+        delivery: Delivery | None = None,
+    ) -> Turn:
+        """Return a turn of the messages of an OpenAI chat, as plain dictionaries.
+
+        Reads what `muniment spaces import --format openai` reads. Without `delivery`, a turn that has only user
+        messages is `user_only`. Set any other field with `msgspec.structs.replace`.
+        Raises `request.invalid` for a message that cannot be read.
+        """
+        known, source, concluded = ForeignReader.concluded("openai", messages)
+        return cls(
+            turn=turn,
+            subject=subject,
+            messages=known,
+            conversation=conversation,
+            channel=channel,
+            delivery=delivery or concluded,
+            source=source,
+        )
+
+    @classmethod
+    def from_anthropic(
+        cls,
+        messages: ForeignMessages,
+        *,
+        turn: TurnId,
+        subject: SubjectId,
+        conversation: ConversationId | None = None,
+        channel: Channel = DEFAULT_CHANNEL,
+        delivery: Delivery | None = None,
+    ) -> Turn:
+        """Return a turn of messages of the Messages API; otherwise as `from_openai`."""
+        known, source, concluded = ForeignReader.concluded("anthropic", messages)
+        return cls(
+            turn=turn,
+            subject=subject,
+            messages=known,
+            conversation=conversation,
+            channel=channel,
+            delivery=delivery or concluded,
+            source=source,
+        )
+
+    @classmethod
+    def from_langchain(
+        cls,
+        messages: ForeignMessages,
+        *,
+        turn: TurnId,
+        subject: SubjectId,
+        conversation: ConversationId | None = None,
+        channel: Channel = DEFAULT_CHANNEL,
+        delivery: Delivery | None = None,
+    ) -> Turn:
+        """Return a turn of LangChain messages, of any of their forms; otherwise as `from_openai`."""
+        known, source, concluded = ForeignReader.concluded("langchain", messages)
+        return cls(
+            turn=turn,
+            subject=subject,
+            messages=known,
+            conversation=conversation,
+            channel=channel,
+            delivery=delivery or concluded,
+            source=source,
+        )
 
 
 ATTRIBUTIONS_CACHED_MAX = 1024

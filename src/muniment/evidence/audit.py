@@ -24,6 +24,9 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     turns: int
     checkpoints: int
     root: bytes
+    erasures: int
+    erased_turns: int
+    erased_messages: int
 
 
 class Audit:
@@ -72,4 +75,7 @@ class Audit:
             turns=sum(self._chains.turns.values()),
             checkpoints=self._checkpoints,
             root=self._frontier.root(),
+            erasures=self._chains.erasures.events,
+            erased_turns=self._chains.erasures.count_turns(self._chains.turns),
+            erased_messages=self._chains.erasures.count_messages(),
         )

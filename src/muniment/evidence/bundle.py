@@ -3,6 +3,7 @@
     {"bundle":"muniment-export/1","log":…,"origin":…,"size":…,"streams":{"<stream>":<events>},"view":…}
     {"disclosures":[…],"header":{…}}        one line an event, in order of position
     {"multiproof":[…]}                      base64 hashes that lead from these events to the root
+    {"earlier":{"checkpoint":"…","consistency":[…]}}    only where an earlier checkpoint has a timestamp
     {"checkpoint":"…"}                      the signed note
 
 The head says how many events of each exported stream follow; they are all events of the stream from its first on. A
@@ -18,11 +19,47 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from msgspec import Struct
 
-from muniment.evidence.verifier import BUNDLE_FORMAT, ORIGIN_PREFIX, RECEIPT_FORMAT
+from muniment.evidence.verifier import BUNDLE_FORMAT, ERASURE_FORMAT, ORIGIN_PREFIX, RECEIPT_FORMAT
 from muniment.kernel.canonical import encode_plain
+
+
+class Head(Protocol):
+    """The first line of a bundle or of a certificate."""
+
+    def line(self) -> bytes:
+        """Return the first line, without its newline."""
+        ...
+
+
+class EarlierCheckpoint(Struct, frozen=True, kw_only=True):
+    """An earlier checkpoint of the same log, with the proof that the log grew from it; it has a timestamp."""
+
+    note: str
+    consistency: Sequence[bytes]
+
+
+class ErasureHead(Struct, frozen=True, kw_only=True):
+    """The first line of an erasure certificate: the log, the size of its tree, and what is stated beside the proof."""
+
+    log: str
+    size: int
+    statement: Mapping[str, Any]
+
+    def line(self) -> bytes:
+        """Return the first line of a certificate, without its newline."""
+        return encode_plain(
+            {
+                "bundle": ERASURE_FORMAT,
+                "log": self.log,
+                "origin": ORIGIN_PREFIX + self.log,
+                "size": self.size,
+                "statement": self.statement,
+            }
+        )
 
 
 class BundleHead(Struct, frozen=True, kw_only=True):
@@ -55,15 +92,28 @@ def event_line(header: bytes, disclosures: Mapping[str, str]) -> bytes:
     return b'{"disclosures":[' + quoted + b'],"header":' + header + b"}"
 
 
-def bundle(head: BundleHead, events: Iterable[bytes], proof: Sequence[bytes], checkpoint: str) -> bytes:
-    """Return the lines of a bundle, each with its newline.
+def bundle(
+    head: Head,
+    events: Iterable[bytes],
+    proof: Sequence[bytes],
+    checkpoint: str,
+    earlier: EarlierCheckpoint | None = None,
+) -> bytes:
+    """Return the lines of a bundle or a certificate, each with its newline.
 
     `events` are event lines in order of position, `proof` is the multiproof of their positions in the tree of
     `head.size`, `checkpoint` is the signed note of that size.
     """
-    hashes = [base64.b64encode(node).decode() for node in proof]
-    closing = (encode_plain({"multiproof": hashes}), encode_plain({"checkpoint": checkpoint}))
+    closing = [encode_plain({"multiproof": _encoded(proof)})]
+    if earlier is not None:
+        members = {"checkpoint": earlier.note, "consistency": _encoded(earlier.consistency)}
+        closing.append(encode_plain({"earlier": members}))
+    closing.append(encode_plain({"checkpoint": checkpoint}))
     return b"\n".join((head.line(), *events, *closing, b""))
+
+
+def _encoded(hashes: Iterable[bytes]) -> list[str]:
+    return [base64.b64encode(node).decode() for node in hashes]
 
 
 def receipt(event: bytes, position: int, proof: Sequence[bytes], checkpoint: str) -> str:

@@ -10,6 +10,7 @@ refuses to go backwards: a smaller tree, or another root for the same size, neve
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from muniment.errors import Corrupt, RolledBack, StoreFault
+from muniment.errors import Corrupt, RolledBack, StoreFault, StoreFull, StoreReadOnly
 from muniment.evidence.tree import Frontier, Hashes, consistency_proof
 from muniment.evidence.verifier import (
     NOTE_BYTES_MAX,
@@ -30,6 +31,11 @@ from muniment.evidence.verifier import (
 from muniment.kernel.digest import sha256
 
 NAME_CHARS = 32
+_REFUSALS = {
+    errno.ENOSPC: StoreFull,
+    errno.EDQUOT: StoreFull,
+    errno.EROFS: StoreReadOnly,
+}
 
 
 class Pin(Protocol):
@@ -54,8 +60,8 @@ class Pin(Protocol):
 class FilePin:
     """A pin in a directory: one file for each origin, readable only by its owner."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path | str) -> None:
+        self._directory = Path(directory)
 
     def read(self, origin: str) -> str | None:
         """Return the last signed note of this origin, or None."""
@@ -97,6 +103,10 @@ class FilePin:
             size = parse_checkpoint(parse_note(former).text).size
             self._replace(self._path(origin).with_suffix(f".{size}.abandoned"), former.encode(), directory)
             self._replace(self._path(origin), note.encode(), directory)
+
+    def file_of(self, origin: str) -> Path:
+        """Return the file that keeps the checkpoint of this origin."""
+        return self._path(origin)
 
     def _path(self, origin: str) -> Path:
         return self._directory / f"{sha256(origin.encode()).hex()[:NAME_CHARS]}.checkpoint"
@@ -154,5 +164,5 @@ def _check_size(pinned: int, size: int) -> None:
 def _disk() -> Iterator[None]:
     try:
         yield
-    except OSError:
-        raise StoreFault(at="pin", problem="not_accessible") from None
+    except OSError as refusal:
+        raise _REFUSALS.get(refusal.errno or 0, StoreFault)(at="pin", problem="not_accessible") from None

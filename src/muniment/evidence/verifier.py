@@ -1,7 +1,12 @@
 """The verifier: all that a third party needs to check evidence, in one file (standard library and `cryptography`).
 
 It may be copied out of the package and used by itself; it imports nothing of muniment. Every function either returns
-what it proved or raises `Refused`, whose `code` is a stable word and whose text never holds content.
+what it proved or raises `Refused`, whose `code` is a stable word and whose text never holds content. It is also a
+command, the same as `python -m muniment.evidence`:
+
+    python verifier.py verify FILE --key VKEY [--show] [--json] [--timestamp-certificate FILE]
+
+Exit code 0: verified. 1: refused. 2: the command line is invalid or a file cannot be read.
 
 What is checked, from the bottom up:
 
@@ -16,7 +21,14 @@ What is checked, from the bottom up:
 6. A *bundle* is lines of canonical JSON: a head, events in order of position, one multiproof, the checkpoint. A stream
    in it is complete when an `export.issued` event, itself proved, says how far the stream went and nothing is absent.
 
-7. A *source digest* says which turns something was derived from; it is made of their leaves (`source_digest`).
+7. An *erasure certificate* is the same lines about one erasure: its events, the turns that it erased, and a statement
+   of what was cleaned and what is outside. Its checkpoint has an extension line with the digest of the statement.
+8. A *page* is HTML that a person can read, with a bundle or a certificate in it. The page is rendered again from what
+   its proof proves and must be the same in every byte, so that no word of it can be edited.
+9. A *timestamp* is an RFC 3161 token over the text of a checkpoint, as one more signature line of its note. A bundle
+   may carry an earlier checkpoint that has one, with a consistency proof. A token is checked with a certificate that
+   the caller trusts; without one it is reported as not checked.
+10. A *source digest* says which turns something was derived from; it is made of their leaves (`source_digest`).
 
 The head of a bundle is not signed. What it says is checked against what is (log, origin, size, streams); the name of
 the view is declared by the exporter.
@@ -24,16 +36,29 @@ the view is declared by the exporter.
 
 from __future__ import annotations
 
+import argparse
 import base64
+import contextlib
 import hashlib
+import html
+import io
+import itertools
 import json
 import re
+import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO, NoReturn
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, Protocol, Self, TypeVar
 
-from cryptography.exceptions import InvalidSignature
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 HASH_BYTES = 32
 TREE_SIZE_MAX = 2**63 - 1
@@ -43,11 +68,19 @@ LINE_BYTES_MAX = 64 * 2**20
 PROOF_HASHES_MAX = 63
 
 BUNDLE_FORMAT = "muniment-export/1"
+ERASURE_FORMAT = "muniment-erasure/1"
+PAGE_FORMAT = "muniment-page/1"
 RECEIPT_FORMAT = "c2sp.org/tlog-proof@v1"
 ORIGIN_PREFIX = "muniment/"
 SOURCE_CONTEXT = "muniment/source/1"
 CERTIFICATE_KIND = "export.issued"
 TURN_KIND = "turn.committed"
+OPENED_KIND = "conversation.opened"
+LIFECYCLE_KIND = "turn.lifecycle"
+ROTATED_KIND = "key.rotated"
+SPACE_ERASED_KIND = "space.erased"
+ERASE = "erase"
+ERASURE = "erasure"  # why keys were rotated; the extension line of a certificate's checkpoint
 SPACE_STREAM = 0
 VIEWS = frozenset({"raw_owner", "model_context", "host_ui", "operator_audit", "export"})
 
@@ -56,11 +89,16 @@ DIGEST = r"[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]"
 LABEL = r"[a-z0-9_]{1,40}(?:/[a-z0-9_]{1,40}){0,7}"
 KIND = r"[a-z_]{1,40}\.[a-z_]{1,40}"
 WORD = r"[a-z_]{1,40}"
+LinesT = TypeVar("LinesT", bound="_Lines")
+Authorities = Sequence[x509.Certificate]  # that a caller trusts for timestamps
+_BLANK = " \t\r\n"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _CONTROL = re.compile("[\\x00-\\x09\\x0b-\\x1f]")  # all but the newline
 _LOG_ID, _DIGEST, _LABEL, _KIND, _WORD = (re.compile(pattern) for pattern in (LOG_ID, DIGEST, LABEL, KIND, WORD))
 _HEADER_KEYS = frozenset({"fields", "kind", "log", "pos", "prev", "reason", "refs", "seq", "stream", "t", "v"})
 _HEAD_KEYS = frozenset({"bundle", "log", "origin", "size", "streams", "view"})
+_ERASURE_KEYS = frozenset({"bundle", "log", "origin", "size", "statement"})
+_STATEMENT_KEYS = frozenset({"content_left", "made_ms", "outside", "places"})
 
 
 class Refused(Exception):
@@ -340,12 +378,69 @@ def parse_event(line: bytes) -> DisclosedEvent:
 
 
 @dataclass(slots=True)
+class Erasures:
+    """What headers say was erased: the events of erasures, and the turns and messages that they name, by stream."""
+
+    events: int = 0
+    whole_space: bool = False
+    turns: dict[int, set[int]] = field(default_factory=dict)
+    spans: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    messages: dict[int, set[tuple[int, int]]] = field(default_factory=dict)
+
+    def take(self, header: Mapping[str, Any]) -> None:
+        """Note the erasure of this header, if it is one."""
+        if header["kind"] == SPACE_ERASED_KIND:
+            self.events, self.whole_space = self.events + 1, True
+        if header["kind"] != LIFECYCLE_KIND or header["reason"] != ERASE:
+            return
+        self.events += 1
+        refs, stream = header["refs"], header["stream"]
+        if "turn" not in refs:
+            span = refs.get("first", 1), refs.get("through", TREE_SIZE_MAX)
+            self.spans.setdefault(stream, []).append(span)
+        elif "message" in refs:
+            self.messages.setdefault(stream, set()).add((refs["turn"], refs["message"]))
+        else:
+            self.turns.setdefault(stream, set()).add(refs["turn"])
+
+    def covers(self, stream: int, turn: int) -> bool:
+        """Tell whether a whole turn was erased."""
+        return self.whole_space or turn in self.turns.get(stream, ()) or self._in_span(stream, turn)
+
+    def covers_message(self, stream: int, turn: int, message: int) -> bool:
+        """Tell whether a message was erased, alone or with its turn."""
+        return self.covers(stream, turn) or (turn, message) in self.messages.get(stream, ())
+
+    def count_turns(self, turns: Mapping[int, int]) -> int:
+        """Return how many turns were erased whole, given how many there are in each stream."""
+        return sum(total if self.whole_space else self._count(stream, total) for stream, total in turns.items())
+
+    def count_messages(self) -> int:
+        """Return how many messages were erased alone, in turns that were not erased whole."""
+        pairs = ((stream, turn) for stream, erased in self.messages.items() for turn, _ in erased)
+        return sum(not self.covers(stream, turn) for stream, turn in pairs)
+
+    def _in_span(self, stream: int, turn: int) -> bool:
+        return any(first <= turn <= last for first, last in self.spans.get(stream, ()))
+
+    def _count(self, stream: int, total: int) -> int:
+        single = self.turns.get(stream, ())
+        covered, reached = sum(turn <= total and not self._in_span(stream, turn) for turn in single), 0
+        for first, last in sorted(self.spans.get(stream, ())):
+            end = min(last, total)
+            covered += max(0, end - max(first - 1, reached))
+            reached = max(reached, end)
+        return covered
+
+
+@dataclass(slots=True)
 class Chains:
     """The streams of one log as headers go by: each dense from 1, each event naming the leaf before it."""
 
     log: str
     lengths: dict[int, int] = field(default_factory=dict)
     turns: dict[int, int] = field(default_factory=dict)
+    erasures: Erasures = field(default_factory=Erasures)
     _leaves: dict[int, str] = field(default_factory=dict)
 
     def take(self, header: Mapping[str, Any], leaf: bytes) -> None:
@@ -361,6 +456,7 @@ class Chains:
             self.turns[stream] = self.turns.get(stream, 0) + 1
             if header["refs"] != {"turn": self.turns[stream]}:
                 raise Refused("incomplete")
+        self.erasures.take(header)
         self.lengths[stream] = header["seq"]
         self._leaves[stream] = _b64url(leaf)
 
@@ -526,10 +622,11 @@ class ReceiptReport:
     root: str
     header: dict[str, Any]
     disclosed: dict[str, Any]
+    note: str
 
 
 def parse_receipt(data: bytes) -> Receipt:
-    """Take a tlog-proof apart without believing it."""
+    """Take a tlog-proof apart without believing it; white space at its end is what tools add and take away."""
     try:
         text = data.decode() if len(data) <= LINE_BYTES_MAX else ""
     except UnicodeDecodeError:
@@ -545,7 +642,7 @@ def parse_receipt(data: bytes) -> Receipt:
     if word != "index" or not _NUMBER.fullmatch(index) or len(lines) > PROOF_HASHES_MAX:
         raise Refused("receipt_malformed")
     hashes = tuple(_unb64(line, "receipt_malformed") for line in lines)
-    return Receipt(index=int(index), proof=hashes, extra=extra, note=note)
+    return Receipt(index=int(index), proof=hashes, extra=extra, note=note.rstrip(_BLANK) + "\n")
 
 
 def verify_receipt(data: bytes, vkey: str) -> ReceiptReport:
@@ -565,10 +662,11 @@ def verify_receipt(data: bytes, vkey: str) -> ReceiptReport:
         root=base64.b64encode(checkpoint.root).decode(),
         header=event.header,
         disclosed=event.disclosed,
+        note=receipt.note,
     )
 
 
-# --- export bundles ---------------------------------------------------------------------------------------------------
+# --- bundles and certificates, line by line ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -588,7 +686,10 @@ class StreamReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleReport:
-    """What a bundle proved. `complete`: certificates cover every stream to its end, or every leaf of the log came."""
+    """What a bundle proved. `complete`: certificates cover every stream to its end, or every leaf of the log came.
+
+    `erasures` counts the events that erased something, `erased_turns` and `erased_messages` what they erased.
+    """
 
     origin: str
     size: int
@@ -599,6 +700,9 @@ class BundleReport:
     withheld: int
     streams: tuple[StreamReport, ...]
     complete: bool
+    erasures: int
+    erased_turns: int
+    erased_messages: int
 
 
 def verify_bundle(lines: Iterable[bytes], vkey: str) -> BundleReport:
@@ -606,22 +710,25 @@ def verify_bundle(lines: Iterable[bytes], vkey: str) -> BundleReport:
 
     Memory is bounded by one line and 32 bytes of leaf hash an event. Nothing is proved before the last line is read.
     """
-    key = VerifierKey.parse(vkey)
-    number, numbered = 0, enumerate(lines, 1)
-    try:
-        number, first = next(numbered, (0, b""))
-        export = _Export(_head(_content(first)), key)
-        for number, line in numbered:  # noqa: B007 (the refusal below names it)
-            export.take(_content(line))
-    except Refused as refused:
-        raise Refused(refused.code, f"line {number}") from None
-    return export.report()
+    return _taken(lines, VerifierKey.parse(vkey), _Export, None).report()
 
 
-def read_lines(file: BinaryIO) -> Iterator[bytes]:
+def read_lines(file: ByteSource) -> Iterator[bytes]:
     """Yield the lines of a file; one that is longer than `LINE_BYTES_MAX` is refused before it fills the memory."""
     while line := file.readline(LINE_BYTES_MAX + 1):
         yield line
+
+
+class ByteSource(Protocol):
+    """What evidence is read from: a binary file, or anything that reads like one."""
+
+    def readline(self, size: int, /) -> bytes:
+        """Return the next line with its newline, or as much of it."""
+        ...
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, fewer only at the end."""
+        ...
 
 
 def _content(line: bytes) -> bytes:
@@ -632,15 +739,31 @@ def _content(line: bytes) -> bytes:
     return line[:-1]
 
 
-def _head(line: bytes) -> dict[str, Any]:
-    head = _decode(line, _OURS)
-    if type(head) is not dict or head.keys() != _HEAD_KEYS or head["bundle"] != BUNDLE_FORMAT:
-        raise Refused("head")
-    streams = head["streams"]
-    sound = (
-        _matches(_LOG_ID, head["log"])
+def _canonical(line: bytes, keys: Iterable[str], code: str) -> dict[str, Any]:
+    """Return the object of a canonical line that has exactly these members."""
+    members = _decode(line, _OURS)
+    if type(members) is not dict or members.keys() != set(keys):
+        raise Refused(code)
+    if _encode(members) != line:
+        raise Refused("not_canonical")
+    return members
+
+
+def _is_head(head: Mapping[str, Any], form: str) -> bool:
+    """Tell whether what the heads of bundles and certificates have in common is sound."""
+    return (
+        head["bundle"] == form
+        and _matches(_LOG_ID, head["log"])
         and head["origin"] == ORIGIN_PREFIX + head["log"]
         and _is_number(head["size"], 1)
+    )
+
+
+def _head(line: bytes) -> dict[str, Any]:
+    head = _canonical(line, _HEAD_KEYS, "head")
+    streams = head["streams"]
+    sound = (
+        _is_head(head, BUNDLE_FORMAT)
         and type(head["view"]) is str
         and head["view"] in VIEWS
         and type(streams) is dict
@@ -649,112 +772,1162 @@ def _head(line: bytes) -> dict[str, Any]:
     )
     if not sound:
         raise Refused("head")
-    if _encode(head) != line:
-        raise Refused("not_canonical")
     return head
 
 
-class _Export:
-    """A bundle on its way past: what was seen so far, and what must come next."""
+def _erasure_head(line: bytes) -> dict[str, Any]:
+    head = _canonical(line, _ERASURE_KEYS, "head")
+    statement = head["statement"]
+    sound = (
+        _is_head(head, ERASURE_FORMAT)
+        and type(statement) is dict
+        and statement.keys() == _STATEMENT_KEYS
+        and _is_number(statement["made_ms"])
+        and statement["content_left"] == 0
+        and type(statement["content_left"]) is int
+        and _are_texts(statement["outside"])
+        and type(statement["places"]) is list
+        and all(_are_texts(place) and len(place) == 2 for place in statement["places"])
+    )
+    if not sound:
+        raise Refused("head")
+    return head
 
-    def __init__(self, head: dict[str, Any], key: VerifierKey) -> None:
+
+def _are_texts(values: object) -> bool:
+    return type(values) is list and all(type(value) is str for value in values)
+
+
+class _Lines(ABC):
+    """Lines on their way past: the head first, then events, the multiproof, maybe an earlier checkpoint, the last one.
+
+    With `kept` a list, every event is kept there, for what is shown when all is proved.
+    """
+
+    def __init__(self, head: dict[str, Any], key: VerifierKey, kept: list[DisclosedEvent] | None) -> None:
         if head["origin"] != key.name:
             raise Refused("origin")
-        self._head = head
+        self.head = head
+        self.notes: list[str] = []
         self._key = key
-        self._promised = {int(stream): events for stream, events in head["streams"].items()}
-        self._chains = Chains(head["log"])
-        self._certified: dict[int, int] = {}
+        self._kept = kept
         self._leaves: dict[int, bytes] = {}
         self._last, self._disclosed, self._withheld = -1, 0, 0
         self._proof: list[bytes] | None = None
+        self._earlier: tuple[Checkpoint, list[bytes]] | None = None
         self._checkpoint: Checkpoint | None = None
 
+    @classmethod
+    @abstractmethod
+    def begun(cls, line: bytes, key: VerifierKey, kept: list[DisclosedEvent] | None) -> Self:
+        """Return what reads on behind this first line."""
+        ...
+
+    @abstractmethod
+    def report(self) -> BundleReport:
+        """Return what was proved."""
+        ...
+
+    @property
+    def closed(self) -> bool:
+        """Whether the last line was read."""
+        return self._checkpoint is not None
+
     def take(self, line: bytes) -> None:
-        """Read the next line: an event, the multiproof after the events, the checkpoint at the end."""
-        if self._checkpoint is not None:
+        """Read the next line."""
+        if self.closed:
             raise Refused("trailing")
-        if self._proof is not None:
-            self._close(line)
-        elif line.startswith(b'{"multiproof":'):
-            self._proof = _multiproof(line)
-        else:
+        if self._proof is None and not line.startswith(b'{"multiproof":'):
             self._event(parse_event(line))
+        elif self._proof is None:
+            members = _canonical(line, {"multiproof"}, "multiproof")
+            self._proof = _hashes(members["multiproof"], "multiproof")
+        elif self._earlier is None and line.startswith(b'{"earlier":'):
+            self._take_earlier(line)
+        else:
+            self._close(line)
+
+    @abstractmethod
+    def accept(self, event: DisclosedEvent) -> None:
+        """Check that an event belongs here."""
+        ...
+
+    @abstractmethod
+    def complete(self, checkpoint: Checkpoint) -> None:
+        """Check that nothing is absent."""
+        ...
 
     def _event(self, event: DisclosedEvent) -> None:
         header = event.header
-        if not self._last < header["pos"] < self._head["size"]:
+        if not self._last < header["pos"] < self.head["size"]:
             raise Refused("order")
-        if header["stream"] in self._promised:
-            self._chains.take(header, event.leaf)
-        elif header["stream"] != SPACE_STREAM or header["kind"] != CERTIFICATE_KIND:
-            raise Refused("foreign_event")
-        if header["kind"] == CERTIFICATE_KIND:
-            self._certificate(header)
+        if header["log"] != self.head["log"]:
+            raise Refused("foreign_log")
+        self.accept(event)
         self._last = header["pos"]
         self._leaves[header["pos"]] = event.leaf
         self._disclosed += len(event.disclosed)
         self._withheld += len(header["fields"]) - len(event.disclosed)
+        if self._kept is not None:
+            self._kept.append(event)
+
+    def _take_earlier(self, line: bytes) -> None:
+        earlier = _canonical(line, {"earlier"}, "checkpoint_malformed")["earlier"]
+        if type(earlier) is not dict or earlier.keys() != {"checkpoint", "consistency"}:
+            raise Refused("checkpoint_malformed")
+        checkpoint = self._opened(earlier["checkpoint"])
+        self._earlier = checkpoint, _hashes(earlier["consistency"], "consistency")
+
+    def _close(self, line: bytes) -> None:
+        checkpoint = self._opened(_canonical(line, {"checkpoint"}, "checkpoint_malformed")["checkpoint"])
+        if checkpoint.size != self.head["size"]:
+            raise Refused("head")
+        self.complete(checkpoint)
+        verify_multiproof(self._leaves, checkpoint.size, self._proof or [], checkpoint.root)
+        if self._earlier is not None:
+            earlier, proof = self._earlier
+            verify_consistency(earlier.size, checkpoint.size, proof, earlier.root, checkpoint.root)
+        self._checkpoint = checkpoint
+
+    def _opened(self, note: object) -> Checkpoint:
+        if type(note) is not str:
+            raise Refused("checkpoint_malformed")
+        self.notes.append(note)
+        return open_checkpoint(note, self._key)
+
+    def proved(self) -> Checkpoint:
+        """Return the checkpoint that everything was proved under, when the last line has been read."""
+        if self._checkpoint is None:
+            raise Refused("truncated")
+        return self._checkpoint
+
+
+class _Export(_Lines):
+    """A bundle: whole streams from their first event on, and the certificates that say how far they went."""
+
+    def __init__(self, head: dict[str, Any], key: VerifierKey, kept: list[DisclosedEvent] | None) -> None:
+        super().__init__(head, key, kept)
+        self._promised = {int(stream): events for stream, events in head["streams"].items()}
+        self.chains = Chains(head["log"])
+        self._certified: dict[int, int] = {}
+
+    @classmethod
+    def begun(cls, line: bytes, key: VerifierKey, kept: list[DisclosedEvent] | None) -> Self:
+        """Return what reads on behind this first line."""
+        return cls(_head(line), key, kept)
+
+    def accept(self, event: DisclosedEvent) -> None:
+        """Follow the stream of the event; only certificates may be of another one."""
+        header = event.header
+        if header["stream"] in self._promised:
+            self.chains.take(header, event.leaf)
+        elif header["stream"] != SPACE_STREAM or header["kind"] != CERTIFICATE_KIND:
+            raise Refused("foreign_event")
+        if header["kind"] == CERTIFICATE_KIND:
+            self._certificate(header)
 
     def _certificate(self, header: dict[str, Any]) -> None:
-        if header["refs"].keys() != {"stream", "through"} or header["log"] != self._head["log"]:
+        if header["refs"].keys() != {"stream", "through"}:
             raise Refused("certificate")
         stream, through = header["refs"]["stream"], header["refs"]["through"]
         if stream not in self._promised:
             if SPACE_STREAM not in self._promised:
                 raise Refused("foreign_event")
             return
-        present = self._chains.lengths.get(stream, 0) - (stream == header["stream"])
+        present = self.chains.lengths.get(stream, 0) - (stream == header["stream"])
         if present < through:
             raise Refused("incomplete")
         self._certified[stream] = max(through, self._certified.get(stream, 0))
 
-    def _close(self, line: bytes) -> None:
-        closing = _decode(line, _OURS)
-        if type(closing) is not dict or closing.keys() != {"checkpoint"} or type(closing["checkpoint"]) is not str:
-            raise Refused("checkpoint_malformed")
-        if _encode(closing) != line:
-            raise Refused("not_canonical")
-        checkpoint = open_checkpoint(closing["checkpoint"], self._key)
-        if checkpoint.size != self._head["size"]:
-            raise Refused("head")
-        if self._chains.lengths != self._promised:
+    def complete(self, checkpoint: Checkpoint) -> None:
+        """Check that every stream has the events that the head promised."""
+        del checkpoint
+        if self.chains.lengths != self._promised:
             raise Refused("incomplete")
-        verify_multiproof(self._leaves, checkpoint.size, self._proof or [], checkpoint.root)
-        self._checkpoint = checkpoint
 
     def report(self) -> BundleReport:
-        """Return what was proved, when the last line has been read."""
-        if self._checkpoint is None:
-            raise Refused("truncated")
+        """Return what was proved."""
+        checkpoint, erasures = self.proved(), self.chains.erasures
         streams = tuple(
             StreamReport(
                 stream=stream,
                 events=events,
-                turns=self._chains.turns.get(stream, 0),
+                turns=self.chains.turns.get(stream, 0),
                 through=self._certified.get(stream),
             )
             for stream, events in sorted(self._promised.items())
         )
         return BundleReport(
-            origin=self._checkpoint.origin,
-            size=self._checkpoint.size,
-            root=base64.b64encode(self._checkpoint.root).decode(),
-            view=self._head["view"],
+            origin=checkpoint.origin,
+            size=checkpoint.size,
+            root=base64.b64encode(checkpoint.root).decode(),
+            view=self.head["view"],
             events=len(self._leaves),
             disclosed=self._disclosed,
             withheld=self._withheld,
             streams=streams,
-            complete=len(self._leaves) == self._checkpoint.size or all(stream.complete for stream in streams),
+            complete=len(self._leaves) == checkpoint.size or all(stream.complete for stream in streams),
+            erasures=erasures.events,
+            erased_turns=erasures.count_turns(self.chains.turns),
+            erased_messages=erasures.count_messages(),
         )
 
 
-def _multiproof(line: bytes) -> list[bytes]:
-    members = _decode(line, _OURS)
-    if type(members) is not dict or members.keys() != {"multiproof"} or type(members["multiproof"]) is not list:
-        raise Refused("multiproof")
-    if not all(type(one) is str for one in members["multiproof"]):
-        raise Refused("multiproof")
-    if _encode(members) != line:
-        raise Refused("not_canonical")
-    return [_unb64(one, "multiproof") for one in members["multiproof"]]
+class _ErasureCertificate(_Lines):
+    """A certificate of one erasure: its events, the turns and conversations that they name, the rotation of keys.
+
+    Every event of the erasure discloses the same request. A turn may only come when one of them erased it or a message
+    of it. The checkpoint is signed over the digest of the statement, too.
+    """
+
+    def __init__(self, head: dict[str, Any], key: VerifierKey, kept: list[DisclosedEvent] | None) -> None:
+        super().__init__(head, key, kept)
+        self.erasures = Erasures()
+        self._request: Any = None
+        self._turns: list[tuple[int, int]] = []
+
+    @classmethod
+    def begun(cls, line: bytes, key: VerifierKey, kept: list[DisclosedEvent] | None) -> Self:
+        """Return what reads on behind this first line."""
+        return cls(_erasure_head(line), key, kept)
+
+    def accept(self, event: DisclosedEvent) -> None:
+        """Note the erasure and its turns; anything else than these and what names them is refused."""
+        header, kind = event.header, event.header["kind"]
+        if kind == LIFECYCLE_KIND and header["reason"] == ERASE:
+            request = event.disclosed.get("request")
+            if type(request) is not dict or (self._request is not None and request != self._request):
+                raise Refused("certificate")
+            self._request = request
+            self.erasures.take(header)
+        elif kind == TURN_KIND and header["refs"].keys() == {"turn"}:
+            self._turns.append((header["stream"], header["refs"]["turn"]))
+        elif kind != OPENED_KIND and (kind, header["reason"]) != (ROTATED_KIND, ERASURE):
+            raise Refused("foreign_event")
+
+    def complete(self, checkpoint: Checkpoint) -> None:
+        """Check that the erasure names every turn, and that the statement is the one that was signed."""
+        alone = {(stream, turn) for stream, erased in self.erasures.messages.items() for turn, _ in erased}
+        if not self.erasures.events or not all(place in alone or self.erasures.covers(*place) for place in self._turns):
+            raise Refused("certificate")
+        if checkpoint.extensions != (statement_line(self.head["statement"]),):
+            raise Refused("statement")
+
+    def report(self) -> BundleReport:
+        """Return what was proved."""
+        checkpoint, erasures = self.proved(), self.erasures
+        spans = (last - first + 1 for erased in erasures.spans.values() for first, last in erased)
+        return BundleReport(
+            origin=checkpoint.origin,
+            size=checkpoint.size,
+            root=base64.b64encode(checkpoint.root).decode(),
+            view="",
+            events=len(self._leaves),
+            disclosed=self._disclosed,
+            withheld=self._withheld,
+            streams=(),
+            complete=False,
+            erasures=erasures.events,
+            erased_turns=sum(map(len, erasures.turns.values())) + sum(spans),
+            erased_messages=sum(map(len, erasures.messages.values())),
+        )
+
+
+def statement_line(statement: Mapping[str, Any]) -> str:
+    """Return the extension line that binds a checkpoint to the statement of an erasure certificate."""
+    return f"{ERASURE} {base64.b64encode(hashlib.sha256(_encode(statement)).digest()).decode()}"
+
+
+def _taken(lines: Iterable[bytes], key: VerifierKey, form: type[LinesT], kept: list[DisclosedEvent] | None) -> LinesT:
+    """Read all lines of one form; white space behind the last one is what tools add."""
+    number, numbered = 0, enumerate(lines, 1)
+    try:
+        number, first = next(numbered, (0, b""))
+        taken = form.begun(_content(first), key, kept)
+        for number, line in numbered:  # noqa: B007 (the refusal below names it)
+            if not (taken.closed and len(line) <= LINE_BYTES_MAX and not line.strip()):
+                taken.take(_content(line))
+    except Refused as refused:
+        raise Refused(refused.code, f"line {number}") from None
+    return taken
+
+
+def _hashes(encoded: object, code: str) -> list[bytes]:
+    if not _are_texts(encoded):
+        raise Refused(code)
+    assert type(encoded) is list, "the line above looked"
+    return [_unb64(one, code) for one in encoded]
+
+
+# --- timestamps (RFC 3161, RFC 5652, RFC 5816) ------------------------------------------------------------------------
+
+TIMESTAMP_NAME = "rfc3161-timestamp"
+TIMESTAMP_KEY_ID = hashlib.sha256(f"{TIMESTAMP_NAME}\n".encode() + b"\xff" + TIMESTAMP_NAME.encode()).digest()[:4]
+AUTHORITIES_MAX = 100
+CHAIN_MAX = 8
+_DEPTH_BYTES_MAX = 4  # bytes that a length takes
+_INTEGER, _OCTETS, _OID, _TIME, _SEQUENCE, _SET, _EXPLICIT = 0x02, 0x04, 0x06, 0x18, 0x30, 0x31, 0xA0
+_SIGNED, _TST_INFO = "1.2.840.113549.1.7.2", "1.2.840.113549.1.9.16.1.4"
+_CONTENT_TYPE, _MESSAGE_DIGEST = "1.2.840.113549.1.9.3", "1.2.840.113549.1.9.4"
+_SIGNING_CERTIFICATE, _SIGNING_CERTIFICATE_2 = "1.2.840.113549.1.9.16.2.12", "1.2.840.113549.1.9.16.2.47"
+_DIGESTS: dict[str, hashes.HashAlgorithm] = {
+    "2.16.840.1.101.3.4.2.1": hashes.SHA256(),
+    "2.16.840.1.101.3.4.2.2": hashes.SHA384(),
+    "2.16.840.1.101.3.4.2.3": hashes.SHA512(),
+}
+_SIGNATURES: dict[
+    str, hashes.HashAlgorithm | None
+] = {  # algorithm of the signature -> its own digest; where it names none, that of the signer holds
+    "1.2.840.113549.1.1.1": None,
+    "1.2.840.113549.1.1.11": hashes.SHA256(),
+    "1.2.840.113549.1.1.12": hashes.SHA384(),
+    "1.2.840.113549.1.1.13": hashes.SHA512(),
+    "1.2.840.10045.4.3.2": hashes.SHA256(),
+    "1.2.840.10045.4.3.3": hashes.SHA384(),
+    "1.2.840.10045.4.3.4": hashes.SHA512(),
+    "1.3.101.112": None,
+}
+# critical extensions of a certificate that are looked at below
+_UNDERSTOOD = frozenset({"2.5.29.15", "2.5.29.19", "2.5.29.37"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timestamp:
+    """That a checkpoint of `size` events existed at a time, by the word of an authority.
+
+    `checked`: proved with a certificate that the caller trusts, and `authority` is the name in it. Otherwise the time
+    is only claimed.
+    """
+
+    size: int
+    time: str
+    checked: bool
+    authority: str
+
+
+@dataclass(frozen=True, slots=True)
+class Der:
+    """One value in DER: its tag, its content, and all of its bytes."""
+
+    tag: int
+    content: bytes
+    whole: bytes
+
+    def items(self) -> list[Der]:
+        """Return the values inside."""
+        values, at = [], 0
+        while at < len(self.content):
+            value = parse_der(self.content[at:], all_of_it=False)
+            values.append(value)
+            at += len(value.whole)
+        return values
+
+    def expect(self, tag: int) -> Der:
+        """Return this value if it has the tag."""
+        if self.tag != tag:
+            raise Refused("timestamp_malformed")
+        return self
+
+    def oid(self) -> str:
+        """Return the dotted text of an object identifier."""
+        arcs, value = [], 0
+        for byte in self.expect(_OID).content:
+            value = value << 7 | byte & 0x7F
+            if not byte & 0x80:
+                arcs.append(value)
+                value = 0
+        if not arcs:
+            raise Refused("timestamp_malformed")
+        first = min(arcs[0] // 40, 2)
+        return ".".join(map(str, [first, arcs[0] - 40 * first, *arcs[1:]]))
+
+
+def parse_der(data: bytes, *, all_of_it: bool = True) -> Der:
+    """Return the value at the beginning of `data`, which is all of it unless said otherwise."""
+    if len(data) < 2 or data[0] & 0x1F == 0x1F:
+        raise Refused("timestamp_malformed")
+    width = data[1] & 0x7F if data[1] & 0x80 else 0
+    length = int.from_bytes(data[2 : 2 + width]) if width else data[1]
+    end = 2 + width + length
+    is_short = data[1] & 0x80 and (not width or width > _DEPTH_BYTES_MAX or length < 0x80)
+    if is_short or len(data) < end or (all_of_it and len(data) != end):
+        raise Refused("timestamp_malformed")
+    return Der(data[0], data[2 + width : end], data[:end])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimestampToken:
+    """A token taken apart; nothing of it is proved but that it is about `digest`."""
+
+    digest: bytes
+    algorithm: str
+    nonce: int | None
+    time: datetime
+    info: bytes
+    certificates: tuple[bytes, ...]
+    signer: Der
+
+
+def parse_token(token: bytes) -> TimestampToken:
+    """Take a TimeStampToken apart."""
+    try:
+        kind, explicit = parse_der(token).expect(_SEQUENCE).items()
+        if kind.oid() != _SIGNED:
+            raise Refused("timestamp_malformed")
+        _, _, encapsulated, *rest = parse_der(explicit.expect(_EXPLICIT).content).expect(_SEQUENCE).items()
+        inner, content = encapsulated.expect(_SEQUENCE).items()
+        (signer,) = rest[-1].expect(_SET).items()
+        if inner.oid() != _TST_INFO:
+            raise Refused("timestamp_malformed")
+        info = parse_der(content.expect(_EXPLICIT).content).expect(_OCTETS).content
+        version, _, imprint, _, time, *options = parse_der(info).expect(_SEQUENCE).items()
+        algorithm, digest = imprint.expect(_SEQUENCE).items()
+        if version.whole != b"\x02\x01\x01":
+            raise Refused("timestamp_malformed")
+        nonces = [int.from_bytes(one.content, signed=True) for one in options if one.tag == _INTEGER]
+        return TimestampToken(
+            digest=digest.expect(_OCTETS).content,
+            algorithm=algorithm.items()[0].oid(),
+            nonce=nonces[0] if nonces else None,
+            time=_generalized(time.expect(_TIME).content),
+            info=info,
+            certificates=tuple(one.whole for one in rest[0].items()) if rest[0].tag == _EXPLICIT else (),
+            signer=signer.expect(_SEQUENCE),
+        )
+    except (ValueError, IndexError, RecursionError):
+        raise Refused("timestamp_malformed") from None
+
+
+def _generalized(content: bytes) -> datetime:
+    """Return a GeneralizedTime of DER: in UTC, with a fraction that does not end in zero."""
+    text = content.decode("ascii")
+    if not re.fullmatch(r"[0-9]{14}(?:\.[0-9]{0,8}[1-9])?Z", text):
+        raise ValueError
+    whole, _, fraction = text.removesuffix("Z").partition(".")
+    at = datetime.strptime(whole, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    return at + timedelta(microseconds=int((fraction or "0").ljust(6, "0")[:6]))
+
+
+def verify_token(token: bytes, message: bytes, authorities: Authorities) -> tuple[datetime, str]:
+    """Prove when a message existed, with certificates of authorities that the caller trusts.
+
+    Returns the time and the name of the authority. A trusted certificate is that of the signer itself or of an
+    authority above it; the certificates in between come with the token.
+    """
+    parsed = parse_token(token)
+    _check_imprint(parsed, message)
+    try:
+        signer = _signer_of(parsed, authorities)
+        _check_signature(parsed, signer)
+        _check_chain(signer, parsed, authorities)
+    except (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError, IndexError, KeyError, StopIteration):
+        raise Refused("timestamp_signature") from None
+    return parsed.time, signer.subject.rfc4514_string()
+
+
+def _check_imprint(parsed: TimestampToken, message: bytes) -> None:
+    digest = _DIGESTS.get(parsed.algorithm)
+    if digest is None or hashlib.new(digest.name, message).digest() != parsed.digest:
+        raise Refused("timestamp_of_other")
+
+
+def _signer_of(parsed: TimestampToken, authorities: Authorities) -> x509.Certificate:
+    """Return the certificate that the signed attributes name by its hash (RFC 5816)."""
+    named = _attributes(parsed.signer)
+    if _SIGNING_CERTIFICATE_2 in named:
+        first = named[_SIGNING_CERTIFICATE_2].items()[0].items()[0].items()
+        digest = hashes.SHA256() if first[0].tag == _OCTETS else _DIGESTS[_oid_of(first[0])]
+        wanted = next(one.content for one in first if one.tag == _OCTETS)
+        name = digest.name
+    elif _SIGNING_CERTIFICATE in named:
+        wanted, name = named[_SIGNING_CERTIFICATE].items()[0].items()[0].items()[0].expect(_OCTETS).content, "sha1"
+    else:
+        raise Refused("timestamp_certificate")
+    known = [*parsed.certificates, *(one.public_bytes(serialization.Encoding.DER) for one in authorities)]
+    for der in known:
+        if hashlib.new(name, der).digest() == wanted:
+            return x509.load_der_x509_certificate(der)
+    raise Refused("timestamp_certificate")
+
+
+def _oid_of(algorithm: Der) -> str:
+    oid = algorithm.expect(_SEQUENCE).items()[0].oid()
+    if oid not in _DIGESTS:
+        raise Refused("timestamp_algorithm")
+    return oid
+
+
+def _attributes(signer: Der) -> dict[str, Der]:
+    """Return the signed attributes by their type, each with its one value."""
+    pairs = [one.expect(_SEQUENCE).items() for one in signer.items()[3].expect(_EXPLICIT).items()]
+    values = {kind.oid(): value.expect(_SET).items() for kind, value in pairs}
+    if len(values) != len(pairs) or any(len(value) != 1 for value in values.values()):
+        raise Refused("timestamp_malformed")
+    return {kind: value for kind, (value,) in values.items()}
+
+
+def _check_signature(parsed: TimestampToken, certificate: x509.Certificate) -> None:
+    """Check the attributes against the time, and the signature over them."""
+    _, _, algorithm, attributes, how, signature, *_ = parsed.signer.items()
+    digest, named = _DIGESTS[_oid_of(algorithm)], _attributes(parsed.signer)
+    if (
+        named[_CONTENT_TYPE].oid() != _TST_INFO
+        or named[_MESSAGE_DIGEST].expect(_OCTETS).content != hashlib.new(digest.name, parsed.info).digest()
+    ):
+        raise Refused("timestamp_signature")
+    scheme = how.expect(_SEQUENCE).items()[0].oid()
+    if scheme not in _SIGNATURES:
+        raise Refused("timestamp_algorithm")
+    hashing, signed = _SIGNATURES[scheme] or digest, bytes([_SET]) + attributes.whole[1:]
+    public = certificate.public_key()
+    if isinstance(public, rsa.RSAPublicKey):
+        public.verify(signature.content, signed, padding.PKCS1v15(), hashing)
+    elif isinstance(public, ec.EllipticCurvePublicKey):
+        public.verify(signature.content, signed, ec.ECDSA(hashing))
+    elif isinstance(public, Ed25519PublicKey):
+        public.verify(signature.content, signed)
+    else:
+        raise Refused("timestamp_algorithm")
+
+
+def _check_chain(signer: x509.Certificate, parsed: TimestampToken, authorities: Authorities) -> None:
+    """Check that the signer may stamp times, and that a trusted certificate is above it at that time."""
+    if not _may_stamp(signer):
+        raise Refused("timestamp_certificate")
+    known = [x509.load_der_x509_certificate(der) for der in parsed.certificates[:AUTHORITIES_MAX]]
+    certificate = signer
+    for below in range(CHAIN_MAX):
+        if not certificate.not_valid_before_utc <= parsed.time <= certificate.not_valid_after_utc:
+            raise Refused("timestamp_certificate")
+        if any(map(_is_unknown, certificate.extensions)):
+            raise Refused("timestamp_certificate")
+        if certificate in authorities:
+            return
+        above = next((one for one in (*authorities, *known) if _issued(one, certificate, below)), None)
+        if above is None:
+            break
+        certificate = above
+    raise Refused("timestamp_authority")
+
+
+def _is_unknown(extension: x509.Extension[Any]) -> bool:
+    return extension.critical and extension.oid.dotted_string not in _UNDERSTOOD
+
+
+def _extension(certificate: x509.Certificate, kind: type[x509.ExtensionType]) -> x509.Extension[Any] | None:
+    try:
+        return certificate.extensions.get_extension_for_class(kind)
+    except x509.ExtensionNotFound:
+        return None
+
+
+def _may_stamp(certificate: x509.Certificate) -> bool:
+    """Tell whether a certificate is for time stamps and for nothing else (RFC 3161, section 2.3)."""
+    purposes, usage = _extension(certificate, x509.ExtendedKeyUsage), _extension(certificate, x509.KeyUsage)
+    return (
+        purposes is not None
+        and purposes.critical
+        and list(purposes.value) == [ExtendedKeyUsageOID.TIME_STAMPING]
+        and (usage is None or usage.value.digital_signature or usage.value.content_commitment)
+    )
+
+
+def _issued(above: x509.Certificate, certificate: x509.Certificate, below: int) -> bool:
+    """Tell whether an authority issued a certificate, with this many certificates between it and the signer."""
+    basic, usage = _extension(above, x509.BasicConstraints), _extension(above, x509.KeyUsage)
+    purposes = _extension(above, x509.ExtendedKeyUsage)
+    may = (
+        basic is not None
+        and basic.value.ca
+        and (basic.value.path_length is None or basic.value.path_length >= below)
+        and (usage is None or usage.value.key_cert_sign)
+        and (purposes is None or ExtendedKeyUsageOID.TIME_STAMPING in purposes.value)
+    )
+    if not may:
+        return False
+    try:
+        certificate.verify_directly_issued_by(above)
+    except (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError):
+        return False
+    return True
+
+
+def read_authorities(data: bytes) -> list[x509.Certificate]:
+    """Return the certificates of a PEM file, or of one in DER."""
+    try:
+        is_pem = b"-----BEGIN" in data
+        found = x509.load_pem_x509_certificates(data) if is_pem else [x509.load_der_x509_certificate(data)]
+    except ValueError:
+        raise Refused("certificate_malformed") from None
+    return found[:AUTHORITIES_MAX]
+
+
+def tokens_of(note: Note) -> list[bytes]:
+    """Return the timestamp tokens among the signature lines of a note."""
+    own = (TIMESTAMP_NAME, TIMESTAMP_KEY_ID)
+    return [one.signature for one in note.signatures if (one.name, one.key_id) == own]
+
+
+def timestamps_of(notes: Iterable[str], authorities: Authorities | None) -> tuple[Timestamp, ...]:
+    """Return the timestamps of checkpoints; with authorities, at least one must be proved by them."""
+    found: list[Timestamp] = []
+    reason = "timestamp_missing"
+    for note in map(parse_note, notes):
+        size, message = parse_checkpoint(note.text).size, note.text.encode()
+        for token in tokens_of(note):
+            claimed = parse_token(token)
+            _check_imprint(claimed, message)
+            stamp = Timestamp(size=size, time=_clock(claimed.time), checked=False, authority="")
+            if authorities is not None:
+                try:
+                    time, name = verify_token(token, message, authorities)
+                    stamp = replace(stamp, time=_clock(time), checked=True, authority=name)
+                except Refused as refused:
+                    reason = refused.code
+            found.append(stamp)
+    if authorities is not None and not any(stamp.checked for stamp in found):
+        raise Refused(reason)
+    return tuple(found)
+
+
+def _clock(at: datetime) -> str:
+    return at.isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+# --- what is proved, for people ---------------------------------------------------------------------------------------
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Characters that control a terminal, direct text, end lines or cannot be seen. A fixed list, so that a page is the same
+# under every release of Python. The joiners of scripts and emoji (200C, 200D) stay.
+_UNSEEN = (
+    *(*range(0x20), *range(0x7F, 0xA0), 0xAD, 0x061C, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F)),
+    *(*range(0x2060, 0x2070), 0xFEFF, *range(0xFFF9, 0xFFFC), *range(0xD800, 0xE000), *range(0xE0000, 0xE0080)),
+)
+_SPELT = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _UNSEEN}
+_SPELT_IN_TEXT = {code: spelt for code, spelt in _SPELT.items() if chr(code) not in "\n\t"}
+_MESSAGE = re.compile(r"message/(0|[1-9][0-9]*)(?:/content/(0|[1-9][0-9]*))?")
+_TELLING = frozenset({"actor", "delivery", "conversation", "channel", "request"})  # titles and headings tell these
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Utterance:
+    """One message: who said it and what of it is disclosed. `state` is `shown`, `withheld` or `erased`.
+
+    `hidden` counts the parts of a shown message that are not disclosed.
+    """
+
+    who: str
+    text: str
+    state: str
+    hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One proved event as a person reads it. `fields` are the disclosed values by label, as they were committed."""
+
+    position: int
+    stream: int
+    kind: str
+    time: str
+    turn: int | None
+    title: str
+    said: tuple[Utterance, ...]
+    facts: tuple[tuple[str, str], ...]
+    withheld: int
+    fields: dict[str, Any]
+
+
+def _fields(count: int) -> str:
+    return "1 field" if count == 1 else f"{count} fields"
+
+
+def on_one_line(text: str) -> str:
+    """Return text that cannot control a terminal, direct what is around it, or begin a line."""
+    return text.translate(_SPELT)
+
+
+def in_lines(text: str) -> list[str]:
+    """Return the lines of a text, each of which can do none of this."""
+    return text.replace("\r\n", "\n").translate(_SPELT_IN_TEXT).split("\n")
+
+
+def entries_of(events: Sequence[DisclosedEvent]) -> tuple[Entry, ...]:
+    """Return proved events as a person reads them, in order of position."""
+    erasures, phases = Erasures(), _Phases()
+    for event in events:
+        erasures.take(event.header)
+        phases.take(event.header)
+    return tuple(_entry(event, erasures, phases) for event in events)
+
+
+@dataclass(slots=True)
+class _Phases:
+    """Which turns are masked or archived in the end, as far as headers say."""
+
+    last: dict[int, list[tuple[int, int, str]]] = field(default_factory=dict)
+
+    def take(self, header: Mapping[str, Any]) -> None:
+        """Note a transition."""
+        if header["kind"] == LIFECYCLE_KIND and header["reason"] in {"mask", "unmask", "archive", "restore"}:
+            refs = header["refs"]
+            first = refs.get("turn", refs.get("first", 1))
+            last = refs.get("turn", refs.get("through", TREE_SIZE_MAX))
+            self.last.setdefault(header["stream"], []).append((first, last, header["reason"]))
+
+    def of(self, stream: int, turn: int) -> str:
+        """Return `masked`, `archived` or nothing."""
+        reasons = [reason for first, last, reason in self.last.get(stream, ()) if first <= turn <= last]
+        reason = reasons[-1] if reasons else ""
+        return {"mask": "masked", "archive": "archived"}.get(reason, "")
+
+
+def _entry(event: DisclosedEvent, erasures: Erasures, phases: _Phases) -> Entry:
+    header, disclosed = event.header, event.disclosed
+    turn = header["refs"].get("turn") if header["kind"] == TURN_KIND else None
+    state = ""
+    if turn is not None:
+        state = "erased" if erasures.covers(header["stream"], turn) else phases.of(header["stream"], turn)
+    facts = [(label, _value(value)) for label, value in disclosed.items() if _is_fact(label)]
+    request = disclosed.get("request")
+    if type(request) is dict:
+        facts += [(name, _value(value)) for name, value in sorted(request.items()) if name != "requested_ms"]
+    return Entry(
+        position=header["pos"],
+        stream=header["stream"],
+        kind=header["kind"],
+        time=clock_ms(header["t"]),
+        turn=turn,
+        title=_title(header, disclosed, state),
+        said=() if turn is None else tuple(_utterances(event, erasures)),
+        facts=tuple(facts),
+        withheld=len(header["fields"]) - len(disclosed),
+        fields=disclosed,
+    )
+
+
+def _is_fact(label: str) -> bool:
+    return label not in _TELLING and _MESSAGE.fullmatch(label) is None
+
+
+def _title(header: Mapping[str, Any], disclosed: Mapping[str, Any], state: str) -> str:
+    """Return what an event is, in a few words; only what its header and its disclosures say."""
+    kind, refs = header["kind"], header["refs"]
+    if kind == TURN_KIND:
+        delivery = disclosed.get("delivery")
+        told = [_value(delivery.get(name)) for name in ("turn", "status")] if type(delivery) is dict else []
+        return ", ".join(filter(None, [f"turn {refs.get('turn')}", *told, state]))
+    if kind == OPENED_KIND:
+        name = disclosed.get("conversation")
+        return "conversation opened" if name is None else f"conversation {_value(name)}"
+    if kind == LIFECYCLE_KIND:
+        return f"{header['reason']}: {_places(refs)}"
+    if kind == CERTIFICATE_KIND:
+        return f"export recorded, up to event {refs.get('through')}"
+    return ", ".join([kind, *filter(None, [header["reason"]]), *(f"{name} {at}" for name, at in sorted(refs.items()))])
+
+
+def _places(refs: Mapping[str, int]) -> str:
+    if "turn" in refs:
+        return f"turn {refs['turn']}" + (f", message {refs['message'] + 1}" if "message" in refs else "")
+    return f"turns {refs.get('first', 1)} to {refs['through']}" if "through" in refs else "all turns"
+
+
+def _utterances(event: DisclosedEvent, erasures: Erasures) -> Iterator[Utterance]:
+    """Yield the messages of a turn; that there is one shows in the labels, whatever of it is disclosed."""
+    parts: dict[int, set[int]] = {}
+    for label in event.header["fields"]:
+        named = _MESSAGE.fullmatch(label)
+        if named is not None:
+            inside = parts.setdefault(int(named[1]), set())
+            inside.update([int(named[2])] if named[2] is not None else [])
+    stream, turn, disclosed = event.header["stream"], event.header["refs"].get("turn", 0), event.disclosed
+    for place in sorted(parts):
+        labels = [f"message/{place}/content/{index}" for index in sorted(parts[place])]
+        shown = [_part(disclosed[label]) for label in labels if label in disclosed]
+        state = "shown" if shown else "erased" if erasures.covers_message(stream, turn, place) else "withheld"
+        yield Utterance(
+            who=_speaker(disclosed.get(f"message/{place}"), disclosed.get("actor"), place),
+            text="\n".join(shown),
+            state=state,
+            hidden=len(labels) - len(shown) if shown else 0,
+        )
+
+
+def _speaker(head: Any, actor: Any, place: int) -> str:
+    head, actor = (one if type(one) is dict else {} for one in (head, actor))
+    role = head.get("role")
+    if role is None:
+        return f"message {place + 1}"
+    names = {"user": ("speaker_id", "subject"), "assistant": ("agent_id",)}.get(str(role), ())
+    name = head.get("speaker_id") or next((actor[one] for one in names if actor.get(one)), None)
+    seen = head.get("observed_ms")
+    at = f", {clock_ms(seen)}" if _is_number(seen, 1) else ""
+    return _value(role) + (f" {_value(name)}" if name else "") + at
+
+
+def _part(part: Any) -> str:
+    """Return a part of a message as text; what is not text is named and written as JSON."""
+    kind = part.get("type") if type(part) is dict else None
+    if kind == "text" and part.keys() == {"type", "content"} and type(part["content"]) is str:
+        return str(part["content"])
+    if kind == "reasoning" and part.keys() == {"type", "content"} and type(part["content"]) is str:
+        return f"[reasoning] {part['content']}"
+    if kind == "blob" and type(part.get("content")) is str:
+        return f"[blob {_value({name: one for name, one in part.items() if name not in {'content', 'type'}})}]"
+    return _value(part)
+
+
+def _value(value: Any) -> str:
+    return value if type(value) is str else _encode(value).decode()
+
+
+def clock_ms(at_ms: int) -> str:
+    """Return milliseconds since 1970 as a time in UTC."""
+    try:
+        return _clock(_EPOCH + timedelta(milliseconds=at_ms))
+    except OverflowError:
+        return f"{at_ms} ms"
+
+
+def text_of(entries: Iterable[Entry]) -> Iterator[str]:
+    """Yield the lines that tell proved events to a person at a terminal; content is always indented."""
+    for entry in entries:
+        yield ""
+        yield f"{entry.time}  {on_one_line(entry.title)}"
+        for utterance in entry.said:
+            yield f"  {on_one_line(utterance.who)}:"
+            for line in _lines_of(utterance):
+                yield f"    {line}"
+        for name, told in entry.facts:
+            first, *rest = in_lines(told)
+            yield f"  {on_one_line(name)}: {first}"
+            for line in rest:
+                yield f"    {line}"
+        if entry.withheld:
+            yield f"  (not disclosed: {_fields(entry.withheld)})"
+
+
+def _lines_of(utterance: Utterance) -> list[str]:
+    if utterance.state != "shown":
+        return [f"[{utterance.state}]"]
+    hidden = [f"[{utterance.hidden} parts withheld]"] if utterance.hidden else []
+    return in_lines(utterance.text) + hidden
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+PAGE_BYTES_MAX = LINE_BYTES_MAX
+PAGE_START = b"<!doctype html>"
+_PROOF = '<script type="application/jsonl" id="proof">\n'
+_PROOF_END = "</script>"
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c1b19; --paper: #fdfcfa; --faint: #6b675f; --rule: #dedad2; --user: #f1eee8;
+  --warn: #8a4b08; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8e5df; --paper: #191817; --faint: #9c978d; --rule: #3a3734;
+  --user: #24221f; --warn: #e0a35c; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 3rem 1.25rem 5rem; max-width: 44rem; color: var(--ink); background: var(--paper);
+  font: 1.0625rem/1.6 Georgia, "Times New Roman", serif; }
+h1 { font-size: 1.75rem; line-height: 1.25; margin: 0 0 1rem; font-weight: 600; overflow-wrap: anywhere; }
+h2 { font: 600 .8125rem/1.4 system-ui, sans-serif; margin: 0 0 .75rem; overflow-wrap: anywhere; }
+h3 { font: 600 .8125rem/1.4 system-ui, sans-serif; margin: 0 0 .25rem; color: var(--faint); overflow-wrap: anywhere; }
+time { color: var(--faint); font-weight: 400; margin-right: .75rem; font-variant-numeric: tabular-nums; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .125rem 1rem; margin: 0 0 1rem;
+  font: .8125rem/1.5 system-ui, sans-serif; }
+dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
+article { border-top: 1px solid var(--rule); padding: 1.5rem 0 .75rem; break-inside: avoid; }
+section { padding: .625rem .875rem; margin: 0 0 .5rem; border-radius: .375rem; }
+section.user { background: var(--user); }
+.said { white-space: pre-wrap; overflow-wrap: anywhere; }
+.gone { color: var(--warn); font: italic .875rem/1.5 system-ui, sans-serif; margin: 0; }
+.note { color: var(--faint); font: .8125rem/1.5 system-ui, sans-serif; }
+ul { padding-left: 1.25rem; } li { margin: .25rem 0; }
+@media print { body { padding: 0; max-width: none; } section.user { border: 1px solid var(--rule); } }
+"""
+_ADVICE = (
+    "This page carries its proof. Check it offline with the public key of the log, which you must have from a source "
+    "that you trust: <code>python verifier.py verify FILE --key VKEY</code>. The check refuses a page of which a "
+    "single character was changed."
+)
+_POLICY = "default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def render_page(evidence: ProvedEvidence, proof: bytes) -> bytes:
+    """Return the page of what a bundle or a certificate proves, with the proof in it.
+
+    It is a function of the proof alone: it says nothing that was not proved, and no timestamp of it is checked.
+    """
+    if b"<" in proof or not proof.endswith(b"\n"):
+        raise Refused("page")  # it could end the block that it is in
+    title = _page_title(evidence)
+    policy = _POLICY.format(digest=base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode())
+    lines = [
+        PAGE_START.decode(),
+        '<html lang="en">',
+        '<head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="referrer" content="no-referrer">',
+        f'<meta name="generator" content="{PAGE_FORMAT}">',
+        f"<title>{_html(title)}</title>",
+        f"<style>{_STYLE}</style></head>",
+        "<body>",
+        f"<h1>{_html(title)}</h1>",
+        _html_facts(_page_facts(evidence)),
+        *_html_statement(evidence.statement),
+        *itertools.chain.from_iterable(map(_html_entry, evidence.entries)),
+        f'<p class="note">{_ADVICE}</p>',
+        f"{_PROOF}{proof.decode()}{_PROOF_END}",
+        "</body>",
+        "</html>",
+        "",
+    ]
+    return "\n".join(lines).encode()
+
+
+def _page_title(evidence: ProvedEvidence) -> str:
+    names = [entry.fields["conversation"] for entry in evidence.entries if "conversation" in entry.fields]
+    name = _value(names[0]) if len(names) == 1 else f"{len(names)} conversations" if names else "a conversation"
+    return f"Erasure in {name}" if evidence.statement else f"Transcript of {name}"
+
+
+def _page_facts(evidence: ProvedEvidence) -> list[tuple[str, str]]:
+    """Return what a page and a terminal say of the whole."""
+    facts = [("log", evidence.origin), ("root", f"{evidence.root} of {evidence.size} events")]
+    if evidence.form == "bundle":
+        ending = "yes: nothing is absent" if evidence.complete else "not proved: later events may be absent"
+        facts += [("view", f"{evidence.view} (declared by the exporter)"), ("complete", ending)]
+    facts.append(("events", f"{evidence.events}"))
+    facts.append(("disclosed", f"{evidence.disclosed} fields, {evidence.withheld} not disclosed"))
+    alone = f", and {evidence.erased_messages} messages" if evidence.erased_messages else ""
+    facts.append(("erased", f"{evidence.erased_turns} turns{alone}, in {evidence.erasures} erasures"))
+    facts += [("timestamp", stamp_text(stamp)) for stamp in evidence.timestamps]
+    return facts
+
+
+def stamp_text(stamp: Timestamp) -> str:
+    """Return a timestamp as a person reads it."""
+    how = f"checked: {on_one_line(stamp.authority)}" if stamp.checked else "present, not checked"
+    return f"{stamp.time} for the first {stamp.size} events ({how})"
+
+
+def _html(text: str) -> str:
+    return html.escape("\n".join(in_lines(text)))
+
+
+def _html_facts(facts: Iterable[tuple[str, str]]) -> str:
+    rows = "".join(f"<dt>{_html(on_one_line(name))}</dt><dd>{_html(told)}</dd>" for name, told in facts)
+    return f"<dl>{rows}</dl>" if rows else ""
+
+
+def _html_statement(statement: Mapping[str, Any] | None) -> Iterator[str]:
+    if statement is None:
+        return
+    yield f"<article><h2>{_html('What was cleaned, as stated on ' + clock_ms(statement['made_ms']))}</h2>"
+    yield _html_facts((place, done) for place, done in statement["places"])
+    yield "<h2>What is outside</h2><ul>"
+    yield from (f"<li>{_html(place)}</li>" for place in statement["outside"])
+    yield "</ul></article>"
+
+
+def _html_entry(entry: Entry) -> Iterator[str]:
+    yield f"<article><h2><time>{_html(entry.time)}</time>{_html(on_one_line(entry.title))}</h2>"
+    for utterance in entry.said:
+        role = ' class="user"' if utterance.who.partition(" ")[0] == "user" else ""
+        yield f"<section{role}><h3>{_html(on_one_line(utterance.who))}</h3>"
+        if utterance.state == "shown":
+            yield f'<div class="said">{_html(utterance.text)}</div>'
+            if utterance.hidden:
+                yield f'<p class="gone">{utterance.hidden} parts withheld</p>'
+        else:
+            yield f'<p class="gone">{utterance.state}</p>'
+        yield "</section>"
+    yield _html_facts(entry.facts)
+    if entry.withheld:
+        yield f'<p class="note">not disclosed: {_fields(entry.withheld)}</p>'
+    yield "</article>"
+
+
+def _proof_in(page: bytes) -> bytes:
+    try:
+        _, begun, rest = page.decode().rpartition(_PROOF)
+    except UnicodeDecodeError:
+        raise Refused("page") from None
+    proof, ended, _ = rest.partition(_PROOF_END)
+    if not begun or not ended:
+        raise Refused("page")
+    return proof.encode()
+
+
+# --- any evidence -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvedEvidence:
+    """What a file proved. `form` is `bundle`, `receipt` or `certificate`; `page`: it came in a readable page.
+
+    `statement` is what a certificate states beside its proof. `entries` are there when they were asked for.
+    """
+
+    form: str
+    page: bool
+    origin: str
+    size: int
+    root: str
+    view: str
+    events: int
+    disclosed: int
+    withheld: int
+    complete: bool
+    erasures: int
+    erased_turns: int
+    erased_messages: int
+    streams: tuple[StreamReport, ...] = ()
+    timestamps: tuple[Timestamp, ...] = ()
+    statement: dict[str, Any] | None = None
+    entries: tuple[Entry, ...] = ()
+
+
+def verify_evidence(
+    file: ByteSource, vkey: str, authorities: Authorities | None = None, *, show: bool = False
+) -> ProvedEvidence:
+    """Prove whatever evidence a file holds: a bundle, a receipt, a certificate, or a page with one in it.
+
+    With `authorities` a timestamp must be proved by them. With `show` the proved events are returned, in memory.
+    """
+    key = VerifierKey.parse(vkey)
+    first = file.readline(LINE_BYTES_MAX + 1)
+    if first.rstrip() == PAGE_START:
+        return _verify_page(first + file.read(PAGE_BYTES_MAX + 1), vkey, authorities, show=show)
+    if first.rstrip() == RECEIPT_FORMAT.encode():
+        return _verify_any_receipt(first + file.read(LINE_BYTES_MAX + 1), vkey, authorities, show=show)
+    kept: list[DisclosedEvent] | None = [] if show else None
+    form: type[_Lines] = _ErasureCertificate if first.startswith(f'{{"bundle":"{ERASURE_FORMAT}"'.encode()) else _Export
+    taken = _taken(itertools.chain([first] if first else [], read_lines(file)), key, form, kept)
+    report = taken.report()
+    facts = {name: getattr(report, name) for name in BundleReport.__slots__}
+    return ProvedEvidence(
+        form="bundle" if form is _Export else "certificate",
+        page=False,
+        **facts,
+        timestamps=timestamps_of(taken.notes, authorities),
+        statement=taken.head.get("statement"),
+        entries=entries_of(kept or ()),
+    )
+
+
+def _verify_any_receipt(data: bytes, vkey: str, authorities: Authorities | None, *, show: bool) -> ProvedEvidence:
+    report = verify_receipt(data, vkey)
+    header, erasures = report.header, Erasures()
+    erasures.take(header)
+    event = DisclosedEvent(header=header, leaf=b"", disclosed=report.disclosed)
+    return ProvedEvidence(
+        form="receipt",
+        page=False,
+        origin=report.origin,
+        size=report.size,
+        root=report.root,
+        view="",
+        events=1,
+        disclosed=len(report.disclosed),
+        withheld=len(header["fields"]) - len(report.disclosed),
+        complete=False,
+        erasures=erasures.events,
+        erased_turns=sum(map(len, erasures.turns.values())),
+        erased_messages=sum(map(len, erasures.messages.values())),
+        timestamps=timestamps_of([report.note], authorities),
+        entries=entries_of([event]) if show else (),
+    )
+
+
+def _verify_page(page: bytes, vkey: str, authorities: Authorities | None, *, show: bool) -> ProvedEvidence:
+    """Prove the proof in a page, then render the page again: what is shown must be what is proved, byte for byte."""
+    if len(page) > PAGE_BYTES_MAX:
+        raise Refused("line_too_long")
+    proof = _proof_in(page)
+    if proof.startswith(PAGE_START):
+        raise Refused("page")
+    evidence = verify_evidence(io.BytesIO(proof), vkey, show=True)
+    if render_page(evidence, proof).rstrip() != page.rstrip():
+        raise Refused("page_differs")
+    checked = evidence if authorities is None else verify_evidence(io.BytesIO(proof), vkey, authorities)
+    return replace(checked, page=True, entries=evidence.entries if show else ())
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None, name: str = "verifier.py") -> int:
+    """Verify the file that the command line names, print what it proves, and return the exit code."""
+    options = _parser(name).parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        authorities = None
+        if options.timestamp_certificate is not None:
+            authorities = read_authorities(Path(options.timestamp_certificate).read_bytes())
+        with _open(options.file) as file:
+            evidence = verify_evidence(file, options.key.strip(), authorities, show=options.show)
+    except OSError as error:
+        sys.stderr.write(f"cannot read the file: {error.strerror}\n")
+        return 2
+    except Refused as refused:
+        facts: dict[str, Any] = {"verified": False, "code": refused.code, "at": refused.at}
+        _write(json.dumps(facts, sort_keys=True) if options.json else f"REFUSED  {refused.code}  {refused.at}".rstrip())
+        return 1
+    facts = {"verified": True, **asdict(evidence)}
+    _write(json.dumps(facts, sort_keys=True) if options.json else "\n".join(lines_of(evidence)))
+    return 0
+
+
+def lines_of(evidence: ProvedEvidence) -> Iterator[str]:
+    """Yield the lines that tell a person what was proved."""
+    what = f"{evidence.events} event{'s' * (evidence.events != 1)}"
+    yield f"VERIFIED  {what} of {evidence.origin}, under the root of {evidence.size}"
+    yield f"  form       {evidence.form}" + (", in a page that says what it proves" if evidence.page else "")
+    for label, told in _page_facts(evidence)[1:]:
+        yield f"  {label:<10} {told}"
+    for stream in evidence.streams:
+        certified = "no certificate" if stream.through is None else f"certified through event {stream.through}"
+        yield f"  stream {stream.stream}: {stream.events} events, {stream.turns} turns, {certified}"
+    yield from statement_lines(evidence.statement)
+    yield from text_of(evidence.entries)
+
+
+def statement_lines(statement: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield what a certificate states, as lines."""
+    if statement is not None:
+        yield f"  stated     {clock_ms(statement['made_ms'])}"
+        yield from (f"  {on_one_line(place)}: {on_one_line(done)}" for place, done in statement["places"])
+        yield from (f"  outside: {on_one_line(place)}" for place in statement["outside"])
+
+
+def _open(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    return contextlib.nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb")
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=name, description="Check evidence offline.")
+    text = "check a bundle, a receipt, an erasure certificate, or a page with one of them in it"
+    command = parser.add_subparsers(dest="command", required=True).add_parser("verify", help=text, description=text)
+    command.add_argument("file", help="the file to check, or - for standard input")
+    command.add_argument(
+        "--key", "--vkey", required=True, metavar="VKEY", help="the public key of the log: name+hash+base64"
+    )
+    command.add_argument("--show", action="store_true", help="print what is proved as readable text")
+    command.add_argument("--json", action="store_true", help="report in JSON")
+    command.add_argument(
+        "--timestamp-certificate",
+        metavar="FILE",
+        help="a certificate in PEM or DER that you trust for timestamps: of the authority, or of one above it",
+    )
+    return parser
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -64,12 +64,31 @@ class Access(Struct, frozen=True, kw_only=True):
     def has(self, right: SecondRight) -> bool:
         """Return whether a second right is among these."""
         allowed = right.effect is None or right.effect in self.effects
-        return allowed and (not right.views or not self.views.isdisjoint(right.views))
+        return allowed and (not right.views or not self.open_views.isdisjoint(right.views))
 
-    def require_second(self, right: SecondRight) -> None:
-        """Refuse an operation whose second right is missing; one that only some requests take is checked by these."""
-        if right.when is None and not self.has(right):
-            raise AccessDenied(at=right.effect or right.views[0])
+    @property
+    def open_views(self) -> frozenset[View]:
+        """The views that are allowed and that no policy hides: what is shown outside a named view is in one of them."""
+        if not self.policies:  # as most accesses
+            return self.views
+        return frozenset(view for view in self.views if hiding_view(view, self.policies) is None)
+
+    def hiding_right(self, right: SecondRight) -> Policy | None:
+        """Return the policy that hides a view for which a second right would be there, or None."""
+        hidden = [hiding_view(view, self.policies) for view in right.views if view in self.views]
+        return None if self.has(right) else next((policy for policy in hidden if policy is not None), None)
+
+    def require_second(self, operation: str, right: SecondRight) -> None:
+        """Refuse an operation (`group.verb`) whose second right is missing, or hidden by a policy.
+
+        A right that only some requests take is checked by these.
+        """
+        if right.when is not None or self.has(right):
+            return
+        policy = self.hiding_right(right)
+        if policy is not None:
+            raise CapabilityHidden(at=operation, problem=policy)
+        raise AccessDenied(at=right.effect or right.views[0])
 
     def require_family(self, operation: str, family: Family) -> None:
         """Refuse an operation (`group.verb`) whose family a policy hides."""
@@ -84,6 +103,10 @@ class Access(Struct, frozen=True, kw_only=True):
         policy = hiding_view(view, self.policies)
         if policy is not None:
             raise CapabilityHidden(at=view, problem=policy)
+
+    def views_in_force(self) -> list[View]:
+        """Return the views that are allowed and that no policy hides."""
+        return [view for view in View if view in self.views and hiding_view(view, self.policies) is None]
 
     def require_subjects(self, *subjects: str | None) -> None:
         """Refuse a turn that claims another subject than the one this access speaks for."""

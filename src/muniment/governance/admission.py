@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,7 +25,6 @@ from muniment.events.turn import Attribution, Delivery, Turn
 from muniment.governance.limits import Limits
 
 OBSERVED_MS_MAX = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
-_observed_ms = attrgetter("observed_ms")
 
 
 class SkipReason(StrEnum):
@@ -55,7 +53,11 @@ KEPT: dict[Delivery, tuple[frozenset[Role], SkipReason]] = {
 
 
 class AdmittedTurn(Struct, frozen=True, kw_only=True):
-    """What is written: the meta body, the words beside it, and the time, which is never before an observed time."""
+    """What is written: the meta body, the words beside it, and the time of the commit.
+
+    The time is the clock's alone (decision 0132): what a host claims to have observed moves neither retention nor a
+    legal minimum.
+    """
 
     time_ms: int
     meta: TurnMeta
@@ -90,7 +92,7 @@ def admit(turn: Turn, limits: Limits, now_ms: int) -> AdmittedTurn | SkipReason:
     if not kept:
         return skip
     return AdmittedTurn(
-        time_ms=max(now_ms, *map(_observed_ms, heads)),
+        time_ms=now_ms,
         meta=TurnMeta(
             actor=_actor(turn),
             source=turn.source,

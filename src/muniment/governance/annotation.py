@@ -16,6 +16,8 @@ from msgspec import Struct
 
 from muniment.errors import InvalidInput, NotCanonical
 from muniment.events.attributes import (
+    TAGS_KEY,
+    TITLE_KEY,
     Attribute,
     AttributeContent,
     AttributeHead,
@@ -25,7 +27,7 @@ from muniment.events.attributes import (
     AttributeScope,
     ValueKind,
 )
-from muniment.events.identity import NAME_BYTES_MAX, check_name, message_id
+from muniment.events.identity import NAME_BYTES_MAX, check_name, named_message
 from muniment.events.labels import content_fields
 from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.governance.limits import Limits
@@ -36,7 +38,6 @@ ATTRIBUTE_REASON_BYTES_MAX = 4096
 ATTRIBUTE_LINKS_MAX = 64
 
 _KEY = re.compile(r"(?:host|memory)(?:\.[A-Za-z0-9_-]+){2,}")
-_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 class AttributeRecord(Struct, frozen=True, kw_only=True, gc=False):
@@ -62,6 +63,7 @@ class AttributeRefusal(StrEnum):
     KEY_MALFORMED = "key_malformed"
     SCHEMA_MALFORMED = "schema_malformed"
     KIND_DIFFERS = "kind_differs"
+    DESCRIPTION_MALFORMED = "description_malformed"
     VALUE_NOT_CANONICAL = "value_not_canonical"
     VALUE_TOO_LARGE = "value_too_large"
     SIZE_OUT_OF_RANGE = "size_out_of_range"
@@ -105,10 +107,13 @@ class KnownAttribute(NamedTuple):
 
 
 def admit_attribute(
-    given: Attribute, now_ms: int, request: str | None, limits: Limits
+    given: Attribute, mark: str, now_ms: int, request: str | None, limits: Limits
 ) -> AcceptedAttribute | AttributeRefusal:
-    """Return the bodies for an attribute, or the refusal; does not depend on the state of the conversation."""
-    message = _message_of(given)
+    """Return the bodies for an attribute, or the refusal; does not depend on the state of the conversation.
+
+    `mark` is that of the conversation in message ids.
+    """
+    message = _message_of(given, mark)
     if isinstance(message, AttributeRefusal):
         return message
     updated_ms = given.updated_ms or max(now_ms, given.created_ms)
@@ -140,17 +145,15 @@ def admit_attribute(
     return AttributeRefusal.VALUE_TOO_LARGE if too_large else AcceptedAttribute(meta, content, fields)
 
 
-def _message_of(given: Attribute) -> int | AttributeRefusal | None:
+def _message_of(given: Attribute, mark: str) -> int | AttributeRefusal | None:
     """Return the index of the message that an attribute names; it is not checked against the conversation."""
     target = given.target
     if target.scope is AttributeScope.TURN:
         return None if target.message is None else AttributeRefusal.MESSAGE_NOT_TAKEN
     if target.message is None:
         return AttributeRefusal.MESSAGE_MISSING
-    _, _, index = target.message.rpartition("#")
-    if _INDEX.fullmatch(index) is None or target.message != message_id(target.turn, int(index)):
-        return AttributeRefusal.UNKNOWN_MESSAGE
-    return int(index)
+    named = named_message(target.message, mark)
+    return AttributeRefusal.UNKNOWN_MESSAGE if named is None or named.turn != target.turn else named.place
 
 
 # --- rules of an attribute itself -------------------------------------------------------------------------------------
@@ -172,6 +175,12 @@ class MeasuredAttribute(NamedTuple):
     value_bytes: int | None
 
 
+def flaw_without_content(meta: AttributeRecorded) -> AttributeRefusal | None:
+    """Return the first refusal of an attribute whose content is erased: by the rules about the rest, or None."""
+    attribute = MeasuredAttribute(meta, AttributeContent(value=None, reason=""), None)
+    return next((refusal for refusal, is_broken in RULES if refusal not in OF_CONTENT and is_broken(attribute)), None)
+
+
 def flaw(meta: AttributeRecorded, content: AttributeContent) -> AttributeRefusal | None:
     """Return the first refusal of an attribute by its own rules, or None."""
     try:
@@ -188,6 +197,16 @@ def flaw(meta: AttributeRecorded, content: AttributeContent) -> AttributeRefusal
 def _kind_differs(measured: MeasuredAttribute) -> bool:
     kind, value = measured.meta.attribute.kind, measured.content.value
     return not isinstance(value, KINDS[kind]) or (isinstance(value, bool) and kind is not ValueKind.BOOLEAN)
+
+
+def _is_no_description(measured: MeasuredAttribute) -> bool:
+    """Return whether what calls itself a title is no text, or what calls itself tags no list of names."""
+    key, value = measured.meta.attribute.key, measured.content.value
+    if key == TITLE_KEY:
+        return not isinstance(value, str)
+    if key == TAGS_KEY:
+        return not isinstance(value, list) or any(not isinstance(tag, str) or _is_no_name(tag) for tag in value)
+    return False
 
 
 def _is_no_key(text: str) -> bool:
@@ -224,6 +243,7 @@ RULES: list[tuple[AttributeRefusal, Callable[[MeasuredAttribute], bool]]] = [
         lambda it: it.meta.attribute.schema is not None and _is_no_name(it.meta.attribute.schema),
     ),
     (AttributeRefusal.KIND_DIFFERS, _kind_differs),
+    (AttributeRefusal.DESCRIPTION_MALFORMED, _is_no_description),
     (AttributeRefusal.VALUE_NOT_CANONICAL, lambda it: it.value_bytes is None),
     (AttributeRefusal.SIZE_OUT_OF_RANGE, lambda it: it.meta.governance.value_bytes_max < 1),
     (AttributeRefusal.VALUE_TOO_LARGE, lambda it: (it.value_bytes or 0) > it.meta.governance.value_bytes_max),
@@ -234,6 +254,16 @@ RULES: list[tuple[AttributeRefusal, Callable[[MeasuredAttribute], bool]]] = [
     (AttributeRefusal.TIME_OUT_OF_RANGE, lambda it: _is_out_of_range(it.meta)),
     (AttributeRefusal.UPDATED_BEFORE_CREATED, lambda it: it.meta.attribute.updated_ms < it.meta.attribute.created_ms),
 ]
+
+# The rules that take the content.
+OF_CONTENT = frozenset({
+    AttributeRefusal.KIND_DIFFERS,
+    AttributeRefusal.VALUE_NOT_CANONICAL,
+    AttributeRefusal.VALUE_TOO_LARGE,
+    AttributeRefusal.REASON_MALFORMED,
+    AttributeRefusal.TOO_MANY_LINKS,
+    AttributeRefusal.LINK_MALFORMED,
+})  # fmt: skip
 
 
 # --- rules of the conversation ----------------------------------------------------------------------------------------

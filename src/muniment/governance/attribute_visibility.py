@@ -4,6 +4,8 @@ The first rule that fits decides:
 
 1. The view does not show what was recorded for its visibility; or the attribute is about a message of a private plane,
    about something that a redaction withholds from this view, or is not valid any more → `attr_visibility`.
+   What describes a conversation (a title, tags) is words, whatever its visibility: a view that shows no words does not
+   show it, and every other view shows what is for the host's interface.
 2. Its policy does not let the view see it in this phase → `attr_lifecycle_policy`. Where the policy leaves the fact to
    an auditor, a replacement is shown instead of the value.
 
@@ -19,10 +21,11 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.events.attributes import (
+    DESCRIPTIVE,
     AttributeGovernance,
     AttributeLink,
     AttributeOrigin,
@@ -32,14 +35,13 @@ from muniment.events.attributes import (
     ValueKind,
     link_label,
 )
-from muniment.events.identity import TurnId, message_id
 from muniment.events.references import Visibility
 from muniment.governance.annotation import AttributeRecord, AttributeState, flaw
 from muniment.governance.detection.parts import found_in, marked_json
 from muniment.governance.detection.scan import Detector
 from muniment.governance.phases import Phase
 from muniment.governance.redaction import WithheldRange, replaced
-from muniment.governance.views import SHOWS_ORIGIN, Reason, View
+from muniment.governance.views import SHOWS, SHOWS_ORIGIN, Reason, View
 
 
 class ShownValue(StrEnum):
@@ -114,19 +116,26 @@ class SliceAttribute(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     schema: str | None = None
     links: list[AttributeLink] = []
     redacted: bool = False
-    source: AttributeOrigin | UnsetType = UNSET
-    reason: str | UnsetType = UNSET
-    visibility: Visibility | UnsetType = UNSET
-    governance: AttributeGovernance | UnsetType = UNSET
+    source: AttributeOrigin | None = None
+    reason: str | None = None
+    visibility: Visibility | None = None
+    governance: AttributeGovernance | None = None
 
 
 def judge_attribute(view: View, standing: AttributeState, meta: AttributeRecorded) -> tuple[ShownValue, Reason | None]:
     """Decide what a view shows of an attribute, by its meta data alone; a reason for what is withheld."""
     allowed = view is not View.EXPORT or meta.governance.export_allowed
-    if meta.visibility not in SHOWS_ATTRIBUTES[view] or not allowed or standing.barred:
+    if not _is_for(view, meta) or not allowed or standing.barred:
         return ShownValue.NOTHING, Reason.ATTR_VISIBILITY
     shown = AFTER[meta.governance.policy][standing.phase][view]
     return shown, None if shown is ShownValue.VALUE else Reason.ATTR_LIFECYCLE_POLICY
+
+
+def _is_for(view: View, meta: AttributeRecorded) -> bool:
+    """Return whether a view shows what was recorded for this visibility."""
+    if meta.attribute.key not in DESCRIPTIVE:
+        return meta.visibility in SHOWS_ATTRIBUTES[view]
+    return bool(SHOWS[view]) and (meta.visibility is Visibility.HOST_UI or meta.visibility in SHOWS_ATTRIBUTES[view])
 
 
 def judge(view: View, standing: AttributeState, record: AttributeRecord) -> tuple[ShownValue, Reason | None]:
@@ -143,8 +152,8 @@ def order_of(record: AttributeRecord) -> tuple[int, int, str]:
     return (-1 if head.message is None else head.message, head.created_ms, head.id)
 
 
-def shown(view: View, turn: TurnId, record: AttributeRecord, as_what: ShownValue) -> SliceAttribute:
-    """Return an attribute of which a view shows the value, or a replacement."""
+def shown(view: View, message: str | None, record: AttributeRecord, as_what: ShownValue) -> SliceAttribute:
+    """Return an attribute, of a message where one is named, of which a view shows the value, or a replacement."""
     meta, head = record.meta, record.meta.attribute
     content = record.content if as_what is ShownValue.VALUE else None
     origin = view in SHOWS_ORIGIN
@@ -156,14 +165,14 @@ def shown(view: View, turn: TurnId, record: AttributeRecord, as_what: ShownValue
         created_ms=head.created_ms,
         updated_ms=head.updated_ms,
         scope=AttributeScope.TURN if head.message is None else AttributeScope.MESSAGE,
-        message=None if head.message is None else message_id(turn, head.message),
+        message=message,
         schema=REPLACEMENT_SCHEMA if content is None else head.schema,
         links=[] if content is None else content.links,
         redacted=content is None,
-        source=meta.source if origin else UNSET,
-        reason=content.reason if origin and content is not None else UNSET,
-        visibility=meta.visibility if origin else UNSET,
-        governance=meta.governance if origin else UNSET,
+        source=meta.source if origin else None,
+        reason=content.reason if origin and content is not None else None,
+        visibility=meta.visibility if origin else None,
+        governance=meta.governance if origin else None,
     )
 
 
@@ -180,7 +189,7 @@ def marked(
     if ranges:
         kind = ValueKind.STRING if isinstance(value, str) else attribute.kind
         attribute = replace(attribute, value=value, kind=kind)
-    if attribute.reason is not UNSET and (in_reason := found_in(attribute.reason, detectors)):
+    if attribute.reason is not None and (in_reason := found_in(attribute.reason, detectors)):
         attribute = replace(attribute, reason=replaced(attribute.reason, in_reason))
         ranges += tuple(stretch._replace(path=REASON_PATH) for stretch in in_reason)
     return attribute, ranges

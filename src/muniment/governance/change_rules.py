@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from muniment.events.approving import ApprovalStep
 from muniment.events.changes import REPLACED, Custody, RedactionReason, RedactionTarget, Transition, TurnSpan, span_of
 from muniment.events.message import ReasoningPart, TextPart
 from muniment.events.records import EventKind, TurnContent, TurnMeta
@@ -24,6 +25,7 @@ NO_REASON: frozenset[str | None] = frozenset({None})
 REASONS: dict[str, frozenset[str | None]] = {
     EventKind.TURN_LIFECYCLE: frozenset({*Transition, *Custody}),
     EventKind.TURN_REDACTED: frozenset(RedactionReason),
+    EventKind.APPROVAL_DECIDED: frozenset(ApprovalStep),
 }
 
 

@@ -50,13 +50,14 @@ from muniment.governance.views import (
 class TurnRecord(Struct, frozen=True, kw_only=True, gc=False):
     """A turn as the log has it: the fold of its commit and of what came later. `content` is None when not read.
 
-    `erased` are the places of messages that were erased alone; `redactions` come in log order, `attributes` sorted
-    (`attribute_visibility.order_of`) where they were read.
+    `mark` is that of its conversation in message ids. `erased` are the places of messages that were erased alone;
+    `redactions` come in log order, `attributes` sorted (`attribute_visibility.order_of`) where they were read.
     """
 
     position: int
     sequence: int
     time_ms: int
+    mark: str
     phase: Phase
     meta: TurnMeta
     content: TurnContent | None

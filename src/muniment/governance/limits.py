@@ -25,4 +25,10 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     report_items_max: int = 1000
     activity_ranges_max: int = 1000
     derivations_max: int = 256
+    batch_turns_max: int = 1000
+    batch_bytes_max: int = 16 * MIB
     source_turns_max: int = 10_000
+    tables_bytes_max: int = 2 * 1024 * MIB  # of the tables of one view, in memory
+    statement_seconds_max: int = 30
+    result_rows_max: int = 100_000
+    result_bytes_max: int = 64 * MIB

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.events.attributes import AttributeRecorded
@@ -22,7 +22,7 @@ from muniment.events.identity import TurnId, message_id
 from muniment.events.message import Authority, Part, Role, part_label
 from muniment.events.records import ReferenceRecord
 from muniment.events.references import HostReference
-from muniment.events.turn import SUBJECT_SPEAKS, Attribution, Delivery, Source, ToolObservation, attributed
+from muniment.events.turn import Attribution, Delivery, Source, ToolObservation, attributed
 from muniment.governance import attribute_visibility as attributes
 from muniment.governance.attribute_visibility import ShownValue, SliceAttribute
 from muniment.governance.detection.detection import NOWHERE, ViewDetection
@@ -30,6 +30,7 @@ from muniment.governance.detection.scan import Coverage
 from muniment.governance.judgement import Judgement, TurnRecord, judge, standing, within
 from muniment.governance.phases import Phase
 from muniment.governance.redaction import Causes, WithheldRange, replaced, words_label
+from muniment.governance.shown_speaker import shown_speakers
 from muniment.governance.views import Reason, View
 
 # what withholds the label of a host reference that is shown, or a range of it
@@ -37,7 +38,7 @@ OF_LABELS = frozenset({Reason.HOST_REF_LABEL, Reason.REDACTED, Reason.DETECTED, 
 
 
 class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A message as a view shows it. `parts` is absent when the whole content is withheld, and `redacted` says so."""
+    """A message as a view shows it. `parts` is empty when the whole content is withheld, and `redacted` says so."""
 
     id: str
     role: Role
@@ -46,11 +47,14 @@ class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     speaker_kind: str
     observed_ms: int
     redacted: bool = False
-    parts: list[Part] | UnsetType = UNSET
+    parts: list[Part] = []
 
 
 class SliceTurn(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A turn as a view shows it. `source`, `tools` and `external` are there in the views that show origin."""
+    """A turn as a view shows it.
+
+    In the views that do not show origin, `source` and `external` are None and `tools` is empty.
+    """
 
     turn: str
     sequence: int
@@ -62,9 +66,9 @@ class SliceTurn(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     messages: list[SliceMessage]
     host_refs: list[HostReference] = []
     attributes: list[SliceAttribute] = []
-    source: Source | UnsetType = UNSET
-    tools: list[ToolObservation] | UnsetType = UNSET
-    external: bool | UnsetType = UNSET
+    source: Source | None = None
+    tools: list[ToolObservation] = []
+    external: bool | None = None
 
 
 class RedactionItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -126,10 +130,11 @@ def cut(
     turn = meta.delivery.turn
     items: list[RedactionItem] = []
     messages: list[SliceMessage] = []
+    speakers = shown_speakers(meta.messages, meta.actor)
     for place, head in enumerate(meta.messages):
-        name = f"{turn}#{place}"  # as `message_id`, without a call for each message of a page
+        name = f"{turn}#{place}@{record.mark}"  # as `message_id`, without a call for each message of a page
         authority, whole = judged.authorities[place], judged.messages[place]
-        parts: list[Part] | UnsetType = UNSET
+        parts: list[Part] = []
         if whole is not None:
             why = judged.causes.get(words_label(place), ()) if judged.causes else ()
             items.append(
@@ -140,13 +145,14 @@ def cut(
         else:
             assert record.content is not None, "nothing is shown of words that are not at hand"
             parts = record.content.parts[place]
+        speaker, kind = speakers[place]
         messages.append(
             SliceMessage(
                 id=name,
                 role=head.role,
                 authority=authority,
-                speaker_id=head.speaker_id or meta.actor.speaker_id or meta.actor.subject or "",
-                speaker_kind=head.speaker_kind or meta.actor.speaker_kind or SUBJECT_SPEAKS,
+                speaker_id=speaker,
+                speaker_kind=kind,
                 observed_ms=head.observed_ms or record.time_ms,
                 redacted=whole is not None,
                 parts=parts,
@@ -163,18 +169,23 @@ def cut(
         messages=messages,
         host_refs=_references(record, view, within(judged, host_refs_max), items) if meta.host_refs else [],
         attributes=_attributes(record, view, attributes_max, detection, items) if record.attributes else [],
-        source=meta.source if judged.origin else UNSET,
-        tools=_tools(record, view, judged, items) if judged.origin else UNSET,
-        external=meta.external if judged.origin else UNSET,
+        source=meta.source if judged.origin else None,
+        tools=_tools(record, view, judged, items) if judged.origin else [],
+        external=meta.external if judged.origin else None,
     )
     return shown, items
+
+
+def uncovered(record: TurnRecord) -> tuple[SliceTurn, list[RedactionItem]]:
+    """Return all that is left of a turn, whatever was hidden of it; nothing is looked for."""
+    return cut(replace(record, phase=Phase.ACTIVE, redactions=()), View.RAW_OWNER, detection=NOWHERE)
 
 
 def _parts(record: TurnRecord, place: int, view: View, judged: Judgement, items: list[RedactionItem]) -> Iterator[Part]:
     """Yield the parts of a message that are shown, with markers for their withheld ranges; report all the others."""
     assert record.content is not None, "nothing is shown of words that are not at hand"
     turn, authority = record.meta.delivery.turn, judged.authorities[place]
-    name = message_id(TurnId(turn), place)
+    name = message_id(record.mark, turn, place)
 
     def item(part: int, reason: Reason, causes: Causes) -> RedactionItem:
         return RedactionItem(
@@ -235,8 +246,9 @@ def _attributes(
             items.append(attribute_item(turn, attribute.meta, reason, view))
         if as_what is not ShownValue.NOTHING:
             shown[message] += 1
+            name = None if message is None else message_id(record.mark, turn, message)
             rendered, ranges = attributes.marked(
-                attributes.shown(view, turn, attribute, as_what), detection.detectors(record.meta)
+                attributes.shown(view, name, attribute, as_what), detection.detectors(record.meta)
             )
             items += [
                 _ranged(attribute_item(turn, attribute.meta, stretch.reason, view), stretch) for stretch in ranges
@@ -310,9 +322,14 @@ def hidden_references(items: Iterable[RedactionItem]) -> int:
     return sum(item.host_ref is not None and item.reason not in OF_LABELS for item in items)
 
 
-def disclosed_labels(record: TurnRecord, view: View, detection: ViewDetection = NOWHERE) -> set[str]:
-    """Return the labels of a turn that an export for a view discloses: exactly what `cut` shows."""
-    judged = judge(view, record, detection)
+def disclosed_labels(
+    record: TurnRecord, view: View, detection: ViewDetection = NOWHERE, judged: Judgement | None = None
+) -> set[str]:
+    """Return the labels of a turn that an export for a view discloses: exactly what `cut` shows.
+
+    Who has judged the turn already hands the judgement over.
+    """
+    judged = judge(view, record, detection) if judged is None else judged
     labels = {"actor", "delivery"}
     if judged.origin:
         labels |= {"source", "tools", "external"}

@@ -15,11 +15,12 @@ guide/views.md is generated from the tables.
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import get_args
 
 from muniment.events.message import Authority, Part, ReasoningPart, Role, ToolCallPart, ToolCallResponsePart
-from muniment.events.references import Visibility
+from muniment.events.references import Plane, Visibility
 from muniment.governance.phases import MASKED_PHASES, Phase
 
 
@@ -98,6 +99,16 @@ SHOWS_LABELS: dict[View, frozenset[Visibility]] = {
 # views that show where a turn came from, and what tools were observed
 SHOWS_ORIGIN = frozenset({View.RAW_OWNER, View.OPERATOR_AUDIT})
 
+# view -> the planes of memory whose derived references it shows; the private planes are the raw owner's (SP-02)
+PRIVATE_PLANES = frozenset({Plane.PRIVATE_GARDEN, Plane.SOUL_CANDIDATE_HANDOFF})
+SHOWS_LINKS: dict[View, frozenset[Plane]] = dict.fromkeys(View, frozenset[Plane]()) | {
+    View.RAW_OWNER: frozenset(Plane),
+    View.OPERATOR_AUDIT: frozenset(Plane) - PRIVATE_PLANES,
+}
+
+# where no view is named, host references are shown as the first of these shows them that the caller has
+STRUCTURE_VIEWS = (View.OPERATOR_AUDIT, View.RAW_OWNER, View.HOST_UI, View.EXPORT, View.MODEL_CONTEXT)
+
 # authorities that only the raw owner sees (SP-02)
 PRIVATE: dict[Authority, Reason] = {
     Authority.PRIVATE_GARDEN_INTERNAL: Reason.PRIVATE_AUTHORITY,
@@ -120,6 +131,16 @@ _STEPS: dict[Role, PartRole] = {
     Role.TOOL: PartRole.TOOL_STEP,
     Role.SYSTEM: PartRole.SYSTEM_STEP,
 }
+
+
+def structure_view(views: Collection[View]) -> View | None:
+    """Return the view, of these, that decides what a report without a view of its own shows; None shows nothing."""
+    return next((view for view in STRUCTURE_VIEWS if view in views), None)
+
+
+def shown_planes(views: Iterable[View]) -> frozenset[Plane]:
+    """Return the planes whose derived references any of these views shows."""
+    return frozenset[Plane]().union(*map(SHOWS_LINKS.__getitem__, views))
 
 
 def withheld_by_phase(phase: Phase) -> Reason | None:

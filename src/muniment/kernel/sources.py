@@ -16,7 +16,7 @@ import threading
 import time
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 ID_BYTES = 16
 
@@ -105,17 +105,16 @@ class EntropyIds:
 
 
 class Sources(Struct, frozen=True, kw_only=True):
-    """The three sources an open store works with."""
+    """The three sources an open store works with. One that is not given is that of the system."""
 
-    clock: Clock
-    entropy: Entropy
-    ids: IdSource
+    clock: Clock = field(default_factory=SystemClock)
+    entropy: Entropy = field(default_factory=SystemEntropy)
+    ids: IdSource = field(default_factory=lambda: EntropyIds(SystemEntropy()))
 
 
 def system_sources() -> Sources:
     """Return the sources of a real store."""
-    entropy = SystemEntropy()
-    return Sources(clock=SystemClock(), entropy=entropy, ids=EntropyIds(entropy))
+    return Sources()
 
 
 def seeded_sources(seed: str, *, start_ms: int = 1_700_000_000_000, step_ms: int = 1000) -> Sources:

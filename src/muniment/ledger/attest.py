@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
-from muniment.errors import Corrupt, RolledBack
+from muniment.errors import Corrupt, RolledBack, StoreReadOnly
 from muniment.events.records import CHANGES, EventKind, SpaceRestored
 from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
@@ -73,9 +73,26 @@ class Notary:
 
     def checkpoint(self, ledger: Ledger) -> SignedCheckpoint:
         """Return a signed checkpoint of the head, kept in the store and pinned; made only if the head has none yet."""
-        signed = ledger.transact(self._of_head)
+        try:
+            signed = ledger.transact(self._of_head)
+        except StoreReadOnly:  # what is signed already needs nothing to be written
+            with ledger.reader() as reader:
+                kept, size = reader.latest_checkpoint(), reader.frontier().size
+            if kept is None or kept.size != size:
+                raise
+            signed = SignedCheckpoint(self._open(kept.note, "checkpoint"), kept.note)
         self.remember(signed.note)
         return signed
+
+    def keep_stamped(self, ledger: Ledger, note: str) -> None:
+        """Keep a checkpoint with its timestamp in the store, in place of the same one without, and pin it."""
+        size = self._open(note, "checkpoint").size
+        ledger.transact(lambda writer: writer.tx.put_checkpoint(size, note))
+        self.remember(note)
+
+    def sign_erasure(self, size: int, root: bytes, extension: str) -> str:
+        """Return a checkpoint of an erasure certificate: over a root, and over the digest of what it states."""
+        return self._signer.sign_checkpoint(self.origin, size, root, [extension])
 
     def pinned(self) -> Checkpoint | None:
         """Return the checkpoint at the pin, proved to be of this log, or None."""
@@ -184,11 +201,14 @@ def audit(
     """Audit a whole log by its headers alone; no secret key is needed.
 
     Reads every event once: headers canonical and equal to their columns, leaves, streams and chains, every stored
-    node of the tree, every checkpoint with its signature, and the head. Raises `Corrupt` at the first thing that does
-    not hold.
+    node of the tree, every checkpoint with its signature, and the head. There are as many rows as the tree has leaves,
+    so that none is stored twice. Raises `Corrupt` at the first thing that does not hold.
     """
     run = Audit(log)
     head = reader.frontier()
+    if (rows := reader.count()) != head.size:
+        problem = "rows_missing" if rows < head.size else "rows_in_excess"
+        raise Corrupt(at="events", problem=problem, limit=head.size, found=rows)
     checkpoints = {row.size: row.note for row in reader.checkpoints()}
     for row in reader.events(0, head.size - 1):
         header, exact = unpack(row, log)

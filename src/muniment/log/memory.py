@@ -18,6 +18,7 @@ import msgspec
 
 from muniment.errors import Conflict, StoreClosed
 from muniment.evidence.tree import LEVEL_STEP, Frontier, Node
+from muniment.kernel.one_process import OneProcess
 from muniment.log.port import (
     BATCH_EVENTS_MAX,
     CELL_CLASSES,
@@ -342,10 +343,11 @@ class MemoryTransaction(MemoryReader):
         self._tails.clear()
 
 
-class MemoryStore:
+class MemoryStore(OneProcess):
     """A log that lives as long as this object."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._lock = threading.Lock()
         self._state = _State()
         self._snapshots = 0  # of the present state
@@ -353,6 +355,7 @@ class MemoryStore:
 
     def transact(self, plan: Callable[[Transaction], T]) -> T:
         """Run a plan; return its result, or raise its error with everything undone."""
+        self.require_own_process()
         with self._lock:
             self._open()
             if self._snapshots:
@@ -373,6 +376,7 @@ class MemoryStore:
     @contextlib.contextmanager
     def reader(self) -> Iterator[Reader]:
         """Return a snapshot of the present state, for one thread."""
+        self.require_own_process()
         with self._lock:
             self._open()
             state = self._state
@@ -398,6 +402,7 @@ class MemoryStore:
 
     def scrub(self) -> ScrubReport:
         """Report that nothing is at rest."""
+        self.require_own_process()
         self._open()
         return ScrubReport(flushed=(), wal_bytes=0)
 

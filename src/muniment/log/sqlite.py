@@ -12,14 +12,17 @@ database and flushes that before it goes on. What a failed fsync left behind is 
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import apsw
 
-from muniment.errors import MunimentError, StoreClosed, StoreReadOnly
+from muniment.errors import MunimentError, StoreBusy, StoreClosed, StoreReadOnly
+from muniment.kernel.one_process import OneProcess
 from muniment.log.connection import PATIENCE_S, LogFile, OpenMode, give_up
 from muniment.log.faults import POISONOUS, STORE_ERRORS, fault_of
 from muniment.log.group_commit import GroupCommit, Ticket
@@ -30,18 +33,22 @@ from muniment.log.sqlite_transaction import SqliteTransaction
 
 T = TypeVar("T")
 
+_open_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+_of_parents: list[apsw.Connection] = []  # connections that a fork copied: they are neither used nor closed here
+
 CHECKPOINT_PAGES = 1000
 CHECKPOINT_PAGES_MAX = 16 * CHECKPOINT_PAGES  # beyond this, writers wait for the write-ahead log to start over
 RESTART_TIMEOUT_MS = 100
 READERS_IDLE_MAX = 8
 
 
-class SqliteStore:
+class SqliteStore(OneProcess):
     """A log in one file. `OpenMode.CREATE` makes it when missing; `OpenMode.READ` never writes, even to recover."""
 
     def __init__(
         self, path: Path, *, mode: OpenMode = OpenMode.CREATE, patience_s: float = PATIENCE_S, vfs: str | None = None
     ) -> None:
+        super().__init__()
         self._place = LogFile(path, mode, patience_s, vfs)
         self._reserve = Reserve(path.parent)
         self._group = GroupCommit(self._commit, self._tend)
@@ -53,9 +60,10 @@ class SqliteStore:
         self._wal_pages = 0
         self._tended_pages = 0  # how long the write-ahead log was when it was last tended
         self._writer: apsw.Connection | None = None
-        if mode is OpenMode.CREATE:
+        _open_stores.add(self)
+        if self._place.mode is OpenMode.CREATE:
             self._place.make_file()
-        if mode is OpenMode.READ:
+        if self._place.mode is OpenMode.READ:
             self._idle.append(self._place.open())
         else:
             self._writing()
@@ -64,8 +72,9 @@ class SqliteStore:
 
     def transact(self, plan: Callable[[Transaction], T]) -> T:
         """Run a plan in a write transaction; return its result once it is durable."""
+        self.require_own_process()
         if self._place.mode is OpenMode.READ:
-            raise StoreReadOnly(problem="opened_for_reading")
+            raise StoreReadOnly(problem=self._place.refusal)
         return self._group.submit(plan)
 
     def _commit(self, tickets: list[Ticket[Any]]) -> None:
@@ -132,8 +141,8 @@ class SqliteStore:
         """Take over a write-ahead log that somebody left behind, unless somebody is still there who uses it."""
         try:
             self._checkpoint(connection, apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        except (apsw.BusyError, apsw.LockedError):
-            return
+        except (apsw.BusyError, apsw.LockedError, apsw.FullError):
+            return  # it is durable where it is
         except apsw.Error as error:
             self._poison()
             raise fault_of(error) from None
@@ -177,8 +186,9 @@ class SqliteStore:
 
     def scrub(self) -> ScrubReport:
         """Empty the write-ahead log and flush everything."""
+        self.require_own_process()
         if self._place.mode is OpenMode.READ:
-            raise StoreReadOnly(problem="opened_for_reading")
+            raise StoreReadOnly(problem=self._place.refusal)
         return self._group.submit(lambda _: self._guarded(lambda: self._empty_wal(self._writing())), alone=True)
 
     def keep_reserve(self) -> None:
@@ -206,10 +216,13 @@ class SqliteStore:
     def reader(self) -> Iterator[Reader]:
         """Return a snapshot of the present state, for one thread."""
         era, connection = self._take()
+        is_still = self._place.is_still
         reader = SqliteReader(connection)
         try:
             self._begin(reader, connection)
             yield reader
+            if is_still and (era != self._era or self._place.moved()):
+                raise StoreBusy(problem="changed_meanwhile")
         finally:
             reader.close()
             self._give(era, connection, reader.failed)
@@ -223,17 +236,31 @@ class SqliteStore:
             raise reader.fault(error) from None
 
     def _take(self) -> tuple[int, apsw.Connection]:
+        self.require_own_process()
         if self._suspect and self._place.mode is not OpenMode.READ:
             self._group.submit(lambda _: self._writing(), alone=True)
         with self._pool:
             if self._closed:
                 raise StoreClosed
+            if self._place.is_still and self._place.moved():
+                self._look_again()
             if self._idle:
                 return self._era, self._idle.pop()
             era = self._era
         return era, self._place.open()
 
+    def _look_again(self) -> None:
+        """Give up what was opened on a log that seemed to lie still; the pool is locked."""
+        idle, self._idle = self._idle, []
+        self._era += 1
+        for connection in idle:
+            give_up(connection)
+        self._place.begin_again()
+
     def _give(self, era: int, connection: apsw.Connection, failed: MunimentError | None) -> None:
+        if os.getpid() != self._opened_by:  # as `is_foreign`, without a call for each reader
+            _of_parents.append(connection)
+            return
         if isinstance(failed, POISONOUS):
             give_up(connection)
             self._group.submit(lambda _: self._poison(), alone=True)
@@ -271,7 +298,7 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close all connections; the last one takes the write-ahead log into the database and removes it."""
-        if not self._closed:
+        if not self._closed and not self.is_foreign:
             self._group.submit(lambda _: self._close(), alone=True)
 
     def _close(self) -> None:
@@ -284,3 +311,18 @@ class SqliteStore:
                 connection.close()
             except apsw.Error:  # what could not be checkpointed stays in the write-ahead log, durable
                 give_up(connection)
+
+    def leave_to_parent(self) -> None:
+        """Keep the connections that a fork copied from doing anything when they are forgotten."""
+        for connection in [*self._idle, self._writer] if self._writer else list(self._idle):
+            with contextlib.suppress(apsw.Error):
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            _of_parents.append(connection)
+
+
+def _forked() -> None:
+    for store in list(_open_stores):
+        store.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_forked)

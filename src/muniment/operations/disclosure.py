@@ -11,15 +11,14 @@ from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, UnknownPlace, WordsErased
 from muniment.events.changes import LifecycleRequest
-from muniment.events.disclosures import Caller, ContentRevealed
+from muniment.events.disclosures import ContentRevealed
 from muniment.events.identity import ConversationKey, Count, TurnId, check_name
 from muniment.events.records import EventKind
-from muniment.governance.detection.detection import NOWHERE
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.phases import Phase
-from muniment.governance.slices import RedactionItem, SliceTurn, cut
-from muniment.governance.views import View
+from muniment.governance.slices import RedactionItem, SliceTurn, uncovered
 from muniment.ledger.ledger import Change, Writer
+from muniment.operations.approvals.gate import GuardedAct, GuardedRequest, caller_of
 from muniment.operations.parameters import InConversation, Requester, Why
 from muniment.projections.conversation import opened
 
@@ -64,7 +63,8 @@ class Disclosure(Group):
         """Show the content of a turn that no view of the caller shows; this is recorded first.
 
         Appends `content.revealed` with the views of the caller, reason and requester; it is durable before anything is
-        returned, and a repeat is another event. Shows masked and redacted content and that of private planes, of one
+        returned, and a repeat is another event. Where a rule takes two persons (`approvals`), somebody else confirms
+        each use first (`approval.needed`). Shows masked and redacted content and that of private planes, of one
         message if it is named; never what is erased. Needs the right to reveal and no view. Raises
         `transcript.unknown_conversation`, `transcript.unknown_place`, `transcript.words_erased`.
         """
@@ -82,10 +82,13 @@ def reveal(
         raise InvalidInput(at="reason", problem="empty")
     if (size := len(reason.encode())) > REASON_BYTES_MAX:
         raise LimitExceeded(at="reason", problem="too_long", limit=REASON_BYTES_MAX, found=size)
-    space, access = session.space, session.access
+    space = session.space
     request = LifecycleRequest(reason=reason, requester=requester, requested_ms=space.sources.clock.now_ms())
-    caller = Caller(views=sorted(access.views), subject=access.subject)
-    body = ContentRevealed(request=request, caller=caller)
+    guarded = _guarded(session, key, turn, message, request)
+    with space.ledger.reader() as reader:
+        opened(space.transcript, reader, key).known_turn(turn)  # what is not there is not asked for
+    guarded.ask()
+    body = ContentRevealed(request=request, caller=caller_of(session))
     change = Change(EventKind.CONTENT_REVEALED, request.requested_ms, body)
     event = change.drafted(space.sources.entropy)
 
@@ -95,13 +98,14 @@ def reveal(
         sequence, commit = conversation.known_turn(turn)
         record = conversation.read(commit, lambda _phase, _meta: True).record
         _check_revealable(record, message)
+        guarded.spend(writer)
         refs = {"stream": conversation.stream, "turn": sequence}
         if message is not None:
             refs["message"] = message
         return writer.change(change._replace(refs=refs), event=event).position, record
 
     position, record = space.ledger.transact(plan)
-    shown, items = cut(replace(record, phase=Phase.ACTIVE, redactions=()), View.RAW_OWNER, detection=NOWHERE)
+    shown, items = uncovered(record)
     if message is not None:
         shown = replace(shown, messages=[shown.messages[message]], tools=[], host_refs=[])
         items = []
@@ -113,6 +117,14 @@ def reveal(
         requester=request.requester,
         requested_ms=request.requested_ms,
     )
+
+
+def _guarded(
+    session: Session, key: ConversationKey, turn: TurnId, message: int | None, request: LifecycleRequest
+) -> GuardedRequest:
+    about = {"channel": str(key.channel), "conversation": str(key.conversation), "turn": str(turn)}
+    about |= {} if message is None else {"message": str(message)}
+    return GuardedRequest(session=session, act=GuardedAct.REVEAL, about=about, request=request)
 
 
 def _check_revealable(record: TurnRecord, message: int | None) -> None:

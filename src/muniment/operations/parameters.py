@@ -9,6 +9,7 @@ from msgspec import Meta
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
+from muniment.kernel.times import DURATION
 
 InConversation = Annotated[ConversationKey, Meta(description="The conversation.")]
 OnlyConversation = Annotated[
@@ -27,3 +28,9 @@ SealedBy = Annotated[
     str | None, Meta(description="Key that seals the files, as in --keys. Without it: the root key of the store.")
 ]
 DryRun = Annotated[bool, Meta(description="Only report what would be done.")]
+KeepAtLeast = Annotated[
+    int | None, Meta(description="Milliseconds since the commit before which nothing is erased.", extra=DURATION)
+]
+EraseAfter = Annotated[
+    int | None, Meta(description="Milliseconds since the commit after which retention erases.", extra=DURATION)
+]

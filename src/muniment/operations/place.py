@@ -6,13 +6,14 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.events.identity import ConversationKey, TurnId, message_id
+from muniment.events.identity import ConversationKey, TurnId
 from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.governance.listing import observed_ms
+from muniment.kernel.times import MOMENT
 from muniment.log.port import StreamHead
 from muniment.projections.transcript import ReadTurn
 
-Moment = Annotated[int, Meta(ge=0, le=OBSERVED_MS_MAX)]  # UTC milliseconds
+Moment = Annotated[int, Meta(ge=0, le=OBSERVED_MS_MAX, extra=MOMENT)]  # UTC milliseconds
 
 
 class Place(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,5 +50,5 @@ def place_of(key: ConversationKey, head: StreamHead, read: ReadTurn, message: in
         observed_ms=observed,
         revision=head.seq,
         digest=head.leaf.hex(),
-        message=None if message is None else message_id(TurnId(turn), message),
+        message=None if message is None else f"{turn}#{message}@{record.mark}",  # as `message_id`, without a call
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from muniment.errors import UnknownConversation, UnknownPlace
-from muniment.events.identity import ConversationKey, TurnId
+from muniment.events.identity import ConversationKey, TurnId, conversation_mark
 from muniment.events.records import TurnMeta
 from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.phases import Phase
@@ -36,6 +36,11 @@ class Conversation:
         self.head = transcript.head(reader, stream)
 
     @cached_property
+    def mark(self) -> str:
+        """What the ids of its messages have of it."""
+        return conversation_mark(self.key.channel, self.key.conversation)
+
+    @cached_property
     def changes(self) -> Changes:
         """Everything that was said of its turns after they were committed."""
         return self._transcript.changes(self.reader, self.head)
@@ -44,13 +49,20 @@ class Conversation:
         """Return the commit of a turn by its id, or None when the conversation has no such turn."""
         return self._transcript.turn(self.reader, self.head, self.key, turn)
 
+    def turn_meant(self, text: TurnId) -> OpenedEvent | None:
+        """Return the commit of a turn by its id, or by the id of one of its messages; None when there is neither."""
+        return self._transcript.turn_meant(self.reader, self.head, self.key, text)
+
     def sequence_of(self, turn: TurnId) -> int | None:
-        """Return the sequence of a turn by its id, or None."""
-        opened = self.turn(turn)
+        """Return the sequence of a turn by its id, or by the id of one of its messages; None when there is neither."""
+        opened = self.turn_meant(turn)
         return None if opened is None else opened.row.turn_seq
 
     def known_turn(self, turn: TurnId, *, at: str = "turn") -> tuple[int, OpenedEvent]:
-        """Return sequence and commit of a turn by its id; raise `UnknownPlace` when there is no such turn."""
+        """Return sequence and commit of a turn by its id alone; raise `UnknownPlace` when there is no such turn.
+
+        What hides, reveals or erases a turn asks here: the id of a message must not stand for the whole turn.
+        """
         opened = self.turn(turn)
         if opened is None or opened.row.turn_seq is None:
             raise UnknownPlace(at=at)
@@ -63,7 +75,7 @@ class Conversation:
 
     def read(self, opened: OpenedEvent, wanted: Callable[[Phase, TurnMeta], bool]) -> ReadTurn:
         """Return the turn of a commit; its words where they are wanted."""
-        return self._transcript.read_opened(opened, self.changes, wanted)
+        return self._transcript.read_opened(opened, self.changes, self.mark, wanted)
 
     def page(self, first: int, last: int, wanted: Callable[[Phase, TurnMeta], bool]) -> list[ReadTurn]:
         """Return the turns `first` to `last`, all of them; the words only of those that are wanted."""

@@ -1,9 +1,9 @@
 """What the catalogue knows: every conversation by its turns, times and phases, and the orders in which they are listed.
 
 A fold over events, without a clock, a store or a key: `projections.conversation_catalogue` reads the log and hands over
-what it reads. It holds names, times and numbers, never a word of a turn. Conversations are ordered by last observed
-time, conversation, and for equal names channel, all descending. A conversation of which no turn is listed stands in no
-order.
+what it reads. It holds names, times and numbers, never a word of a turn; of titles and tags it knows where they are.
+Conversations are ordered by last observed time, conversation, and for equal names channel, all descending. A
+conversation of which no turn is listed stands in no order.
 """
 
 from __future__ import annotations
@@ -11,12 +11,17 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
+from msgspec import Struct
+
+from muniment.events.attributes import DESCRIPTIVE, AttributeRecorded
 from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnMeta
 from muniment.governance.listing import LISTABLE, LISTED, LifecycleFilter, moves, observed_ms
 from muniment.governance.phases import Phase, PhaseRun
 from muniment.log.port import EventRow
+from muniment.projections.people import PeopleOfTurns, PeopleState, people_of
 from muniment.projections.timed import WIDE, Timed
 
 REBUILD_SHARE = 8  # when more than one turn in so many changes sides, the sides are rebuilt
@@ -58,10 +63,51 @@ class ActivityCount(NamedTuple):
     last: tuple[int, int, int]
 
 
-class ListedConversation:
-    """A conversation so far: its turns by sequence, and the listable ones by phase and time."""
+class DescribedAt(NamedTuple):
+    """Where a title or the tags of a conversation are: the position of the attribute, and its turn."""
 
-    __slots__ = ("leaf", "messages", "names", "observed", "phases", "ranked", "revision", "sides", "stream")
+    position: int
+    turn: int
+
+
+class ConversationState(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """All that is known of a conversation, as it is kept at rest. Whatever it learns to know is a further field here.
+
+    Columns are bytes of their arrays; `sides` are times, sequences and messages of each phase in `LISTABLE`.
+    """
+
+    stream: int
+    names: ConversationOpened
+    revision: int
+    leaf: bytes
+    observed: bytes
+    messages: bytes
+    phases: list[PhaseRun]
+    sides: list[tuple[bytes, bytes, int]]
+    people: PeopleState
+    described: list[tuple[str, list[tuple[str, int, int]]]]
+
+
+class ListState(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """All that a list knows, as it is kept at rest."""
+
+    size: int
+    conversations: list[ConversationState]
+    orders: list[tuple[LifecycleFilter, str | None, list[Rank]]]
+    generations: list[tuple[str | None, int, bytes]]
+    people: list[str]
+
+
+class ListedConversation:
+    """A conversation so far: its turns by sequence, and the listable ones by phase and time.
+
+    `described` has, by key, the newest attribute of each id that describes the conversation, by that id.
+    """
+
+    __slots__ = (
+        "described", "leaf", "messages", "names", "observed", "people", "phases", "ranked", "revision", "sides",
+        "stream",
+    )  # fmt: skip
 
     def __init__(self, stream: int, names: ConversationOpened) -> None:
         self.stream = stream
@@ -73,6 +119,32 @@ class ListedConversation:
         self.phases: list[PhaseRun] = []
         self.sides: dict[Phase, Timed] = {phase: Timed() for phase in LISTABLE}
         self.ranked: dict[Order, Rank] = {}
+        self.people = PeopleOfTurns()
+        self.described: dict[str, dict[str, DescribedAt]] = {}
+
+    def describe(self, row: EventRow, meta: AttributeRecorded) -> None:
+        """Take an attribute, which describes the conversation when its key says so."""
+        head = meta.attribute
+        if head.key in DESCRIPTIVE and head.message is None and row.target_seq is not None:
+            self.described.setdefault(head.key, {})[head.id] = DescribedAt(row.position, row.target_seq)
+
+    def descriptions(self, key: str) -> list[DescribedAt]:
+        """Return where the attributes of a key are, the newest first."""
+        return sorted(self.described.get(key, {}).values(), reverse=True)
+
+    def has_listed(self, lifecycle: LifecycleFilter, person: int) -> bool:
+        """Return whether a person, by number, is named in a turn that a filter lists."""
+        if not self.people.has(person):
+            return False
+        listed = self.shown(lifecycle)
+        if self.people.only(person):
+            return bool(listed)
+        sequences = set(self.people.turns_of(person))
+        return any(sequence in sequences for side in listed for sequence in side.sequences)
+
+    def has_between(self, lifecycle: LifecycleFilter, from_ms: int, until_ms: int) -> bool:
+        """Return whether a turn that a filter lists was observed in a half-open range."""
+        return any(side.between(from_ms, until_ms).turns for side in self.shown(lifecycle))
 
     def add(self, meta: TurnMeta, committed_ms: int) -> None:
         """Take the next turn, which is active until something else is said of it."""
@@ -81,12 +153,16 @@ class ListedConversation:
         self.messages.append(messages)
         self.sides[Phase.ACTIVE].add(len(self.observed), observed, messages)
 
-    def refold(self, phases: list[PhaseRun]) -> None:
-        """Take the phases of all turns, and let those that changed them change sides."""
+    def runs(self) -> list[PhaseRun]:
+        """Return the phases of all turns; those that nothing was said of are active."""
         turns, known = len(self.observed), self.phases[-1].last if self.phases else 0
-        was = (
+        return (
             [*self.phases, PhaseRun(first=known + 1, last=turns, phase=Phase.ACTIVE)] if known < turns else self.phases
         )
+
+    def refold(self, phases: list[PhaseRun]) -> None:
+        """Take the phases of all turns, and let those that changed them change sides."""
+        turns, was = len(self.observed), self.runs()
         moved = [move for move in moves(was, phases) if move.was in LISTABLE or move.now in LISTABLE]
         self.phases = phases
         if sum(move.last - move.first + 1 for move in moved) * REBUILD_SHARE > turns:
@@ -131,10 +207,44 @@ class ListedConversation:
         found = [side.between(from_ms, until_ms) for side in self.shown(lifecycle)]
         return min((within.first for within in found if within.turns), default=(0, None))[1]
 
+    def state(self) -> ConversationState:
+        """Return all that is known, to be kept."""
+        return ConversationState(
+            stream=self.stream,
+            names=self.names,
+            revision=self.revision,
+            leaf=self.leaf,
+            observed=self.observed.tobytes(),
+            messages=self.messages.tobytes(),
+            phases=self.phases,
+            sides=[(*side.columns(), side.messages) for side in self.sides.values()],
+            people=self.people.state(),
+            described=[(key, [(name, *at) for name, at in ids.items()]) for key, ids in self.described.items()],
+        )
+
+    @classmethod
+    def of_state(cls, state: ConversationState) -> ListedConversation:
+        """Return the conversation that was kept."""
+        made = cls(state.stream, state.names)
+        made.revision, made.leaf, made.phases = state.revision, state.leaf, state.phases
+        made.observed.frombytes(state.observed)
+        made.messages.frombytes(state.messages)
+        for side, kept in zip(made.sides.values(), state.sides, strict=True):
+            side.restore(*kept)
+        made.people = PeopleOfTurns.of_state(state.people)
+        made.described = {
+            key: {name: DescribedAt(position, turn) for name, position, turn in ids} for key, ids in state.described
+        }
+        return made
+
     def row(self) -> list[object]:
         """Return all that is known as plain data."""
         sides = [[side.times.tolist(), side.sequences.tolist(), side.messages] for side in self.sides.values()]
-        return [self.stream, self.names.channel, self.names.conversation, self.revision, self.leaf.hex(), sides]
+        described = [
+            [key, sorted([name, *at] for name, at in ids.items())] for key, ids in sorted(self.described.items())
+        ]
+        names = [self.stream, self.names.channel, self.names.conversation]
+        return [*names, self.revision, self.leaf.hex(), sides, self.people.rows(), described]
 
 
 class ConversationList:
@@ -144,6 +254,8 @@ class ConversationList:
         self.size = 0
         self.touched: set[int] = set()
         self.stepped: set[int] = set()
+        self.people: list[str] = []  # everybody who is named in a turn, by number
+        self._numbers: dict[str, int] = {}
         self._conversations: dict[int, ListedConversation] = {}
         self._orders: dict[Order, list[Rank]] = {}
         self._generations: dict[str | None, Generation] = {}
@@ -163,12 +275,23 @@ class ConversationList:
             return  # of the space itself
         if isinstance(meta, TurnMeta):
             conversation.add(meta, row.time)
+            owner, others = people_of(meta)
+            conversation.people.add(self._number(owner), [self._number(name) for name in others])
+        elif isinstance(meta, AttributeRecorded):
+            conversation.describe(row, meta)
         conversation.revision, conversation.leaf = row.seq, row.leaf
         self.touched.add(row.stream)
         if row.target_seq is not None:
             self.stepped.add(row.stream)
         if ranks and row.kind in RANKED:
             self._generations[None] = self._generations[conversation.names.channel] = Generation(row.position, row.leaf)
+
+    def _number(self, name: str) -> int:
+        number = self._numbers.get(name)
+        if number is None:
+            number = self._numbers[name] = len(self.people)
+            self.people.append(name)
+        return number
 
     def settle(self, stream: int, phases: list[PhaseRun] | None) -> None:
         """Bring a conversation into its places; with phases when steps were taken on it."""
@@ -193,7 +316,43 @@ class ConversationList:
                     insort(order, rank)
                     conversation.ranked[lifecycle, channel] = rank
 
+    # --- at rest ------------------------------------------------------------------------------------------------------
+
+    def state(self) -> ListState:
+        """Return all that is known, to be kept; every conversation is in its place."""
+        assert not self.touched, "it is settled first"
+        return ListState(
+            size=self.size,
+            conversations=[self._conversations[stream].state() for stream in self.streams()],
+            orders=[(lifecycle, channel, ranks) for (lifecycle, channel), ranks in self._orders.items()],
+            generations=[(channel, *newest) for channel, newest in self._generations.items()],
+            people=self.people,
+        )
+
+    @classmethod
+    def of_state(cls, state: ListState) -> ConversationList:
+        """Return the list that was kept."""
+        made = cls()
+        made.size = state.size
+        made.people = state.people
+        made._numbers = {name: number for number, name in enumerate(state.people)}
+        made._conversations = {each.stream: ListedConversation.of_state(each) for each in state.conversations}
+        for lifecycle, channel, ranks in state.orders:
+            made._orders[lifecycle, channel] = ranks
+            for rank in ranks:
+                made._conversations[rank[-1]].ranked[lifecycle, channel] = rank
+        made._generations = {channel: Generation(position, leaf) for channel, position, leaf in state.generations}
+        return made
+
     # --- answering ----------------------------------------------------------------------------------------------------
+
+    def person(self, name: str) -> int | None:
+        """Return the number of somebody who is named in a turn, or None."""
+        return self._numbers.get(name)
+
+    def conversations(self) -> list[ListedConversation]:
+        """Return all conversations, in log order."""
+        return [one for _, one in sorted(self._conversations.items())]
 
     def conversation(self, stream: int) -> ListedConversation:
         """Return a conversation by its stream."""
@@ -212,14 +371,21 @@ class ConversationList:
         return self._generations.get(channel, Generation(-1, b""))
 
     def entries(
-        self, lifecycle: LifecycleFilter, channel: str | None, after: int | None, count: int
+        self,
+        lifecycle: LifecycleFilter,
+        channel: str | None,
+        after: int | None,
+        count: int,
+        wanted: Callable[[ListedConversation], bool] | None = None,
     ) -> list[ListEntry]:
         """Return conversations in their order, from the first or from behind a stream that is listed."""
         order = (lifecycle, channel)
         ranks = self._orders.get(order, [])
         end = len(ranks) if after is None else bisect_left(ranks, self._conversations[after].ranked[order])
-        entries = [self._conversations[rank[-1]].entry(lifecycle) for rank in ranks[max(0, end - count) : end]]
-        return [entry for entry in reversed(entries) if entry is not None]
+        ordered = (self._conversations[ranks[place][-1]] for place in range(end - 1, -1, -1))
+        chosen = ordered if wanted is None else filter(wanted, ordered)
+        entries = (one.entry(lifecycle) for one in islice(chosen, count))
+        return [entry for entry in entries if entry is not None]
 
     def busy(
         self,

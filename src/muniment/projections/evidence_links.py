@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Mapping, Sequence
+from heapq import merge
 from typing import NamedTuple
 
 from muniment.events.changes import TurnSpan, span_of
@@ -43,6 +44,15 @@ class Links:
         ):
             insort(known, reference, key=_order)
 
+    @classmethod
+    def of_references(cls, references: Sequence[Reference]) -> Links:
+        """Return the links of references that were kept, as `every` gives them."""
+        made = cls()
+        for reference in references:
+            made._by_memory.setdefault((reference.meta.plane, reference.meta.key), []).append(reference)
+            made._by_stream.setdefault(reference.stream, []).append(reference)
+        return made
+
     def of_memory(self, plane: Plane, key: str) -> Sequence[Reference]:
         """Return the references of an item of memory."""
         return self._by_memory.get((plane, key), ())
@@ -50,6 +60,10 @@ class Links:
     def of_stream(self, stream: int) -> Sequence[Reference]:
         """Return the references that lead to turns of a conversation."""
         return self._by_stream.get(stream, ())
+
+    def every(self) -> Sequence[Reference]:
+        """Return all references."""
+        return list(merge(*self._by_stream.values(), key=_order))
 
     def rows(self) -> list[object]:
         """Return all that is known as plain data, in the order of its keys."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from muniment.events.changes import TurnSpan
-from muniment.events.identity import TurnId, message_id
+from muniment.events.identity import conversation_mark, message_id
 from muniment.events.records import ConversationOpened, EventKind, TurnMeta
 from muniment.evidence.verifier import source_digest
 from muniment.governance.phases import Phase
@@ -70,7 +70,9 @@ def _names_its_message(reference: Reference, turn: TurnMeta) -> bool:
     source, place = reference.meta.source, reference.message
     if place is None:
         return source.message is None
-    return place < len(turn.messages) and source.message == message_id(TurnId(source.turn), place)
+    return place < len(turn.messages) and source.message == message_id(
+        conversation_mark(source.channel, source.conversation), source.turn, place
+    )
 
 
 def _no_words(_phase: Phase, _meta: TurnMeta) -> bool:

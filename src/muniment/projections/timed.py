@@ -45,6 +45,16 @@ class Timed:
         first, last = (self.times[low], self.sequences[low]), (self.times[high - 1], self.sequences[high - 1])
         return CountInRange(high - low, first, last)
 
+    def columns(self) -> tuple[bytes, bytes]:
+        """Return times and sequences as bytes."""
+        return self.times.tobytes(), self.sequences.tobytes()
+
+    def restore(self, times: bytes, sequences: bytes, messages: int) -> None:
+        """Take the columns that were kept."""
+        self.times.frombytes(times)
+        self.sequences.frombytes(sequences)
+        self.messages = messages
+
     def _place(self, sequence: int, observed_ms: int) -> int:
         low = bisect_left(self.times, observed_ms)
         return bisect_left(self.sequences, sequence, low, bisect_right(self.times, observed_ms, low))

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeContent, AttributeRecorded
-from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
+from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId, conversation_mark, named_message
 from muniment.events.records import AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnContent, TurnMeta
 from muniment.governance.annotation import AttributeRecord
 from muniment.governance.attribute_visibility import ShownValue, judge_attribute, order_of
@@ -74,6 +74,7 @@ class Transcript:
         self._changes: OrderedDict[tuple[str, int], CachedChanges] = OrderedDict()
         self._lock = threading.Lock()
         self._names: OrderedDict[int, ConversationOpened | AliasRecorded] = OrderedDict()
+        self._marks: OrderedDict[int, tuple[bytes, str]] = OrderedDict()
         self._names_checked = False
         self._turns_checked: OrderedDict[int, int] = OrderedDict()
         self._life = ""
@@ -83,6 +84,7 @@ class Transcript:
         with self._lock:
             self._changes.clear()
             self._names.clear()
+            self._marks.clear()
             self._names_checked = False
             self._turns_checked.clear()
 
@@ -148,6 +150,18 @@ class Transcript:
             if isinstance(opened.meta, TurnMeta) and opened.meta.delivery.turn == turn:
                 return opened
         raise Corrupt(at=f"position {lookup.position}", problem="lookup")
+
+    def turn_meant(self, reader: Reader, head: StreamHead, key: ConversationKey, text: TurnId) -> OpenedEvent | None:
+        """Return the commit of a turn by its id, or by the id of one of its messages; None when there is neither."""
+        found = self.turn(reader, head, key, text)
+        if found is not None:
+            return found
+        named = named_message(text, conversation_mark(key.channel, key.conversation))
+        of_message = None if named is None else self.turn(reader, head, key, named.turn)
+        if named is None or of_message is None:
+            return None
+        assert isinstance(of_message.meta, TurnMeta), "only turns have a turn id"
+        return of_message if named.place < len(of_message.meta.messages) else None
 
     def alias_digest(self, subject: str, channel: str, chat: str) -> bytes:
         """Return the digest under which the conversation of a chat id is found."""
@@ -228,6 +242,31 @@ class Transcript:
         assert isinstance(meta, ConversationOpened), "rows of this kind have this body"
         return meta
 
+    def mark(self, reader: Reader, head: StreamHead) -> str:
+        """Return what the ids of the messages of a stream have of their conversation.
+
+        It is kept with the leaf of the newest event: under the same one there is the same conversation in every epoch,
+        which need not be read then.
+        """
+        known = self._marks.get(head.stream)
+        if known is not None and known[0] == head.leaf:
+            return known[1]
+        self._live(reader)
+        known = self._marks.get(head.stream)
+        if known is None:
+            row = reader.sealed(head.stream)
+            meta = None if row is None else self._ledger.open(row).meta
+            if not isinstance(meta, ConversationOpened):
+                raise Corrupt(at=f"stream {head.stream}", problem="rows_missing")
+            mark = conversation_mark(meta.channel, meta.conversation)
+        else:
+            mark = known[1]
+        with self._lock:
+            self._marks[head.stream] = head.leaf, mark
+            if len(self._marks) > STREAMS_KEPT_MAX:
+                self._marks.popitem(last=False)
+        return mark
+
     # --- folding ------------------------------------------------------------------------------------------------------
 
     def head(self, reader: Reader, stream: int) -> StreamHead:
@@ -302,23 +341,25 @@ class Transcript:
         if len(rows) != last - first + 1:
             at = f"stream {head.stream}"
             raise Corrupt(at=at, problem="turns_missing", limit=last - first + 1, found=len(rows))
-        changes = self.changes(reader, head)
+        changes, mark = self.changes(reader, head), self.mark(reader, head)
         turns = []
         for sequence, row in enumerate(rows, start=first):
             if row.turn_seq != sequence:
                 raise Corrupt(at=f"position {row.position}", problem="turns_missing")
-            turns.append(self.read_opened(self._ledger.open(row), changes, wanted))
+            turns.append(self.read_opened(self._ledger.open(row), changes, mark, wanted))
         return turns
 
     def read(
-        self, row: SealedRow, sequence: int, changes: Changes, wanted: Callable[[Phase, TurnMeta], bool]
+        self, row: SealedRow, sequence: int, changes: Changes, mark: str, wanted: Callable[[Phase, TurnMeta], bool]
     ) -> ReadTurn:
         """Return the turn that a row holds, as it is after the changes of its stream; raises `Corrupt` for another."""
         if row.turn_seq != sequence:
             raise Corrupt(at=f"position {row.position}", problem="turns_missing")
-        return self.read_opened(self._ledger.open(row), changes, wanted)
+        return self.read_opened(self._ledger.open(row), changes, mark, wanted)
 
-    def read_opened(self, opened: OpenedEvent, changes: Changes, wanted: Callable[[Phase, TurnMeta], bool]) -> ReadTurn:
+    def read_opened(
+        self, opened: OpenedEvent, changes: Changes, mark: str, wanted: Callable[[Phase, TurnMeta], bool]
+    ) -> ReadTurn:
         """Return the turn of a commit that was opened, as it is after the changes of its stream."""
         row, meta, sequence = opened.row, opened.meta, opened.row.turn_seq
         assert sequence is not None, "a turn has a place among the turns"
@@ -334,6 +375,7 @@ class Transcript:
             position=row.position,
             sequence=sequence,
             time_ms=row.time,
+            mark=mark,
             phase=phase,
             meta=meta,
             content=content,

@@ -57,6 +57,13 @@ class Columns(NamedTuple):
         return kept, Columns(**selected, speakers=self.speakers)
 
 
+class KeywordScores(NamedTuple):
+    """The bm25 of documents. Not `complete`: a very frequent term was looked up only where rarer ones were found."""
+
+    scores: Scores
+    complete: bool = True
+
+
 class Corpus(Protocol):
     """What ranking needs of an index."""
 
@@ -73,14 +80,14 @@ class Corpus(Protocol):
         """Return the speakers of documents with a term in their name."""
         ...
 
-    def beginning(self, phrase: Sequence[str]) -> Rows:
-        """Return the documents that begin with a phrase of one term or more, in ascending order."""
+    def beginning(self, phrase: Sequence[str], within: Rows) -> Rows:
+        """Return those of some documents that begin with a phrase of one term or more; all in ascending order."""
         ...
 
-    def keyword(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> Scores:
+    def scored(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> KeywordScores:
         """Return the bm25 of each document for phrases of one term or more; that of its best passage.
 
-        With `within`, only these rows are scored; the statistics are those of all rows.
+        With `within`, only these rows are scored, and the statistics are theirs.
         """
         ...
 

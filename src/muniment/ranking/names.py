@@ -5,6 +5,8 @@
    ("Hi Ada") has that name. Only capitalised words are searched like this, and one greeting is not enough ("thanks
    God").
 3. A word that names many speakers names none, nor does a role ("user").
+4. Only speakers of the documents that may answer are named, by these documents alone: whatever is not in a search
+   changes nothing in it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from muniment.ranking.columns import NO_ROW, Corpus
+import numpy as np
+
+from muniment.ranking.columns import NO_ROW, Corpus, Rows
 from muniment.ranking.words import COMMON, GREETINGS, NAME, ROLE_WORDS
 
 PIECE = re.compile(r"[^\W_]+")
@@ -21,13 +25,15 @@ GREETED_MIN = 2
 MOST_SHARE = 0.5  # of all greetings by a name, its speaker has more than this share
 
 
-def named(word: str, corpus: Corpus) -> list[int]:
-    """Return the speakers that a word names."""
+def named(word: str, corpus: Corpus, within: Rows) -> list[int]:
+    """Return the speakers of some documents, in ascending order, that a word names."""
+    columns = corpus.columns
     speakers = {speaker for term in corpus.terms(word) for speaker in corpus.named(term)}
-    speakers = {speaker for speaker in speakers if _is_in(word, corpus.columns.speakers[speaker])}
+    speakers = {speaker for speaker in speakers if _is_in(word, columns.speakers[speaker])}
+    speakers &= set(np.unique(columns.speaker[within]).tolist()) if speakers else speakers
     if speakers:
         return sorted(speakers) if len(speakers) <= NAMED_MAX else []
-    return _called(word, corpus) if word[:1].isupper() and word.lower() not in COMMON else []
+    return _called(word, corpus, within) if word[:1].isupper() and word.lower() not in COMMON else []
 
 
 def _is_in(word: str, name: str) -> bool:
@@ -38,13 +44,14 @@ def _is_in(word: str, name: str) -> bool:
     return not name.isascii() or any(piece in PIECE.findall(name.lower()) for piece in pieces)
 
 
-def _called(word: str, corpus: Corpus) -> list[int]:
+def _called(word: str, corpus: Corpus, within: Rows) -> list[int]:
     columns, votes = corpus.columns, Counter[int]()
     for pattern in GREETINGS:
-        rows = corpus.beginning(corpus.terms(pattern.replace(NAME, word)))
+        rows = corpus.beginning(corpus.terms(pattern.replace(NAME, word)), within)
         for link in (columns.previous, columns.following):
             near = link[rows]
-            near, greeting = near[near != NO_ROW], rows[near != NO_ROW]
+            present = (near != NO_ROW) & np.isin(near, within)
+            near, greeting = near[present], rows[present]
             others = columns.speaker[near]
             votes.update(others[others != columns.speaker[greeting]].tolist())
     if not votes:

@@ -3,8 +3,8 @@
 1. Words are what stands between blanks, without the marks around them and a `'s` behind. A word of several pieces
    (`4711-zephyr`, `find_restaurants`) is a phrase beside its pieces. A run of Chinese, Japanese or Korean is cut by the
    corpus into terms of its own.
-2. Who takes part in the conversations is named, not searched for: such a word would match all that they were called,
-   and says instead whose messages are meant.
+2. A word that names who takes part says whose messages are meant, and is searched for as well: it finds what any word
+   finds. It counts for less there (`NAME_SHARE` in `ranking`), or it would match above all what calls somebody by it.
 3. Words that every sentence has, and those that make it a question, are not searched for; numbers of a date neither.
 4. What the corpus takes for a term where no word was seen here (scripts that Python does not know) is searched for.
 5. Whatever these rules leave nothing of is searched for as it stands: "who", or a name alone, is a query too.
@@ -16,7 +16,7 @@ import re
 from typing import NamedTuple
 
 from muniment.events.message import Role
-from muniment.ranking.columns import Corpus
+from muniment.ranking.columns import Corpus, Rows
 from muniment.ranking.dates import DateRange, dates
 from muniment.ranking.names import PIECE, named
 from muniment.ranking.words import ASKS_ROLE, ASKS_WHEN, COMMON, FORMS
@@ -38,14 +38,16 @@ class Question(NamedTuple):
 class ParsedQuestion(NamedTuple):
     """What was understood of a question.
 
-    `asked_ms` is when (UTC milliseconds). `phrases` are searched for, each one term or several side by side; the words
-    in `left_out` are not. `meaning` is the question without names, for vectors. `role` is whose words are asked for,
+    `asked_ms` is when (UTC milliseconds). `phrases` are searched for, each one term or several side by side, and so are
+    `names`, which count for less; the words in `left_out` are not. `meaning` is the question without names that are
+    written as such, for vectors. `role` is whose words are asked for,
     where that is said. `only_times`: nothing but times is asked for (and who said it); `when`: the time of something
     is.
     """
 
     asked_ms: int
     phrases: list[list[str]]
+    names: list[list[str]]
     speakers: list[int]
     role: Role | None
     ranges: list[DateRange]
@@ -53,6 +55,11 @@ class ParsedQuestion(NamedTuple):
     when: bool
     meaning: str
     left_out: list[str]
+
+    @property
+    def searched(self) -> list[list[str]]:
+        """All phrases that are searched for."""
+        return self.phrases + self.names
 
 
 class QuestionWord(NamedTuple):
@@ -63,33 +70,37 @@ class QuestionWord(NamedTuple):
     start: int
 
 
-def parse_question(question: Question, corpus: Corpus) -> ParsedQuestion:
-    """Return what a question asks of a corpus."""
+def parse_question(question: Question, corpus: Corpus, within: Rows) -> ParsedQuestion:
+    """Return what a question asks of some documents of a corpus, in ascending order."""
     text = question.text[:QUESTION_CHARS]
     times = dates(text, question.asked_ms)
     words = list(_words(text))
     roles = {role: match for role, asks in ASKS_ROLE.items() if (match := asks.search(text)) is not None}
     role_spans = [match.span() for match in roles.values()]
-    called = {word.start: who for word in words if (who := _named(word, words[0].start, corpus))}
+    called = {word.start: who for word in words if (who := _named(word, words[0].start, corpus, within))}
     left_out: list[str] = []
     phrases: dict[tuple[str, ...], None] = {}
+    names: dict[tuple[str, ...], None] = {}
     only_times = bool(times)
     for word in words:
         in_date = any(time.start <= word.start < time.end for time in times)
         in_role = any(start <= word.start < end for start, end in role_spans)
-        if word.start in called or _is_common(word) or in_role or (in_date and _is_numeric(word)):
+        if word.start in called:
+            names.update(dict.fromkeys(_forms(word, corpus)))
+        elif _is_common(word) or in_role or (in_date and _is_numeric(word)):
             left_out.append(word.text)
         else:
             only_times &= in_date
-            phrases.update(dict.fromkeys(_phrases(word, corpus)))
-            phrases.update({(term,): None for form in FORMS.get(word.text.lower(), ()) for term in corpus.terms(form)})
+            phrases.update(dict.fromkeys(_forms(word, corpus)))
     seen = {term for match in WORD.finditer(text) for term in corpus.terms(match.group())}
     phrases.update({(term,): None for term in corpus.terms(text) if term not in seen})
     for word in () if phrases else words:
         phrases.update(dict.fromkeys(_phrases(word, corpus, whole=True)))
+    names = {name: None for name in names if name not in phrases}
     return ParsedQuestion(
         asked_ms=question.asked_ms,
         phrases=[list(phrase) for phrase in phrases][:PHRASES_MAX],
+        names=[list(name) for name in names][:PHRASES_MAX],
         speakers=sorted(
             {speaker for who in called.values() for speaker in who}, key=corpus.columns.speakers.__getitem__
         ),
@@ -97,7 +108,7 @@ def parse_question(question: Question, corpus: Corpus) -> ParsedQuestion:
         ranges=[time.range for time in times],
         only_times=only_times,
         when=ASKS_WHEN.search(text) is not None,
-        meaning=_without(text, [word for word in words if word.start in called]),
+        meaning=_without(text, [word for word in words if word.start in called and word.text[:1].isupper()]),
         left_out=left_out,
     )
 
@@ -110,11 +121,17 @@ def _words(text: str) -> list[QuestionWord]:
     return words
 
 
-def _named(word: QuestionWord, first: int, corpus: Corpus) -> list[int]:
+def _named(word: QuestionWord, first: int, corpus: Corpus, within: Rows) -> list[int]:
     """Return the speakers that a word names. What is also a common word names somebody only where it is capitalised."""
     if _is_common(word) and (not word.text[:1].isupper() or word.start == first):
         return []
-    return named(word.text, corpus)
+    return named(word.text, corpus, within)
+
+
+def _forms(word: QuestionWord, corpus: Corpus) -> list[tuple[str, ...]]:
+    """Return the phrases to search for a word, its irregular forms included."""
+    forms = [(term,) for form in FORMS.get(word.text.lower(), ()) for term in corpus.terms(form)]
+    return [*_phrases(word, corpus), *forms]
 
 
 def _phrases(word: QuestionWord, corpus: Corpus, *, whole: bool = False) -> list[tuple[str, ...]]:

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muniment.ranking import signals
 from muniment.ranking.columns import FEW_SHARE, NO_ROW, Columns, Corpus, Rows, Scores
@@ -26,15 +27,23 @@ from muniment.ranking.weights import PRESETS, Weights
 SIGNALS = ("keyword", "semantic", "neighbours", "beyond", "session", "speaker", "role", "date", "recency")
 SCORED_MAX = 5_000  # of more hits, the best by their own score and priors are scored
 LENT = {"neighbours": signals.neighbours, "beyond": signals.beyond, "session": signals.session}
+NAME_SHARE = 0.25  # of what the words of a message count, where they name somebody
 RANKED_MAX = 10_000  # of more hits, the best are returned
 
 
 class Ranked(NamedTuple):
-    """The hits of a question, best first: their numbers, scores, and the part of each signal in the score."""
+    """The hits of a question, best first: their numbers, scores, and the part of each signal in the score.
+
+    `matching` tells which match by themselves; the others are beside such a one. `matches` counts the documents that
+    match, also those that are not among the hits; not `complete`: there may be more.
+    """
 
     rows: Rows
     scores: Scores
     signals: Mapping[str, Scores]
+    matching: NDArray[np.bool_]
+    matches: int
+    complete: bool = True
 
 
 def rank(
@@ -71,7 +80,9 @@ def _ranked(question: ParsedQuestion, columns: Columns, candidates: Rows, own: O
     for name, signal in LENT.items():
         weight = getattr(weights, name)
         weighted[name] = weight * signal(columns, rows, field) if weight else np.zeros(len(rows))
-    return _ordered(columns, rows, weighted, limit)
+    ordered = _ordered(columns, rows, weighted, limit)
+    matching = np.isin(ordered.rows, own.rows[found])
+    return ordered._replace(matching=matching, matches=len(found), complete=own.complete)
 
 
 class OwnScores(NamedTuple):
@@ -82,6 +93,7 @@ class OwnScores(NamedTuple):
     keyword: Scores
     semantic: Scores
     total: Scores
+    complete: bool
 
     def of(self, rows: Rows) -> dict[str, Scores]:
         """Return them for some rows; 0 for all others."""
@@ -93,7 +105,10 @@ class OwnScores(NamedTuple):
 
 
 def _own_scores(corpus: Corpus, question: ParsedQuestion, candidates: Rows, weights: Weights | None) -> OwnScores:
-    keyword = corpus.keyword(question.phrases, candidates)
+    keyword, complete = corpus.scored(question.phrases, candidates)
+    if question.names:
+        of_names = corpus.scored(question.names, candidates)
+        keyword, complete = keyword + NAME_SHARE * of_names.scores, complete and of_names.complete
     wanted = question.meaning and (weights is None or weights.semantic > 0)
     cosines = corpus.similarity(question.meaning, candidates) if wanted else None
     if weights is None:
@@ -104,7 +119,7 @@ def _own_scores(corpus: Corpus, question: ParsedQuestion, candidates: Rows, weig
     keyword = signals.scaled(keyword)
     semantic = np.zeros(len(keyword)) if cosines is None else weights.semantic * signals.semantic(cosines, keyword)
     keyword = weights.keyword * keyword
-    return OwnScores(weights, candidates, keyword, semantic, keyword + semantic)
+    return OwnScores(weights, candidates, keyword, semantic, keyword + semantic, complete)
 
 
 class Priors(NamedTuple):
@@ -181,4 +196,5 @@ def _ordered(columns: Columns, rows: Rows, weighted: Mapping[str, Scores], limit
     if len(equal):
         keys = [key[rows[equal]] for key in reversed(_places(columns))]
         order[tied] = equal[np.lexsort((*keys, total[equal]))[::-1]]
-    return Ranked(rows[order], total[order], {name: weighted[name][order] for name in SIGNALS})
+    signals_of = {name: weighted[name][order] for name in SIGNALS}
+    return Ranked(rows[order], total[order], signals_of, np.ones(len(order), np.bool_), len(order))

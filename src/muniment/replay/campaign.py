@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded
 from muniment.events.binding import parse_json
@@ -14,28 +15,93 @@ from muniment.operations.outfile import reading
 from muniment.replay.comparing import ComparisonReport, first_difference
 from muniment.replay.digests import read_digests
 from muniment.replay.fixture import FIXTURE_BYTES_MAX, DerivationMode, Fixture, parse_fixture
-from muniment.replay.replay_report import REPORT_FORMAT, CheckOutcome, FixtureRun, ReplayReport, report_of
-from muniment.replay.running import run_fixture
+from muniment.replay.replay_report import (
+    REPORT_FORMAT,
+    CheckOutcome,
+    FixtureNotRead,
+    FixtureRun,
+    ReplayCheck,
+    ReplayReport,
+    report_of,
+)
+from muniment.replay.running import Digests, run_fixture
 from muniment.space.options import StoreKind
+
+FIXTURE_SUFFIX = ".jsonl"
 
 
 def run_files(paths: Sequence[Path], stores: Sequence[StoreKind], modes: Sequence[DerivationMode]) -> ReplayReport:
-    """Run each fixture on each store in each mode; what a fixture does not support is reported as not verified."""
+    """Run each fixture on each store in each mode; a folder stands for all fixtures in it.
+
+    What a fixture does not support is reported as not verified, a file that cannot be run as not read. One that was
+    named alone raises instead.
+    """
     runs: list[FixtureRun] = []
     skipped: list[str] = []
+    not_read: list[FixtureNotRead] = []
+    for path in _files_of(paths, not_read):
+        try:
+            fixture = read_fixture(path)
+            digests = read_digests(path.parent).of(fixture)
+        except (InvalidInput, LimitExceeded, FileUnavailable) as refused:
+            if [path] == list(paths):
+                raise
+            not_read.append(FixtureNotRead(file=path.name, code=refused.code, at=refused.at, problem=refused.problem))
+            continue
+        runs += _runs_alike(_runs_in(fixture, digests, stores, modes, skipped))
+    return report_of(runs, [*skipped, *_unchecked(runs)], not_read)
+
+
+def _files_of(paths: Sequence[Path], not_read: list[FixtureNotRead]) -> list[Path]:
+    """Return the files; those of a folder in the order of their names. An empty folder is not read."""
+    files: list[Path] = []
     for path in paths:
-        fixture = read_fixture(path)
-        header, digests = fixture.header, read_digests(path.parent).of(fixture)
-        for store in stores:
-            if store not in header.stores:
-                skipped.append(f"{header.id} is not for {store}")
-                continue
-            for mode in modes:
-                if mode in header.modes:
-                    runs.append(run_fixture(fixture, store, mode, digests))
-                else:
-                    skipped.append(f"{header.id} is not for {mode}")
-    return report_of(runs, [*skipped, *_unchecked(runs)])
+        if not path.is_dir():
+            files.append(path)
+            continue
+        found = sorted(path.rglob(f"*{FIXTURE_SUFFIX}"))
+        if not found:
+            not_read.append(FixtureNotRead(file=path.name, code=FileUnavailable.code, problem="no_fixture"))
+        files += found
+    return files
+
+
+def _runs_in(
+    fixture: Fixture,
+    digests: Digests,
+    stores: Sequence[StoreKind],
+    modes: Sequence[DerivationMode],
+    skipped: list[str],
+) -> list[FixtureRun]:
+    header, runs = fixture.header, list[FixtureRun]()
+    for store in stores:
+        if store not in header.stores:
+            skipped.append(f"{header.id} is not for {store}")
+            continue
+        for mode in modes:
+            if mode in header.modes:
+                runs.append(run_fixture(fixture, store, mode, digests))
+            else:
+                skipped.append(f"{header.id} is not for {mode}")
+    return runs
+
+
+def _runs_alike(runs: list[FixtureRun]) -> list[FixtureRun]:
+    """Return the runs of a fixture; one that measures something else than the first has failed, and where."""
+    alike = runs[:1]
+    for run in runs[1:]:
+        differs = first_difference(runs[0], run)
+        if differs is None:
+            alike.append(run)
+            continue
+        what = f"the same as on {runs[0].store}, {runs[0].mode}"
+        told = f"{differs.what}, {differs.key}" if differs.key else differs.what
+        sides = f"{differs.other or 'absent'}, not {differs.one or 'absent'}"
+        failed = ReplayCheck(
+            line=differs.line, command="expect", what=what, verdict=CheckOutcome.FAILED, difference=f"{told}: {sides}"
+        )
+        alike.append(replace(run, passed=False, failed=run.failed + 1, checks=[*run.checks, failed]))
+    return alike
 
 
 def compare_files(one: Path, other: Path) -> ComparisonReport:

@@ -6,22 +6,29 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from muniment.replay.replay_report import Digested, FixtureRun, Measured
+from muniment.replay.replay_report import Digested, FixtureRun, KeyCounts, Measured
 
 # What is compared of a measurement; a difference explains those after it.
 PLAIN = ("fault", "sound", "size", "root", "checkpoint", "keys")
 
 
 class Difference(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A difference: after which line, in what, under which key. Never the content that differs."""
+    """A difference: after which line, in what, under which key, and the digests, counts or codes of both sides.
+
+    Never the content that differs.
+    """
 
     line: int
     what: str
     key: str | None = None
+    one: str | None = None
+    other: str | None = None
 
     def told(self) -> str:
         """Return the difference as text."""
-        return f"line {self.line}: {self.what}" + (f", {self.key}" if self.key else "")
+        where = f"line {self.line}: {self.what}" + (f", {self.key}" if self.key else "")
+        sides = f": {self.one or 'absent'}, and {self.other or 'absent'}"
+        return where + (sides if self.one is not None or self.other is not None else "")
 
 
 class ComparisonReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -46,16 +53,31 @@ def first_difference(one: FixtureRun, other: FixtureRun) -> Difference | None:
 def differences(one: Measured, other: Measured) -> Iterator[Difference]:
     """Yield every difference between two measurements; the first explains the rest."""
     for name in PLAIN:
-        if getattr(one, name) != getattr(other, name):
-            yield Difference(line=one.line, what=name)
-    for kind, mine, theirs in (
+        mine, theirs = getattr(one, name), getattr(other, name)
+        if mine != theirs:
+            yield Difference(line=one.line, what=name, one=_told(mine), other=_told(theirs))
+    for kind, ours, others in (
         ("projection", one.projections, other.projections),
         ("view", one.views, other.views),
     ):
-        for name in sorted(mine.keys() | theirs.keys()):
-            key = _first_key(mine.get(name), theirs.get(name))
+        for name in sorted(ours.keys() | others.keys()):
+            key = _first_key(ours.get(name), others.get(name))
             if key is not None:
-                yield Difference(line=one.line, what=f"{kind} {name}", key=key)
+                sides = (_digest_of(each.get(name), key) for each in (ours, others))
+                yield Difference(line=one.line, what=f"{kind} {name}", key=key, one=next(sides), other=next(sides))
+
+
+def _told(value: object) -> str | None:
+    """Return what was measured as text: a count, a digest, a code, or counts of keys."""
+    if isinstance(value, KeyCounts):
+        return f"{value.bundles} bundles, {value.contents} contents, {value.versions} versions"
+    return None if value is None else str(value).lower()
+
+
+def _digest_of(digested: Digested | None, key: str) -> str | None:
+    if digested is None:
+        return None
+    return digested.rows.get(key, digested.digest if key in {"digest", "all of it"} else None)
 
 
 def derived_difference(one: Mapping[str, Digested], other: Mapping[str, Digested]) -> str | None:

@@ -6,8 +6,8 @@ a command of the harness (`HarnessCommand`). What a command reports may be kept 
 to later: `{"$from": "page.next_cursor"}` is a value out of it, `{"$file": "archive"}` a path in the directory of the
 run.
 
-What is expected is part of the command. An expectation that is left out, or empty, is reported as unchecked, never as
-held.
+What is expected is part of the command. An expectation that is left out is reported as unchecked, never as held; with a
+digest that is there and empty, the run does not pass.
 """
 
 from __future__ import annotations
@@ -131,10 +131,10 @@ class ErrorExpected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class LogExpected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How many events the log has and the root over them; an empty root is not checked."""
+    """How many events the log has and the root over them."""
 
     size: int | None = None
-    root: str = ""
+    root: str | None = None
 
 
 class KeysExpected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -151,7 +151,8 @@ class Expectation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     `report` is compared with the report of the command: objects by the members that are given, lists item by item,
     anything else whole. `error` is the error that the command must end with. The others are measured: `checkpoint` is
     the SHA-256 of the signed note, `views` that of all slices of a view, `projections` the digests of derived data,
-    `fault` the code of what keeps the space from being read. A digest that is empty is not checked.
+    `fault` the code of what keeps the space from being read. A digest that is empty has yet to be filled in: it is not
+    checked, and the run does not pass.
     """
 
     report: Any = None

@@ -68,10 +68,10 @@ class Projection(NamedTuple):
 
 
 PROJECTIONS: dict[str, Projection] = {
-    "catalogue": Projection(2, _catalogue),
+    "catalogue": Projection(3, _catalogue),
     "changes": Projection(2, _changes),
     "links": Projection(1, _links),
-    "search": Projection(1, _search),
+    "search": Projection(2, _search),
 }
 
 

@@ -1,10 +1,12 @@
 """Reports of runs: every check with its verdict, what was measured, what was not verified. Never content.
 
-A run passes when a check held and none failed. What has no expectation is `unchecked`, which is not `held`.
+A run passes when a check held and none failed. What has no expectation is `unchecked`, which is not `held`. So is what
+has an empty one; but then the run has not passed, because somebody meant to expect something.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -55,13 +57,21 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ReplayCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that was, or could have been, checked: in which line, what, and how it differs."""
+    """One thing that was, or could have been, checked: in which line, what, and how it differs.
+
+    `difference` of what was not checked says that the expectation is there and empty.
+    """
 
     line: int
     command: str
     what: str
     verdict: CheckOutcome
     difference: str | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether the run has not passed because of it: it failed, or is expected and was left empty."""
+        return self.verdict is CheckOutcome.FAILED or self.difference is not None
 
 
 class FixtureRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -79,14 +89,24 @@ class FixtureRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     measured: list[Measured]
 
 
+class FixtureNotRead(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file that is no fixture, or cannot be read: its name and the error."""
+
+    file: str
+    code: str
+    at: str | None = None
+    problem: str | None = None
+
+
 class ReplayReport(Struct, frozen=True, kw_only=True):
-    """All runs of one call, and what they did not verify."""
+    """All runs of one call, the files that could not be run, and what was not verified."""
 
     format: str
     version: str
     passed: bool
     runs: list[FixtureRun]
     not_verified: list[str]
+    not_read: list[FixtureNotRead] = []
 
 
 class RecordingReport(Struct, frozen=True, kw_only=True):
@@ -98,12 +118,13 @@ class RecordingReport(Struct, frozen=True, kw_only=True):
     errors: dict[str, int]
 
 
-def report_of(runs: list[FixtureRun], not_verified: list[str]) -> ReplayReport:
-    """Return the report of runs; without any run it has not passed."""
+def report_of(runs: list[FixtureRun], not_verified: list[str], not_read: Sequence[FixtureNotRead] = ()) -> ReplayReport:
+    """Return the report of runs; without any run, or with a file that could not be run, it has not passed."""
     return ReplayReport(
         format=REPORT_FORMAT,
         version=__version__,
-        passed=bool(runs) and all(run.passed for run in runs),
+        passed=bool(runs) and not not_read and all(run.passed for run in runs),
         runs=runs,
         not_verified=not_verified,
+        not_read=list(not_read),
     )

@@ -5,7 +5,8 @@ visibilities, views, reasons that muniment defines, lengths, counts, and times a
 become pseudonyms, and short synthetic text replaces content that is erased.
 
 Not every event was requested, and not every one can be requested again: rotations that an erasure made come with that
-erasure; archives, restores, recorded contexts, refusals and the end of a space are left out and counted.
+erasure; archives, backups, documents, restores, recorded contexts, refusals, approvals and the end of a space are left
+out and counted.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import Custody, PolicySet, TurnLifecycle, TurnRedacted, span_of
-from muniment.events.disclosures import ContentRevealed
-from muniment.events.identity import TurnId, message_id
+from muniment.events.disclosures import ContentExported, ContentRevealed, ExportWay
 from muniment.events.records import (
     AliasRecorded,
     ConversationOpened,
@@ -77,6 +77,7 @@ class RestatedLog:
             RefDerived: self._derived,
             ExportIssued: self._exported,
             ContentRevealed: self._revealed,
+            ContentExported: self._handed_out,
             KeyRotated: self._rotated,
         }
 
@@ -155,7 +156,7 @@ class RestatedLog:
         return f"turn-{stream}-{sequence}"
 
     def _message_id(self, stream: int, refs: dict[str, int]) -> str:
-        return message_id(TurnId(self._turn_id(stream, refs["turn"])), refs["message"])
+        return f"{self._turn_id(stream, refs['turn'])}#{refs['message']}"  # for short: commands name the conversation
 
     # --- what was said of them ----------------------------------------------------------------------------------------
 
@@ -280,6 +281,14 @@ class RestatedLog:
             "requester": self._words.name("requester", meta.request.requester),
         }
         yield _command("disclosure.reveal", **given, **({"message": refs["message"]} if "message" in refs else {}))
+
+    def _handed_out(self, event: LiveEvent, meta: ContentExported) -> Iterator[Command]:
+        if meta.export.way != ExportWay.RECEIPT:
+            yield from self._left_out(event, meta)
+            return
+        refs = event.header.refs
+        names, turn = self._names[refs["stream"]], self._turn_id(refs["stream"], refs["turn"])
+        yield _command("evidence.prove", conversation=names, turn=turn, view=meta.export.view)
 
     def _rotated(self, event: LiveEvent, _meta: KeyRotated) -> Iterator[Command]:
         if event.header.reason == RotationCause.REQUESTED:

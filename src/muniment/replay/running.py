@@ -36,6 +36,7 @@ from muniment.runtime.catalogue import catalogue
 from muniment.space.options import StoreKind
 
 NOTHING = Expectation()
+EMPTY = "the expectation is empty"
 Digests = Mapping[str, Mapping[str, str]]  # line -> projection -> digest
 
 
@@ -65,7 +66,7 @@ def run_fixture(
         fixture_digest=fixture.digest,
         store=store,
         mode=mode,
-        passed=CheckOutcome.FAILED not in verdicts and CheckOutcome.HELD in verdicts,
+        passed=CheckOutcome.HELD in verdicts and not any(check.fails for check in running.checks),
         held=verdicts.count(CheckOutcome.HELD),
         failed=verdicts.count(CheckOutcome.FAILED),
         unchecked=verdicts.count(CheckOutcome.UNCHECKED),
@@ -243,8 +244,10 @@ class FixtureRunning:
             yield "report", CheckOutcome.UNCHECKED, None
 
     def _compare(self, line: int, command: Command, what: str, wanted: object, had: object) -> None:
-        if wanted is None or wanted == "":
+        if wanted is None:
             self._check(line, command, what, CheckOutcome.UNCHECKED, None)
+        elif wanted == "":
+            self._check(line, command, what, CheckOutcome.UNCHECKED, f"{EMPTY}; found {told(had)}")
         elif wanted == had:
             self._check(line, command, what, CheckOutcome.HELD, None)
         else:
@@ -273,7 +276,7 @@ def error_difference(wanted: ErrorExpected | None, error: MunimentError | None) 
 
 
 def _pairs(expect: Expectation, found: Measured, digests: Mapping[str, str]) -> Iterator[tuple[str, object, object]]:
-    """Yield everything that is measured: what it is, what is wanted (None or empty: anything), what was found."""
+    """Yield everything that is measured: what it is, what is wanted (None: anything), what was found."""
     log, keys, views = expect.log, expect.keys, expect.views or {}
     if expect.fault is not None or found.fault is not None:
         yield "fault", expect.fault or "none", found.fault or "none"

@@ -1,6 +1,6 @@
 """Values of fixtures: references to earlier reports, and the comparison of a report with what is expected.
 
-A difference says where it is and of what kind, with numbers and digests; it never quotes text.
+A difference says where it is and of what kind, with numbers, digests and words of muniment; it never quotes other text.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from muniment.errors import InvalidInput
 FROM, FILE = "$from", "$file"
 ABSENT = {"$absent": True}
 _STEP = re.compile(r"[^.\[\]]+|\[\d+\]")
+# members whose texts are words of muniment, never of a host
+WORD_MEMBERS = frozenset({"phase", "role", "view", "mode", "kind", "code", "problem", "status", "delivery", "verdict"})
+_WORD = re.compile(r"[a-z][a-z0-9_.]{0,63}")
 _TOLD = re.compile(r"[0-9a-f]{64}")
 
 
@@ -57,7 +60,14 @@ def difference(wanted: Any, found: Any, at: str) -> str | None:
             (inside for place, (one, other) in pairs if (inside := difference(one, other, f"{at}[{place}]"))), None
         )
     same = wanted == found and isinstance(wanted, bool) is isinstance(found, bool)
-    return None if same else f"{at}: {told(found)}, not {told(wanted)}"
+    name = at.rpartition(".")[2].partition("[")[0]
+    return None if same else f"{at}: {_told_of(name, found)}, not {_told_of(name, wanted)}"
+
+
+def _told_of(name: str, value: Any) -> str:
+    """Return a member as a report may tell it: also a word of muniment, where the member holds nothing else."""
+    is_word = name in WORD_MEMBERS and isinstance(value, str) and _WORD.fullmatch(value)
+    return str(value) if is_word else told(value)
 
 
 def _member(name: str, wanted: Any, found: Mapping[str, Any], at: str) -> str | None:

@@ -10,9 +10,14 @@ from muniment.declaration.operation import Group, Operation, operations_of
 # noun group -> the module and class that declare it, in the order in which they are shown
 GROUPS: dict[str, tuple[str, str]] = {
     "transcripts": ("muniment.operations.transcripts.transcripts", "Transcripts"),
-    "lifecycle": ("muniment.operations.lifecycle", "Lifecycle"),
+    "conversations": ("muniment.operations.conversations.conversations", "ConversationGroup"),
+    "subjects": ("muniment.operations.subjects.subjects", "Subjects"),
+    "redactions": ("muniment.operations.redactions.redactions", "Redactions"),
+    "lifecycle": ("muniment.operations.lifecycle.lifecycle", "Lifecycle"),
     "evidence": ("muniment.operations.evidence.evidence", "Evidence"),
     "disclosure": ("muniment.operations.disclosure", "Disclosure"),
+    "approvals": ("muniment.operations.approvals.approvals", "ApprovalGroup"),
+    "tables": ("muniment.operations.tables", "Tables"),
     "provenance": ("muniment.operations.provenance.provenance", "Provenance"),
     "spaces": ("muniment.operations.spaces.spaces", "Spaces"),
     "archives": ("muniment.operations.archives.archives", "Archives"),

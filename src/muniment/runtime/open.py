@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import tempfile
+import weakref
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from muniment.crypto.root import LocalRoot, RootKey
+from muniment.crypto.root_sources import key_file
 from muniment.crypto.secret import KEY_BYTES
-from muniment.crypto.store import open_keys
-from muniment.declaration.session import Session
+from muniment.crypto.store import open_keys, plan_keys
+from muniment.declaration.session import Deployment, Session
+from muniment.errors import KeyExposed, KeyInvalid, KeyUnavailable, KeyWrong, MunimentError, RolledBack, StoreMissing
 from muniment.events.identity import DEFAULT_SPACE, SpaceName, check_name
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access
@@ -22,7 +29,16 @@ from muniment.log.memory import MemoryStore
 from muniment.log.sqlite import SqliteStore
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.settings import set_embedder, set_policies, set_profile, set_token_counter, settings
+from muniment.runtime.settings import (
+    names_set,
+    set_embedder,
+    set_limits,
+    set_policies,
+    set_profile,
+    set_timestamp_url,
+    set_token_counter,
+    settings,
+)
 from muniment.space.open_store import MakeStore, OpenStore, announcing_new_key
 from muniment.space.options import DEFAULTS, Options, StoreKind
 from muniment.space.space import Space
@@ -33,36 +49,72 @@ MEMORY = "memory:"
 def open(  # noqa: A001 - muniment.open() is what a newcomer types
     store: str | Path | None = None,
     *,
-    keys: str | RootKey | None = None,
+    keys: str | Path | RootKey | None = None,
     space: str | None = None,
     options: Options = DEFAULTS,
 ) -> Runtime:
     """Open a store and a space in it, creating both on first use, and return the runtime.
 
     `store` is a directory, or `memory:` for one that is gone when it is closed; without it `MUNIMENT_STORE` or the
-    user's data directory. `keys` is the URI of the root key (`file:/path`, `env:NAME`, `passphrase:`,
-    `keyring:service/name`) or a `RootKey` of your own; without it `MUNIMENT_KEYS` or a key file in the user's
-    configuration directory, which is created on first use and must be backed up. Raises `key.wrong` before anything is
-    read or written; a log that is behind its pin, or that does not account for itself, opens for inspection only.
+    user's data directory. `keys` is the path of the file with the root key, its URI (`file:/path`, `env:NAME`,
+    `passphrase:`, `keyring:service/name`), or a `RootKey` of your own; without it `MUNIMENT_KEYS` or a key file in the
+    user's configuration directory, which is created on first use and must be backed up. Raises `key.wrong` before
+    anything is read or written; a log that is behind its pin, or that does not account for itself, opens for inspection
+    only.
     """
-    options = _deployed(options)
+    return Runtime(_opened(store, keys, space, _deployed(options)))
+
+
+def _opened(
+    store: str | Path | None, keys: str | Path | RootKey | None, space: str | None, options: Options
+) -> Session:
     if str(store) == MEMORY:
         return _in_memory(keys, space, options)
     name = SpaceName(space) if space is not None else settings().space
     check_name(name, at="space")
     opened_store, options = _on_disk(store, keys, options)
-    return _entered(opened_store, name, options)
+    session = _entered(opened_store, name, options)
+    return replace(session, deployment=_deployment(keys, None))
 
 
 def open_store(
-    store: str | Path | None = None, *, keys: str | RootKey | None = None, options: Options = DEFAULTS
+    store: str | Path | None = None, *, keys: str | Path | RootKey | None = None, options: Options = DEFAULTS
 ) -> Runtime:
-    """Open a store and no space in it, creating the store on first use: for restoring a backup into it.
+    """Open a store and no space in it: for restoring a backup into it.
 
-    `store` and `keys` are those of `open`. What needs an open space raises `store.missing`.
+    A store that is not there is created by what is restored into it, and by nothing else. The root key must be there: a
+    new one would not be the right one. `store` and `keys` are those of `open`. What needs an open space raises
+    `store.missing`.
     """
-    opened_store, options = _on_disk(store, keys, _deployed(options))
+    opened_store, options = _on_disk(store, keys, _deployed(options), later=True)
     return Runtime(_session(opened_store, None, options))
+
+
+def open_to_diagnose(
+    store: str | Path | None = None,
+    *,
+    keys: str | Path | RootKey | None = None,
+    space: str | None = None,
+    options: Options = DEFAULTS,
+) -> Runtime:
+    """Open what there is: the space; or the store without its key; `system.doctor` says why it was not more."""
+    options = replace(options, create=False)
+    try:
+        return Runtime(_opened(store, keys, space, _deployed(options)))
+    except MunimentError as trouble:
+        plain = replace(options, profile=None, policies=frozenset(), embedder=None, token_counter=None)
+        directory = Path(store) if store is not None else settings().store
+        session = _session(OpenStore(directory, None, _read_store, plain), None, plain)
+        return Runtime(replace(session, deployment=_deployment(keys, trouble)))
+
+
+def _deployment(keys: str | Path | RootKey | None, trouble: MunimentError | None) -> Deployment:
+    key_path, source = None, None
+    with contextlib.suppress(MunimentError):
+        source = _source(keys) if keys is not None else settings().keys
+        key_path = key_file(source) if isinstance(source, str) else None
+    known, unknown = names_set(source if isinstance(source, str) else "")
+    return Deployment(at_rest=True, key_file=key_path, settings=known, unknown_settings=unknown, trouble=trouble)
 
 
 def open_without_key(store: str | Path | None = None, *, options: Options = DEFAULTS) -> Runtime:
@@ -75,32 +127,47 @@ def open_without_key(store: str | Path | None = None, *, options: Options = DEFA
     return Runtime(_session(OpenStore(directory, None, _read_store, options), None, options))
 
 
-def _on_disk(store: str | Path | None, keys: str | RootKey | None, options: Options) -> tuple[OpenStore, Options]:
+def _on_disk(
+    store: str | Path | None, keys: str | Path | RootKey | None, options: Options, *, later: bool = False
+) -> tuple[OpenStore, Options]:
     defaults = settings()
     directory = Path(store) if store is not None else defaults.store
-    uri = keys if keys is not None else defaults.keys
-    with announcing_new_key(uri):
-        opened = open_keys(directory, uri, options.sources, create=options.create)
+    uri = _source(keys) if keys is not None else defaults.keys
+    with announcing_new_key(uri), _naming_paths(directory, uri):
+        if later and options.create:
+            opened = plan_keys(directory, uri, options.sources)
+        else:
+            opened = open_keys(directory, uri, options.sources, create=options.create)
     options = replace(options, pin=options.pin or FilePin(defaults.pins))
     return OpenStore(directory, opened, _sqlite_store, options), options
 
 
-def _in_memory(keys: str | RootKey | None, space: str | None, options: Options) -> Runtime:
+def _source(keys: str | Path | RootKey) -> str | RootKey:
+    return f"file:{keys}" if isinstance(keys, Path) else keys
+
+
+def _in_memory(keys: str | Path | RootKey | None, space: str | None, options: Options) -> Session:
     """Open a store whose log is in memory; its wrapped keys are in a private directory that goes when it is closed."""
     sources = options.sources
-    root = keys if keys is not None else LocalRoot(sources.entropy.take(KEY_BYTES), sources.entropy)
+    root = _source(keys) if keys is not None else LocalRoot(sources.entropy.take(KEY_BYTES), sources.entropy)
     name = SpaceName(space) if space is not None else DEFAULT_SPACE
     check_name(name, at="space")
-    directory = tempfile.TemporaryDirectory(prefix="muniment-")
+    directory = Path(tempfile.mkdtemp(prefix="muniment-"))
+    remove = partial(_remove, directory, os.getpid())
     with contextlib.ExitStack() as undo:
-        undo.callback(directory.cleanup)
-        opened = open_keys(Path(directory.name), root, sources, create=True)
-        opened_store = OpenStore(
-            Path(directory.name), opened, _memory_store, options, farewell=directory.cleanup, at_rest=False
-        )
-        runtime = _entered(opened_store, name, options)
+        undo.callback(remove)
+        opened = open_keys(directory, root, sources, create=True)
+        opened_store = OpenStore(directory, opened, _memory_store, options, farewell=remove, at_rest=False)
+        weakref.finalize(opened_store, remove)
+        session = _entered(opened_store, name, options)
         undo.pop_all()
-    return runtime
+    return session
+
+
+def _remove(path: Path, made_by: int) -> None:
+    """Remove a private directory; a child that was forked leaves that of its parent alone."""
+    if os.getpid() == made_by:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _sqlite_store(path: Path, is_new: bool) -> SqliteStore:
@@ -115,18 +182,38 @@ def _memory_store(_path: Path, _is_new: bool) -> MemoryStore:
     return MemoryStore()
 
 
-def _entered(opened_store: OpenStore, name: SpaceName, options: Options) -> Runtime:
-    return Runtime(_session(opened_store, opened_store.space(name, create=options.create), options))
+def _entered(opened_store: OpenStore, name: SpaceName, options: Options) -> Session:
+    with _naming_paths(opened_store.directory, None):
+        opened = opened_store.space(name, create=options.create)
+    if isinstance(opened.fault, RolledBack) and isinstance(options.pin, FilePin):
+        opened.fault.path = str(options.pin.file_of(opened.notary.origin))
+    return _session(opened_store, opened, options)
+
+
+@contextlib.contextmanager
+def _naming_paths(directory: Path, keys: str | RootKey | None) -> Iterator[None]:
+    """Say in an error about a store or its root key where the store, or the file of the key, was looked for."""
+    try:
+        yield
+    except StoreMissing as error:
+        error.path = str(directory)
+        raise
+    except (KeyUnavailable, KeyExposed, KeyInvalid, KeyWrong) as error:
+        if isinstance(keys, str) and (path := key_file(keys)) is not None:
+            error.path = str(path)
+        raise
 
 
 def _deployed(options: Options) -> Options:
-    """Return the options with a profile, policies, an embedder and a counter: those given, or those of the settings."""
+    """Return the options with limits, a profile, policies, an embedder and a counter: as given, or of the settings."""
     return replace(
         options,
+        limits=set_limits() if options.limits is UNSET else options.limits,
         profile=set_profile() if options.profile is UNSET else options.profile,
         policies=set_policies() if options.policies is UNSET else options.policies,
         embedder=set_embedder() if options.embedder is UNSET else options.embedder,
         token_counter=set_token_counter() if options.token_counter is UNSET else options.token_counter,
+        timestamp_url=set_timestamp_url() if options.timestamp_url is UNSET else options.timestamp_url,
     )
 
 
@@ -143,6 +230,7 @@ def _session(opened_store: OpenStore, opened: Space | None, options: Options) ->
         profile=profile,
         pressure=options.pressure,
         token_counter=options.token_counter or None,
+        timestamp_url=options.timestamp_url or None,
         catalogue=catalogue,
     )
 

@@ -12,30 +12,41 @@ from msgspec.structs import replace
 
 from muniment.declaration.operation import Group
 from muniment.declaration.session import Session
-from muniment.errors import KeyUnavailable, StoreClosed
+from muniment.errors import KeyUnavailable
 from muniment.events.identity import SpaceName, check_name
 from muniment.governance.access import Access, Effect
+from muniment.kernel.one_process import NeverPickled
 from muniment.runtime.catalogue import GROUPS, group_class
 
 if TYPE_CHECKING:
+    from muniment.operations.approvals.approvals import ApprovalGroup
     from muniment.operations.archives.archives import Archives
+    from muniment.operations.conversations.conversations import ConversationGroup
     from muniment.operations.disclosure import Disclosure
     from muniment.operations.evidence.evidence import Evidence
-    from muniment.operations.lifecycle import Lifecycle
+    from muniment.operations.lifecycle.lifecycle import Lifecycle
     from muniment.operations.provenance.provenance import Provenance
+    from muniment.operations.redactions.redactions import Redactions
     from muniment.operations.spaces.spaces import Spaces
+    from muniment.operations.subjects.subjects import Subjects
     from muniment.operations.system.system import System
+    from muniment.operations.tables import Tables
     from muniment.operations.transcripts.transcripts import Transcripts
 
 
-class Runtime:
+class Runtime(NeverPickled):
     """An open space, through its noun groups. Thread-safe; close it, or use it in a `with` statement."""
 
     if TYPE_CHECKING:
         transcripts: Transcripts
+        conversations: ConversationGroup
+        subjects: Subjects
+        redactions: Redactions
         lifecycle: Lifecycle
         evidence: Evidence
         disclosure: Disclosure
+        approvals: ApprovalGroup
+        tables: Tables
         provenance: Provenance
         spaces: Spaces
         archives: Archives
@@ -76,8 +87,7 @@ class Runtime:
         self._session.access.require(Effect.ADMIN)
         check_name(name, at="space")
         store = self._session.store
-        if store.closed:
-            raise StoreClosed
+        store.require_open()
         if store.keys is None:
             raise KeyUnavailable(problem="opened_without_key")
         return Runtime(replace(self._session, opened=store.space(SpaceName(name), create=create), window=True))

@@ -8,10 +8,16 @@
 | space | `MUNIMENT_SPACE` | `default` |
 | profile | `MUNIMENT_PROFILE` | none |
 | policies, separated by commas | `MUNIMENT_POLICIES` | none |
+| limits, as `turn_messages_max=1000`, separated by commas | `MUNIMENT_LIMITS` | those of `Limits` |
 | embedder | `MUNIMENT_EMBEDDER` | `auto`: the model that was imported into the store, if there is one |
 | of `onnx` | `MUNIMENT_EMBEDDER_FOLDER` | none |
 | of `http` | `MUNIMENT_EMBEDDER_URL`, `_MODEL`, `_DIMENSION`, `_KEY_VARIABLE`, `_SPACES` (with commas) | none |
 | encoding that tokens are counted in | `MUNIMENT_ENCODING` | none: they are estimated |
+| timestamp authority that `evidence checkpoint` asks | `MUNIMENT_TIMESTAMP_URL` | none |
+
+`MUNIMENT_KEYS_FILE` is the path of a file with the root key itself, instead of `MUNIMENT_KEYS`.
+The key of the endpoint of `http` is in the variable that `_KEY_VARIABLE` names, or in the file that this variable names
+with `_FILE` behind it; the same is true of `env:NAME` as the root key (`kernel.environment`).
 
 The first four say where a store in a directory is; the others apply to every store that is opened.
 """
@@ -29,6 +35,7 @@ from msgspec import Struct
 from muniment.embedding.choice import EmbedderChoice, EmbedderKind
 from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
+from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Profile
 from muniment.space.token_counter import ENCODINGS, Encoding, token_counter
@@ -36,7 +43,18 @@ from muniment.space.token_counter import ENCODINGS, Encoding, token_counter
 Vocabulary = TypeVar("Vocabulary", bound=StrEnum)
 
 
+KEYS, KEYS_FILE = "MUNIMENT_KEYS", "MUNIMENT_KEYS_FILE"
+LIMIT_DIGITS_MAX = 12
 EMBEDDER_TEXTS = ("folder", "url", "model", "key_variable")
+PREFIX = "MUNIMENT_"
+NAMES = frozenset(
+    {
+        *(PREFIX + name for name in ("STORE", "PINS", "SPACE", "PROFILE", "POLICIES", "EMBEDDER", "ENCODING")),
+        *(f"{PREFIX}EMBEDDER_{name.upper()}" for name in (*EMBEDDER_TEXTS, "dimension", "spaces")),
+        KEYS,
+        KEYS_FILE,
+    }
+)
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -52,11 +70,29 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings that an environment sets."""
     return Settings(
         store=Path(environment.get("MUNIMENT_STORE") or _user(environment, "XDG_DATA_HOME", ".local/share")),
-        keys=environment.get("MUNIMENT_KEYS")
-        or f"file:{_user(environment, 'XDG_CONFIG_HOME', '.config') / 'root.key'}",
+        keys=_keys(environment),
         pins=Path(environment.get("MUNIMENT_PINS") or _user(environment, "XDG_STATE_HOME", ".local/state") / "pins"),
         space=SpaceName(environment.get("MUNIMENT_SPACE") or DEFAULT_SPACE),
     )
+
+
+def _keys(environment: Mapping[str, str]) -> str:
+    if KEYS_FILE in environment:
+        if environment.get(KEYS):
+            raise InvalidInput(at=KEYS_FILE, problem="set_twice")
+        return f"env:{KEYS}"  # which reads the file that the other variable names
+    return environment.get(KEYS) or f"file:{_user(environment, 'XDG_CONFIG_HOME', '.config') / 'root.key'}"
+
+
+def names_set(keys: str, environment: Mapping[str, str] = os.environ) -> tuple[list[str], int]:
+    """Return which settings an environment sets, by name, and how many variables look like one and are none.
+
+    A variable that the source of the root key or a setting names is no setting, and no mistake.
+    """
+    named = {name for name in environment if name.startswith(PREFIX)}
+    sources = (keys.rpartition(":")[2], environment.get("MUNIMENT_EMBEDDER_KEY_VARIABLE", ""))
+    referred = {name for source in sources for name in (source, f"{source}_FILE")}
+    return sorted(named & NAMES), len(named - NAMES - referred)
 
 
 def set_profile(environment: Mapping[str, str] = os.environ) -> Profile | None:
@@ -73,6 +109,23 @@ def set_policies(environment: Mapping[str, str] = os.environ) -> frozenset[Polic
         if named
         else frozenset()
     )
+
+
+def set_limits(environment: Mapping[str, str] = os.environ) -> Limits:
+    """Return the limits that an environment sets; an unknown one, or one below 1, is refused."""
+    named: dict[str, int] = {}
+    for each in (environment.get("MUNIMENT_LIMITS") or "").split(","):
+        name, _, amount = (part.strip() for part in each.partition("="))
+        if not each.strip():
+            continue
+        if name not in Limits.__struct_fields__:
+            raise InvalidInput(at="MUNIMENT_LIMITS", problem="unknown_word")
+        if not (amount.isascii() and amount.isdecimal()) or len(amount) > LIMIT_DIGITS_MAX:
+            raise InvalidInput(at="MUNIMENT_LIMITS", problem="wrong_type")
+        if int(amount) < 1:
+            raise InvalidInput(at="MUNIMENT_LIMITS", problem="not_positive")
+        named[name] = int(amount)
+    return Limits(**named)
 
 
 def set_embedder(environment: Mapping[str, str] = os.environ) -> EmbedderChoice:
@@ -94,8 +147,13 @@ def set_token_counter(environment: Mapping[str, str] = os.environ) -> Encoding |
     """Return what counts tokens in the encoding that an environment names."""
     named = environment.get("MUNIMENT_ENCODING")
     if named and named not in ENCODINGS:
-        raise InvalidInput(at="MUNIMENT_ENCODING", problem="unknown_word")
+        raise InvalidInput(at="MUNIMENT_ENCODING", problem="unknown_word", choices=sorted(ENCODINGS))
     return token_counter(named) if named else None
+
+
+def set_timestamp_url(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the timestamp authority that an environment sets."""
+    return environment.get("MUNIMENT_TIMESTAMP_URL") or None
 
 
 def word(vocabulary: type[Vocabulary], text: str, *, at: str) -> Vocabulary:
@@ -103,7 +161,7 @@ def word(vocabulary: type[Vocabulary], text: str, *, at: str) -> Vocabulary:
     try:
         return vocabulary(text)
     except ValueError:
-        raise InvalidInput(at=at, problem="unknown_word") from None
+        raise InvalidInput(at=at, problem="unknown_word", choices=[*vocabulary]) from None
 
 
 def _user(environment: Mapping[str, str], variable: str, beneath: str) -> Path:

@@ -16,7 +16,6 @@ import unicodedata
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.kernel.digest import sha256
@@ -32,9 +31,9 @@ from muniment.search.terms import Tokenizer
 WORDS_MAX = 64  # of a query
 PLACES_MAX = 50_000_000  # scanned for a query
 HITS_MAX = SCORED_MAX  # of an answer: the best ones, or the latest
+LISTED_MAX = 3 * SCORED_MAX  # those that are scored, and one before and behind each
 TERM_CHARS_MIN = 2  # a term of one character finds nothing alone
 KEYWORD = "keyword"
-OWN_SIGNALS = (KEYWORD, "semantic")  # of a message itself, not of its neighbours
 ASCII_TERM = re.compile("[A-Za-z0-9]+")
 
 
@@ -55,12 +54,14 @@ class SearchableQuery(NamedTuple):
 
 
 class SearchAnswer(NamedTuple):
-    """The hits of a query, how the query and the question in it were understood, and the limits that it reached."""
+    """The hits of a query, how the query and the question in it were understood, and the limits that it reached.
+
+    `hits.matches` counts all that match, which may be more than the hits.
+    """
 
     searched: SearchableQuery
     question: ParsedQuestion
     hits: Ranked
-    is_context: NDArray[np.bool_]  # of each hit: it has a score, but matches by nothing of its own
     capped: list[Cap]
 
 
@@ -96,20 +97,20 @@ def answer(index: Index, searched: SearchableQuery, scope: ResolvedScope, order:
     """Return the messages in a scope that match."""
     query, terms = searched.query, searched.terms
     rows, text = candidates(index, query, terms, scope), query.text
-    question = parse_question(Question(text, order.asked_ms), index)
+    question = parse_question(Question(text, order.asked_ms), index, rows)
     select_all = bool(terms.phrases) or not _longest_term(text, index.tokenizer)
     if order.by_time:
         hits = _latest_first(index, question, rows, select_all=select_all)
     else:
-        ranked = rank(question, index, rows, order.weights, HITS_MAX + 1)
+        ranked = rank(question, index, rows, order.weights, LISTED_MAX)
         hits = _subset(ranked, np.flatnonzero(ranked.scores > 0))
         hits = _with_all(index, hits, rows) if select_all else hits
-    capped = list(searched.capped)
-    if len(hits.rows) >= HITS_MAX:
-        capped.append(Cap(what=CappedItem.HITS, limit=HITS_MAX, found=len(hits.rows)))
-    hits = _subset(hits, np.arange(min(len(hits.rows), HITS_MAX)))
-    matches = np.any([hits.signals[name] for name in OWN_SIGNALS if name in hits.signals], axis=0)
-    return SearchAnswer(searched, question, hits, (hits.scores > 0) & ~matches, capped)
+    capped, listed = list(searched.capped), len(hits.rows)
+    if listed > HITS_MAX:
+        found = hits.matches if hits.matches > HITS_MAX else listed
+        capped.append(Cap(what=CappedItem.HITS, limit=HITS_MAX, found=found))
+        hits = _subset(hits, np.arange(HITS_MAX))
+    return SearchAnswer(searched, question, hits, capped)
 
 
 def order_digest(index: Index, rows: Rows) -> bytes:
@@ -123,12 +124,13 @@ def _latest_first(index: Index, question: ParsedQuestion, rows: Rows, *, select_
     """Return the candidates with a word of a question, or all of them, the latest first; words alone score."""
     if not select_all:
         matching = np.zeros(len(rows), np.bool_)
-        for phrase in question.phrases:
+        for phrase in question.searched:
             matching |= index.holding(phrase, rows)
         rows = rows[matching]
-    scores = index.keyword(question.phrases, rows)
+    scores = index.keyword(question.searched, rows)
     scores = scores / max(float(scores.max(initial=0.0)), 1e-9)
-    return _subset(Ranked(rows, scores, {KEYWORD: scores}), _by_time(index, rows)[: HITS_MAX + 1])
+    matching = np.ones(len(rows), np.bool_)
+    return _subset(Ranked(rows, scores, {KEYWORD: scores}, matching, len(rows)), _by_time(index, rows))
 
 
 def _with_all(index: Index, ranked: Ranked, rows: Rows) -> Ranked:
@@ -140,13 +142,17 @@ def _with_all(index: Index, ranked: Ranked, rows: Rows) -> Ranked:
         np.concatenate([ranked.rows, rest]),
         np.concatenate([ranked.scores, zeros]),
         {name: np.concatenate([values, zeros]) for name, values in ranked.signals.items()},
+        np.ones(len(rows), np.bool_),
+        len(rows),
     )
 
 
 def _subset(ranked: Ranked, places: Rows) -> Ranked:
     """Return the ranked documents at some places, in the order of these."""
     signals = {name: values[places] for name, values in ranked.signals.items()}
-    return Ranked(ranked.rows[places], ranked.scores[places], signals)
+    return ranked._replace(
+        rows=ranked.rows[places], scores=ranked.scores[places], signals=signals, matching=ranked.matching[places]
+    )
 
 
 def _by_time(index: Index, rows: Rows) -> Rows:

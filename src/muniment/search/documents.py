@@ -13,6 +13,7 @@ from typing import Any
 from muniment.events.message import Authority, Part, ReasoningPart, Role, TextPart, ToolCallPart, part_label
 from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.judgement import TurnRecord, judge
+from muniment.governance.shown_speaker import shown_speakers
 from muniment.governance.views import View
 from muniment.search.document_table import SearchDocument
 
@@ -29,6 +30,7 @@ def documents(record: TurnRecord, view: View, detection: ViewDetection) -> list[
         return []
     judged = judge(view, record, detection)
     shown: list[SearchDocument] = []
+    speakers = shown_speakers(meta.messages, meta.actor)
     for place, head in enumerate(meta.messages):
         if judged.messages[place] is not None or head.role not in SEARCHED or head.authority in NEVER_SEARCHED:
             continue
@@ -42,7 +44,7 @@ def documents(record: TurnRecord, view: View, detection: ViewDetection) -> list[
         first = parts[0] if len(parts) == 1 else None
         text = first.content if isinstance(first, TextPart) else searched_text(parts)  # most messages are one text
         if text:
-            speaker = head.speaker_id or meta.actor.speaker_id or meta.actor.subject or ""
+            speaker, _ = speakers[place]
             time_ms = head.observed_ms or record.time_ms
             shown.append(SearchDocument(message=place, role=head.role, speaker=speaker, time_ms=time_ms, text=text))
     return shown

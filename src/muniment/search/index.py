@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from muniment.errors import LimitExceeded
 from muniment.kernel.canonical import encode_plain
-from muniment.ranking.columns import NO_ROW, ROLES, Columns, Rows, Scores
+from muniment.ranking.columns import NO_ROW, ROLES, Columns, KeywordScores, Rows, Scores
 from muniment.search import bm25
 from muniment.search.conversation_rows import ConversationIndex
 from muniment.search.document_table import DocumentTable, Passages, SearchDocument, split_passages
@@ -235,16 +235,21 @@ class Index:
         """Return the speakers of documents with a term in their name."""
         return self._speakers.named(term)
 
-    def beginning(self, phrase: Sequence[str]) -> Rows:
-        """Return the documents that begin with a phrase of one term or more, in ascending order."""
-        return bm25.beginning(self.postings, self._passages, phrase)
+    def beginning(self, phrase: Sequence[str], within: Rows) -> Rows:
+        """Return those of some documents that begin with a phrase of one term or more; all in ascending order."""
+        return bm25.beginning(self.postings, self._passages, phrase, within, whole=len(within) == len(self))
 
-    def keyword(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> Scores:
+    def scored(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> KeywordScores:
         """Return the bm25 of each document for phrases of one term or more; that of its best passage.
 
-        With `within`, only these rows are scored; the statistics are those of all rows.
+        With `within`, only these rows are scored, and the statistics are theirs.
         """
-        return bm25.keyword(self.postings, self._passages, phrases, self.every() if within is None else within)
+        within = self.every() if within is None else within
+        return bm25.keyword(self.postings, self._passages, phrases, within, whole=len(within) == len(self))
+
+    def keyword(self, phrases: Sequence[Sequence[str]], within: Rows | None = None) -> Scores:
+        """Return the scores of `scored`."""
+        return self.scored(phrases, within).scores
 
     def similarity(self, text: str, within: Rows | None = None) -> Scores | None:
         """Return the cosine of each document's best passage to a text; nan where it has no vector yet, None without."""

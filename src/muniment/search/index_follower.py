@@ -94,9 +94,9 @@ class IndexFollower:
         self, reader: Reader, head: StreamHead, committed: dict[int, SealedRow], changed: list[TurnSpan]
     ) -> Iterator[ReadTurn]:
         """Yield the turns that were committed, then those that were changed and are not among these."""
-        changes = self._transcript.changes(reader, head)
+        changes, mark = self._transcript.changes(reader, head), self._transcript.mark(reader, head)
         for sequence, row in committed.items():
-            yield self._transcript.read(row, sequence, changes, self._wanted)
+            yield self._transcript.read(row, sequence, changes, mark, self._wanted)
         sequences: set[int] = set()
         for span in changed:
             sequences.update(range(span.first, (head.turns if span.last is None else span.last) + 1))

@@ -17,11 +17,12 @@ from muniment.governance.detection.detection import Detection
 from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
 from muniment.ledger.ledger import Ledger
+from muniment.ledger.snapshots import SnapshotKey, Snapshots
 from muniment.projections.transcript import FoldDigests, Transcript
 from muniment.search.index import Index
 from muniment.search.index_follower import IndexFollower, erased_turns
 from muniment.search.index_memory import IndexMemory
-from muniment.search.snapshots import IndexesAfterRotation, IndexStatus, SnapshotKey, Snapshots
+from muniment.search.index_status import IndexesAfterRotation, IndexStatus
 from muniment.search.view_index import CaughtUpIndex, FindEmbedder, Progress, ViewIndex
 
 
@@ -62,8 +63,7 @@ class Indexes:
 
     def views(self) -> list[View]:
         """Return the views that have an index, in memory or at rest."""
-        at_rest = self._snapshots.views() if self._snapshots is not None else []
-        return [view for view, of_view in self._of_views.items() if of_view.in_memory or view in at_rest]
+        return [view for view, of_view in self._of_views.items() if of_view.in_memory or of_view.at_rest]
 
     def digests(self, views: list[View], progress: Progress | None = None) -> FoldDigests:
         """Return keyed digests of the indexes of some views over the present log, by name."""
@@ -104,7 +104,7 @@ class Indexes:
         """Return the keys of the snapshots, before the space key that wraps them is destroyed."""
         if self._snapshots is None:
             return {}
-        return {view: self._snapshots.unlock(view) for view in self._snapshots.views()}
+        return {view: self._snapshots.unlock(view) for view in View if self._snapshots.has(view)}
 
     def after_rotation(self, keys: dict[View, SnapshotKey | None], since: int) -> IndexesAfterRotation:
         """Remove words that were erased from a position on from every index, and seal snapshots under the new key."""

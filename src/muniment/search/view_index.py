@@ -27,18 +27,12 @@ from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
 from muniment.ledger.ledger import Ledger
+from muniment.ledger.snapshots import SnapshotBinding, SnapshotKey, SnapshotLabel, SnapshotRefusal, Snapshots
 from muniment.log.port import Reader
 from muniment.search.index import Index
 from muniment.search.index_memory import IndexMemory
+from muniment.search.index_status import IndexStatus
 from muniment.search.meaning import Meaning
-from muniment.search.snapshots import (
-    IndexStatus,
-    SnapshotBinding,
-    SnapshotKey,
-    SnapshotLabel,
-    SnapshotRefusal,
-    Snapshots,
-)
 from muniment.version import __version__
 
 PART_EVENTS = 500  # read in one snapshot of the log; more of them fall out of the nearer caches
@@ -96,6 +90,11 @@ class ViewIndex:
         self._embedder: FindEmbedder = lambda: None
         self._from_snapshot = False
         self._refused: SnapshotRefusal | None = None
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether there is a snapshot."""
+        return self._snapshots is not None and self._snapshots.has(self._follower.view)
 
     @property
     def in_memory(self) -> bool:
@@ -227,7 +226,7 @@ class ViewIndex:
         """Return the index of the snapshot, when it is what it must be, or an empty one."""
         self._from_snapshot, self._refused, self._saved_size, self._tried_size = False, None, 0, 0
         index, snapshots, view = None, self._snapshots, self._follower.view
-        if snapshots is not None and view in snapshots.views():
+        if snapshots is not None and snapshots.has(view):
             key = snapshots.unlock(view)
             if key is None:
                 self._refused = SnapshotRefusal.KEY_RETIRED
@@ -269,7 +268,7 @@ class ViewIndex:
         return SnapshotBinding(
             log=self._ledger.log,
             life=epoch,
-            view=self._follower.view,
+            name=self._follower.view,
             size=0,
             root="",
             release=__version__,

@@ -27,17 +27,18 @@ from muniment.crypto import files
 from muniment.crypto.keyring import FILE as KEYS
 from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
 from muniment.crypto.root import RootKey
-from muniment.crypto.root_sources import OpenerContext, RootDescriptor, describe, open_root
+from muniment.crypto.root_sources import OpenerContext, RootDescriptor, describe, key_file, open_root
 from muniment.crypto.store import SPACES, StoreKeys
-from muniment.errors import KeyUnavailable, StoreMissing, StoreReadOnly
+from muniment.errors import Corrupt, KeyUnavailable, StoreClosed, StoreMissing, StoreReadOnly
 from muniment.evidence.pin import Pin
+from muniment.kernel.one_process import OneProcess
 from muniment.ledger.attest import Notary
 from muniment.log.port import Store
 from muniment.search.index_memory import IndexMemory
 from muniment.space.embedders import Embedders
-from muniment.space.lazy_indexes import IndexSetup
 from muniment.space.options import Options
-from muniment.space.space import Space
+from muniment.space.read_models import IndexSetup
+from muniment.space.space import UNWRITABLE, Space
 
 LOG = "log.db"
 RESTORING = "restoring"  # where a space is made that is being restored
@@ -53,14 +54,14 @@ _log = logging.getLogger("muniment")
 @contextlib.contextmanager
 def announcing_new_key(keys: str | RootKey) -> Iterator[None]:
     """Say that a key file was made, when what runs inside makes it; nobody else can keep it safe."""
-    path = Path(keys.removeprefix("file:")) if isinstance(keys, str) and keys.startswith("file:") else None
+    path = key_file(keys) if isinstance(keys, str) else None
     is_new = path is not None and not path.exists()
     yield
     if is_new:
         _log.warning("a root key was made: %s. Back it up: without it the store cannot be read.", keys)
 
 
-class OpenStore:
+class OpenStore(OneProcess):
     """An open store. `keys` is None when it was opened for inspection without the root key."""
 
     def __init__(
@@ -73,6 +74,7 @@ class OpenStore:
         farewell: Callable[[], object] = bool,
         at_rest: bool = True,
     ) -> None:
+        super().__init__()
         self.directory = directory
         self.keys = keys
         self.sources = options.sources
@@ -85,6 +87,12 @@ class OpenStore:
         self._spaces: dict[str, Space] = {}
         self._memory = IndexMemory(options.index_bytes_max)
         self._lock = threading.Lock()
+
+    def require_open(self) -> None:
+        """Raise `StoreClosed` when the store was closed, or opened by the process that forked this one."""
+        self.require_own_process()
+        if self.closed:
+            raise StoreClosed
 
     def space(self, name: str, *, create: bool) -> Space:
         """Return a space of the store, opened once; raises `StoreMissing` for one that does not exist."""
@@ -106,6 +114,9 @@ class OpenStore:
         space = Space(store, keys, self._options, IndexSetup(self._memory, at_rest, self.embedders))
         try:
             space.begin()
+            if self._at_rest and space.fault is None and not keys.begun:
+                with contextlib.suppress(*UNWRITABLE):  # the next opening does it
+                    keys.mark_begun()
         except BaseException:
             store.close()
             raise
@@ -120,13 +131,14 @@ class OpenStore:
     def _log_of(self, keys: SpaceKeys, path: Path) -> Store:
         """Return the log of a space, made when there is none, or an empty file that was to become one.
 
-        Keys without a log are a space whose making was cut short, unless a pin remembers that there was a log.
+        Keys without a log are a space whose making was cut short, unless they say that the log was begun, or a pin
+        remembers it; that log was lost.
         """
         try:
             return self._make_store(path, False)
         except StoreMissing:
-            if Notary(keys, self._options.pin).pinned() is not None:
-                raise
+            if keys.begun or Notary(keys, self._options.pin).pinned() is not None:
+                raise Corrupt(at="log", problem="log_lost") from None
         return self._make_store(path, True)
 
     @property
@@ -152,9 +164,9 @@ class OpenStore:
         assert self.keys is not None, "spaces are made with keys"
         if not self._at_rest:
             raise StoreReadOnly(problem="in_memory")
-        final = self.keys.space_directory(ring.name)
-        staging = self.directory / RESTORING / final.name
         with self._lock, self.keys.exclusive():
+            final = self.keys.space_directory(ring.name)
+            staging = self.directory / RESTORING / final.name
             if staging.exists():
                 shutil.rmtree(staging)
             keys = SpaceKeys.restore(staging, ring, self.keys.root, self.sources.entropy)
@@ -165,7 +177,14 @@ class OpenStore:
                 store.close()
             with files.faults(SPACES):
                 files.make_directory(final.parent)
-                staging.rename(final)
+                if final.exists():  # of a space whose log was lost: nothing of it can be read
+                    lost = staging.with_name(f"{final.name}.lost")
+                    shutil.rmtree(lost, ignore_errors=True)
+                    final.rename(lost)
+                    staging.rename(final)
+                    shutil.rmtree(lost)
+                else:
+                    staging.rename(final)
                 files.sync_directory(final.parent)
                 files.sync_directory(staging.parent)
         return outcome
@@ -203,7 +222,15 @@ class OpenStore:
         return sorted(keys.name for keys in self.keys.spaces(self.sources.entropy))
 
     def logs(self) -> Iterator[Store]:
-        """Yield the log of every space, for an inspection that needs no key; each is closed behind the caller."""
+        """Yield the log of every space, for an inspection that needs no key; each is closed behind the caller.
+
+        Logs in memory are those of the open spaces, which keep them.
+        """
+        if not self._at_rest:
+            with self._lock:
+                spaces = list(self._spaces.values())
+            yield from (space.store for space in spaces)
+            return
         paths = sorted((self.directory / SPACES).glob(f"*/{LOG}"))
         if not paths:
             raise StoreMissing(at=SPACES)
@@ -215,7 +242,9 @@ class OpenStore:
                 store.close()
 
     def close(self) -> None:
-        """Close every space, whatever becomes of the others; a second call does nothing."""
+        """Close every space, whatever becomes of the others; a second call does nothing, nor one in a forked child."""
+        if self.is_foreign:
+            return
         with self._lock:
             if self.closed:
                 return

@@ -41,19 +41,22 @@ def unmeasured() -> Pressure | None:
 class Options(Struct, frozen=True, kw_only=True):
     """How a store is opened. `pin` None takes the file pin of the settings; a store in memory then has none.
 
-    A profile and policies that are not given are those of the settings; None is no profile, whatever the settings say.
+    Limits, a profile and policies that are not given are those of the settings; None is no profile, whatever the
+    settings say.
     `embedder` makes search find by meaning: one of yours, or a choice of those that there are; not given, it is that of
     the settings, and None is none, whatever the settings say.
     `pressure` is asked whenever a budget is needed.
     The indexes of an open store take about `index_bytes_max` of memory; the one that nobody asked for leaves first.
     `token_counter` counts the tokens of a text for a context; one that is not given is that of the settings, None is
     the estimate, whatever the settings say.
+    `timestamp_url` is the RFC 3161 authority that `evidence checkpoint` asks; one that is not given is that of the
+    settings, None is none, whatever the settings say. Nothing else asks it.
     `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
     """
 
     create: bool = True
     pin: Pin | None = None
-    limits: Limits = Limits()
+    limits: Limits | UnsetType = UNSET
     detect: Detect = Detect()
     sources: Sources = system_sources()
     progress: Progress = no_progress
@@ -63,6 +66,12 @@ class Options(Struct, frozen=True, kw_only=True):
     pressure: Callable[[], Pressure | None] = unmeasured
     index_bytes_max: int = INDEX_BYTES_MAX
     token_counter: TokenCounter | UnsetType | None = UNSET
+    timestamp_url: str | UnsetType | None = UNSET
+
+
+def limits_of(options: Options) -> Limits:
+    """Return the limits of a store; the settings were asked before, where there are any."""
+    return Limits() if isinstance(options.limits, UnsetType) else options.limits
 
 
 def detection_of(options: Options) -> Detection:

@@ -28,7 +28,7 @@ from muniment.kernel.sources import Clock
 from muniment.ledger.ledger import Change, Ledger, Writer
 from muniment.ledger.packing import placed_bundles
 from muniment.log.port import ScrubReport, Store
-from muniment.search.snapshots import IndexesAfterRotation
+from muniment.search.index_status import IndexesAfterRotation
 
 Outcome = TypeVar("Outcome")
 
@@ -60,13 +60,28 @@ class RotatingIndexes(Protocol):
         ...
 
 
+class RotatingCatalogue(Protocol):
+    """A catalogue whose snapshot is sealed under the key that is rotated."""
+
+    def before_rotation(self) -> Any:
+        """Return what opens the snapshot, if there is one and it will be needed."""
+        ...
+
+    def after_rotation(self, key: Any) -> None:
+        """Remove the snapshot, of which nothing but that key opens anything any more."""
+        ...
+
+
 class Rotator:
     """Rotates the key of one space, one rotation at a time."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, indexes: Callable[[], RotatingIndexes | None]) -> None:
+    def __init__(
+        self, ledger: Ledger, clock: Clock, indexes: Callable[[], RotatingIndexes | None], catalogue: RotatingCatalogue
+    ) -> None:
         self._ledger = ledger
         self._clock = clock
         self._indexes = indexes
+        self._catalogue = catalogue
         self._lock = threading.Lock()
 
     def rotate(self, cause: RotationCause, plan: Callable[[Writer], Outcome]) -> Rotation[Outcome]:
@@ -77,6 +92,7 @@ class Rotator:
         with self._lock:
             indexes = self._indexes()
             snapshots = indexes.before_rotation() if indexes is not None else {}
+            kept = self._catalogue.before_rotation()
             with self._ledger.reader() as reader:
                 since = reader.frontier().size
             new = attempt(keys.begin_rotation)
@@ -92,6 +108,7 @@ class Rotator:
                 rewrapped = self._rewrap_in_parts(new)
             scrub = attempt(store.scrub)
             destroyed = attempt(partial(keys.finish_rotation, new.version))
+            self._catalogue.after_rotation(kept)
             carried = indexes.after_rotation(snapshots, since) if indexes is not None else IndexesAfterRotation()
         return Rotation(
             outcome=outcome,

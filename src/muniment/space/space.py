@@ -4,26 +4,37 @@ Opening, in this order: the log is attested (`ledger.attest`); an interrupted ro
 every content key that the log calls erased is destroyed again, so that a keyring restored from an old backup heals
 itself. A log that is behind its pin, or that does not account for itself, is open for inspection only: `fault` says
 why, reading and writing raise it, audit and health still answer.
+
+Opening needs no disk space and no right to write: what was interrupted then waits for an opening that has both.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from muniment.crypto.cursor_key import cursors_of
 from muniment.crypto.keyring import SpaceKeys
-from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, SpaceErased
+from muniment.errors import (
+    Corrupt,
+    KeyMissing,
+    LimitExceeded,
+    MunimentError,
+    RolledBack,
+    SpaceErased,
+    StoreFull,
+    StoreReadOnly,
+)
 from muniment.events.records import EventKind, RotationCause, SpaceOpened
+from muniment.kernel.one_process import NeverPickled
 from muniment.ledger.attest import Notary, SignedCheckpoint
 from muniment.ledger.ledger import EPOCH, VKEY, Change, Ledger, Writer
 from muniment.log.port import Reader, ScrubReport, Store
-from muniment.projections.conversation_catalogue import Catalogue
-from muniment.projections.transcript import Transcript
 from muniment.space.denials import Denials
 from muniment.space.healing import Healing
-from muniment.space.lazy_indexes import IndexSetup, LazyIndexes
-from muniment.space.options import Options, detection_of
+from muniment.space.options import Options, detection_of, limits_of
+from muniment.space.read_models import IndexSetup, ReadModels
 from muniment.space.rotation import Rotation, Rotator, nothing_else, with_reserve
 
 if TYPE_CHECKING:
@@ -31,25 +42,29 @@ if TYPE_CHECKING:
 
 Outcome = TypeVar("Outcome")
 
+UNWRITABLE = (StoreFull, StoreReadOnly)  # nothing can be written now: no reason not to read
 
-class Space:
+
+class Space(NeverPickled):
     """One space, open. Thread-safe; several processes may have the same space open."""
 
     def __init__(self, store: Store, keys: SpaceKeys, options: Options, indexes: IndexSetup) -> None:
         self.store = store
         self.keys = keys
         self.sources = options.sources
-        self.limits = options.limits
+        self.limits = limits_of(options)
         self.detection = detection_of(options)
         self.notary = Notary(keys, options.pin)
         self.ledger = Ledger(store, keys, options.sources.entropy, self.notary)
-        self.transcript = Transcript(self.ledger)
-        self.catalogue = Catalogue(self.ledger, self.transcript)
-        self.lazy_indexes = LazyIndexes(self.ledger, self.transcript, self.detection, indexes)
+        self._models = ReadModels(self.ledger, self.detection, indexes)
+        self.transcript = self._models.transcript
+        self.catalogue = self._models.catalogue
+        self.lazy_indexes = self._models.lazy_indexes
+        self.tables = self._models.tables
         self.cursors = cursors_of(keys.index_key)
         self.denials = Denials(self.ledger, options.sources)
         self.fault: MunimentError | None = None
-        self._rotator = Rotator(self.ledger, options.sources.clock, self.lazy_indexes.existing)
+        self._rotator = Rotator(self.ledger, options.sources.clock, self.lazy_indexes.existing, self.catalogue)
 
     @property
     def name(self) -> str:
@@ -88,9 +103,15 @@ class Space:
         except Corrupt as fault:
             self.fault = fault
             return
-        if is_new and self.ledger.transact(self._genesis):
+        if is_new and not self.keys.begun and self.ledger.transact(self._genesis):
             self.checkpoint()
-        self.recover()
+        if is_new and self.keys.begun and self.notary.pinned() is None:
+            self.fault = Corrupt(at="log", problem="log_lost")
+            return
+        try:
+            self.recover()
+        except (*UNWRITABLE, LimitExceeded):  # what was interrupted, or came back, waits for the next opening
+            self.store.keep_reserve()
 
     def _genesis(self, writer: Writer) -> bool:
         """Write position 0, unless it is there or the pin remembers that it was."""
@@ -104,10 +125,7 @@ class Space:
     def recover(self) -> int:
         """Attest the log, complete what was interrupted, destroy again what is erased; return how much came back."""
         self.fault = None
-        self.catalogue.drop()
-        if (indexes := self.lazy_indexes.in_memory) is not None:
-            indexes.release()
-        self.transcript.drop()
+        self._models.release()
         try:
             self._finish_erasure()
             self.notary.attest_again(self.ledger)
@@ -125,7 +143,8 @@ class Space:
     def _finish_erasure(self) -> None:
         """Complete the erasure of the whole space when its log has ended; raises `SpaceErased` then."""
         if self.notary.has_ended(self.ledger):
-            self.destroy_keys()
+            with contextlib.suppress(*UNWRITABLE):
+                self.destroy_keys()
             raise SpaceErased
 
     def _heal(self) -> int:
@@ -147,20 +166,27 @@ class Space:
         try:
             if self.fault is None:
                 self.denials.settle()
-                with self.ledger.reader() as reader:
-                    kept, size = reader.latest_checkpoint(), reader.frontier().size
-                if kept is None or kept.size < size:
-                    self.checkpoint()
-                if (indexes := self.lazy_indexes.in_memory) is not None:
-                    indexes.save()
+                with contextlib.suppress(*UNWRITABLE):  # the next opening accounts for what is not signed
+                    self._sign_head()
+                self._models.save()
         finally:
+            self.tables.release()
             self.store.close()
+
+    def _sign_head(self) -> None:
+        with self.ledger.reader() as reader:
+            kept, size = reader.latest_checkpoint(), reader.frontier().size
+        if kept is None or kept.size < size:
+            self.checkpoint()
 
     # --- keys ---------------------------------------------------------------------------------------------------------
 
     def rotate(self, cause: RotationCause, plan: Callable[[Writer], Outcome]) -> Rotation[Outcome]:
         """Rotate the space key, with a plan in the same transaction; see `space.rotation`."""
-        return self._rotator.rotate(cause, plan)
+        rotation = self._rotator.rotate(cause, plan)
+        if cause is RotationCause.ERASURE:
+            self.tables.release()
+        return rotation
 
     def with_reserve(self, work: Callable[[], Outcome]) -> Outcome:
         """Return what a part of an erasure returns; on a full disk, run it again on the reserve for erasures."""
@@ -173,5 +199,4 @@ class Space:
         finally:  # the keys do not wait for somebody who reads an old snapshot
             self.keys.destroy()
             self.fault = SpaceErased()
-            if (indexes := self.lazy_indexes.existing()) is not None:
-                indexes.drop()
+            self._models.destroy()

@@ -35,7 +35,7 @@ def token_counter(encoding: str = ENCODINGS[0]) -> Encoding:
     Raises `tokens.unavailable` when the extra `tokens` is not installed.
     """
     if encoding not in ENCODINGS:
-        raise InvalidInput(at="encoding", problem="unknown_word")
+        raise InvalidInput(at="encoding", problem="unknown_word", choices=sorted(ENCODINGS))
     try:
         tables = importlib.import_module("bpe_openai")
     except ImportError:

@@ -21,7 +21,15 @@ from muniment.events.message import Message
 from muniment.events.references import HostReference, Relation, Visibility
 from muniment.formats.reading.chatgpt_message import read_message
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
-from muniment.formats.reading.parsed_item import ABSENT, ParsedItem, ParsingNotes, is_there, time_of, with_times
+from muniment.formats.reading.parsed_item import (
+    ABSENT,
+    ParsedItem,
+    ParsingNotes,
+    is_there,
+    time_of,
+    title_of,
+    with_times,
+)
 
 TREE_NODES_MAX = 100_000
 HOST = "chatgpt"  # the host of the references to an origin
@@ -36,6 +44,7 @@ class ChatgptChat(Struct, frozen=True, kw_only=True):
     conversation_id: str | None = None
     id: str | None = None
     create_time: Any = None
+    title: Any = None
 
 
 class ChatgptNode(Struct, frozen=True, kw_only=True):
@@ -63,11 +72,18 @@ def chatgpt(item: bytes) -> ParsedItem:
     tree = _MessageTree(chat, notes)
     main, *others = _paths(tree.nodes, chat.current_node)
     branches = [
-        ParsedItem(f"{name}{BRANCH}{path.nodes[0]}", messages, whole=True, origin=tuple(_origin(name, path.leaves)))
+        ParsedItem(
+            f"{name}{BRANCH}{path.nodes[0]}",
+            messages,
+            whole=True,
+            origin=tuple(_origin(name, path.leaves)),
+            title=title_of(chat.title),
+        )
         for path in others
         if (messages := tree.messages(path))
     ]
-    return ParsedItem(name, tree.messages(main), whole=True, branches=tuple(branches), notes=notes)
+    title = title_of(chat.title)
+    return ParsedItem(name, tree.messages(main), whole=True, branches=tuple(branches), notes=notes, title=title)
 
 
 def _origin(conversation: str, message: str | None) -> Iterator[HostReference]:

@@ -24,6 +24,7 @@ from muniment.formats.reading.parsed_item import (
     kept_as_json,
     read_or_none,
     time_of,
+    title_of,
     with_times,
 )
 
@@ -37,6 +38,7 @@ class ClaudeChat(Struct, frozen=True, kw_only=True):
     uuid: str
     chat_messages: list[msgspec.Raw]
     created_at: Any = None
+    name: Any = None
 
 
 class ClaudeMessage(Struct, frozen=True, kw_only=True):
@@ -73,7 +75,13 @@ def claude(item: bytes) -> ParsedItem:
     messages: list[Message] = []
     for index, raw in enumerate(chat.chat_messages):
         messages += notes.read(f"chat_messages[{index}]", _messages, raw)
-    return ParsedItem(chat.uuid, with_times(time_of(chat.created_at, notes), messages), whole=True, notes=notes)
+    return ParsedItem(
+        chat.uuid,
+        with_times(time_of(chat.created_at, notes), messages),
+        whole=True,
+        notes=notes,
+        title=title_of(chat.name),
+    )
 
 
 def _messages(raw: bytes, notes: ParsingNotes) -> list[Message]:

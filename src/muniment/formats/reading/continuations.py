@@ -57,6 +57,7 @@ class Continuations:
     def __init__(self) -> None:
         self._waiting: OrderedDict[str | None, OpenConversation] = OrderedDict()
         self._bytes = 0
+        self.repeated = 0  # messages that repeated their conversation
 
     def add(self, parsed: ParsedItem, unnamed: str, item: int, size: int) -> Iterator[OpenConversation]:
         """Add a request or a response; yield the conversations that are complete because of it.
@@ -66,6 +67,7 @@ class Continuations:
         key = parsed.conversation
         waiting = self._waiting.get(key)
         before = 0 if waiting is None else waiting.size
+        known = 0 if waiting is None else len(waiting.messages)
         if waiting is None and parsed.answers and key is None:
             raise InvalidInput(at="messages", problem="answers_nothing")
         if waiting is not None and parsed.answers:
@@ -74,7 +76,9 @@ class Continuations:
             if waiting is not None:
                 yield self._closed(key)
                 before = 0
-            waiting = self._waiting[key] = OpenConversation(key or unnamed, item, size, parsed)
+            waiting, known = OpenConversation(key or unnamed, item, size, parsed), 0
+            self._waiting[key] = waiting
+        self.repeated += len(parsed.system) + len(parsed.messages) - (len(waiting.messages) - known)
         self._bytes += waiting.size - before
         self._waiting.move_to_end(key)
         while len(self._waiting) > WAITING_MAX or (self._bytes > WAITING_BYTES_MAX and len(self._waiting) > 1):

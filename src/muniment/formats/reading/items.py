@@ -77,7 +77,7 @@ class Items:
         if first.startswith(b"{"):
             return iter([_bounded(document)]) if len(contents) <= DOCUMENT_BYTES_MAX and _is_json(document) else None
         if self._lines.damaged:
-            return iter([InvalidInput(at="file", problem="gzip_damaged")])
+            return iter([InvalidInput(at="file", problem=self._lines.damage)])
         if len(contents) > DOCUMENT_BYTES_MAX:
             return iter([LimitExceeded(at="file", problem="too_large", limit=DOCUMENT_BYTES_MAX)])
         return _of_list(document)

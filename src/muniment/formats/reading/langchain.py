@@ -47,6 +47,7 @@ from muniment.formats.reading.parsed_item import (
     parse_arguments,
     read_or_none,
     time_of,
+    title_of,
     uri_part,
     with_times,
 )
@@ -73,6 +74,7 @@ class LangchainItem(ConversationNames, frozen=True, kw_only=True):
     """A conversation, or a message with the name of its conversation."""
 
     created_at: Any = None
+    title: Any = None
     messages: list[msgspec.Raw] | None = None
     message: msgspec.Raw = ABSENT
 
@@ -186,7 +188,7 @@ def langchain(item: bytes) -> ParsedItem:
         messages += notes.read(f"messages[{index}]", _messages, raw)
     if not messages:
         raise InvalidInput(at="messages", problem="nothing_understood")
-    return ParsedItem(name, with_times(started_ms, messages), whole=True, notes=notes)
+    return ParsedItem(name, with_times(started_ms, messages), whole=True, notes=notes, title=title_of(parsed.title))
 
 
 def _messages(raw: bytes, notes: ParsingNotes) -> list[Message]:

@@ -27,6 +27,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DRAIN_BYTES = 2**20
 CHUNK_BYTES = 2**20
 DAMAGES = (EOFError, zlib.error, gzip.BadGzipFile)
+GZIP_DAMAGED, FILE_CUT = "gzip_damaged", "file_cut"
 
 
 class Lines:
@@ -41,13 +42,20 @@ class Lines:
                 start = self._file.tell()
                 self.bytes_total = self._file.seek(0, os.SEEK_END)
                 self._file.seek(start)
-            is_gzip = self._file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
+            is_gzip = self._begins_as_gzip()
         except (OSError, ValueError) as problem:
             raise FileUnavailable.because(problem, at="file") from None
         self._text: io.BufferedReader = self._file
         if is_gzip:
             self._text = io.BufferedReader(gzip.GzipFile(fileobj=self._file))
         self.damaged = False
+        self.damage = GZIP_DAMAGED if is_gzip else FILE_CUT  # what a damage is called
+
+    def _begins_as_gzip(self) -> bool:
+        try:
+            return self._file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
+        except EOFError:  # a broken member of an archive; reading it says so
+            return False
 
     def ahead(self, limit: int) -> bytes:
         """Return the next line that is not blank and the blank ones before it, without consuming them.
@@ -95,7 +103,7 @@ class Lines:
                     continue
             except DAMAGES:
                 self.damaged = True
-                yield number, InvalidInput(at="file", problem="gzip_damaged")
+                yield number, InvalidInput(at="file", problem=self.damage)
                 return
             except OSError as problem:
                 raise FileUnavailable.because(problem, at="file") from None

@@ -33,6 +33,7 @@ from muniment.formats.reading.parsed_item import (
     from_base64,
     milliseconds,
     parse_arguments,
+    title_of,
     uri_part,
 )
 
@@ -154,6 +155,7 @@ class OpenaiItem(ConversationNames, frozen=True, kw_only=True):
     """The names of the conversation, and the messages when the item is a whole chat."""
 
     id: str | None = None
+    title: Any = None
     messages: list[OpenaiMessage] | None = None
 
 
@@ -162,7 +164,8 @@ def openai(line: bytes) -> ParsedItem:
     item = parse_json(line, OpenaiItem, limit=ITEM_BYTES_MAX)
     conversation = item.conversation()
     if item.messages is not None:
-        return ParsedItem(conversation or item.id, [_message(message) for message in item.messages], whole=True)
+        messages = [_message(message) for message in item.messages]
+        return ParsedItem(conversation or item.id, messages, whole=True, title=title_of(item.title))
     message = _message(parse_json(line, OpenaiMessage))
     if conversation is None:
         raise InvalidInput(at="conversation_id", problem="missing_field")

@@ -73,8 +73,9 @@ class NamedTurn(NamedTuple):
 class ParsedItem(NamedTuple):
     """The content of an item: messages of a conversation.
 
-    `whole`: they are the conversation from its beginning. `branches` are conversations that branch off, and `origin` of
-    a branch says where. `system` is the system text before the messages. `answers`: they answer the previous request.
+    `whole`: they are the conversation from its beginning, `title` what the file calls it. `branches` are conversations
+    that branch off, and `origin` of a branch says where. `system` is the system text before the messages. `answers`:
+    they answer the previous request.
     """
 
     conversation: str | None
@@ -86,6 +87,12 @@ class ParsedItem(NamedTuple):
     system: tuple[Message, ...] = ()
     notes: ParsingNotes | None = None
     answers: bool = False
+    title: str | None = None
+
+
+def title_of(value: Any) -> str | None:
+    """Return the title that a file gives a conversation, on one line; None for what is no text."""
+    return (" ".join(value.split()) or None) if isinstance(value, str) else None
 
 
 class ConversationNames(Struct, frozen=True, kw_only=True):

@@ -34,7 +34,10 @@ ESCAPED = 6  # bytes of a file for one byte of text, as \\u0061; nothing is refu
 
 
 class CompleteTurn(NamedTuple):
-    """A complete turn: its conversation and number, its first line, and the refusal when it is too large."""
+    """A complete turn: its conversation and number, its first line, and the refusal when it is too large.
+
+    `messages_count` is how many messages it had, also when it is refused.
+    """
 
     conversation: str
     number: int
@@ -43,6 +46,7 @@ class CompleteTurn(NamedTuple):
     bytes: int
     refusal: LimitExceeded | None
     named: NamedTurn | None = None
+    messages_count: int = 0
 
 
 class PendingTurn:
@@ -54,6 +58,7 @@ class PendingTurn:
         self.number = number
         self.line = line
         self.bytes = 0
+        self._count = 0
         self._messages: list[Message] = []
         self._has_user = False
         self._last: Role | None = None
@@ -67,6 +72,7 @@ class PendingTurn:
 
     def add(self, message: Message, size: int, limits: Limits) -> None:
         """Add a message. Of a turn above the limits only the refusal is kept."""
+        self._count += 1
         self._last = message.role
         self._has_user = self._has_user or message.role is Role.USER
         if self._refusal is not None:
@@ -85,7 +91,14 @@ class PendingTurn:
     def complete(self) -> CompleteTurn:
         """Return the turn as it is."""
         return CompleteTurn(
-            self.conversation, self.number, self.line, self._messages, self.bytes, self._refusal, self.named
+            self.conversation,
+            self.number,
+            self.line,
+            self._messages,
+            self.bytes,
+            self._refusal,
+            self.named,
+            self._count,
         )
 
 

@@ -48,7 +48,7 @@ def _turn(exported: ExportedTurn) -> Iterator[str]:
     references = [f"- Refers to {_named(reference)}.\n" for reference in turn.host_refs]
     fields = [item for item in exported.items if item.message is None]
     hidden = [f"- *Withheld of {_field(item)}: {_reason(item)}.*\n" for item in fields]
-    observed = [f"- Observed {span(tool.tool)}{_prefixed(': ', tool.summary)}.\n" for tool in turn.tools or []]
+    observed = [f"- Observed {span(tool.tool)}{_prefixed(': ', tool.summary)}.\n" for tool in turn.tools]
     if notes := observed + references + hidden:
         yield "\n" + "".join(notes)
 

@@ -7,10 +7,8 @@ message and part, with the reason. In this format a tool result is always a sepa
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-from msgspec import UNSET
 
 from muniment.events.message import (
     BlobPart,
@@ -39,7 +37,7 @@ def openai(export: ExportedConversation) -> Iterator[str]:
     for exported in export.turns:
         withheld += exported.items
         for message in exported.turn.messages:
-            for chat_message in _messages(message):
+            for chat_message in chat_messages(message):
                 yield separator + as_json(chat_message)
                 separator = ",\n"
     yield '\n],"withheld":['
@@ -50,16 +48,16 @@ def openai(export: ExportedConversation) -> Iterator[str]:
     yield "\n]}\n"
 
 
-def _messages(message: SliceMessage) -> Iterator[dict[str, Any]]:
+def chat_messages(message: SliceMessage) -> Iterator[dict[str, Any]]:
     """Yield the chat messages of a message, which is divided before and after each tool result."""
-    if message.parts is UNSET:
+    if message.redacted:
         return
     waiting: list[Part] = []
     for part in message.parts:
         if isinstance(part, ToolCallResponsePart):
             yield from _chat_message(message.role, waiting)
             waiting = []
-            yield {"role": Role.TOOL, "tool_call_id": part.id, "content": _text(part.response)}
+            yield {"role": Role.TOOL, "tool_call_id": part.id, "content": text_of(part.response)}
         else:
             waiting.append(part)
     yield from _chat_message(message.role, waiting)
@@ -68,7 +66,7 @@ def _messages(message: SliceMessage) -> Iterator[dict[str, Any]]:
 def _chat_message(role: Role, parts: list[Part]) -> Iterator[dict[str, Any]]:
     if not parts:
         return
-    chat_message: dict[str, Any] = {"role": role, "content": _content([part for part in parts if _is_content(part)])}
+    chat_message: dict[str, Any] = {"role": role, "content": content_of([part for part in parts if _is_content(part)])}
     thoughts = [part.content for part in parts if isinstance(part, ReasoningPart)]
     calls = [_call(part) for part in parts if isinstance(part, ToolCallPart)]
     if thoughts:
@@ -82,7 +80,8 @@ def _is_content(part: Part) -> bool:
     return not isinstance(part, ReasoningPart | ToolCallPart)
 
 
-def _content(parts: list[Part]) -> str | list[dict[str, Any]] | None:
+def content_of(parts: Sequence[Part]) -> str | list[dict[str, Any]] | None:
+    """Return the content of a chat message: a text, or its blocks."""
     if not parts:
         return None
     if len(parts) == 1 and isinstance(parts[0], TextPart):
@@ -119,5 +118,6 @@ def _call(part: ToolCallPart) -> dict[str, Any]:
     return {"id": part.id, "type": "function", "function": function}
 
 
-def _text(response: Any) -> str:
+def text_of(response: Any) -> str:
+    """Return the result of a tool as text."""
     return response if isinstance(response, str) else as_json(response)

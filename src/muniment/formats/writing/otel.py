@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from muniment.events.message import Authority, Part, Role
 from muniment.events.turn import Delivery
@@ -64,7 +64,7 @@ def _lines(conversation: str, exported: ExportedTurn) -> Iterator[OtelOutputLine
             speaker_kind=message.speaker_kind,
             authority=message.authority,
             ts=message.observed_ms,
-            parts=[] if message.parts is UNSET else message.parts,
+            parts=message.parts,
             withheld=[_withheld(item) for item in exported.withheld_of(message)],
         )
 

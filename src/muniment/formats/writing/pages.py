@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET
 
 from muniment.events.message import Part
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
@@ -29,7 +28,7 @@ class ExportedTurn(NamedTuple):
         A withheld part is replaced by its item.
         """
         withheld = self.withheld_of(message)
-        if message.parts is UNSET:
+        if message.redacted:
             yield from withheld
             return
         whole = {item.part: item for item in withheld if item.start is None}

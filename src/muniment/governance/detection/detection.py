@@ -12,9 +12,15 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.errors import LimitExceeded
+from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.records import TurnMeta
-from muniment.governance.detection.detectors import DetectorSet, coverage_of, detectors_for
+from muniment.governance.detection.detectors import (
+    DETECTORS,
+    NAMES_DETECTOR,
+    DetectorSet,
+    coverage_of,
+    detectors_for,
+)
 from muniment.governance.detection.known_names import NAMES_MAX, finder
 from muniment.governance.detection.scan import Coverage, DetectedType, Detector
 from muniment.governance.views import View
@@ -26,12 +32,15 @@ FINDERS_CACHED_MAX = 256
 class Detect(Struct, frozen=True, kw_only=True):
     """What to detect: in which views, before a commit, and the known names besides those of the turn itself.
 
+    `detectors` are those of the host; each works where its type is detected.
+
     The types of `raw_owner` apply to every view, because no view shows more than `raw_owner`.
     """
 
     views: Mapping[View, frozenset[DetectedType]] = {}
     before_commit: frozenset[DetectedType] = frozenset()
     names: frozenset[str] = frozenset()
+    detectors: tuple[Detector, ...] = ()
 
 
 class ViewDetection(Struct, frozen=True, kw_only=True):
@@ -81,18 +90,22 @@ def detection_for(detect: Detect) -> Detection:
     """Return the detectors for the options of a store."""
     if len(detect.names) > NAMES_MAX:
         raise LimitExceeded(at="detect.names", problem="too_many", limit=NAMES_MAX, found=len(detect.names))
+    of_host = tuple(replace(detector, of_host=True) for detector in detect.detectors)
+    taken = {detector.name for detector in DETECTORS} | {NAMES_DETECTOR, TURN_NAMES_DETECTOR}
+    if len(taken | {detector.name for detector in of_host}) < len(taken) + len(of_host):
+        raise InvalidInput(at="detect.detectors", problem="exists")
     everywhere = detect.views.get(View.RAW_OWNER, frozenset())
     types_of = {view: everywhere | detect.views.get(view, frozenset()) for view in View}
     return Detection(
-        views={view: _detection(types, detect.names) for view, types in types_of.items() if types},
-        before_commit=_detection(detect.before_commit, detect.names),
+        views={view: _detection(types, detect.names, of_host) for view, types in types_of.items() if types},
+        before_commit=_detection(detect.before_commit, detect.names, of_host),
     )
 
 
-def _detection(types: frozenset[DetectedType], names: frozenset[str]) -> ViewDetection:
+def _detection(types: frozenset[DetectedType], names: frozenset[str], of_host: tuple[Detector, ...]) -> ViewDetection:
     if DetectedType.KNOWN_NAME not in types:
-        return ViewDetection(detection=detectors_for(types))
-    return ViewDetection(detection=detectors_for(types, names), turn_names=True, names=names)
+        return ViewDetection(detection=detectors_for(types, of_host=of_host))
+    return ViewDetection(detection=detectors_for(types, names, of_host), turn_names=True, names=names)
 
 
 @lru_cache(maxsize=FINDERS_CACHED_MAX)

@@ -35,3 +35,12 @@ def before(text: str, start: int) -> str:
     """Return the characters before a position, on the same line, at most `NEAR_CHARACTERS`."""
     near = text[max(0, start - NEAR_CHARACTERS) : start]
     return near[near.rfind("\n") + 1 :]
+
+
+def words_before(text: str, start: int, characters: int) -> str:
+    """Return the words before a position, on the same line, at most so many characters; none is cut off."""
+    first = max(0, start - characters)
+    near = text[first:start]
+    if first and text[first - 1].isalnum():
+        near = near[re.match(r"\w*", near).end() :]  # type: ignore[union-attr]  # it matches anything
+    return near[near.rfind("\n") + 1 :]

@@ -6,6 +6,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
+from muniment.governance.detection.check_digits import luhn
 from muniment.governance.detection.letters import before
 from muniment.governance.detection.scan import TextSpan
 
@@ -116,12 +117,6 @@ def is_card(number: str) -> bool:
         for first, last, lengths in CARD_SCHEMES
     )
     return is_known and luhn(digits)
-
-
-def luhn(digits: str) -> bool:
-    """Return whether the last digit is the Luhn check digit of the others."""
-    doubled = (int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits)))
-    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
 
 
 # --- IP addresses -----------------------------------------------------------------------------------------------------

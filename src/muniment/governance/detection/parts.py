@@ -37,6 +37,19 @@ def found_in(text: str, detectors: Sequence[Detector]) -> tuple[WithheldRange, .
     return stretches(Reason.DETECTED, (TextRange(span.start, span.end, span.type.value) for span in detected.findings))
 
 
+def found_in_member(name: str, text: str, detectors: Sequence[Detector]) -> tuple[WithheldRange, ...]:
+    """Return the ranges of the text of a member that are withheld; its name is before it, as words are in prose."""
+    if not name or not text:
+        return found_in(text, detectors)
+    before = f"{name.replace('_', ' ')}: "
+    ranges = []
+    for span in found_in(before + text, detectors):
+        start, end = max(span.start - len(before), 0), span.end - len(before)
+        if end > 0:
+            ranges.append(span._replace(start=start, end=end))
+    return tuple(ranges)
+
+
 def marked(part: Part, detectors: Sequence[Detector], covered: tuple[WithheldRange, ...] = ()) -> MarkedPart:
     """Return a part with markers for findings and for the ranges that are `covered` by redactions."""
     if not detectors and not covered:
@@ -72,16 +85,19 @@ class _JsonMarker:
         self._detectors = detectors
         self.ranges: list[WithheldRange] = []
 
-    def value(self, value: Any, path: str) -> Any:
-        """Return a value with markers; `path` is its JSON pointer (RFC 6901) in the result."""
+    def value(self, value: Any, path: str, name: str = "") -> Any:
+        """Return a value with markers; `path` is its JSON pointer (RFC 6901) in the result, `name` that of the member.
+
+        A text is scanned with the name of its member before it: what `dob` or `password` names is found by its name.
+        """
         if isinstance(value, str):
-            return self._text(value, path)
+            return self._text(value, path, name)
         if isinstance(value, dict):
             return self._members(value, path)
         if isinstance(value, list):
             return [self.value(item, f"{path}/{index}") for index, item in enumerate(value)]
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10 ** (NUMBER_DIGITS_MIN - 1):
-            shown = self._text(str(value), path)
+            shown = self._text(str(value), path, name)
             return value if shown == str(value) else shown
         return value
 
@@ -98,10 +114,10 @@ class _JsonMarker:
                     new = f"{base} ({numbered[base]})"
             inside = f"{path}/{new.replace('~', '~0').replace('/', '~1')}"
             self.ranges += [withheld._replace(path=inside) for withheld in ranges]
-            shown[new] = self.value(member, inside)
+            shown[new] = self.value(member, inside, name)
         return shown
 
-    def _text(self, text: str, path: str) -> str:
-        ranges = found_in(text, self._detectors)
+    def _text(self, text: str, path: str, name: str) -> str:
+        ranges = found_in_member(name, text, self._detectors)
         self.ranges += [withheld._replace(path=path) for withheld in ranges]
         return replaced(text, ranges)

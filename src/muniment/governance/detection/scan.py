@@ -24,18 +24,27 @@ DETECTOR_STEPS_MAX = 100_000
 
 
 class DetectedType(StrEnum):
-    """The detectable types; where spans overlap, the first type wins."""
+    """The detectable types; where spans overlap, the first type wins.
+
+    muniment finds no `person`, `location` and `other` itself: detectors of hosts do.
+    """
 
     PRIVATE_KEY = "private_key"
     JWT = "jwt"
     API_KEY = "api_key"
     PAYMENT_CARD = "payment_card"
     IBAN = "iban"
+    NATIONAL_ID = "national_id"
+    BANK_CODE = "bank_code"
+    BIRTH_DATE = "birth_date"
     EMAIL = "email"
     IP_ADDRESS = "ip_address"
     PHONE_NUMBER = "phone_number"
     SECRET = "secret"  # noqa: S105 - the name of a type
     KNOWN_NAME = "known_name"
+    PERSON = "person"
+    LOCATION = "location"
+    OTHER = "other"
 
 
 RANK = {kind: rank for rank, kind in enumerate(DetectedType)}
@@ -65,13 +74,19 @@ class Coverage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Detector(Struct, frozen=True, kw_only=True):
-    """The function that finds one type, and its limits."""
+    """The function that finds one type, and its limits.
+
+    A host adds its own through `Detect.detectors`. `find` gets a text and yields a pair of code points (start, end) for
+    each finding, or None for each candidate that it looked at and rejected. It must depend on the text alone, because
+    the same text is scanned again whenever it is shown. When it raises, the text is withheld.
+    """
 
     name: str
     type: DetectedType
-    find: Callable[[str], Iterable[TextSpan | None]]
+    find: Callable[[str], Iterable[tuple[int, int] | None]]
     characters_max: int = TEXT_CHARACTERS_MAX
     steps_max: int = DETECTOR_STEPS_MAX
+    of_host: bool = False
 
 
 class ScanResult(Struct, frozen=True, kw_only=True):
@@ -83,7 +98,7 @@ class ScanResult(Struct, frozen=True, kw_only=True):
 
 NOTHING = ScanResult()
 
-# Exceptions of a detector on unexpected text. Any other exception is a bug and ends the operation.
+# Exceptions of a detector on unexpected text. Any other exception of our own is a bug and ends the operation.
 FAILURES = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
 
 
@@ -120,6 +135,10 @@ def _run(detector: Detector, text: str) -> list[DetectedSpan] | None:
                 findings.append(DetectedSpan(start, end, detector.type, detector.name))
     except FAILURES:
         return None
+    except Exception:
+        if detector.of_host:
+            return None
+        raise
     return findings
 
 

@@ -1,8 +1,8 @@
 """A conversation as the lines of a document: its events as the log has them, without what depends on the log.
 
-Two things never leave: content that the policy excludes, and messages of soul governance. Events of the archive itself
-follow the others and record that, as an erasure of all turns or of each message, so that whoever folds the events gets
-a complete result. Their time is that of the last event, so that a repeat gives the same lines.
+Two things never leave: content that the policy excludes, with what hints at it, and messages of soul governance. Events
+of the archive itself follow the others and record that, as an erasure of all turns or of each message, so that whoever
+folds the events gets a complete result. Their time is that of the last event, so that a repeat gives the same lines.
 """
 
 from __future__ import annotations
@@ -21,18 +21,26 @@ from muniment.governance.phases import Phase, phase_of
 from muniment.ledger.ledger import CONTENT, OpenedEvent
 from muniment.log.port import WHOLE_CONVERSATION, Reader
 from muniment.operations.archives.document import ARCHIVED, POSITIONS, PRIVATE_KINDS, EventLine, encode
+from muniment.operations.archives.omissions import (
+    LEFT_OUT,
+    ArchiveOmissions,
+    OmissionReason,
+    without_private_hints,
+)
 from muniment.projections.change_fold import NOTHING, Changes
 from muniment.space.space import Space
 
-LEFT_OUT = "left out of an archive"
 REQUESTER = "archive"
 
 
 class ConversationLines:
     """The lines of one conversation, as one snapshot has it."""
 
-    def __init__(self, space: Space, reader: Reader, stream: int, private: PrivateMaterial) -> None:
+    def __init__(
+        self, space: Space, reader: Reader, stream: int, private: PrivateMaterial, left_out: ArchiveOmissions
+    ) -> None:
         self._space = space
+        self._left_out = left_out
         self._reader = reader
         self._private = private
         self._head = space.transcript.head(reader, stream)
@@ -76,6 +84,8 @@ class ConversationLines:
 
     def _meta(self, meta: MetaBody) -> MetaBody:
         """Return a meta body as it leaves: a derived reference names neither the space nor the leaves of this log."""
+        if self._private is PrivateMaterial.EXCLUDE:
+            return without_private_hints(meta)
         return replace(meta, source=replace(meta.source, space=""), digest="") if isinstance(meta, RefDerived) else meta
 
     def _content(self, opened: OpenedEvent, refs: Mapping[str, int]) -> Raw | UnsetType:
@@ -87,10 +97,13 @@ class ConversationLines:
             if about in self._omitted:  # a message of soul governance
                 return UNSET
             return Raw(encode(self._space.ledger.content(opened)[1])) if CONTENT in opened.keys else UNSET
+        assert isinstance(opened.meta, TurnMeta), "only turns have a turn sequence"
         if phase_of(row.turn_seq, self._changes.steps) is Phase.ERASED:
+            self._left_out.whole(OmissionReason.ERASED, opened.meta)
             return UNSET
         if self._private is PrivateMaterial.EXCLUDE:
             self._withheld = True
+            self._left_out.whole(OmissionReason.PRIVATE, opened.meta)
             return UNSET
         _, content = self._space.ledger.words(opened)
         return Raw(encode(self._without_soul(opened, row.turn_seq, content)))
@@ -104,6 +117,8 @@ class ConversationLines:
             if head.authority is Authority.SOUL_GOVERNANCE and place not in gone
         ]
         self._omitted.update(dict.fromkeys((turn, place) for place in soul))
+        self._left_out.messages(OmissionReason.ERASED, gone)
+        self._left_out.messages(OmissionReason.SOUL_GOVERNANCE, soul)
         return replace(
             content,
             parts=[[] if place in soul else parts for place, parts in enumerate(content.parts)],

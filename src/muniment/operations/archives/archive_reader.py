@@ -15,7 +15,7 @@ from muniment.errors import ArchiveRefused, InvalidInput
 from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.changes import REPLACED, Custody, Transition, TurnSpan, span_of
-from muniment.events.identity import TurnId, check_name, message_id
+from muniment.events.identity import check_name, conversation_mark, message_id
 from muniment.events.records import (
     CHANGES,
     CONTENT_BODIES,
@@ -46,6 +46,7 @@ from muniment.operations.archives.document import (
     parse_event,
     parse_root,
 )
+from muniment.operations.archives.omissions import without_private_hints
 from muniment.operations.archives.scopes import mounted, within
 
 
@@ -129,6 +130,8 @@ class _CheckedConversation:
             raise ArchiveRefused(at=at, problem="foreign_kind")
         kind = EventKind(line.kind)
         meta, content = body_of(line.meta, META_BODIES[kind], number), None
+        if self._root.private is PrivateMaterial.EXCLUDE and without_private_hints(meta) != meta:
+            raise ArchiveRefused(at=at, problem="content")
         if line.content is not UNSET:
             if kind not in CONTENT_BODIES or self._root.private is PrivateMaterial.EXCLUDE:
                 raise ArchiveRefused(at=at, problem="content")
@@ -208,7 +211,8 @@ class _CheckedConversation:
         """Tell whether a derived reference names its turns, as it would here, and nothing of another log."""
         source = meta.source
         last = source.turn if source.through is None else source.through
-        named = None if message is None else message_id(TurnId(source.turn), message)
+        mark = conversation_mark(source.channel, source.conversation)
+        named = None if message is None else message_id(mark, source.turn, message)
         return (
             bool(meta.key.strip() and meta.subject)
             and (source.space, meta.digest) == ("", "")

@@ -6,8 +6,9 @@
     {"kind":"turn.lifecycle","t":1700000002000,"reason":"mask","refs":{"turn":1},"target":1,"meta":{...}}
 
 A document is a conversation; conversations come in the order of channel and id. Its line stands for the event that
-opened it, which is its event 1. `bytes` and `digest` (SHA-256, 64 hexadecimal digits)
-are those of everything behind the root line, line ends included. Bodies are as in `schemas/events`; bytes are base64.
+opened it, which is its event 1. `bytes` and `digest` (SHA-256, 64 hexadecimal digits) are those of everything behind
+the root line, line ends included. Zeros behind the last line fill the document up, so that the size of a file tells
+little of its content. Bodies are as in `schemas/events`; bytes are base64.
 Nothing that depends on keys or places is in it: no positions, leaves, salts or keyed digests. A reference to a position
 in the same stream is the number of that event in the conversation; a derived reference has neither the name of the
 space nor a digest of leaves. So the same part of a space gives the same document
@@ -37,6 +38,8 @@ from muniment.operations.outfile import outside
 SCHEMA = "muniment/archive/1"
 LINE_BYTES_MAX = 64 * 2**20
 PIECE_BYTES = 64 * 1024
+PADDED_BYTES = 64 * 1024
+PADDED_BITS = 4  # a padded size has so many significant bits: it is at most an eighth more
 CONTEXT = b"muniment/archive"
 
 # kinds that stand in the stream of a conversation, behind the event that opened it
@@ -152,15 +155,28 @@ def line_of(value: ArchiveRoot | DocumentLine | EventLine) -> bytes:
 
 def lines(stream: SealedReader) -> Iterator[bytes]:
     """Yield the lines of a document, each with its end, in bounded memory; the last one may have none."""
-    rest = b""
+    rest, size, zeros = b"", 0, 0
     while piece := stream.read(PIECE_BYTES):
+        size += len(piece)
         *whole, rest = (rest + piece).split(b"\n") if b"\n" in piece else (rest + piece,)
+        if zeros and (whole or rest.strip(b"\0")):
+            raise ArchiveRefused(at="archive", problem="padding")
         for line in whole:
             yield line + b"\n"
+        if rest.startswith(b"\0") and not rest.strip(b"\0"):
+            zeros, rest = zeros + len(rest), b""
         if len(rest) > LINE_BYTES_MAX:
             raise LimitExceeded(at="archive", problem="line_too_long", limit=LINE_BYTES_MAX)
     if rest:
         yield rest
+    if zeros != len(padding(size - zeros)):
+        raise ArchiveRefused(at="archive", problem="padding")
+
+
+def padding(size: int) -> bytes:
+    """Return the zeros behind a document of this size."""
+    unit = max(PADDED_BYTES, 1 << max(0, size.bit_length() - PADDED_BITS))
+    return bytes(-size % unit)
 
 
 def parse_root(line: bytes) -> ArchiveRoot:
@@ -211,10 +227,19 @@ def _parsed(decoder: msgspec.json.Decoder[Any], line: bytes, number: int) -> Any
 def opened_document(file: BinaryIO, key_of: Callable[[Envelope], bytes]) -> Iterator[Iterator[bytes]]:
     """Give the lines of a sealed document."""
     with outside("file"):
+        envelope = envelope_of(file)
         with sound():
-            envelope = parse_envelope(file.readline(ENVELOPE_BYTES_MAX))
-            sealed = SealedReader(file, key_of(envelope), CONTEXT)
+            sealed = SealedReader(file, key_of(envelope), envelope.stream_context(CONTEXT))
         yield opened_lines(sealed)
+
+
+def envelope_of(file: BinaryIO) -> Envelope:
+    """Return the first line of an archive; any other file is refused as none."""
+    try:
+        return parse_envelope(file.readline(ENVELOPE_BYTES_MAX))
+    except Corrupt as fault:
+        problem = fault.problem if fault.problem == "old_format" else "not_an_archive"
+        raise ArchiveRefused(at="envelope", problem=problem, limit=fault.limit, found=fault.found) from None
 
 
 @contextmanager

@@ -30,7 +30,9 @@ from muniment.operations.archives.document import (
     Tally,
     line_of,
     opened_document,
+    padding,
 )
+from muniment.operations.archives.omissions import ArchiveOmissions, LeftOutContent
 from muniment.operations.archives.scopes import checked, conversations
 from muniment.operations.outfile import OutFile, outside, reading
 
@@ -38,10 +40,14 @@ SPOOL_CONTEXT = b"muniment/archive/spool"
 
 
 class ArchiveReport(Struct, frozen=True, kw_only=True):
-    """An archive that was written and read back. `position` is that of the event that says so."""
+    """An archive that was written and read back. `position` is that of the event that says so.
+
+    `left_out` counts turns whose content is not in it, and messages of them and of others, by reason.
+    """
 
     root: ArchiveRoot
     turns: int
+    left_out: list[LeftOutContent]
     file: str
     bytes: int
     position: int
@@ -59,14 +65,17 @@ def export_archive(
     entropy = space.sources.entropy
     spool_key, key = entropy.take(KEY_BYTES), entropy.take(KEY_BYTES)
     try:
-        root = _gather(session, scope, private, spool, spool_key)
+        part = ScopePart(scope, private)
+        root = _gather(session, part, spool, spool_key)
         with file.writing() as written, reading(spool.beside, "file") as spooled:
-            written.write(Envelope.around(key, root_key, descriptor, CONTEXT).line())
-            sealed = SealedWriter(written, key, entropy.take(SALT_BYTES), CONTEXT)
-            sealed.write(line_of(root))
+            envelope, first = Envelope.around(key, root_key, descriptor, CONTEXT), line_of(root)
+            written.write(envelope.line())
+            sealed = SealedWriter(written, key, entropy.take(SALT_BYTES), envelope.stream_context(CONTEXT))
+            sealed.write(first)
             rest = SealedReader(spooled, spool_key, SPOOL_CONTEXT)
             while piece := rest.read(PIECE_BYTES):
                 sealed.write(piece)
+            sealed.write(padding(len(first) + root.bytes))
             sealed.finish()
         with (
             reading(file.beside, "file") as written,
@@ -78,20 +87,38 @@ def export_archive(
         with outside("file"):
             size = file.beside.stat().st_size
         body = ArchiveExported(archive=ArchiveExport(scope=root.scope, private=root.private, digest=root.digest))
-        change = Change(EventKind.ARCHIVE_EXPORTED, space.sources.clock.now_ms(), body)
+        change = Change(EventKind.ARCHIVE_EXPORTED, space.sources.clock.now_ms(), body, {"through": part.through})
         position = space.ledger.transact(lambda writer: writer.change(change)).position
         file.keep()
     finally:
         spool.drop()
         file.drop()
-    return ArchiveReport(root=root, turns=check.turns, file=str(file.path), bytes=size, position=position)
+    return ArchiveReport(
+        root=root,
+        turns=check.turns,
+        left_out=part.left_out.counts(),
+        file=str(file.path),
+        bytes=size,
+        position=position,
+    )
 
 
-def _gather(session: Session, scope: ArchiveScope, private: PrivateMaterial, spool: OutFile, key: bytes) -> ArchiveRoot:
+class ScopePart:
+    """The part of a space that an archive is made of: what is left out of it, and up to which position it reaches."""
+
+    def __init__(self, scope: ArchiveScope, private: PrivateMaterial) -> None:
+        self.scope = scope
+        self.private = private
+        self.left_out = ArchiveOmissions()
+        self.through = 0
+
+
+def _gather(session: Session, part: ScopePart, spool: OutFile, key: bytes) -> ArchiveRoot:
     """Write everything after the root into the spool; return the root."""
     space, tally = session.space, Tally()
     with space.ledger.reader() as reader:
-        scoped = conversations(space, reader, scope)
+        scoped = conversations(space, reader, part.scope)
+        part.through = reader.frontier().size - 1
     with spool.writing() as file:
         sealed = SealedWriter(file, key, space.sources.entropy.take(SALT_BYTES), SPOOL_CONTEXT)
         for done, conversation in enumerate(scoped):
@@ -99,11 +126,12 @@ def _gather(session: Session, scope: ArchiveScope, private: PrivateMaterial, spo
             names = conversation.key
             opening = DocumentLine(channel=names.channel, conversation=names.conversation, t=conversation.t)
             with space.ledger.reader() as reader:
-                events = ConversationLines(space, reader, conversation.stream, private).lines()
+                part.through = max(part.through, reader.frontier().size - 1)
+                events = ConversationLines(space, reader, conversation.stream, part.private, part.left_out).lines()
                 for line in chain[DocumentLine | EventLine]([opening], events):
                     data = line_of(line)
                     tally.take(data)
                     sealed.write(data)
         sealed.finish()
     session.progress("archive", len(scoped), len(scoped))
-    return tally.root(scope, private)
+    return tally.root(part.scope, part.private)

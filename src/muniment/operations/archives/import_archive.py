@@ -23,7 +23,7 @@ from muniment.declaration.session import Session
 from muniment.errors import AliasConflict, ArchiveConflict, ArchiveRefused
 from muniment.events.archive import ArchiveImport, ArchiveImported, ArchiveScope, ImportMode, PrivateMaterial, ScopeKind
 from muniment.events.changes import Transition, TurnLifecycle
-from muniment.events.identity import Channel, ConversationId, ConversationKey
+from muniment.events.identity import Channel, ConversationId, ConversationKey, conversation_mark, message_id
 from muniment.events.labels import content_fields
 from muniment.events.records import (
     AliasRecorded,
@@ -392,6 +392,9 @@ class _IncomingConversation:
         if isinstance(meta, RefDerived):  # its digest stays behind: the leaves here are others
             space, names = self._into.space.name, self._key
             source = replace(meta.source, space=space, channel=names.channel, conversation=names.conversation)
+            if source.message is not None:
+                mark = conversation_mark(names.channel, names.conversation)
+                source = replace(source, message=message_id(mark, source.turn, refs["message"]))
             meta = replace(meta, source=source)
         event = self._into.drafted(kind, line.t, meta, line.reason, None if gone else archived.content)
         placed = self._into.append(event, self._stream, target=line.target, refs=refs)

@@ -18,6 +18,7 @@ from muniment.events.records import AliasRecorded, EventKind, TurnMeta
 from muniment.governance.custody import Rule
 from muniment.ledger.ledger import Change, Writer
 from muniment.log.port import Reader, StreamHead
+from muniment.operations.approvals.gate import GuardedAct, known_approvals
 from muniment.operations.archives.archive_lines import REQUESTER
 from muniment.operations.lifecycle.guard import Guard
 from muniment.operations.lifecycle.scope import Turns
@@ -105,6 +106,8 @@ def check_holds(space: Space, reader: Reader, key: ConversationKey, stream: int)
 
     A hold in its own stream would be left behind with it, so that it keeps even what has no words any more.
     """
+    if known_approvals(space, reader).takes_two(GuardedAct.ERASE):  # an archive is asked for by nobody by name
+        raise ArchiveConflict(at="mode", problem="erasing_takes_two_persons")
     head = space.transcript.head(reader, stream)
     held = space.transcript.changes(reader, head).holds
     if held:

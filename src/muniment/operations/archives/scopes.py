@@ -7,7 +7,7 @@ have this mounted subject, or the shared one. A conversation by its names is a s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.errors import AccessDenied, InvalidInput
 from muniment.events.archive import ArchiveScope, ScopeKind
@@ -16,7 +16,9 @@ from muniment.events.records import TurnMeta
 from muniment.governance.access import Access
 from muniment.governance.phases import Phase
 from muniment.log.port import Reader
-from muniment.space.space import Space
+
+if TYPE_CHECKING:
+    from muniment.space.space import Space
 
 PAGE_TURNS = 500
 
@@ -83,13 +85,14 @@ def conversations(space: Space, reader: Reader, scope: ArchiveScope) -> list[Sco
         if scope.kind is ScopeKind.CONVERSATION:
             wanted = (names.channel, names.conversation) == (scope.channel, scope.conversation)
         else:
-            wanted = within(scope, _subjects(space, reader, row.stream))
+            wanted = within(scope, mounted_subjects(space, reader, row.stream))
         if wanted and space.transcript.is_current(reader, row):
             found.append(ScopedConversation(key, row.stream, row.time))
     return sorted(found, key=lambda one: (one.key.channel, one.key.conversation))
 
 
-def _subjects(space: Space, reader: Reader, stream: int) -> Iterable[str]:
+def mounted_subjects(space: Space, reader: Reader, stream: int) -> Iterable[str]:
+    """Yield the mounted subject of each turn of a conversation."""
     head = space.transcript.head(reader, stream)
     for first in range(1, head.turns + 1, PAGE_TURNS):
         last = min(head.turns, first + PAGE_TURNS - 1)

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from muniment.declaration.session import Session
@@ -119,7 +118,7 @@ def _quote(session: Session, query: QuoteQuery, hit: Hit) -> Quote | None:
         return None
     turn, _ = cut(read.record, query.view, 0, 0, detection=space.detection.view(query.view))
     shown = next((message for message in turn.messages if message.id == place.message), None)
-    if shown is None or shown.parts is UNSET:
+    if shown is None or shown.redacted:
         return None
     excerpt = Quote(
         place=place,

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from muniment.events.identity import ConversationKey
 from muniment.events.message import Role
 from muniment.governance.budgets import BudgetApplied
+from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.operations.place import Place
@@ -58,7 +59,8 @@ class Composition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     `reference_percent` is the share of the budget for earlier messages, `reach` where they are looked for.
     `overhead_tokens` is counted for each message beside its words. Files, images and sounds stand as short words,
-    unless `file_tokens` says how many tokens each counts. With `record` it is put on record what was given.
+    unless `file_tokens` says how many tokens each counts. With `begins` a conversation that is not there yet has no
+    turns. With `record` it is put on record what was given.
     """
 
     system: Annotated[SystemText, Meta(description="What happens to system messages.")] = SystemText.KEEP
@@ -77,6 +79,9 @@ class Composition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
         Tokens | None,
         Meta(description="Keep files, images and sounds and count each as this many tokens. Without it: a short note."),
     ] = None
+    begins: Annotated[
+        bool, Meta(description="The conversation may be new: then it has no turns. Without it, it must exist.")
+    ] = False
     record: Annotated[
         bool, Meta(description="Record what was given as `context.issued`; needs the right to append.")
     ] = False
@@ -175,3 +180,9 @@ class Context(Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str | None = None
     recorded: int | None = None
     budget_applied: list[BudgetApplied] = []
+
+    def covered(self) -> CoveredTurns:
+        """Return the turns that the messages were made of."""
+        first, last = self.first_sequence or 1, self.last_sequence or 0
+        quoted = (quoted.place.position for quoted in self.quoted)
+        return CoveredTurns(sequences=range(first, last + 1), positions=quoted, recorded=self.recorded)

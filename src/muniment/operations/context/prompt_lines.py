@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET
 
 from muniment.events.message import BlobPart, FilePart, Part, ReasoningPart, Role, TextPart, UriPart, is_blank
 from muniment.governance.detection.detection import ViewDetection
@@ -91,7 +90,7 @@ def turn_lines(record: TurnRecord, view: View, detection: ViewDetection, composi
     spoken: list[PromptMessage] = []
     system: list[str] = []
     for place, message in enumerate(turn.messages):
-        if message.parts is UNSET:
+        if message.redacted:
             if marks and message.role in MARKED and whole.get(message.id) in TAKEN_AWAY:
                 spoken.append(PromptMessage(message.role, place, ()))
             continue

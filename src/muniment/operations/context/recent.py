@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from muniment.errors import UnknownConversation
 from muniment.events.records import TurnMeta
 from muniment.governance.judgement import needs_content
 from muniment.governance.phases import Phase
@@ -43,7 +44,7 @@ class Layout(NamedTuple):
 
 
 class Recent(NamedTuple):
-    """The newest turns as units, as many as were read; nothing for a conversation that does not exist.
+    """The newest turns as units, as many as were read; nothing for a conversation that begins.
 
     `leaves` are those of the turns by sequence; `system` is the system text that is in whatever turns fit, or
     `system_miss` why there is none.
@@ -77,8 +78,10 @@ def read_recent(space: Space, layout: Layout) -> Recent:
     recent = Recent(None, MissingReason.NOTHING_THERE if keeps_system else MissingReason.NOT_ASKED)
     with space.ledger.reader() as reader:
         stream = space.transcript.stream_of(reader, request.conversation)
-        if stream is None:
+        if stream is None and request.composition.begins:
             return recent
+        if stream is None:
+            raise UnknownConversation(at="conversation")
         head = space.transcript.head(reader, stream)
         recent = recent._replace(head=head, leaves=leaves)
         read = partial(_read, space, request, reader, head, leaves)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from muniment.declaration.session import Session
-from muniment.events.disclosures import Caller, ContextGrant, ContextIssued
+from muniment.events.caller import Caller
+from muniment.events.disclosures import ContextGrant, ContextIssued
 from muniment.events.records import EventKind
 from muniment.evidence.verifier import source_digest
 from muniment.ledger.ledger import SPACE_STREAM, Writer, draft

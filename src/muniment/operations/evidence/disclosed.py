@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeRecorded
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import ContentBody, EventKind
+from muniment.events.references import RefDerived
 from muniment.evidence.bundle import event_line
 from muniment.evidence.header import Field, Header, disclosures
 from muniment.governance.attribute_visibility import disclosed_attribute_labels
-from muniment.governance.judgement import needs_content, standing
+from muniment.governance.judgement import judge, needs_content, standing
 from muniment.governance.slices import disclosed_labels
-from muniment.governance.views import View
+from muniment.governance.views import Reason, View, shown_planes
 from muniment.kernel.digest import Salts
 from muniment.ledger.ledger import OpenedEvent
 from muniment.log.port import SealedRow
 from muniment.projections.conversation import Conversation
-from muniment.space.space import Space
 
+if TYPE_CHECKING:
+    from muniment.space.space import Space
+
+Withheld = Callable[[Sequence[Reason | None]], object]
 SaltedFields = tuple[Salts, list[Field]]
 
 
 def event_lines(
-    space: Space, conversation: Conversation, first: int, last: int, view: View
+    space: Space, conversation: Conversation, first: int, last: int, view: View, take: Withheld = bool
 ) -> Iterator[tuple[SealedRow, bytes]]:
-    """Yield the events of a conversation in a range of seq, each with the line that discloses what the view shows."""
+    """Yield the events of a conversation in a range of seq, each with the line that discloses what the view shows.
+
+    `take` is given, for each turn, why each of its messages is withheld as a whole, or None.
+    """
     expected, wanted, detection = first, partial(needs_content, view), space.detection.view(view)
     for row in conversation.reader.in_stream(conversation.stream, first, last):
         if row.seq != expected:
@@ -37,7 +45,9 @@ def event_lines(
         opened = space.ledger.open(row)
         if row.turn_seq is not None:
             read = conversation.read(opened, wanted)
-            labels = disclosed_labels(read.record, view, detection)
+            judged = judge(view, read.record, detection)
+            labels = disclosed_labels(read.record, view, detection, judged)
+            take(judged.messages)
             shown = _fields(opened, read.content_salts, read.record.content, labels)
         elif isinstance(opened.meta, AttributeRecorded):
             shown = _of_attribute(space, conversation, opened, header, view)
@@ -66,7 +76,9 @@ def _of_attribute(
 
 
 def _of_other(opened: OpenedEvent, view: View) -> list[SaltedFields]:
-    """Return what a view is shown of any other event: names for all views, reasons for operators."""
+    """Return what a view is shown of any other event: names for all views, reasons and links for operators."""
+    if isinstance(opened.meta, RefDerived) and opened.meta.plane not in shown_planes((view,)):
+        return []
     public = view in {View.RAW_OWNER, View.OPERATOR_AUDIT} or opened.row.kind == EventKind.CONVERSATION_OPENED
     return [(opened.meta_seed, meta_fields(opened.meta))] if public else []
 

@@ -6,8 +6,9 @@ from functools import partial
 
 from msgspec import Struct
 
+from muniment.declaration.operation import JudgedReport
 from muniment.declaration.session import Session
-from muniment.errors import ForeignSpace, UnknownConversation
+from muniment.errors import ForeignSpace, Kind, MunimentError, UnknownConversation
 from muniment.events.identity import ConversationKey, check_key
 from muniment.governance.budgets import BudgetApplied, applied
 from muniment.governance.profiles import Ceiling
@@ -23,16 +24,22 @@ STAGE = "inspect"
 FOLDS_MAX = 3  # attempts to compare at one size of a log that others append to
 
 
-class InspectionReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class InspectionReport(JudgedReport, Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was inspected and what is wrong. `findings` are cut at the limit (`clipped`); every count is whole.
 
     `fail_closed`: there is a finding, so rely on nothing that rests on what was inspected. `kinds` counts the findings
-    by kind. Without `conversation` the whole space was inspected.
+    by kind. Without `conversation` the whole space was inspected; then `pinned` says whether a checkpoint is kept
+    outside the store. `erasures` counts requests that erased something; `erased_turns` are without content now,
+    `erased_messages` are those that were erased alone.
     """
 
     events: int
     turns: int
+    attributes: int
     derived_refs: int
+    erasures: int
+    erased_turns: int
+    erased_messages: int
     lookups: int
     fail_closed: bool
     findings_total: int
@@ -42,7 +49,13 @@ class InspectionReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     checkpoints: int | None = None
     projections: int | None = None
     conversation: ConversationKey | None = None
+    pinned: bool | None = None
     budget_applied: list[BudgetApplied] = []
+
+    @property
+    def verdict(self) -> Kind | None:
+        """Return whether there is a finding."""
+        return Kind.CORRUPT if self.fail_closed else None
 
 
 def inspect(session: Session, key: ConversationKey | None, limit: int) -> InspectionReport:
@@ -66,10 +79,15 @@ def inspect(session: Session, key: ConversationKey | None, limit: int) -> Inspec
         conversation=key,
         events=findings.events,
         turns=findings.turns,
+        attributes=findings.attributes,
         derived_refs=findings.derived_refs,
+        erasures=findings.erasures,
+        erased_turns=findings.erased_turns,
+        erased_messages=findings.erased_messages,
         lookups=findings.lookups,
         checkpoints=findings.checkpoints if key is None else None,
         projections=projections,
+        pinned=None if key is not None else _is_pinned(space),
         fail_closed=findings.total > 0,
         findings_total=findings.total,
         clipped=findings.total > len(findings.findings),
@@ -77,6 +95,13 @@ def inspect(session: Session, key: ConversationKey | None, limit: int) -> Inspec
         budget_applied=applied(budget, {Ceiling.INSPECTION_FINDINGS: min(findings.total, limit)}),
         kinds={kind.value: count for kind, count in sorted(findings.counts.items())},
     )
+
+
+def _is_pinned(space: Space) -> bool:
+    try:
+        return space.notary.pinned() is not None
+    except MunimentError:  # there is one, and a finding says what is wrong with it
+        return True
 
 
 def _compared_folds(space: Space, findings: Findings, progress: Progress) -> int:

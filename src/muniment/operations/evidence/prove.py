@@ -10,36 +10,54 @@ from muniment.errors import Corrupt, EvidenceMissing
 from muniment.events.identity import ConversationKey, TurnId, check_name
 from muniment.evidence import verifier
 from muniment.evidence.bundle import receipt
+from muniment.evidence.timestamps import is_stamped
 from muniment.evidence.tree import inclusion_proof
 from muniment.governance.views import View
-from muniment.log.port import Reader
+from muniment.log.port import CheckpointRow, Reader
 from muniment.operations.evidence.disclosed import event_lines
-from muniment.projections.conversation import Conversation, find
+from muniment.operations.evidence.stamp import stamp
+from muniment.projections.conversation import Conversation, opened
+from muniment.space.outgoing import ContentGrant, ExportWay, record_export
 from muniment.space.space import Space
 
 RECEIPT_TYPE = "text/plain"
 
 
-class CheckpointReport(Struct, frozen=True, kw_only=True):
-    """A signed checkpoint of the head: what it says, the note, and the public key that verifies it."""
+class CheckpointReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A signed checkpoint of the head: what it says, the note, and the public key that verifies it.
+
+    `timestamps` are those in the note, which are checked when the note is verified.
+    """
 
     origin: str
     size: int
     root: str
     note: str
     vkey: str
+    timestamps: list[verifier.Timestamp] = []
 
 
-def checkpoint(space: Space) -> CheckpointReport:
-    """Sign the head of the log, unless it is signed, and pin it."""
+def checkpoint(space: Space, timestamp_url: str | None) -> CheckpointReport:
+    """Sign the head of the log, unless it is signed, and pin it; have it stamped where an authority is named."""
     signed = space.checkpoint()
+    note = signed.note
+    if timestamp_url is not None:
+        note = stamp(note, timestamp_url, space.sources.entropy)
+        space.notary.keep_stamped(space.ledger, note)
     return CheckpointReport(
         origin=signed.checkpoint.origin,
         size=signed.checkpoint.size,
         root=signed.checkpoint.root.hex(),
-        note=signed.note,
+        note=note,
         vkey=str(space.notary.key),
+        timestamps=list(verifier.timestamps_of([note], None)),
     )
+
+
+def stamped_over(reader: Reader, position: int) -> CheckpointRow | None:
+    """Return the first checkpoint with a timestamp that an event is under: it proves the earliest time."""
+    rows = (row for row in reader.checkpoints() if row.size > position and is_stamped(row.note))
+    return next(rows, None)
 
 
 def prove(session: Session, key: ConversationKey, turn: TurnId, view: View) -> Document:
@@ -49,39 +67,35 @@ def prove(session: Session, key: ConversationKey, turn: TurnId, view: View) -> D
     session.check_key(key)
     check_name(turn, at="turn")
     with space.ledger.reader() as reader:
-        conversation = provable(space, reader, key)
-        opened = conversation.turn(turn)
-    if opened is None:
+        conversation = opened(space.transcript, reader, key)
+        commit = conversation.turn_meant(turn)
+    if commit is None:
         raise EvidenceMissing(at="turn")
-    row, signed = opened.row, space.checkpoint()  # signed after the turn was there, so that the turn is under it
+    row, signed = commit.row, space.checkpoint()  # signed after the turn was there, so that the turn is under it
     with space.ledger.reader() as reader:
         conversation = Conversation(space.transcript, reader, key, row.stream)
         _, line = next(event_lines(space, conversation, row.seq, row.seq, view))
-        proof = inclusion_proof(reader, row.position, signed.checkpoint.size)
-    text = receipt(line, row.position, proof, signed.note)
+        over = stamped_over(reader, row.position) or CheckpointRow(size=signed.checkpoint.size, note=signed.note)
+        proof = inclusion_proof(reader, row.position, over.size)
+    text = receipt(line, row.position, proof, over.note)
     try:  # a wrong node in the store must not go out as a proof
         report = verifier.verify_receipt(text.encode(), str(space.notary.key))
     except verifier.Refused as refused:
         raise Corrupt(at="proof", problem=refused.code) from None
+    assert row.turn_seq is not None, "a turn has a place among the turns"
+    sent = ContentGrant(way=ExportWay.RECEIPT, view=view, turns=1)
+    record_export(space, session.access, sent, {"stream": row.stream, "turn": row.turn_seq})
     return Document(
         media_type=RECEIPT_TYPE,
         text=text,
         summary={
             "position": row.position,
-            "size": signed.checkpoint.size,
+            "size": over.size,
             "disclosed": len(report.disclosed),
             "vkey": str(space.notary.key),
             **looked_for(space, view),
         },
     )
-
-
-def provable(space: Space, reader: Reader, key: ConversationKey) -> Conversation:
-    """Return a conversation, or raise `EvidenceMissing` when there is none to prove."""
-    conversation = find(space.transcript, reader, key)
-    if conversation is None:
-        raise EvidenceMissing(at="conversation")
-    return conversation
 
 
 def looked_for(space: Space, view: View) -> dict[str, str]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from functools import partial
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, LimitExceeded
 from muniment.events.binding import UPLOAD_BYTES_MAX
+from muniment.evidence import pin as pins
 from muniment.evidence import verifier
-from muniment.evidence.verifier import Refused, VerifierKey
+from muniment.evidence.verifier import Entry, Refused, Timestamp, VerifierKey
 from muniment.ledger import attest
 from muniment.ledger.ledger import VKEY
 from muniment.log.port import Reader
@@ -28,9 +32,16 @@ class VerifiedStream(Struct, frozen=True, kw_only=True):
     complete: bool
 
 
-class VerificationReport(Struct, frozen=True, kw_only=True):
-    """What a bundle proved: that these events are in the log, unchanged, with these values disclosed."""
+class VerificationReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a file proved: that these events are in the log, unchanged, with these values disclosed.
 
+    `form` is `bundle`, `receipt` or `certificate`; `page`: it came as a page for people, and the page says exactly what
+    is proved. `erasures` counts events, `erased_turns` and `erased_messages` what they erased. A timestamp is `checked`
+    when the certificate that was given proves it. `statement` is what an erasure certificate states beside its proof.
+    `entries` are the proved events as a person reads them, when they were asked for.
+    """
+
+    form: str
     origin: str
     size: int
     root: str
@@ -38,12 +49,30 @@ class VerificationReport(Struct, frozen=True, kw_only=True):
     events: int
     disclosed: int
     withheld: int
+    erasures: int
+    erased_turns: int
     streams: list[VerifiedStream]
     complete: bool
+    page: bool = False
+    erased_messages: int = 0
+    timestamps: list[Timestamp] = []
+    statement: dict[str, Any] | None = None
+    entries: list[Entry] = []
 
 
-class SpaceAudit(Struct, frozen=True, kw_only=True):
-    """One log that was audited and found sound. The key is the one that the log declares, unless one was given."""
+class AgainstCheckpoint(StrEnum):
+    """What a log is to a checkpoint that somebody kept; one that is behind it or diverges from it raises instead."""
+
+    SAME = "same"
+    EXTENDS = "extends"
+
+
+class SpaceAudit(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One log that was audited and found sound. The key is the one that the log declares, unless one was given.
+
+    `erasures` counts events, `erased_turns` and `erased_messages` what they erased. `against` says what the log is to
+    the checkpoint that was given. `timestamps` are those of its checkpoints, and of the one that was given.
+    """
 
     origin: str
     events: int
@@ -52,6 +81,11 @@ class SpaceAudit(Struct, frozen=True, kw_only=True):
     checkpoints: int
     root: str
     key: str
+    erasures: int
+    erased_turns: int
+    erased_messages: int = 0
+    against: AgainstCheckpoint | None = None
+    timestamps: list[Timestamp] = []
 
 
 class AuditedSpaces(Struct, frozen=True, kw_only=True):
@@ -60,64 +94,114 @@ class AuditedSpaces(Struct, frozen=True, kw_only=True):
     spaces: list[SpaceAudit]
 
 
-def verify(bundle: BinaryIO, vkey: str) -> VerificationReport:
-    """Return what a bundle proves, or raise `EvidenceRefused`."""
+def verify(bundle: BinaryIO, vkey: str, certificate: str | None, *, show: bool) -> VerificationReport:
+    """Return what a file proves, or raise `EvidenceRefused`."""
     try:
+        authorities = None if certificate is None else verifier.read_authorities(certificate.encode())
         with outside("bundle"):
-            report = verifier.verify_bundle(_bounded(verifier.read_lines(bundle)), vkey)
+            proved = verifier.verify_evidence(BoundedSource(bundle), vkey, authorities, show=show)
     except Refused as refused:
         raise EvidenceRefused(at=refused.at or None, problem=refused.code) from None
-    return VerificationReport(
-        origin=report.origin,
-        size=report.size,
-        root=report.root,
-        view=report.view,
-        events=report.events,
-        disclosed=report.disclosed,
-        withheld=report.withheld,
-        streams=[
-            VerifiedStream(stream=stream.stream, events=stream.events, turns=stream.turns, complete=stream.complete)
-            for stream in report.streams
-        ],
-        complete=report.complete,
-    )
+    facts = {name: getattr(proved, name) for name in VerificationReport.__struct_fields__}
+    facts["streams"] = [
+        VerifiedStream(stream=stream.stream, events=stream.events, turns=stream.turns, complete=stream.complete)
+        for stream in proved.streams
+    ]
+    return VerificationReport(**{**facts, "timestamps": list(proved.timestamps), "entries": list(proved.entries)})
 
 
-def _bounded(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield lines, and refuse to read on when they are too large together."""
-    size = 0
-    for line in lines:
-        size += len(line)
-        if size > UPLOAD_BYTES_MAX:
-            raise LimitExceeded(at="bundle", problem="request_too_large", limit=UPLOAD_BYTES_MAX, found=size)
-        yield line
+class BoundedSource:
+    """A stream that is not read on when what was read is too large together."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._size = 0
+
+    def readline(self, size: int, /) -> bytes:
+        """Return the next line, or as much of it."""
+        return self._counted(self._stream.readline(size))
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes."""
+        return self._counted(self._stream.read(size))
+
+    def _counted(self, data: bytes) -> bytes:
+        self._size += len(data)
+        if self._size > UPLOAD_BYTES_MAX:
+            raise LimitExceeded(at="bundle", problem="request_too_large", limit=UPLOAD_BYTES_MAX, found=self._size)
+        return data
 
 
-def audit(session: Session, vkey: str | None) -> AuditedSpaces:
-    """Audit every log of the store, or the one of a key."""
+def audit(session: Session, vkey: str | None, checkpoint: str | None, certificate: str | None) -> AuditedSpaces:
+    """Audit every log of the store, or the one of a key or of a checkpoint that somebody kept."""
     audited: list[SpaceAudit] = []
+    with _refused("timestamp_certificate"):
+        authorities = None if certificate is None else verifier.read_authorities(certificate.encode())
+    kept = None if checkpoint is None else checkpoint.rstrip() + "\n"
     for store in session.store.logs():
         with store.reader() as reader:
             own = _own_key(reader)
-            if vkey is not None and own != vkey:
+            if (vkey is not None and own != vkey) or (kept is not None and _origin_of(kept) != own.partition("+")[0]):
                 continue
-            key = VerifierKey.parse(own)
-            origin = key.name.removeprefix(verifier.ORIGIN_PREFIX)
-            report = attest.audit(reader, origin, key, partial(session.progress, "audit"))
-        audited.append(
-            SpaceAudit(
-                origin=key.name,
-                events=report.events,
-                streams=report.streams,
-                turns=report.turns,
-                checkpoints=report.checkpoints,
-                root=report.root.hex(),
-                key="given" if vkey is not None else "self-declared",
-            )
-        )
-    if vkey is not None and not audited:
-        raise EvidenceMissing(at="vkey")
+            audited.append(_audited(session, reader, own, kept, is_given=vkey is not None))
+            if authorities is not None:
+                audited[-1] = replace(audited[-1], timestamps=_stamps(reader, kept, authorities))
+    if not audited and (vkey is not None or kept is not None):
+        raise EvidenceMissing(at="checkpoint" if vkey is None else "vkey")
     return AuditedSpaces(spaces=audited)
+
+
+def _audited(session: Session, reader: Reader, own: str, kept: str | None, *, is_given: bool) -> SpaceAudit:
+    key = VerifierKey.parse(own)
+    origin = key.name.removeprefix(verifier.ORIGIN_PREFIX)
+    report = attest.audit(reader, origin, key, partial(session.progress, "audit"))
+    return SpaceAudit(
+        origin=key.name,
+        events=report.events,
+        streams=report.streams,
+        turns=report.turns,
+        checkpoints=report.checkpoints,
+        root=report.root.hex(),
+        key="given" if is_given else "self-declared",
+        erasures=report.erasures,
+        erased_turns=report.erased_turns,
+        erased_messages=report.erased_messages,
+        against=None if kept is None else _against(reader, kept, key),
+        timestamps=_stamps(reader, kept, None),
+    )
+
+
+def _origin_of(note: str) -> str:
+    """Return the origin that a checkpoint names, unverified."""
+    with _refused("checkpoint"):
+        return verifier.parse_checkpoint(verifier.parse_note(note).text).origin
+
+
+def _against(reader: Reader, note: str, key: VerifierKey) -> AgainstCheckpoint:
+    """Compare a log, which was audited, with a checkpoint that somebody kept; raise when it does not continue it."""
+    with _refused("checkpoint"):
+        kept = verifier.open_checkpoint(note, key)
+    head = reader.frontier()
+    try:
+        pins.compare(kept, reader, head)
+    except Corrupt:
+        raise Corrupt(at="checkpoint", problem="diverges", limit=kept.size, found=head.size) from None
+    return AgainstCheckpoint.SAME if kept.size == head.size else AgainstCheckpoint.EXTENDS
+
+
+def _stamps(reader: Reader, kept: str | None, authorities: verifier.Authorities | None) -> list[Timestamp]:
+    notes = [row.note for row in reader.checkpoints()] + ([] if kept is None else [kept])
+    with _refused("timestamp"):
+        stamps = verifier.timestamps_of(dict.fromkeys(notes), authorities)
+    return list(stamps)
+
+
+@contextmanager
+def _refused(at: str) -> Iterator[None]:
+    try:
+        yield
+    except Refused as refused:
+        raise EvidenceRefused(at=at, problem=refused.code) from None
 
 
 def _own_key(reader: Reader) -> str:

@@ -4,9 +4,3 @@
 changes phases, `erase_turns` and `erase_space` destroy content, `holds` holds and releases, `retention` sets and
 applies policies, `receipts` lists what the log has.
 """
-
-from muniment.operations.lifecycle.lifecycle import REASON_BYTES_MAX, Lifecycle
-from muniment.operations.lifecycle.report import LifecycleReport
-from muniment.operations.lifecycle.scope import Scope
-
-__all__ = ["REASON_BYTES_MAX", "Lifecycle", "LifecycleReport", "Scope"]

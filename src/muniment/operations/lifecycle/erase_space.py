@@ -22,11 +22,12 @@ from muniment.events.changes import Action, LifecycleRequest
 from muniment.events.identity import SpaceName
 from muniment.events.records import EventKind, SpaceErasure
 from muniment.governance.access import Effect
-from muniment.governance.profiles import NO_BUDGET, Budget
 from muniment.ledger.ledger import Change, Writer
 from muniment.log.port import Reader, ScrubReport
+from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
 from muniment.operations.lifecycle.guard import Guard, Judgements
 from muniment.operations.lifecycle.receipt import OUTSIDE, event_proof
+from muniment.operations.lifecycle.refusals import append_space_refusal
 from muniment.operations.lifecycle.report import ErasedPlace, ErasureReceipt, HoldInForce, LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
 from muniment.operations.lifecycle.scope import Scope, SpaceTarget
@@ -48,13 +49,22 @@ class SpaceJudgements(NamedTuple):
 
 def erase_space(session: Session, request: LifecycleRequest) -> LifecycleReport:
     """Erase the space unless something keeps any of it, and report."""
-    space, budget = session.space, session.budget()
+    space = session.space
     session.access.require(Effect.ADMIN)
-    report = _report(space, budget, request)
+    report = _report(session, request)
+    about = {"whole_space": space.name}
+    guarded = GuardedRequest(session=session, act=GuardedAct.ERASE, about=about, request=request)
+    with space.ledger.reader() as reader:
+        is_refused = _judged(space, reader, request.requested_ms).refuse
+    if not is_refused:
+        guarded.ask()
 
     def plan(writer: Writer) -> int | None:
-        if _judged(space, writer.tx, request.requested_ms).refuse:
+        judged = _judged(space, writer.tx, request.requested_ms)
+        if judged.refuse:
+            append_space_refusal(space, writer, judged.turns, [hold.position for hold in judged.holds], request)
             return None
+        guarded.spend(writer)
         for position in range(writer.tx.frontier().size):
             writer.destroy_sealed(position)
         body = SpaceErasure(request=request)
@@ -72,15 +82,16 @@ def erase_space(session: Session, request: LifecycleRequest) -> LifecycleReport:
 
 def review_space_erasure(session: Session) -> LifecycleReport:
     """Return what erasing the space would erase now, and what keeps it."""
-    return _report(session.space, session.budget(), None)
+    return _report(session, None)
 
 
-def _report(space: Space, budget: Budget, request: LifecycleRequest | None) -> LifecycleReport:
+def _report(session: Session, request: LifecycleRequest | None) -> LifecycleReport:
+    space = session.space
     limit, scope = space.limits.report_items_max, Scope(whole_space=SpaceName(space.name))
     with space.ledger.reader() as reader:
         now_ms = request.requested_ms if request else space.sources.clock.now_ms()
         judged = _judged(space, reader, now_ms)
-        reporting = Reporting(space, reader, budget)
+        reporting = Reporting(space, reader, session.budget(), session.access.open_views)
         return replace(
             reporting.report(Action.ERASE, scope, request, judged.turns),
             holds=judged.holds[:limit],
@@ -90,7 +101,7 @@ def _report(space: Space, budget: Budget, request: LifecycleRequest | None) -> L
 
 def _judged(space: Space, reader: Reader, now_ms: int) -> SpaceJudgements:
     """Judge every turn, and list every hold in force, also those of conversations without any content to keep yet."""
-    guard, reporting = Guard(space, reader, now_ms), Reporting(space, reader, NO_BUDGET)
+    guard, reporting = Guard(space, reader, now_ms), Reporting(space, reader)
     judged = [guard.judge(turns, requested=True) for turns in SpaceTarget(space).turns(reader)]
     holds = list(reporting.holds(guard.holds))
     for judgements in judged:

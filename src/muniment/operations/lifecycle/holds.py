@@ -63,7 +63,7 @@ def review_hold(session: Session, scope: Scope, request: LifecycleRequest | None
     with space.ledger.reader() as reader:
         _held_turns(space, reader, scope, target)
         judged = [with_content(space, reader, turns) for turns in target.turns(reader)]
-        return Reporting(space, reader, budget).report(Action.HOLD, scope, request, judged)
+        return Reporting(space, reader, budget, session.access.open_views).report(Action.HOLD, scope, request, judged)
 
 
 def _held_turns(space: Space, reader: Reader, scope: Scope, target: Target) -> HeldTurns:
@@ -95,7 +95,9 @@ def release_hold(session: Session, position: int, request: LifecycleRequest) -> 
     target.prepare()
     with space.ledger.reader() as reader:
         judged = [with_content(space, reader, turns) for turns in target.turns(reader)]
-        report = Reporting(space, reader, budget).report(Action.RELEASE, scope, request, judged)
+        report = Reporting(space, reader, budget, session.access.open_views).report(
+            Action.RELEASE, scope, request, judged
+        )
 
     def plan(writer: Writer) -> int | None:
         transcript = space.transcript

@@ -5,30 +5,29 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec import Meta
-from msgspec.structs import replace
 
-from muniment.declaration.operation import Effect, Family, Group, SecondRight, operation
+from muniment.declaration.operation import Document, Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.changes import Action, LifecycleRequest, RetentionPolicy, Transition
 from muniment.events.identity import Channel, ConversationId, TurnId, check_name
-from muniment.operations.lifecycle.erase_space import erase_space
-from muniment.operations.lifecycle.erase_turns import erase_turns
+from muniment.operations.lifecycle.certificate import EvidenceFormat, certificate
+from muniment.operations.lifecycle.erase import erase
 from muniment.operations.lifecycle.holds import make_hold, release_hold
 from muniment.operations.lifecycle.receipts import Receipts, receipts_of
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.retention import RetentionPolicies, RetentionReport, apply_policies, set_policy
 from muniment.operations.lifecycle.review import review_request
-from muniment.operations.lifecycle.scope import Scope, target_of
+from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.lifecycle.transition import request_transition
-from muniment.operations.parameters import DryRun, InConversation, Requester, Why
+from muniment.operations.parameters import DryRun, EraseAfter, InConversation, KeepAtLeast, Requester, Why
 
 REASON_BYTES_MAX = 4096
 EXPIRED = "expired"
 
 
 class Lifecycle(Group):
-    """Archive, restore, mask, unmask, erase; holds, retention and receipts."""
+    """Archive, restore, mask, unmask, erase; holds, retention, receipts and certificates."""
 
     name = "lifecycle"
 
@@ -59,7 +58,7 @@ class Lifecycle(Group):
         scope = Scope(conversation=conversation.conversation, channel=conversation.channel, turn=turn)
         request = self._request(reason, requester)
         if transition is Transition.ERASE:
-            return self._erased(scope, request)
+            return erase(self._session, scope, request)
         return request_transition(self._session, scope, transition, request)
 
     @operation(
@@ -85,7 +84,7 @@ class Lifecycle(Group):
         """
         scope.check(self._session.space.name)
         self._session.access.require_subjects(scope.subject)
-        return self._erased(scope, self._request(reason, requester))
+        return erase(self._session, scope, self._request(reason, requester))
 
     @operation(Effect.READ, family=Family.LIFECYCLE)
     def review(
@@ -144,12 +143,8 @@ class Lifecycle(Group):
         conversation: Annotated[
             ConversationId | None, Meta(description="Conversation that the policy is about; needs the channel.")
         ] = None,
-        keep_at_least_ms: Annotated[
-            int | None, Meta(description="Milliseconds since the commit before which nothing is erased.")
-        ] = None,
-        erase_after_ms: Annotated[
-            int | None, Meta(description="Milliseconds since the commit after which retention erases.")
-        ] = None,
+        keep_at_least_ms: KeepAtLeast = None,
+        erase_after_ms: EraseAfter = None,
     ) -> RetentionPolicies:
         """Set how long content is kept: at least, and at most until `apply_retention` erases it.
 
@@ -202,13 +197,24 @@ class Lifecycle(Group):
         self._session.check_key(conversation)
         return receipts_of(self._session, conversation)
 
-    # --- shared -------------------------------------------------------------------------------------------------------
+    @operation(Effect.READ, family=Family.LIFECYCLE)
+    def certificate(
+        self,
+        position: Annotated[int, Meta(description="Position of the erasure, as its report or receipt names it.")],
+        format: Annotated[  # noqa: A002 - what the option is called everywhere
+            EvidenceFormat, Meta(description="Lines for programs, or a page for people that carries the same lines.")
+        ] = EvidenceFormat.JSONL,
+    ) -> Document:
+        """Make the certificate of an erasure: a signed document for the person whose content it was.
 
-    def _erased(self, scope: Scope, request: LifecycleRequest) -> LifecycleReport:
-        if scope.whole_space is not None:
-            return erase_space(self._session, request)
-        target = target_of(self._session.space, scope, self._session.progress)
-        return erase_turns(self._session, scope, target, replace(request, subject=scope.subject))
+        It says what was erased (conversations, ids of turns, counts), when, at whose request and why, what was cleaned
+        and what is outside, and proves from the log that the erasure is on record; it holds no erased content. It
+        covers every event of the same request. `evidence verify` and the verifier check it offline. Appends nothing.
+        Raises `evidence.missing` where there is no erasure, and `store.corrupt` when anything of the content is left.
+        """
+        return certificate(self._session, position, format)
+
+    # --- shared -------------------------------------------------------------------------------------------------------
 
     def _request(self, reason: str, requester: str) -> LifecycleRequest:
         """Return who asks for something, why and when."""

@@ -11,7 +11,7 @@ from muniment.evidence.bundle import receipt as tlog_proof
 from muniment.evidence.tree import inclusion_proof
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.report import ErasedPlace
-from muniment.search.snapshots import IndexesAfterRotation
+from muniment.search.index_status import IndexesAfterRotation
 from muniment.space.rotation import Rotation
 from muniment.space.space import Space
 

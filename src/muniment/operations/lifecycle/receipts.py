@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.events.changes import Action, LifecycleRequest, TurnLifecycle, TurnSpan, span_of
@@ -14,8 +15,12 @@ from muniment.evidence.bundle import receipt as tlog_proof
 from muniment.evidence.tree import inclusion_proof
 from muniment.ledger.attest import SignedCheckpoint
 from muniment.log.port import Reader, SealedRow
+from muniment.operations.lifecycle.refusals import concerns, noted_refusals, refused
+from muniment.operations.lifecycle.report import RefusedErasure
 from muniment.space.healing import Healing, turns_in
 from muniment.space.space import Space
+
+WHOLE = TurnSpan(1, None)
 
 
 class LifecycleEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -41,10 +46,14 @@ class LifecycleEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     proof: str
 
 
-class Receipts(Struct, frozen=True, kw_only=True):
-    """Everything that was asked of the turns of a conversation, in log order, each with its proof."""
+class Receipts(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that was asked of the turns of a conversation, in log order, each with its proof.
+
+    `refused` are erasures that were asked for and that a hold or a legal minimum kept from happening.
+    """
 
     entries: list[LifecycleEntry]
+    refused: list[RefusedErasure] = []
 
 
 def receipts_of(session: Session, conversation: ConversationKey) -> Receipts:
@@ -56,7 +65,22 @@ def receipts_of(session: Session, conversation: ConversationKey) -> Receipts:
         if stream is None:
             return Receipts(entries=[])
         space.transcript.changes(reader, space.transcript.head(reader, stream))  # proves that none is missing
-        return Receipts(entries=list(_entries(space, reader, stream, signed)))
+        refused_ones = _refused(space, reader, conversation, stream, signed)
+        return Receipts(entries=list(_entries(space, reader, stream, signed)), refused=list(refused_ones))
+
+
+def _refused(
+    space: Space, reader: Reader, key: ConversationKey, stream: int, signed: SignedCheckpoint
+) -> Iterator[RefusedErasure]:
+    """Yield the refused erasures of a conversation, and of the whole space, in log order."""
+    for noted in reversed(list(noted_refusals(space, reader))):
+        row = reader.sealed(noted.position)
+        if row is not None and row.position < signed.checkpoint.size and concerns(noted, stream, [WHOLE]):
+            proof = inclusion_proof(reader, row.position, signed.checkpoint.size)
+            _, exact = space.ledger.header(row)
+            text = tlog_proof(event_line(exact, {}), row.position, proof, signed.note)
+            listed = refused(noted, key if "stream" in noted.refs else None)
+            yield replace(listed, leaf=row.leaf.hex(), proof=text)
 
 
 def _entries(space: Space, reader: Reader, stream: int, signed: SignedCheckpoint) -> Iterator[LifecycleEntry]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.events.changes import Action
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SpaceName, SubjectId, TurnId, message_id
 from muniment.events.references import HostReference
-from muniment.governance.budgets import BudgetApplied, applied_to_slices
+from muniment.governance.budgets import BudgetApplied, applied, applied_to_slices
 from muniment.governance.custody import Rule
 from muniment.governance.detection.detection import NOWHERE
-from muniment.governance.profiles import Budget
+from muniment.governance.profiles import Budget, Ceiling
 from muniment.governance.slices import RedactionItem, cut, hidden_references
 from muniment.governance.views import View
 from muniment.operations.provenance.derived_refs import DerivedRef
@@ -93,13 +94,35 @@ class RetentionInForce(Struct, frozen=True, kw_only=True, omit_defaults=True):
     erase_after_ms: int | None = None
 
 
+class RefusedErasure(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An erasure that was asked for and refused: of `kept_turns` turns between `first` and `last`, or of the space.
+
+    `kept_by` has the positions of the holds and policies that kept them then.
+    """
+
+    position: int
+    requester: str
+    reason: str
+    requested_ms: int
+    kept_turns: int
+    kept_by: list[int]
+    conversation: ConversationKey | None = None
+    first: int | None = None
+    last: int | None = None
+    message: int | None = None
+    subject: SubjectId | None = None
+    leaf: str | None = None
+    proof: str | None = None
+
+
 class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a request did. `clipped`: lists were cut at a limit or budget; the counts are whole.
 
-    It is about `conversation`, `subject` or `whole_space`; what is about several conversations lists them.
-    `kept_turns` were to be erased and are not, `kept` says why. `unreadable_turns` do not open any more and were left
-    alone, because nobody can tell whether they belong to the scope. `holds` and `policies` are listed by a review:
-    those in force that concern the scope.
+    It is about `conversation`, `subject` or `whole_space`; what is about several conversations lists them. Host
+    references and derived references are those that the views of the caller show. `kept_turns` were to be erased and
+    are not, `kept` says why. `unreadable_turns` do not open any more and were left alone, because nobody can tell
+    whether they belong to the scope. `holds` and `policies` are listed by a review: those in force that concern the
+    scope; likewise `refused`, the erasures that were asked for and refused, the newest first.
     """
 
     conversation: ConversationKey | None = None
@@ -115,6 +138,7 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     items: list[RedactionItem]
     derived_refs: list[DerivedRef]
     derived_refs_total: int
+    derived_refs_redacted: int = 0
     clipped: bool
     reason: str = ""
     requester: str = ""
@@ -125,6 +149,7 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kept: list[KeptTurn] = []
     holds: list[HoldInForce] = []
     policies: list[RetentionInForce] = []
+    refused: list[RefusedErasure] = []
     position: int | None = None
     receipt: ErasureReceipt | None = None
     budget_applied: list[BudgetApplied] = []
@@ -133,8 +158,9 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ReportLists:
     """The lists of a report as they grow."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, view: View | None) -> None:
         self._budget = budget
+        self._view = view
         self.turns: list[TurnId] = []
         self.messages: list[str] = []
         self.host_refs: list[HostReference] = []
@@ -144,20 +170,22 @@ class ReportLists:
     def add(self, read: ReadTurn, message: int | None) -> None:
         """Take a turn, or one message of it."""
         # only ids and references of the slice are used, so that nothing has to be detected in its content
-        shown, withheld = cut(read.record, View.OPERATOR_AUDIT, self._budget.host_refs_per_turn, detection=NOWHERE)
+        references_max = 0 if self._view is None else self._budget.host_refs_per_turn
+        view = self._view or View.OPERATOR_AUDIT
+        shown, withheld = cut(read.record, view, references_max, detection=NOWHERE)
         self.turns.append(TurnId(shown.turn))
         if message is not None:
-            self.messages.append(message_id(TurnId(shown.turn), message))
+            self.messages.append(message_id(read.record.mark, shown.turn, message))
             return
         self.messages += [shown_message.id for shown_message in shown.messages]
-        self.host_refs += shown.host_refs
-        self.items += [item for item in withheld if item.host_ref is not None]
+        self.host_refs += [replace(reference, label=None) for reference in shown.host_refs]
+        self.items += [item for item in withheld if item.host_ref is not None]  # an item says a reason, and no id
 
     @property
     def host_refs_redacted(self) -> int:
         """How many references were withheld."""
         return hidden_references(self.items)
 
-    def over_budget(self) -> list[BudgetApplied]:
-        """Return the ceilings of the budget that the lists reach."""
-        return applied_to_slices(self._budget, self.items)
+    def over_budget(self, derived_refs: int) -> list[BudgetApplied]:
+        """Return the ceilings of the budget that the lists reach, and so many derived references."""
+        return applied_to_slices(self._budget, self.items) + applied(self._budget, {Ceiling.DERIVED_REFS: derived_refs})

@@ -1,20 +1,20 @@
-"""The report about a request: what is affected as the operator's view shows it, what is kept and why.
+"""The report about a request: what is affected as the views of the caller show it, what is kept and why.
 
 Lists are cut at the limit of a report, counts are not. A turn that does not open any more is counted and has no name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import Action, LifecycleRequest, PolicySet, TurnLifecycle, TurnSpan
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId
 from muniment.events.records import TurnMeta
-from muniment.governance.budgets import applied
 from muniment.governance.custody import PolicyInForce
 from muniment.governance.phases import Hold, Phase
-from muniment.governance.profiles import NO_BUDGET, Budget, Ceiling
+from muniment.governance.profiles import NO_BUDGET, Budget
+from muniment.governance.views import View, shown_planes, structure_view
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Judgements, KeptTurns, length
 from muniment.operations.lifecycle.report import (
@@ -26,27 +26,32 @@ from muniment.operations.lifecycle.report import (
     RetentionInForce,
 )
 from muniment.operations.lifecycle.scope import Scope, Turns
-from muniment.operations.provenance.derived_refs import DerivedRef, derived_refs
+from muniment.operations.provenance.derived_refs import ConcernedRefs, derived_refs
 from muniment.projections.transcript import ReadTurn
 from muniment.space.space import Space
+
+NO_VIEWS: frozenset[View] = frozenset()
 
 
 class Reporting:
     """Makes the report about what was judged, in one state of the log."""
 
-    def __init__(self, space: Space, reader: Reader, budget: Budget = NO_BUDGET) -> None:
+    def __init__(
+        self, space: Space, reader: Reader, budget: Budget = NO_BUDGET, views: Collection[View] = NO_VIEWS
+    ) -> None:
         self._space = space
         self._reader = reader
         self._budget = budget
+        self._views = views
         self._limit = space.limits.report_items_max
 
     def report(
         self, action: Action, scope: Scope, request: LifecycleRequest | None, judged: list[Judgements]
     ) -> LifecycleReport:
-        """List what is affected as the operator's view shows it; the lists are cut at the limit, the counts are not."""
+        """List what is affected as the views show it; the lists are cut at the limit, the counts are not."""
         limit, several = self._limit, scope.key is None
         total, read = sum(judgements.affected for judgements in judged), 0
-        listing = ReportLists(self._budget)
+        listing = ReportLists(self._budget, structure_view(self._views))
         for judgements in judged:
             before = len(listing.turns)
             for span in judgements.spans:
@@ -59,8 +64,8 @@ class Reporting:
             if several and judgements.affected:
                 listing.conversations.append(_affected(judgements, listing.turns[before:]))
         kept = list(self.kept(judged, several=several))
-        derived, derived_total = self._derived(judged)
-        over = listing.over_budget() + applied(self._budget, {Ceiling.DERIVED_REFS: derived_total})
+        derived = self._derived(judged)
+        over = listing.over_budget(derived.total)
         longest = max(len(listing.messages), len(listing.host_refs), len(listing.items), len(kept))
         return LifecycleReport(
             conversation=scope.key,
@@ -74,9 +79,10 @@ class Reporting:
             host_refs=listing.host_refs[:limit],
             host_refs_redacted=listing.host_refs_redacted,
             items=listing.items[: self._budget.redaction_items][:limit],
-            derived_refs=derived,
-            derived_refs_total=derived_total,
-            clipped=bool(over) or read < total or max(longest, derived_total, len(listing.conversations)) > limit,
+            derived_refs=derived.listed,
+            derived_refs_total=derived.total,
+            derived_refs_redacted=derived.redacted,
+            clipped=bool(over) or read < total or max(longest, derived.total, len(listing.conversations)) > limit,
             reason=request.reason if request else "",
             requester=request.requester if request else "",
             requested_ms=request.requested_ms if request else 0,
@@ -87,17 +93,18 @@ class Reporting:
             budget_applied=over,
         )
 
-    def _derived(self, judged: list[Judgements]) -> tuple[list[DerivedRef], int]:
-        """Return what was derived from the turns that are affected, as much as fits, and how much there is."""
+    def _derived(self, judged: list[Judgements]) -> ConcernedRefs:
+        """Return what was derived from the turns that are affected, as the views show it and as much as fits."""
         limit = self._limit if self._budget.derived_refs is None else min(self._limit, self._budget.derived_refs)
-        listed: list[DerivedRef] = []
-        total = 0
+        planes = shown_planes(self._views)
+        of_all = ConcernedRefs([], 0, 0)
         for judgements in judged:
-            head, spans = judgements.turns.head, judgements.spans
-            references, count = derived_refs(self._space, self._reader, head, spans, limit - len(listed))
-            listed += references
-            total += count
-        return listed, total
+            head, left = judgements.turns.head, limit - len(of_all.listed)
+            more = derived_refs(self._space, self._reader, head, judgements.spans, planes, left)
+            of_all = ConcernedRefs(
+                of_all.listed + more.listed, of_all.total + more.total, of_all.redacted + more.redacted
+            )
+        return of_all
 
     def _read(self, turns: Turns, span: TurnSpan) -> Iterator[ReadTurn]:
         """Yield turns as they are; one that does not open any more is left out."""
@@ -106,11 +113,12 @@ class Reporting:
             yield from transcript.page(self._reader, turns.head, span.first, last, _labelled)
         except (Corrupt, KeyMissing):
             changes = transcript.changes(self._reader, turns.head)
+            mark = transcript.mark(self._reader, turns.head)
             rows = self._reader.turns(turns.head.stream, span.first, last)
             for row in rows:
                 for wanted in (_labelled, _no_words):
                     try:
-                        yield transcript.read(row, row.turn_seq or 0, changes, wanted)
+                        yield transcript.read(row, row.turn_seq or 0, changes, mark, wanted)
                         break
                     except (Corrupt, KeyMissing):
                         continue

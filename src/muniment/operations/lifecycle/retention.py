@@ -1,7 +1,8 @@
 """Retention: a policy says how long content is kept, and it is applied when somebody asks for it (decision 0050).
 
 Nothing runs by itself. `apply_retention` judges every conversation and erases what is due and neither held nor kept by
-a legal minimum, in batches: each is an erasure of its own, with a receipt.
+a legal minimum, in batches: each is an erasure of its own, with a receipt. Where erasing takes two persons, so does
+every change of policies under which content is erased, because applying them takes one (decision 0132).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
@@ -17,7 +19,8 @@ from muniment.events.changes import Action, LifecycleRequest, PolicySet, Retenti
 from muniment.events.identity import ConversationKey, SpaceName
 from muniment.events.records import EventKind
 from muniment.ledger.ledger import Change, Writer
-from muniment.operations.lifecycle.erase_turns import destroy_turns
+from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
+from muniment.operations.lifecycle.destroy import destroy_turns
 from muniment.operations.lifecycle.guard import Guard, Judgements, length
 from muniment.operations.lifecycle.report import AffectedConversation, ErasureReceipt, KeptTurn, RetentionInForce
 from muniment.operations.lifecycle.reporting import Reporting
@@ -63,13 +66,20 @@ def set_policy(session: Session, policy: RetentionPolicy, request: LifecycleRequ
         period_ms = getattr(policy, name)
         if period_ms is not None and not 0 < period_ms <= PERIOD_MS_MAX:
             raise InvalidInput(at=name, problem="out_of_range", limit=PERIOD_MS_MAX, found=period_ms)
-    space, scope = session.space, (policy.channel, policy.conversation)
+    space = session.space
+
+    guarded = GuardedRequest(session=session, act=GuardedAct.ERASE, about=_about(policy), request=request)
+    with space.ledger.reader() as reader:
+        is_erasure = _erases(_after(Guard(space, reader, request.requested_ms), policy))
+    if is_erasure:
+        guarded.ask()
 
     def plan(writer: Writer) -> int | None:
-        known = [in_force.policy for in_force in Guard(space, writer.tx, request.requested_ms).policies]
-        now = [former for former in known if (former.channel, former.conversation) == scope]
-        if now == ([policy] if policy.keep_at_least_ms is not None or policy.erase_after_ms is not None else []):
+        after = _after(Guard(space, writer.tx, request.requested_ms), policy)
+        if after is None:
             return None
+        if _erases(after):
+            guarded.spend(writer)
         body = PolicySet(policy=policy, request=request)
         return writer.change(Change(EventKind.POLICY_SET, request.requested_ms, body, {"first": 1})).position
 
@@ -77,6 +87,25 @@ def set_policy(session: Session, policy: RetentionPolicy, request: LifecycleRequ
     with space.ledger.reader() as reader:
         policies = list(Reporting(space, reader).policies(Guard(space, reader, request.requested_ms).policies))
     return RetentionPolicies(changed=position is not None, policies=policies, position=position)
+
+
+def _after(guard: Guard, policy: RetentionPolicy) -> list[RetentionPolicy] | None:
+    """Return the policies in force after another one is set, or None where that changes nothing."""
+    scope = (policy.channel, policy.conversation)
+    known = [in_force.policy for in_force in guard.policies]
+    others = [former for former in known if (former.channel, former.conversation) != scope]
+    is_term = policy.keep_at_least_ms is not None or policy.erase_after_ms is not None
+    after = [*others, policy] if is_term else others
+    return None if len(after) == len(known) and all(each in known for each in after) else after
+
+
+def _erases(policies: list[RetentionPolicy] | None) -> bool:
+    """Tell whether content is erased under policies; to change them is then an erasure to come."""
+    return any(policy.erase_after_ms is not None for policy in policies or ())
+
+
+def _about(policy: RetentionPolicy) -> dict[str, str]:
+    return {"retention": "policy"} | {name: str(value) for name, value in asdict(policy).items() if value is not None}
 
 
 class DueTurns(NamedTuple):
@@ -100,7 +129,7 @@ def apply_policies(session: Session, request: LifecycleRequest, limit: int | Non
     ]  # one conversation after the other, so that a limit takes whole conversations first
     receipts = [] if dry_run else list(_erased(session, request, due, limit))
     with space.ledger.reader() as reader:
-        reporting = Reporting(space, reader, budget)
+        reporting = Reporting(space, reader, budget, session.access.open_views)
         report = reporting.report(Action.ERASE, Scope(whole_space=SpaceName(space.name)), request, judged)
         policies = list(reporting.policies(Guard(space, reader, request.requested_ms).policies))
     taken = report.affected_turns if limit is None else min(limit, report.affected_turns)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.changes import Action, Transition
+from muniment.ledger.ledger import SPACE_STREAM
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.erase_space import review_space_erasure
 from muniment.operations.lifecycle.erase_turns import review_erasure
 from muniment.operations.lifecycle.guard import Guard
 from muniment.operations.lifecycle.holds import review_hold
-from muniment.operations.lifecycle.report import HoldInForce, LifecycleReport
+from muniment.operations.lifecycle.refusals import concerns, noted_refusals, refused
+from muniment.operations.lifecycle.report import HoldInForce, LifecycleReport, RefusedErasure
 from muniment.operations.lifecycle.reporting import Reporting
-from muniment.operations.lifecycle.scope import Scope, SpaceTarget, target_of
+from muniment.operations.lifecycle.scope import Scope, SpaceTarget, conversations, target_of
 from muniment.operations.lifecycle.transition import review_transition
 
 
@@ -35,12 +40,29 @@ def review_request(session: Session, action: Action, scope: Scope) -> LifecycleR
             if key is None
             or (policy.channel in (None, key.channel) and policy.conversation in (None, key.conversation))
         ]
+        asked_before = list(islice(_refused(session, reader, scope), limit + 1))
     return replace(
         report,
         holds=holds[:limit],
         policies=policies[:limit],
-        clipped=report.clipped or max(len(holds), len(policies)) > limit,
+        refused=asked_before[:limit],
+        clipped=report.clipped or max(len(holds), len(policies), len(asked_before)) > limit,
     )
+
+
+def _refused(session: Session, reader: Reader, scope: Scope) -> Iterator[RefusedErasure]:
+    """Yield the refused erasures that concern the scope, the newest first."""
+    space = session.space
+    if scope.key is not None:
+        turns = target_of(space, scope, session.progress).turns(reader)
+        for noted in noted_refusals(space, reader):
+            if any(concerns(noted, each.head.stream, each.spans) for each in turns):
+                yield refused(noted, scope.key if "stream" in noted.refs else None)
+        return
+    keys = {head.stream: key for key, head in conversations(space, reader)}
+    for noted in noted_refusals(space, reader):
+        if scope.subject is None or noted.body.request.subject == scope.subject:
+            yield refused(noted, keys.get(noted.refs.get("stream", SPACE_STREAM)))
 
 
 def _reviewed(session: Session, action: Action, scope: Scope) -> LifecycleReport:

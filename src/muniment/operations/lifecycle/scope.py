@@ -18,11 +18,13 @@ from muniment.events.identity import (
     Channel,
     ConversationId,
     ConversationKey,
+    MessageName,
     SpaceName,
     SubjectId,
     TurnId,
     check_name,
-    message_id,
+    conversation_mark,
+    named_message,
 )
 from muniment.events.records import ConversationOpened, TurnMeta
 from muniment.governance.custody import subjects_of
@@ -31,6 +33,7 @@ from muniment.space.options import Progress
 from muniment.space.space import Space
 
 BATCH = 500  # rows with cells in memory at a time
+NO_MESSAGE = MessageName(TurnId(""), -1)  # what no id names
 SCAN_PART_TURNS = 2000  # read in one snapshot, so that nobody who empties the write-ahead log waits for a scan
 
 
@@ -48,7 +51,9 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     turn: Annotated[
         TurnId | None, Meta(description="Id of the turn. Without it: all turns that the conversation has now.")
     ] = None
-    message: Annotated[str | None, Meta(description="Id of a message: <turn>#<number>, counted from 0.")] = None
+    message: Annotated[
+        str | None, Meta(description="Id of a message, or <turn>#<number> for short, counted from 0.")
+    ] = None
     subject: Annotated[
         SubjectId | None, Meta(description="All turns with this subject, acting subject or mounted subject.")
     ] = None
@@ -75,10 +80,19 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
         for name in ("conversation", "channel", "turn", "subject"):
             if getattr(self, name) is not None:
                 check_name(getattr(self, name), at=f"scope.{name}")
-        if self.message is not None and self.turn not in (None, self.message.rpartition("#")[0]):
+        named = None if self.message is None else named_message(self.message)
+        if None not in (self.message, self.turn) and (named is None or named.turn != self.turn):
             raise InvalidInput(at="scope.message", problem="differs")
         if self.whole_space is not None and self.whole_space != space:
             raise ForeignSpace(at="scope.whole_space")
+
+    def about(self) -> dict[str, str]:
+        """Return what it is about by the names of its fields, for an approval."""
+        given = {"channel": self.channel, "conversation": self.conversation, "turn": self.turn, "message": self.message}
+        given |= {"subject": self.subject, "whole_space": self.whole_space}
+        if self.key is not None:
+            given["channel"] = self.key.channel
+        return {name: str(value) for name, value in given.items() if value is not None}
 
     def within_a_conversation(self) -> ConversationKey:
         """Return the conversation, or refuse what is about no conversation, or about one message."""
@@ -125,8 +139,10 @@ class ConversationTarget:
     def __init__(self, space: Space, key: ConversationKey, turn: TurnId | None, message: str | None = None) -> None:
         self._space = space
         self._key = key
-        self._turn = turn if message is None else TurnId(message.rpartition("#")[0])
-        self._message = message
+        self._message = None
+        if message is not None:
+            self._message = named_message(message, conversation_mark(key.channel, key.conversation)) or NO_MESSAGE
+        self._turn = turn if self._message is None else self._message.turn
 
     def prepare(self) -> None:
         """Do nothing: finding the turns is quick."""
@@ -152,8 +168,8 @@ class ConversationTarget:
         if self._message is None:
             return [Turns(self._key, head, (span,))]
         assert isinstance(opened.meta, TurnMeta), "only turns have a turn sequence"
-        names = [message_id(self._turn, place) for place in range(len(opened.meta.messages))]
-        return [Turns(self._key, head, (span,), names.index(self._message))] if self._message in names else []
+        place = self._message.place
+        return [Turns(self._key, head, (span,), place)] if 0 <= place < len(opened.meta.messages) else []
 
     def _left_over(self, reader: Reader, head: StreamHead, turn: TurnId, fault: Corrupt | KeyMissing) -> TurnSpan:
         """Return the turn that an id must mean when its row does not open, or raise the fault.

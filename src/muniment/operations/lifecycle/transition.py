@@ -33,7 +33,9 @@ def review_transition(
     target = _target_of(space, scope)
     with space.ledger.reader() as reader:
         judged = _affected(space, reader, target, transition)
-        return Reporting(space, reader, budget).report(Action(transition), scope, request, judged)
+        return Reporting(space, reader, budget, session.access.open_views).report(
+            Action(transition), scope, request, judged
+        )
 
 
 def change_phases(space: Space, scope: Scope, request: LifecycleRequest, report: LifecycleReport) -> LifecycleReport:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from typing import NamedTuple
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -36,18 +37,37 @@ class DerivedRef(Struct, frozen=True, kw_only=True, omit_defaults=True):
     citation: str
 
 
+class ConcernedRefs(NamedTuple):
+    """Derived references that a change concerns: those listed, how many are shown, and how many are withheld."""
+
+    listed: list[DerivedRef]
+    total: int
+    redacted: int
+
+
 def derived_refs(
-    space: Space, reader: Reader, head: StreamHead, affected: Sequence[TurnSpan], limit: int
-) -> tuple[list[DerivedRef], int]:
-    """Return the references whose sources are among the affected turns, as many as fit, and how many there are."""
+    space: Space,
+    reader: Reader,
+    head: StreamHead,
+    affected: Sequence[TurnSpan],
+    planes: Container[Plane],
+    limit: int,
+) -> ConcernedRefs:
+    """Return the references of some planes whose sources are among the affected turns, as many as fit."""
     noted = space.transcript.changes(reader, head).noted.get(EventKind.REF_DERIVED, ())
     concerned = [change for change in noted if any(change.span.overlaps(span) for span in affected)]
     listed: list[DerivedRef] = []
-    for change in concerned[:limit]:
+    redacted = 0
+    for change in concerned:
         row = reader.sealed(change.position)
         assert row is not None, "it was read when the changes were folded"
         meta = space.ledger.open(row).meta
         assert isinstance(meta, RefDerived), "rows of this kind have this body"
+        if meta.plane not in planes:
+            redacted += 1
+            continue
+        if len(listed) >= limit:
+            continue
         listed.append(
             DerivedRef(
                 position=change.position,
@@ -57,7 +77,7 @@ def derived_refs(
                 citation=citation(meta.source),
             )
         )
-    return listed, len(concerned)
+    return ConcernedRefs(listed, len(concerned) - redacted, redacted)
 
 
 # --- what is left of a source ----------------------------------------------------------------------------------------

@@ -12,12 +12,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput
+from muniment.errors import InvalidInput, UnknownPlace
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId, check_name
 from muniment.events.references import Plane, SourceEvidence
 from muniment.governance.budgets import BudgetApplied, applied
 from muniment.governance.profiles import Ceiling
-from muniment.governance.views import View
+from muniment.governance.views import SHOWS_LINKS, shown_planes
 from muniment.log.port import Reader
 from muniment.operations.page import Page
 from muniment.operations.provenance.derived_refs import SourceState, citation, state_of
@@ -26,7 +26,7 @@ from muniment.projections.evidence_links import Reference
 from muniment.projections.link_checks import faults_of
 from muniment.space.space import Space
 
-SEE_LINKS = frozenset({View.RAW_OWNER, View.OPERATOR_AUDIT})  # links are structure; no slice shows them
+SEE_LINKS = frozenset(view for view, planes in SHOWS_LINKS.items() if planes)  # links are structure; no slice has them
 
 
 class MemoryKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,10 +57,11 @@ class Link(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LinkPage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A page of links, in the order of their creation."""
+    """A page of links, in the order of their creation. `links_redacted` of all are of planes that no view shows."""
 
     links: list[Link]
     has_more: bool
+    links_redacted: int = 0
     next_cursor: str | None = None
     budget_applied: list[BudgetApplied] = []
 
@@ -80,8 +81,8 @@ def list_links(
     limit: int,
     cursor: str | None,
 ) -> LinkPage:
-    """Return a page of what an item of memory came from, or of what was derived from a conversation or a turn."""
-    if (memory is None) == (key is None):
+    """Return a page of links: of an item of memory, of a conversation, of a turn, or all of the space."""
+    if memory is not None and key is not None:
         raise InvalidInput(at="memory", problem="memory_or_conversation")
     if turn is not None and key is None:
         raise InvalidInput(at="turn", problem="without_conversation")
@@ -95,21 +96,27 @@ def list_links(
     with session.space.catalogue.caught_up(session.progress) as caught:
         if memory is not None:
             references = caught.links.of_memory(memory.plane, memory.key)
-            return _page(session.space, caught.reader, page, references, ("memory", memory.plane, memory.key))
-        assert key is not None, "one of both was given"
+            return _page(session, caught.reader, page, references, ("memory", memory.plane, memory.key))
+        if key is None:
+            return _page(session, caught.reader, page, caught.links.every(), ("all",))
         conversation = opened(session.space.transcript, caught.reader, key)
         references = caught.links.of_stream(conversation.stream)
         request: tuple[str, ...] = ("turns", key.channel, key.conversation)
         if turn is not None:
-            sequence, _ = conversation.known_turn(turn)
+            sequence = conversation.sequence_of(turn)
+            if sequence is None:
+                raise UnknownPlace(at="turn")
             references = [reference for reference in references if reference.span.includes(sequence)]
             request = (*request, turn)
-        return _page(session.space, caught.reader, page, references, request)
+        return _page(session, caught.reader, page, references, request)
 
 
 def _page(
-    space: Space, reader: Reader, page: Page[LinksMark], references: Sequence[Reference], request: tuple[str, ...]
+    session: Session, reader: Reader, page: Page[LinksMark], known: Sequence[Reference], request: tuple[str, ...]
 ) -> LinkPage:
+    space, planes = session.space, shown_planes(session.access.open_views)
+    references = [reference for reference in known if reference.meta.plane in planes]
+    redacted = len(known) - len(references)
     mark = page.begin(reader, *request)
     if mark is not None:
         after = (mark.created_ms, mark.position)
@@ -123,6 +130,7 @@ def _page(
         links=[_link(space, reader, reference) for reference in shown],
         has_more=more,
         next_cursor=following,
+        links_redacted=redacted,
         budget_applied=applied(page.budget, {Ceiling.DERIVED_REFS: min(len(references), page.limit)}),
     )
 

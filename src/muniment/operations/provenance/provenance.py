@@ -15,7 +15,15 @@ from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation, UnknownPlace
 from muniment.events.changes import TurnSpan, span_refs
-from muniment.events.identity import ConversationKey, SubjectId, TurnId, check_name, message_id
+from muniment.events.identity import (
+    ConversationKey,
+    SubjectId,
+    TurnId,
+    check_name,
+    conversation_mark,
+    message_id,
+    named_message,
+)
 from muniment.events.message import Authority
 from muniment.events.records import EventKind, TurnMeta
 from muniment.events.references import Plane, RefDerived, SourceEvidence
@@ -177,7 +185,7 @@ def _prepared(space: Space, reader: Reader, given: Derivation, at: str, now_ms: 
             conversation=key.conversation,
             turn=given.turn,
             through=given.through if span.last != span.first else None,
-            message=given.message,
+            message=None if message is None else message_id(_mark(key), given.turn, message),
             subject=given.subject,
             authority=given.authority,
         ),
@@ -209,10 +217,14 @@ def _length(space: Space, span: TurnSpan, at: str) -> int:
 
 
 def _place_of_message(turn: TurnMeta, given: Derivation, at: str) -> int:
-    for place in range(len(turn.messages)):
-        if message_id(given.turn, place) == given.message:
-            return place
-    raise UnknownPlace(at=at)
+    named = named_message(given.message or "", _mark(given.conversation))
+    if named is None or named.turn != given.turn or named.place >= len(turn.messages):
+        raise UnknownPlace(at=at)
+    return named.place
+
+
+def _mark(key: ConversationKey) -> str:
+    return conversation_mark(key.channel, key.conversation)
 
 
 def _known(space: Space, reader: Reader, head: StreamHead, span: TurnSpan, body: RefDerived) -> int | None:

@@ -15,16 +15,25 @@ from muniment.formats.writing.export_format import WRITERS, ExportFormat
 from muniment.formats.writing.pages import ExportedConversation, ExportedTurn
 from muniment.governance.slices import RedactionItem
 from muniment.governance.views import View
+from muniment.log.port import StreamHead
+from muniment.operations.left_out import LeftOut, reasons_of
 from muniment.operations.transcripts.replay import replay
+from muniment.space.outgoing import ContentGrant, ExportWay, record_export
 
 DOCUMENT_BYTES_MAX = 64 * 2**20
 PAGE_TURNS = 100
 
 
 def export_conversation(session: Session, key: ConversationKey, wanted: ExportFormat, view: View) -> Document:
-    """Read a conversation to its end and return it as a document."""
-    writing, counts = WRITERS[wanted], Counter[str](turns=0, messages=0, withheld=0)
-    turns = _turns(session, key, view, counts)
+    """Read a conversation to its end, record that it leaves the store, and return it as a document."""
+    writing, counts, left_out = WRITERS[wanted], Counter[str](turns=0, messages=0, withheld=0), LeftOut()
+    space = session.space
+    with space.ledger.reader() as reader:
+        stream = space.transcript.stream_of(reader, key)
+        if stream is None:
+            raise UnknownConversation(at="conversation")
+        head = space.transcript.head(reader, stream)
+    turns = _counted(_turns(session, key, view, head), counts, left_out)
     pieces: list[str] = []
     size = 0
     for piece in writing.write(ExportedConversation(key.channel, key.conversation, view, turns)):
@@ -33,19 +42,24 @@ def export_conversation(session: Session, key: ConversationKey, wanted: ExportFo
         if size > DOCUMENT_BYTES_MAX:
             raise LimitExceeded(at="conversation", problem="document_too_large", limit=DOCUMENT_BYTES_MAX)
     summary: dict[str, str | int | bool | None] = {"format": wanted, "view": view}
-    if looked_for := session.space.detection.view(view).summary:
+    if looked_for := space.detection.view(view).summary:
         summary["looked_for"] = looked_for
-    return Document(media_type=writing.media_type, text="".join(pieces), summary={**summary, **counts, "bytes": size})
+    sent = ContentGrant(way=ExportWay.DOCUMENT, view=view, turns=counts["turns"])
+    record_export(space, session.access, sent, {"stream": head.stream, "through": head.seq})
+    facts = {**summary, **counts, **left_out.summary(), "bytes": size}
+    return Document(media_type=writing.media_type, text="".join(pieces), summary=facts)
 
 
-def _turns(session: Session, key: ConversationKey, view: View, counts: Counter[str]) -> Iterator[ExportedTurn]:
-    """Yield the turns that there are now, and count them; what is committed from now on is left out."""
-    space = session.space
-    with space.ledger.reader() as reader:
-        stream = space.transcript.stream_of(reader, key)
-        if stream is None:
-            raise UnknownConversation(at="conversation")
-        last = space.transcript.head(reader, stream).turns
+def _counted(turns: Iterator[ExportedTurn], counts: Counter[str], left_out: LeftOut) -> Iterator[ExportedTurn]:
+    for exported in turns:
+        counts.update(turns=1, messages=len(exported.turn.messages), withheld=len(exported.items))
+        left_out.take(reasons_of(exported.turn, exported.items))
+        yield exported
+
+
+def _turns(session: Session, key: ConversationKey, view: View, head: StreamHead) -> Iterator[ExportedTurn]:
+    """Yield the turns up to a head of the conversation; what is committed from now on is left out."""
+    space, last = session.space, head.turns
     whole = replace(session, profile=None)  # a document is whole (decision 0080)
     limit, done, cursor = min(PAGE_TURNS, space.limits.page_turns_max), 0, None
     is_more = last > 0
@@ -56,7 +70,6 @@ def _turns(session: Session, key: ConversationKey, view: View, counts: Counter[s
             if item.attribute is None:  # no format has attributes, so none is missing
                 of_turn[item.turn].append(item)
         for turn in page.turns:
-            counts.update(turns=1, messages=len(turn.messages), withheld=len(of_turn[turn.turn]))
             yield ExportedTurn(turn, of_turn[turn.turn])
         done, cursor = done + len(page.turns), page.next_cursor
         session.progress("export", done, last)

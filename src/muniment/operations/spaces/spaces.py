@@ -14,9 +14,9 @@ from muniment.declaration.operation import (
     Group,
     SecondRight,
     ServerPath,
-    Upload,
+    Uploads,
     operation,
-    stream_of,
+    sources_of,
 )
 from muniment.declaration.session import Session
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, SpaceName, SubjectId, check_name
@@ -24,16 +24,18 @@ from muniment.events.records import RotationCause
 from muniment.formats.reading.import_format import Format
 from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.views import View
+from muniment.operations.importing.import_report import ImportReport
+from muniment.operations.importing.import_sources import import_sources
 from muniment.operations.parameters import DryRun, InConversation, SealedBy, ThroughView
 from muniment.operations.spaces.backup.restore import RestoreReport, open_backup, restore_backup
 from muniment.operations.spaces.backup.take import Backup, take_backup
 from muniment.operations.spaces.export_conversation import export_conversation
-from muniment.operations.spaces.import_file import Importing, ImportReport
 from muniment.space.rotation import nothing_else
 
 ON_SERVER = ServerPath(
     reason="a backup is two files that must not be kept together, and both are read back where they are written"
 )
+NO_ROOT_KEY = "a directory of the backup, not a root key as in --keys"
 IMPORTED = SubjectId("imported")  # whose turns these are when nobody says
 
 
@@ -87,28 +89,38 @@ class Spaces(Group):
     )
     def import_(
         self,
-        file: Annotated[Upload, Meta(description="The file: JSON Lines or a JSON document, plain or gzip.")],
+        file: Annotated[
+            Uploads,
+            Meta(description="Files and folders, or - for standard input. JSON Lines or JSON; plain, gzip, zip."),
+        ],
         format: Annotated[  # noqa: A002 - what the option is called everywhere
             Format, Meta(description="Format of the file. `auto` uses the first one that fits.")
         ] = Format.AUTO,
         channel: Annotated[Channel, Meta(description="Channel to import into.")] = DEFAULT_CHANNEL,
         subject: Annotated[SubjectId, Meta(description="Subject of the turns.")] = IMPORTED,
     ) -> ImportReport:
-        """Import the conversations of a file: JSON Lines or a JSON document, plain or gzip.
+        """Import conversations: a file, several, a folder, or the zip archive of a data export.
 
         Reads messages in OpenTelemetry parts (`otel`), OpenAI chats (`openai`), the exports of ChatGPT (`chatgpt`) and
         Claude (`claude`), logged requests to the Messages API of Anthropic (`anthropic`) and messages of LangChain
-        (`langchain`). Groups messages into turns (a turn starts at a user message). The id of a turn is its number in
-        the conversation, so that a repeat adds nothing, also after an interruption, and a file that grew adds what is
-        new. A conversation without an id is named after the file. A line or message that is not understood is refused,
-        and the report says where; the others are imported. Content of unknown types is kept as JSON; both that and what
-        is left out are counted by kind. A turn that differs from an earlier import is reported and not changed. Needs
-        the right to administer as well, because a path can name any file of the machine. Raises `file.unavailable`, and
-        `request.invalid` for a file without any known format.
+        (`langchain`), as JSON Lines or a JSON document, plain or gzip. Of a folder every file is read, except hidden
+        ones; of a zip archive that has `conversations.json`, this alone. The report says what became of each file.
+
+        Groups messages into turns (a turn starts at a user message). The id of a turn is its number in the
+        conversation, so that a repeat adds nothing, also after an interruption, and a file that grew adds what is new.
+        A conversation without an id is named after the file and its line, in a folder or an archive after the path. A
+        line or message that is not understood is refused, and the report says where; the others are imported, and
+        every message is in the counts. Where something was refused or a file was damaged, the report is not
+        `complete`, and a command ends with exit code 1. Content of unknown types is kept as JSON; both that and what
+        is left out are counted by kind. A turn that differs from an earlier import is reported and not changed.
+
+        Needs the right to administer as well, because a path can name any file of the machine. Raises
+        `file.unavailable` for one file that cannot be read, `request.invalid` for one without any known format, and
+        `request.limit_exceeded` for more than 10,000 files.
         """
         check_name(channel, at="channel")
         check_name(subject, at="subject")
-        return Importing(self._session, stream_of(file), format, channel, subject).run()
+        return import_sources(self._session, sources_of(file), format, channel, subject)
 
     @operation(Effect.READ, family=Family.EXPORT, request="ExportConversationRequest")
     def export(
@@ -120,9 +132,9 @@ class Spaces(Group):
         """Export a conversation as a view shows it: for people, for models, or for another import.
 
         `markdown` is a transcript in which quoted text cannot fake structure; `openai` the messages of a chat; `otel`
-        lines that can be imported again. What the view withholds is marked as withheld, with its reason. Such a
-        document proves nothing: for evidence see `evidence.export`. Raises `transcript.unknown_conversation`, and
-        `request.limit_exceeded` for a document of more than 64 MiB.
+        lines that can be imported again. What the view withholds is marked as withheld, with its reason, and counted.
+        Such a document proves nothing: for evidence see `evidence.export`. The store records it as `content.exported`.
+        Raises `transcript.unknown_conversation`, and `request.limit_exceeded` for a document of more than 64 MiB.
         """
         self._session.access.require_view(view)
         self._session.check_key(conversation)
@@ -136,7 +148,9 @@ class Spaces(Group):
             ON_SERVER,
             Meta(description="Directory of the new backup, on the machine of the store."),
         ],
-        keyring: Annotated[str | None, ON_SERVER, Meta(description="Another directory for keys.sealed.")] = None,
+        keyring: Annotated[
+            str | None, ON_SERVER, Meta(description=f"Another directory for keys.sealed; {NO_ROOT_KEY}.")
+        ] = None,
         sealed_by: SealedBy = None,
     ) -> Backup:
         """Write a backup of the open space: its log and its keys, as two encrypted files.
@@ -144,8 +158,8 @@ class Spaces(Group):
         Writes `log.sealed` and `keys.sealed` into the directory `target`, or the latter into `keyring`, to keep the two
         apart. Nothing in them is readable without the root key of the store, or without the key that `sealed_by` names
         (a passphrase, or a key file, which is created if it does not exist). Others can go on writing in the meantime.
-        Both files are read back and checked completely before they get their names. Appends nothing. Raises
-        `file.taken` instead of overwriting a file, `file.unavailable`.
+        Both files are read back and checked completely before they get their names. Appends `content.exported`
+        first, so that the backup holds it, too. Raises `file.taken` instead of overwriting a file, `file.unavailable`.
         """
         keys = None if keyring is None else Path(keyring)
         return take_backup(self._session, Path(target), keys, sealed_by)
@@ -159,7 +173,7 @@ class Spaces(Group):
         keyring: Annotated[
             str | None,
             ON_SERVER,
-            Meta(description="Directory of keys.sealed, if another one."),
+            Meta(description=f"Directory of keys.sealed, if another one; {NO_ROOT_KEY}."),
         ] = None,
         sealed_by: SealedBy = None,
         replace: Annotated[

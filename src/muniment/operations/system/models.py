@@ -34,6 +34,8 @@ def import_model(session: Session, folder: str) -> ImportedModel:
     if not likeness >= LIKENESS_MIN:
         raise ModelInvalid(at="weights", problem="not_alike")
     contents = weights.write_archive(packed)
+    with session.store.keys.exclusive():  # makes the store, if this is the first that it gets
+        pass
     session.store.embedders.keep(kept.digest, contents)
     session.store.embed_again()
     return ImportedModel(

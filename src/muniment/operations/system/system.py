@@ -7,14 +7,24 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Effect, Family, Group, Operation, SecondRight, ServerPath, operation
+from muniment.declaration.operation import (
+    Effect,
+    Family,
+    Group,
+    JudgedReport,
+    Operation,
+    SecondRight,
+    ServerPath,
+    operation,
+)
 from muniment.declaration.session import Session
-from muniment.errors import Corrupt, MunimentError
+from muniment.errors import Corrupt, Kind, MunimentError
 from muniment.governance.policy import Policy, hiding_family, hiding_view
 from muniment.governance.profiles import Budget
 from muniment.governance.views import View
+from muniment.operations.system.diagnosis import DoctorReport
 from muniment.projections.transcript import FoldDigests
-from muniment.search.snapshots import IndexStatus
+from muniment.search.index_status import IndexStatus
 from muniment.space.embedders import ImportedModel, Reembedded
 from muniment.space.space import Space
 from muniment.version import __version__
@@ -65,21 +75,28 @@ class Capabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
     budget: Budget | None = None
 
 
-class Health(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Health(JudgedReport, Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether the open space may be trusted. With a `fault` it is open for inspection only.
 
-    `indexes` are those for searching that this process has in memory.
+    `pinned`: a checkpoint is kept outside the store, so that an older copy of it would be noticed. `indexes` are those
+    for searching that this process has in memory.
     """
 
     space: str
     sound: bool
     events: int
+    pinned: bool
     checkpoint_size: int | None = None
     pinned_size: int | None = None
     key_versions: int = 1
     fault: str | None = None
     fault_message: str | None = None
     indexes: list[IndexStatus] = []
+
+    @property
+    def verdict(self) -> Kind | None:
+        """Return whether the space may be trusted."""
+        return None if self.sound else Kind.CORRUPT
 
 
 class RebuiltProjection(Struct, frozen=True, kw_only=True):
@@ -90,14 +107,23 @@ class RebuiltProjection(Struct, frozen=True, kw_only=True):
     digest: str
 
 
-class RecoveryReport(Struct, frozen=True, kw_only=True):
-    """What a recovery found, completed and derived again. A log that is not sound has nothing derived from it."""
+class RecoveryReport(JudgedReport, Struct, frozen=True, kw_only=True):
+    """What a recovery found, completed and derived again. A log that is not sound has nothing derived from it.
+
+    `pinned`: a checkpoint is kept outside the store.
+    """
 
     sound: bool
     events: int
+    pinned: bool
     contents_destroyed_again: int
     rotation_completed: bool
     projections: list[RebuiltProjection]
+
+    @property
+    def verdict(self) -> Kind | None:
+        """Return whether the space may be trusted."""
+        return None if self.sound else Kind.CORRUPT
 
 
 class Closed(Struct, frozen=True, kw_only=True):
@@ -107,7 +133,7 @@ class Closed(Struct, frozen=True, kw_only=True):
 
 
 class System(Group):
-    """Capabilities, health, recovery, models for semantic search, closing."""
+    """Capabilities, health, diagnosis, recovery, models for semantic search, closing."""
 
     name = "system"
 
@@ -139,8 +165,11 @@ class System(Group):
         unsound = opened is not None and opened.fault is not None and not terms.inspecting
         hidden = Hidden.STATE if unsound else None
         missing = [right for right in terms.also if not access.has(right)]
-        if terms.effect not in access.effects or any(right.when is None for right in missing):
+        needed = [access.hiding_right(right) for right in missing if right.when is None]
+        if terms.effect not in access.effects or None in needed:
             hidden, policy = Hidden.ACCESS, None
+        elif policy is None and needed:
+            hidden, policy = Hidden.POLICY, needed[0]
         elif policy is not None:
             hidden = Hidden.POLICY
         return Capability(
@@ -184,6 +213,7 @@ class System(Group):
             space=space.name,
             sound=fault is None,
             events=events,
+            pinned=pinned is not None,
             checkpoint_size=None if kept is None else kept.size,
             pinned_size=None if pinned is None else pinned.size,
             key_versions=len(space.keys.versions),
@@ -210,11 +240,13 @@ class System(Group):
             healed = space.recover()  # whatever cannot be read must not keep the erased alive
         if space.fault is None and not projections:
             projections = self._rederived(space)
+        health = self.health()
         return RecoveryReport(
             sound=space.fault is None,
-            events=self.health().events,
+            events=health.events,
+            pinned=health.pinned,
             contents_destroyed_again=healed,
-            rotation_completed=rotating and space.fault is None,
+            rotation_completed=rotating and len(space.keys.versions) == 1,
             projections=projections,
         )
 
@@ -241,6 +273,18 @@ class System(Group):
                     for fold in whole
                     for name, digest in sorted(fold.of.items())
                 ]
+
+    @operation(Effect.READ, family=Family.SYSTEM, keyless=True, spaceless=True, inspecting=True, diagnosing=True)
+    def doctor(self) -> DoctorReport:
+        """Check everything, and say of each finding what to do next.
+
+        Checks health, pin, signatures, key files and their modes, every event, disk space, the model and the settings.
+        Works without the root key, for a missing or unsound store and on a full disk, with the checks that are possible
+        there. Changes nothing. `muniment doctor` is short for it.
+        """
+        from muniment.operations.system.doctor import examine  # noqa: PLC0415 - it knows every other check
+
+        return examine(self._session)
 
     @operation(Effect.ADMIN, family=Family.SYSTEM, spaceless=True, idempotent=True)
     def import_model(

@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from muniment.declaration.session import Session
 from muniment.errors import LimitExceeded
 from muniment.events.attributes import Attribute
-from muniment.events.identity import ConversationKey, TurnId, check_name
+from muniment.events.identity import ConversationKey, TurnId, check_name, conversation_mark
 from muniment.events.records import EventKind
 from muniment.governance.annotation import (
     AcceptedAttribute,
@@ -134,8 +134,8 @@ def checked(
     limits = space.limits
     if count > limits.attributes_max:
         raise LimitExceeded(at="attributes", problem="too_many", limit=limits.attributes_max, found=count)
-    now_ms = space.sources.clock.now_ms()
-    admitted = [admit_attribute(attribute, now_ms, idempotency_key, limits) for attribute in attributes]
+    now_ms, mark = space.sources.clock.now_ms(), conversation_mark(key.channel, key.conversation)
+    admitted = [admit_attribute(attribute, mark, now_ms, idempotency_key, limits) for attribute in attributes]
     return AnnotationRequest(session, key, attributes, admitted, idempotency_key, now_ms, {})
 
 

@@ -3,6 +3,10 @@
 `prepare` does everything that needs no state of the log: it decides what is kept, draws the keys, and makes the event.
 `append` runs inside the write transaction: it decides on the present state and appends. Several prepared turns may be
 appended in one transaction.
+
+A turn that names a chat and no conversation belongs to the conversation that the chat is known for, or else to the one
+whose id is the chat id. That is known only inside the transaction: where the chat leads elsewhere, the event is made
+again.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.errors import AliasConflict, Corrupt, LimitExceeded, TurnConflict
@@ -22,7 +27,9 @@ from muniment.governance import admission
 from muniment.governance.admission import AdmittedTurn, SkipReason
 from muniment.governance.detection.before_commit import Replacements, without_detected
 from muniment.ledger.ledger import CONTENT, Draft, Writer, draft
+from muniment.log.port import Reader
 from muniment.projections.conversation import Conversation, find
+from muniment.projections.transcript import Transcript
 from muniment.space.space import Space
 
 ALREADY_COMMITTED = "turn_already_committed"
@@ -54,7 +61,7 @@ class SkippedTurn(NamedTuple):
     """A turn of which nothing is kept, and why."""
 
     key: ConversationKey
-    turn: TurnId
+    turn: Turn
     reason: SkipReason
 
 
@@ -86,21 +93,40 @@ def commit(session: Session, turn: Turn) -> CommitReceipt:
     prepared = prepare(session, turn)
     if isinstance(prepared, PreparedTurn):
         return prepared.space.ledger.transact(lambda writer: append(prepared, writer))
-    with session.space.ledger.reader() as reader:
-        conversation = find(session.space.transcript, reader, prepared.key)
+    return receipt_of_skipped(session.space, prepared)
+
+
+def receipt_of_skipped(space: Space, skipped: SkippedTurn) -> CommitReceipt:
+    """Say why nothing of a turn is kept, or that a turn of its id is committed already.
+
+    A turn that is committed kept something, so one of which nothing is kept differs from it (`TurnConflict`), unless
+    nothing is left to compare with.
+    """
+    transcript, turn, key = space.transcript, skipped.turn, skipped.key
+    with space.ledger.reader() as reader:
+        if turn.conversation is None:
+            key = _key_of_chat(transcript, reader, turn, key)
+        conversation = find(transcript, reader, key)
+        known = None if conversation is None else conversation.turn(turn.turn)
+        erased = known is not None and (CONTENT not in known.keys or not space.ledger.words(known)[1].digest)
+    if known is not None and not erased:
+        raise TurnConflict(at="turn")
     messages = 0 if conversation is None else conversation.head.messages
     return CommitReceipt(
-        conversation=prepared.key,
+        conversation=key,
         turn=turn.turn,
         committed=False,
         messages_before=messages,
         messages_after=messages,
-        reason=prepared.reason,
+        sequence=None if known is None else known.row.turn_seq,
+        position=None if known is None else known.row.position,
+        leaf=None if known is None else known.row.leaf.hex(),
+        reason=skipped.reason if known is None else ALREADY_ERASED,
     )
 
 
 def prepare(session: Session, turn: Turn) -> PreparedTurn | SkippedTurn:
-    """Decide what is kept of a turn and make its event."""
+    """Decide what is kept of a turn and make its event, as one of the conversation that it names."""
     actor, space = turn.actor, session.space
     session.access.require_subjects(
         turn.subject, *((actor.subject, actor.acting_subject, actor.mounted_subject) if actor else ())
@@ -112,7 +138,12 @@ def prepare(session: Session, turn: Turn) -> PreparedTurn | SkippedTurn:
     if turn.space is not None:  # all names were checked when the turn was admitted
         session.check_key(key)
     if isinstance(kept, SkipReason):
-        return SkippedTurn(key, turn.turn, kept)
+        return SkippedTurn(key, turn, kept)
+    return _made(space, turn, key, kept, now_ms)
+
+
+def _made(space: Space, turn: Turn, key: ConversationKey, kept: AdmittedTurn, now_ms: int) -> PreparedTurn:
+    """Make the event of what is kept of a turn, in a conversation."""
     digest = _digest_of_words(space, turn, key)
     content = _content(kept, digest)
     fields = content_fields(content)
@@ -128,7 +159,10 @@ def prepare(session: Session, turn: Turn) -> PreparedTurn | SkippedTurn:
 
 def append(prepared: PreparedTurn, writer: Writer) -> CommitReceipt:
     """Decide on the present state of the log and append; runs inside the write transaction."""
-    tx, transcript, key = writer.tx, prepared.space.transcript, prepared.key
+    tx, transcript = writer.tx, prepared.space.transcript
+    if prepared.turn.conversation is None:
+        prepared = _where_the_chat_is(prepared, writer)
+    key = prepared.key
     stream = transcript.stream_of(tx, key)
     alias = _new_alias(prepared, writer, stream)
     if tx.lookup(prepared.found_by) is not None:
@@ -158,6 +192,25 @@ def append(prepared: PreparedTurn, writer: Writer) -> CommitReceipt:
         leaf=placed.leaf.hex(),
         detection=prepared.detection,
     )
+
+
+def _where_the_chat_is(prepared: PreparedTurn, writer: Writer) -> PreparedTurn:
+    """Return a turn that names a chat alone as one of the conversation that the chat is known for."""
+    space, turn = prepared.space, prepared.turn
+    key = _key_of_chat(space.transcript, writer.tx, turn, prepared.key)
+    return prepared if key == prepared.key else _made(space, turn, key, prepared.kept, prepared.now_ms)
+
+
+def _key_of_chat(transcript: Transcript, reader: Reader, turn: Turn, key: ConversationKey) -> ConversationKey:
+    """Return the conversation that the chat of a turn is known for; where it is known for none, the one it names."""
+    mounted = (turn.actor and turn.actor.mounted_subject) or turn.subject
+    stream = transcript.stream_of_alias(reader, mounted, key.channel, turn.chat or "")
+    if stream is None:
+        return key
+    row = reader.sealed(stream)
+    if row is None:
+        raise Corrupt(at=f"position {stream}", problem="rows_missing")
+    return replace(key, conversation=ConversationId(transcript.names(row).conversation))
 
 
 def _new_alias(prepared: PreparedTurn, writer: Writer, stream: int | None) -> bytes | None:

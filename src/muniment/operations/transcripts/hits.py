@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from muniment.events.identity import Channel, ConversationId
 from muniment.events.message import Role
 from muniment.governance.budgets import BudgetApplied
+from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
@@ -126,8 +127,9 @@ class QueryReading(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a query was understood.
 
     `terms` are searched for, as they are indexed; the words in `left_out` are not: they are in every sentence, or name
-    somebody (`speakers`, whose messages count for more) or a time (`dates`, half-open in UTC milliseconds). `role` is
-    whose messages are asked for. `taken_as_words` look like filters with unreadable values.
+    a time (`dates`, half-open in UTC milliseconds). Words that name somebody (`speakers`, whose messages count for
+    more) are searched for as well. `role` is whose messages are asked for. `taken_as_words` look like filters with
+    unreadable values.
     """
 
     terms: list[str] = []
@@ -142,7 +144,10 @@ class QueryReading(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SearchPage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A page of hits. `total` counts the hits of all pages, `semantic` tells whether meaning counted.
+    """A page of hits. `total` counts the messages that match, `semantic` tells whether meaning counted.
+
+    The total is that of all pages, and of what is beyond them; hits with `is_context` are not in it. `total_is_least`:
+    there may be more, since the most frequent words of the query were only looked up in what other words had found.
 
     `semantic_reason` says why meaning did not count although an embedder is chosen. `capped` lists the limits that the
     query reached; `understood` is there with `explain`.
@@ -152,8 +157,13 @@ class SearchPage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     total: int
     semantic: SemanticCoverage
     semantic_reason: str | None = None
+    total_is_least: bool = False
     has_more: bool = False
     next_cursor: str | None = None
     capped: list[Cap] = []
     understood: QueryReading | None = None
     budget_applied: list[BudgetApplied] = []
+
+    def covered(self) -> CoveredTurns:
+        """Return the turns of which this shows an excerpt."""
+        return CoveredTurns(positions=[hit.place.position for hit in self.hits])

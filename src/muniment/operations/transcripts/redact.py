@@ -77,15 +77,20 @@ class RedactionRequest(Struct, frozen=True, kw_only=True):
     note: str
 
 
+def check_request(request: RedactionRequest) -> None:
+    """Refuse a requester that is no name, and a note that is too long."""
+    check_name(request.requester, at="requester")
+    if (size := len(request.note.encode())) > NOTE_BYTES_MAX:
+        raise LimitExceeded(at="note", problem="too_long", limit=NOTE_BYTES_MAX, found=size)
+
+
 def redact(
     session: Session, key: ConversationKey, passage: Passage, views: list[View], request: RedactionRequest
 ) -> RedactionReport:
     """Redact, or say that it was done before."""
     session.check_key(key)
     check_name(passage.turn, at="passage.turn")
-    check_name(request.requester, at="requester")
-    if (size := len(request.note.encode())) > NOTE_BYTES_MAX:
-        raise LimitExceeded(at="note", problem="too_long", limit=NOTE_BYTES_MAX, found=size)
+    check_request(request)
     if not views:
         raise InvalidInput(at="views", problem="empty")
     for view in views:

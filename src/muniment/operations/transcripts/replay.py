@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from muniment.declaration.session import Session
-from muniment.errors import CursorInvalid
+from muniment.errors import CursorInvalid, UnknownConversation
 from muniment.events.identity import ConversationKey
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
+from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit
 from muniment.governance.views import View
 from muniment.operations.page import Page, limit_of_replay
@@ -27,6 +28,10 @@ class Slice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     next_cursor: str | None = None
     budget_applied: list[BudgetApplied] = []
 
+    def covered(self) -> CoveredTurns:
+        """Return the turns that this shows."""
+        return CoveredTurns(sequences=[turn.sequence for turn in self.turns])
+
 
 class ReplayMark(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
     """Where a page of a replay ended."""
@@ -41,18 +46,17 @@ def replay(session: Session, key: ConversationKey, view: View, limit: int, curso
     session.check_key(key)
     page = Page(session, "replay", ReplayMark, limit_of_replay(limit), cursor)
     budget, detection = page.budget, space.detection.view(view)
-    turns: list[SliceTurn] = []
-    items: list[RedactionItem] = []
     with space.ledger.reader() as reader:
         mark = page.begin(reader, key.channel, key.conversation, view)
         after = 0 if mark is None else mark.after
         conversation = find(space.transcript, reader, key)
-        count = 0 if conversation is None else conversation.head.turns
-        if after > count or (conversation is None and mark is not None):
+        if conversation is None:
+            raise UnknownConversation(at="conversation") if mark is None else CursorInvalid
+        count = conversation.head.turns
+        if after > count:
             raise CursorInvalid
         last = min(after + page.size, count)
-        if conversation is not None:
-            turns, items = shown_turns(conversation, [(after + 1, last)], view, budget, detection)
+        turns, items = shown_turns(conversation, [(after + 1, last)], view, budget, detection)
     return Slice(
         turns=turns,
         items=items[: budget.redaction_items],

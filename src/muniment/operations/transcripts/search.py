@@ -66,24 +66,25 @@ def search(session: Session, request: SearchRequest, cursor: str | None) -> Sear
         order = b64url(order_digest(index, answered.hits.rows)[:LEAF_BYTES])
         if cursor is not None:
             check_unchanged(mark.order, order)
-        total = len(answered.hits.rows)
-        places = range(mark.after, min(mark.after + budget.page(request.limit), total))
+        listed = len(answered.hits.rows)
+        places = range(mark.after, min(mark.after + budget.page(request.limit), listed))
         hits = shown_hits(space, request, index, reader, answered, places)
         next_cursor = None
-        if places.stop < total:
+        if places.stop < listed:
             ended = replace(mark, after=places.stop, order=order, term=lifetime)
             next_cursor = space.cursors.issue("search", bound, ended)
         semantic, reason = coverage(space, index)
         return SearchPage(
             hits=hits,
-            total=total,
+            total=answered.hits.matches,
+            total_is_least=not answered.hits.complete,
             semantic=semantic,
             semantic_reason=reason,
-            has_more=places.stop < total,
+            has_more=places.stop < listed,
             next_cursor=next_cursor,
             capped=answered.capped,
             understood=_reading(answered, index.columns.speakers) if ranking.explain else None,
-            budget_applied=applied(budget, {Ceiling.PAGE_TURNS: min(total - mark.after, request.limit)}),
+            budget_applied=applied(budget, {Ceiling.PAGE_TURNS: min(listed - mark.after, request.limit)}),
         )
 
 
@@ -97,7 +98,7 @@ def _weights(ranking: SearchRanking) -> Weights | None:
 def _reading(answered: SearchAnswer, speakers: Sequence[str]) -> QueryReading:
     query, question = answered.searched.query, answered.question
     return QueryReading(
-        terms=[" ".join(phrase) for phrase in question.phrases],
+        terms=[" ".join(phrase) for phrase in question.searched],
         left_out=question.left_out,
         speakers=[speakers[number] for number in question.speakers],
         role=question.role,

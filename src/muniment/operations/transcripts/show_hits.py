@@ -27,7 +27,7 @@ def shown_hits(
     """Return the hits at some places of an answer; each conversation and each turn is read once."""
     view, columns, ranked = request.view, index.columns, answered.hits
     detection, needed = space.detection.view(view), partial(needs_content, view)
-    wanted = wanted_terms([*answered.question.phrases, *answered.searched.terms.phrases])
+    wanted = wanted_terms([*answered.question.searched, *answered.searched.terms.phrases])
     conversations: dict[int, tuple[StreamHead, ConversationKey]] = {}
     turns: dict[tuple[int, int], tuple[ReadTurn, dict[int, SearchDocument]]] = {}
     hits: list[Hit] = []
@@ -56,7 +56,7 @@ def shown_hits(
                 cut_after=window.cut_after,
             ),
             score=round(score, SCORE_DIGITS),
-            is_context=bool(answered.is_context[at]),
+            is_context=not ranked.matching[at],
             signals=_signals(ranked, at) if request.ranking.explain else None,
         )
         hits.append(hit)

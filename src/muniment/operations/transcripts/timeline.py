@@ -27,8 +27,9 @@ from msgspec import Meta, Struct
 
 from muniment.declaration.session import Session
 from muniment.errors import CursorInvalid, InvalidInput, UnknownPlace
-from muniment.events.identity import ConversationKey, Sequence, TurnId, message_id
+from muniment.events.identity import ConversationKey, Sequence, TurnId, named_message
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
+from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.cursor_lifetime import CursorLifetime, check_unchanged
 from muniment.governance.listing import LifecycleFilter, before, listed, onward
 from muniment.governance.phases import PhaseRun, runs
@@ -117,6 +118,10 @@ class Timeline(Struct, frozen=True, kw_only=True, omit_defaults=True):
     newer_cursor: str | None = None
     anchor: Place | None = None
     budget_applied: list[BudgetApplied] = []
+
+    def covered(self) -> CoveredTurns:
+        """Return the turns that this shows."""
+        return CoveredTurns(sequences=[turn.sequence for turn in self.turns])
 
 
 class TimelineSnapshot(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
@@ -254,7 +259,8 @@ def _place(conversation: Conversation, anchor: Anchor) -> Place:
     if anchor.turn is not None:
         sequences["turn"] = conversation.sequence_of(anchor.turn)
     if anchor.message is not None:
-        sequences["message"] = conversation.sequence_of(TurnId(anchor.message.rpartition("#")[0]))
+        named = named_message(anchor.message, conversation.mark)
+        sequences["message"] = None if named is None else conversation.sequence_of(named.turn)
     if anchor.sequence is not None:
         sequences["sequence"] = anchor.sequence if anchor.sequence <= head.turns else None
     if anchor.position is not None:
@@ -269,10 +275,10 @@ def _place(conversation: Conversation, anchor: Anchor) -> Place:
     meta = read.record.meta
     message = None
     if anchor.message is not None:
-        names = [message_id(TurnId(meta.delivery.turn), index) for index in range(len(meta.messages))]
-        if anchor.message not in names:
+        named = named_message(anchor.message, conversation.mark)
+        if named is None or named.place >= len(meta.messages):
             raise UnknownPlace(at="anchor.message")
-        message = names.index(anchor.message)
+        message = named.place
     return place_of(conversation.key, head, read, message)
 
 

@@ -13,18 +13,15 @@ from muniment.governance.views import View
 from muniment.operations.context import Composition, Context, PromptRequest, Shape, compose_context
 from muniment.operations.parameters import (
     DryRun,
-    InChannel,
     InConversation,
     ListedTurns,
-    OneConversation,
     PageCursor,
     Requester,
     ThroughView,
 )
-from muniment.operations.transcripts.activity import Activity, TimeRange, count_activity
 from muniment.operations.transcripts.annotate import AnnotationReport, Attributes, annotate
 from muniment.operations.transcripts.commit import CommitReceipt, DeliveredTurn, commit
-from muniment.operations.transcripts.conversations import Conversations, list_conversations
+from muniment.operations.transcripts.commit_many import BatchReceipt, DeliveredTurns, commit_many
 from muniment.operations.transcripts.hits import SearchPage, SearchRanking, SearchRequest, SearchScope
 from muniment.operations.transcripts.redact import Passage, ReasonCode, RedactionReport, RedactionRequest, redact
 from muniment.operations.transcripts.replay import Slice, replay
@@ -33,6 +30,7 @@ from muniment.operations.transcripts.timeline import LATEST, Anchor, Timeline, T
 EVERYWHERE = SearchScope()
 BY_RELEVANCE = SearchRanking()
 AS_USUAL = Composition()
+LATEST_TURNS = 10
 
 
 class Transcripts(Group):
@@ -60,6 +58,20 @@ class Transcripts(Group):
         """
         return commit(self._session, turn)
 
+    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
+    def commit_many(
+        self,
+        turns: DeliveredTurns,
+    ) -> BatchReceipt:
+        """Commit several delivered turns in one atomic step; returns when all of them are durable.
+
+        Each is committed as `transcripts.commit` does it, in the given order, and has its receipt at the same place.
+        Repeating a batch returns the first sequences with `committed` false. When one turn is refused, nothing of the
+        batch is stored, and the error names the place of the turn (`turns[3]`). Raises `transcript.turn_conflict`,
+        `transcript.alias_conflict`, `access.denied`, and `request.limit_exceeded` also for too many turns or bytes.
+        """
+        return commit_many(self._session, turns)
+
     @operation(Effect.READ, family=Family.REPLAY)
     def replay(
         self,
@@ -70,10 +82,10 @@ class Transcripts(Group):
     ) -> Slice:
         """Replay a conversation as a view shows it, oldest turn first, page by page.
 
-        What the view withholds is absent and reported as an item with its reason. A conversation that does not exist is
-        an empty page. The cursor of a page leads to the next one as long as conversation, view and access stay the
-        same; any other use raises `cursor.invalid`. The budget of a profile may make a page shorter than `limit` and
-        leave out references and items (`budget_applied`); it never shows more.
+        What the view withholds is absent and reported as an item with its reason. The cursor of a page leads to the
+        next one as long as conversation, view and access stay the same; any other use raises `cursor.invalid`. The
+        budget of a profile may make a page shorter than `limit` and leave out references and items (`budget_applied`);
+        it never shows more. Raises `transcript.unknown_conversation`.
         """
         return replay(self._session, conversation, view, limit, cursor)
 
@@ -102,37 +114,22 @@ class Transcripts(Group):
         request = TimelineRequest(conversation=conversation, anchor=anchor, view=view, limit=limit, lifecycle=lifecycle)
         return timeline(self._session, request, cursor)
 
-    @operation(Effect.READ, family=Family.LISTING)
-    def activity(
+    @operation(Effect.READ, family=Family.REPLAY)
+    def latest(
         self,
-        ranges: Annotated[list[TimeRange], Meta(description="Ranges of time, sorted and without overlap.")],
-        channel: InChannel = None,
-        conversation: OneConversation = None,
+        conversation: InConversation,
+        n: Annotated[int, Meta(description="How many turns; above 0.")] = LATEST_TURNS,
+        view: ThroughView = View.HOST_UI,
         lifecycle: ListedTurns = LifecycleFilter.ACTIVE,
-    ) -> Activity:
-        """Count the turns that were observed in ranges of time, and name the first and the last of each.
+    ) -> Timeline:
+        """Show the newest turns of a conversation on one page, oldest first.
 
-        Ranges are half-open, in UTC milliseconds; days and time zones are up to the caller. Without `channel` the whole
-        space is counted. The observed time of a turn is that of its latest message. Masked and erased turns are not
-        counted, archived ones when `lifecycle` asks for them. Raises `transcript.unknown_conversation`.
+        This is the page that `transcripts.timeline` shows for the anchor `latest` and the limit `n`: masked and erased
+        turns are skipped and not counted, archived ones too unless `lifecycle` asks for them. Its cursors lead on with
+        that request. Raises `transcript.unknown_conversation`, `request.limit_exceeded`.
         """
-        return count_activity(self._session, ranges, channel, conversation, lifecycle)
-
-    @operation(Effect.READ, family=Family.LISTING)
-    def conversations(
-        self,
-        channel: InChannel = None,
-        lifecycle: ListedTurns = LifecycleFilter.ACTIVE,
-        limit: Annotated[int, Meta(description="Conversations per page; above 0.")] = 50,
-        cursor: PageCursor = None,
-    ) -> Conversations:
-        """List the conversations of the space, the most recently observed first.
-
-        Counts the turns that `lifecycle` asks for: active ones, or archived ones too; never masked or erased ones. A
-        conversation without any such turn is not listed. To go on, repeat the request with the cursor; a change of the
-        list raises `cursor.stale`, so that each conversation is shown once.
-        """
-        return list_conversations(self._session, channel, lifecycle, limit, cursor)
+        request = TimelineRequest(conversation=conversation, anchor=LATEST, view=view, limit=n, lifecycle=lifecycle)
+        return timeline(self._session, request, None)
 
     @operation(Effect.READ, family=Family.REPLAY)
     def search(
@@ -176,9 +173,9 @@ class Transcripts(Group):
         Turns come whole, in the order of the conversation, tool calls with their results. Earlier messages are quoted
         in one block before them, which is marked as untrusted and cannot be closed from inside. What the view withholds
         is counted with its reason and never included. The budget is counted by `Options.token_counter`, or estimated,
-        and never exceeded; a profile may allow fewer characters. A conversation that does not exist has no turns. With
-        `composition.record`, which needs the right to append, `context.issued` is appended and durable before anything
-        is returned.
+        and never exceeded; a profile may allow fewer characters. With `composition.record`, which needs the right to
+        append, `context.issued` is appended and durable before anything is returned. Raises
+        `transcript.unknown_conversation`, unless `composition.begins` says that the conversation may be new.
         """
         request = PromptRequest(
             conversation=conversation,

@@ -17,14 +17,14 @@ from muniment.events.labels import content_fields, meta_fields
 from muniment.events.message import part_label
 from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent, TurnMeta
 from muniment.evidence.header import Header, commit, disclose
-from muniment.governance.phases import Phase, phase_of
+from muniment.governance.phases import Phase, phase_of, runs
 from muniment.kernel.digest import Salts
 from muniment.ledger.attest import says
-from muniment.ledger.ledger import CONTENT, META, Ledger, OpenedEvent
+from muniment.ledger.ledger import CONTENT, META, SPACE_STREAM, Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.change_fold import NOTHING, Changes
 from muniment.projections.inspection.findings import FindingKind, Findings
-from muniment.projections.inspection.seen import ReadEvent
+from muniment.projections.inspection.seen import ReadEvent, StreamTail
 from muniment.projections.transcript import Transcript
 
 # why the changes of a stream cannot be folded -> the finding, where it is the head's
@@ -76,6 +76,15 @@ class EventChecks:
             if kind is not None:
                 self._findings.of_stream(stream, kind, fault.problem)
             return None
+
+    def count_erased(self, reader: Reader, tails: Iterable[StreamTail]) -> None:
+        """Count the turns and the messages that are erased; of a stream that cannot be folded, none."""
+        for tail in tails:
+            changes = None if tail.stream == SPACE_STREAM else self.changes(reader, tail.stream)
+            if changes is not None:
+                erased = [run for run in runs(tail.turns, changes.steps) if run.phase is Phase.ERASED]
+                self._findings.erased_turns += sum(run.last - run.first + 1 for run in erased)
+                self._findings.erased_messages += sum(len(places) for places in changes.erased.values())
 
     def finish(self) -> None:
         """Say of streams whose changes cannot be folded that it is so, when nothing else says why."""

@@ -46,6 +46,9 @@ class FindingKind(StrEnum):
     TARGET_MISSING = "target_missing"
     HOLD_MISSING = "hold_missing"
     REDACTION_TARGET_MISSING = "redaction_target_missing"
+    ATTRIBUTE_TARGET_MISSING = "attribute_target_missing"
+    ATTRIBUTE_OVERSIZED = "attribute_oversized"
+    ATTRIBUTE_MALFORMED = "attribute_malformed"
     ORPHAN_REFERENCE = "orphan_reference"
     MISSING_SOURCE_TURN = "missing_source_turn"
     MISSING_SOURCE_MESSAGE = "missing_source_message"
@@ -89,6 +92,9 @@ MEANS: dict[FindingKind, str] = {
     FindingKind.TARGET_MISSING: "an event refers to turns, a message or events that do not exist",
     FindingKind.HOLD_MISSING: "a release names a hold that does not exist",
     FindingKind.REDACTION_TARGET_MISSING: "a redaction names something that its turn does not have",
+    FindingKind.ATTRIBUTE_TARGET_MISSING: "an attribute is about a turn or message that does not exist",
+    FindingKind.ATTRIBUTE_OVERSIZED: "the value of an attribute is larger than its own maximum",
+    FindingKind.ATTRIBUTE_MALFORMED: "an attribute breaks the rules for its id, key, value, links or times",
     FindingKind.ORPHAN_REFERENCE: "a derived reference has no key: it belongs to no memory item",
     FindingKind.MISSING_SOURCE_TURN: "a derived reference names a turn that does not exist",
     FindingKind.MISSING_SOURCE_MESSAGE: "a derived reference names a message that its turn does not have",
@@ -123,6 +129,7 @@ class Findings:
         self.counts: dict[FindingKind, int] = {}
         self._told: set[tuple[FindingKind, int]] = set()
         self.events = self.turns = self.derived_refs = self.lookups = self.checkpoints = 0
+        self.attributes = self.erasures = self.erased_turns = self.erased_messages = 0
         self.unread = 0  # events that may have a name, which could not be read
 
     @property

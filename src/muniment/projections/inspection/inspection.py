@@ -19,6 +19,7 @@ from muniment.events.records import ConversationOpened, EventKind
 from muniment.ledger.attest import Notary
 from muniment.ledger.ledger import Ledger
 from muniment.log.port import Reader, SealedRow
+from muniment.projections.inspection.attribute_checks import AttributeChecks
 from muniment.projections.inspection.event_checks import EventChecks
 from muniment.projections.inspection.findings import Finding, FindingKind, Findings
 from muniment.projections.inspection.log_checks import LogChecks
@@ -42,6 +43,7 @@ class Inspection:
         self._transcript = Transcript(ledger)
         self._rows = EventChecks(ledger, self._transcript, findings)
         self._streams = StreamChecks(ledger, self._transcript, findings)
+        self._attributes = AttributeChecks(ledger, findings)
         self._targets = ReferenceChecks(ledger, self._transcript, self._rows, findings, space)
 
     # --- a space ------------------------------------------------------------------------------------------------------
@@ -124,6 +126,7 @@ class Inspection:
 
     def _finish(self, reader: Reader) -> None:
         self._streams.finish(reader)
+        self._rows.count_erased(reader, self._streams.tails.values())
         self._rows.finish()
 
     # --- an event -----------------------------------------------------------------------------------------------------
@@ -133,6 +136,7 @@ class Inspection:
             seen = self._rows.look(reader, row)
             self._targets.take(reader, seen, self._streams.take(reader, seen))
             self._targets.exports(seen, self._streams.tails)
+            self._attributes.take(seen)
         except Corrupt as corrupt:  # something beside the event, such as the table of names, cannot be read
             self._findings.of(row, FindingKind.EVENT_UNREADABLE, corrupt.problem)
 

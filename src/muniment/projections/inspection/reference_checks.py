@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
-from muniment.events.changes import Custody, TurnRedacted
+from muniment.events.changes import Custody, Transition, TurnRedacted
 from muniment.events.records import EventKind, TurnContent, TurnMeta
 from muniment.events.references import RefDerived
 from muniment.evidence.header import Header
@@ -31,6 +31,22 @@ CHANGE_FINDINGS: dict[ChangeFlaw, tuple[FindingKind, str | None]] = {
     ChangeFlaw.TURN: (FindingKind.TARGET_MISSING, "turn"),
     ChangeFlaw.MESSAGE: (FindingKind.TARGET_MISSING, "message"),
 }
+
+# the same of an attribute
+ATTRIBUTE_FINDINGS: dict[ChangeFlaw, tuple[FindingKind, str | None]] = {
+    **CHANGE_FINDINGS,
+    ChangeFlaw.TURN: (FindingKind.ATTRIBUTE_TARGET_MISSING, "turn"),
+    ChangeFlaw.MESSAGE: (FindingKind.ATTRIBUTE_TARGET_MISSING, "message"),
+}
+
+# kinds in the stream of the space that name a conversation; a certificate always does
+NAME_STREAMS = frozenset({
+    EventKind.EXPORT_ISSUED,
+    EventKind.CONTENT_EXPORTED,
+    EventKind.CONTENT_READ,
+    EventKind.CONTENT_REVEALED,
+    EventKind.CONTEXT_ISSUED,
+})  # fmt: skip
 
 LINK_FINDINGS: dict[LinkFault, FindingKind] = {
     LinkFault.ORPHAN: FindingKind.ORPHAN_REFERENCE,
@@ -66,6 +82,7 @@ class ReferenceChecks:
         self._looks: dict[str, Callable[[NamingEvent], None]] = {
             EventKind.TURN_LIFECYCLE: self._lifecycle,
             EventKind.TURN_REDACTED: self._redaction,
+            EventKind.ATTR_RECORDED: self._attribute,
             EventKind.REF_DERIVED: self._reference,
         }
 
@@ -83,7 +100,9 @@ class ReferenceChecks:
             first, last = (seen.header.refs.get(end, 0) for end in ("first", "last"))
             if not first <= last < max(seen.row.position, 1):
                 self._findings.of(seen.row, FindingKind.TARGET_MISSING)
-        if seen.row.kind != EventKind.EXPORT_ISSUED:
+        if seen.row.kind not in NAME_STREAMS or (
+            seen.row.kind != EventKind.EXPORT_ISSUED and "stream" not in seen.header.refs
+        ):
             return
         tail = tails.get(seen.header.refs.get("stream", -1))
         if tail is None or tail.seq < seen.header.refs.get("through", 0):
@@ -94,9 +113,14 @@ class ReferenceChecks:
     def _lifecycle(self, event: NamingEvent) -> None:
         if event.header.reason == Custody.HOLD:
             event.tail.holds.add(event.row.position)
+        self._findings.erasures += event.header.reason == Transition.ERASE
         self._has_its_turns(event)
 
-    def _has_its_turns(self, event: NamingEvent) -> bool:
+    def _has_its_turns(
+        self,
+        event: NamingEvent,
+        kinds: Mapping[ChangeFlaw, tuple[FindingKind, str | None]] = CHANGE_FINDINGS,
+    ) -> bool:
         """Look at what the header of a change names; return whether its turns are there."""
         tail, header, row = event.tail, event.header, event.row
 
@@ -106,8 +130,8 @@ class ReferenceChecks:
 
         state = StreamState(tail.turns, tail.holds, messages_of, is_space=row.stream == SPACE_STREAM)
         flaws = list(flaws_of(row.kind, header.reason, header.refs, state))
-        for flaw in flaws:
-            kind, problem = CHANGE_FINDINGS[flaw]
+        for change_flaw in flaws:
+            kind, problem = kinds[change_flaw]
             self._findings.of(row, kind, problem)
         return ChangeFlaw.TURN not in flaws
 
@@ -121,6 +145,9 @@ class ReferenceChecks:
         turn = self._turn(event, event.header.refs["turn"])
         if turn is not None and not has_target(meta.target, *turn):
             self._findings.of(event.row, FindingKind.REDACTION_TARGET_MISSING)
+
+    def _attribute(self, event: NamingEvent) -> None:
+        self._has_its_turns(event, ATTRIBUTE_FINDINGS)
 
     def _reference(self, event: NamingEvent) -> None:
         meta = event.opened.meta

@@ -20,7 +20,7 @@ NAME = "muniment"
 OUTPUT_LOST = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 )  # told nobody, or only a part
-COMPLETION = "_MUNIMENT_COMPLETE"  # `eval "$(_MUNIMENT_COMPLETE=bash_source muniment)"` teaches a shell the commands
+COMPLETION = "_MUNIMENT_COMPLETE"  # set by the script of `muniment completion`
 
 
 def main(arguments: Sequence[str] | None = None, door: StoreOptions | None = None) -> int:
@@ -67,7 +67,9 @@ def _run(given: list[str], door: StoreOptions) -> int:
     except click.UsageError as usage:
         misused, hint = misuse(usage)
         return tell_failure(misused, as_json=door.as_json or "--json" in given, hint=hint)
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as interrupt:
+        for note in getattr(interrupt, "__notes__", ()):  # how far it came
+            sys.stderr.write(f"\nmuniment: {note}\n")
         return INTERRUPTED
     return outcome if isinstance(outcome, int) else 0
 

@@ -7,6 +7,7 @@ are spelt with dashes; underscores are accepted, too.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -16,18 +17,33 @@ if TYPE_CHECKING:
     from muniment.declaration.operation import Operation
 
 from muniment.errors import Kind
+from muniment.transports.cli.command_group import CommandGroup
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.failure import __doc__ as endings
 from muniment.transports.cli.store_options import door_options
 from muniment.version import __version__
 
+EXAMPLES = """\b
+Examples:
+  muniment demo
+  muniment import chat.jsonl --subject ada
+  muniment transcripts search "where is my parcel"
+  muniment transcripts replay parcel-7
+  muniment doctor
+  muniment guide start"""
 # name at the top -> group and verb
-ALIASES: dict[str, tuple[str, str]] = {"import": ("spaces", "import")}
+ALIASES: dict[str, tuple[str, str]] = {
+    "import": ("spaces", "import"),
+    "sql": ("tables", "query"),
+    "explain": ("evidence", "explain"),
+    "doctor": ("system", "doctor"),
+}
 # name at the top -> the module and the function that makes the command
 BESIDE: dict[str, tuple[str, str]] = {
     "demo": ("muniment.transports.cli.demo.play", "demo_command"),
     "replay": ("muniment.transports.cli.replay_command", "replay_command"),
     "guide": ("muniment.transports.cli.guide", "guide_command"),
+    "completion": ("muniment.transports.cli.completion", "completion_command"),
 }
 
 
@@ -35,12 +51,16 @@ def _exit_codes() -> str:
     """Return the exit codes for the help, from the table that documents them."""
     rows = [line.strip("| ").split(" | ") for line in (endings or "").splitlines() if line.startswith("| ")]
     failures = "; ".join(f"{code} {why}" for code, why in rows[1:])
-    held = "1 a demo or a replay whose expectations failed"
+    held = "1 a check found something wrong (a verdict, not an error)"
     return f"Exit codes: 0 success; {held}; {failures}; 130 interrupted; 141 pipe closed."
 
 
-class NounGroup(click.Group):
+class NounGroup(CommandGroup):
     """The verbs of a noun group."""
+
+    def elsewhere(self) -> dict[str, Sequence[str]]:
+        """Return the verbs of all groups."""
+        return _called()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order of the catalogue."""
@@ -53,8 +73,12 @@ class NounGroup(click.Group):
         return _verb(self.name or "", cmd_name.replace("-", "_"), cmd_name.replace("_", "-"))
 
 
-class Tree(click.Group):
+class Tree(CommandGroup):
     """All noun groups, the aliases, and the commands beside them."""
+
+    def elsewhere(self) -> dict[str, Sequence[str]]:
+        """Return the verbs of all groups."""
+        return _called()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the groups in the order of the catalogue, then the commands beside them."""
@@ -76,6 +100,7 @@ class Tree(click.Group):
         return NounGroup(
             cmd_name,
             help=doc,
+            short_help=(doc or "").partition("\n")[0],
             params=door_options(),
             callback=_alone,
             invoke_without_command=True,
@@ -100,6 +125,16 @@ def _operations(group: str) -> list[Operation]:
     return list(import_module("muniment.declaration.operation").operations_of(catalogue.group_class(group)))
 
 
+def _called() -> dict[str, Sequence[str]]:
+    """Return every verb, and how it is called from the top: with each of its groups."""
+    called: dict[str, list[str]] = {}
+    for group in _groups():
+        for operation in _operations(group):
+            verb = operation.name.replace("_", "-")
+            called.setdefault(verb, []).append(f"{group} {verb}")
+    return {**called}
+
+
 def _verb(group: str, verb: str, name: str) -> click.Command | None:
     for operation in _operations(group):
         if operation.name == verb:
@@ -113,7 +148,7 @@ def tree() -> Tree:
     return Tree(
         "muniment",
         help="Store agent conversations as encrypted, verifiable evidence, and query them.",
-        epilog=_exit_codes(),
+        epilog=f"{EXAMPLES}\n\n{_exit_codes()}",
         params=[
             *door_options(),
             click.Option(

@@ -7,21 +7,36 @@ before the store is opened. A dry run changes nothing and asks nothing.
 from __future__ import annotations
 
 import sys
+from enum import Enum
 from pathlib import Path
+from textwrap import wrap
+from typing import Any
 
 import click
 import msgspec
 from msgspec import Struct
 
-from muniment.declaration.operation import Document, Operation, bound, perform
+from muniment.declaration.operation import Document, JudgedReport, Operation, ResultTable, bound, perform
 from muniment.declaration.surfaces import MANNERS
-from muniment.errors import NotConfirmed
+from muniment.errors import InvalidInput, NotConfirmed
 from muniment.events.changes import Transition
-from muniment.transports.cli.fields import Field, fields_of, json_of, parameters_of, stream_typed, upload_field
+from muniment.transports.cli.failure import VERDICT, Misfit
+from muniment.transports.cli.fields import (
+    Field,
+    fields_of,
+    json_of,
+    parameters_of,
+    stream_typed,
+    upload_field,
+    word_for,
+)
 from muniment.transports.cli.opening import opened
-from muniment.transports.cli.output import page_on, require_writable, write_json, write_private
+from muniment.transports.cli.output import page_on, require_writable, write_csv, write_json, write_private
 from muniment.transports.cli.plain_page import OutputPage
+from muniment.transports.cli.shell_paths import file_completion
 from muniment.transports.cli.store_options import SHARED, StoreOptions, door_options
+
+EXAMPLE_COLUMNS = 68  # of a line of an example, so that it fits a page of 80 with its margins
 
 
 def question_of(operation: Operation, request: Struct) -> str:
@@ -36,21 +51,44 @@ def question_of(operation: Operation, request: Struct) -> str:
 def command_of(operation: Operation, name: str | None = None) -> click.Command:
     """Return the command that runs an operation, under its own name or another."""
     fields = fields_of(operation.request, SHARED)
-    upload = None if operation.upload is None else upload_field(operation.upload, operation.upload_help)
+    upload = None
+    if operation.upload is not None:
+        upload = upload_field(operation.upload, operation.upload_help, several=operation.uploads_several)
     own: list[click.Parameter] = []
     if MANNERS[operation.effect].destroys:
         own.append(click.Option(["--yes"], is_flag=True, help="Do not ask for confirmation."))
     if operation.report is Document:
-        own.append(click.Option(["--out"], metavar="FILE", help="Write the document to a file, readable by you alone."))
+        own.append(
+            click.Option(
+                ["--out"],
+                metavar="FILE",
+                shell_complete=file_completion,
+                help="Write the document to a file, readable by you alone.",
+            )
+        )
 
+    if issubclass(operation.report, ResultTable):
+        own.append(click.Option(["--csv"], is_flag=True, help="Write the rows as CSV."))
     command = Verb(
         name or operation.name,
         params=[*parameters_of(fields if upload is None else [upload, *fields]), *own, *door_options()],
         help=f"{operation.summary}\n\n{operation.description}",
         short_help=operation.summary,
+        epilog=example_of(operation, fields if upload is None else [upload, *fields]),
     )
     command.operation, command.fields, command.upload = operation, fields, upload
     return command
+
+
+def example_of(operation: Operation, fields: list[Field]) -> str | None:
+    """Return the shortest call of an operation that is complete; None when its name alone is."""
+    if not any(field.required for field in fields):
+        return None
+    words = [field.name.upper() for field in fields[:1] if field.required]
+    words += [f"--{field.name.replace('_', '-')} {word_for(field)}" for field in fields[1:] if field.required]
+    verb = operation.name.replace("_", "-")
+    call = wrap(f"muniment {operation.group} {verb} {' '.join(words)}", EXAMPLE_COLUMNS, break_on_hyphens=False)
+    return "At least:\n\n\b\n  " + " \\\n      ".join(call)
 
 
 class Verb(click.Command):
@@ -60,11 +98,16 @@ class Verb(click.Command):
     fields: list[Field]
     upload: Field | None
 
-    def invoke(self, ctx: click.Context) -> None:
-        """Run the operation with what was typed and report on standard output."""
+    def invoke(self, ctx: click.Context) -> int:
+        """Run the operation with what was typed and report on standard output; a verdict becomes the exit code."""
         door, operation, typed = ctx.ensure_object(StoreOptions), self.operation, ctx.params
-        upload = None if self.upload is None else stream_typed(self.upload, typed)
-        request = bound(operation, json_of(self.fields, typed))
+        try:
+            upload = None if self.upload is None else stream_typed(self.upload, typed)
+            request = bound(operation, json_of(self.fields, _with_format(self.fields, typed)))
+        except InvalidInput as refused:
+            if refused.problem == "missing_field":
+                raise Misfit(refused.at, refused.problem, ctx=ctx) from None  # the help shows a complete call
+            raise
         if MANNERS[operation.effect].destroys and not typed["yes"] and not typed.get("dry_run"):
             _ask(door, operation, request)
         if typed.get("out") is not None:
@@ -73,10 +116,23 @@ class Verb(click.Command):
             report = perform(getattr(runtime, operation.group), operation, request, upload)
         if isinstance(report, Document):
             _hand_over(report, typed["out"], as_json=door.as_json)
+        elif typed.get("csv"):
+            write_csv(report)
         elif door.as_json:
             write_json(report)
         else:
             _tell(report, page_on(sys.stdout))
+        verdict = report.verdict if isinstance(report, JudgedReport) else None
+        return 0 if verdict is None else VERDICT
+
+
+def _with_format(fields: list[Field], typed: dict[str, Any]) -> dict[str, Any]:
+    """Return what was typed; a format that was not typed is the one that the name of the file ends with."""
+    out, format_field = typed.get("out"), next((field for field in fields if field.name == "format"), None)
+    if not out or format_field is None or typed["format"] is not None or not issubclass(format_field.kind, Enum):
+        return typed
+    ending = Path(out).suffix.removeprefix(".").lower()
+    return {**typed, "format": ending} if ending in {word.value for word in format_field.kind} else typed
 
 
 def _ask(door: StoreOptions, operation: Operation, request: Struct) -> None:

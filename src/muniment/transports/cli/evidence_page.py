@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from muniment.evidence.verifier import stamp_text, statement_lines, text_of
 from muniment.operations.evidence.inspect import InspectionReport
+from muniment.operations.evidence.verify import VerificationReport
 from muniment.operations.provenance.derived_refs import SourceState
 from muniment.operations.provenance.links import LinkPage
 from muniment.projections.inspection.findings import MEANS, FindingKind
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
 from muniment.transports.cli.scalars import label, moment, tell_budget, tell_cursors
-from muniment.transports.cli.struct_page import cell, is_there, tell_table
+from muniment.transports.cli.struct_page import cell, is_there, tell_struct, tell_table
 
 
 def _tell_links(shown: LinkPage, page: OutputPage) -> None:
@@ -55,7 +58,16 @@ def _tell_inspection(report: InspectionReport, page: OutputPage) -> None:
     tell_budget(report.budget_applied, page)
 
 
+def _tell_verification(report: VerificationReport, page: OutputPage) -> None:
+    """Write what was proved, then what a certificate states and the proved events, if they were asked for."""
+    tell_struct(replace(report, timestamps=[], statement=None, entries=[]), page)
+    lines = [f"timestamp  {stamp_text(stamp)}" for stamp in report.timestamps]
+    for line in (*lines, *statement_lines(report.statement), *text_of(report.entries)):
+        page.line(StyledText(line))
+
+
 TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
     LinkPage: _tell_links,
     InspectionReport: _tell_inspection,
+    VerificationReport: _tell_verification,
 }

@@ -10,20 +10,25 @@
 | 7 | unavailable: try again, or fix the disk or the key |
 | 8 | exhausted: over a limit, or the disk is full |
 
-0 is success, 1 a demo or a replay whose expectations failed, 130 an interrupt, 141 a closed pipe. With `--json` the
-error is the document on standard output, `{"error": {...}}`; without it, a sentence on standard error. Neither quotes
-what was typed or what is stored; only a hint on standard error may repeat the path of the store or of the key file.
+0 is success, 130 an interrupt, 141 a closed pipe. 1 is a verdict: the command ran, and what it checked is not sound,
+not complete or not as expected (a check of health, an import with refused lines, a replay); the report says what.
+
+With `--json` the error is the document on standard output, `{"error": {...}}`, as `MunimentError.report` gives it in
+Python; without it, a sentence on standard error. Neither quotes what was typed or what is stored; only a hint on
+standard error may repeat the path of the store, of the key file or of the pin, or name conversations that the caller
+may list.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
 import click
 
-from muniment.errors import InvalidInput, Kind, MunimentError
+from muniment.errors import InvalidInput, Kind, MunimentError, StatementInvalid, UnknownConversation
 from muniment.transports.cli.plain_page import on_one_line
 
 EXIT_CODES: dict[Kind, int] = {
@@ -35,38 +40,72 @@ EXIT_CODES: dict[Kind, int] = {
     Kind.UNAVAILABLE: 7,
     Kind.EXHAUSTED: 8,
 }
-INTERRUPTED, PIPE_CLOSED = 130, 141
+VERDICT, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
 # problem of an error, or its code when it has none -> what to do about it on the command line
 HINTS: dict[str, str] = {
     "not_empty": "Use --mode restore to replace what the space holds.",
     "unknown_format": "Name the format with --format; then each refused line is listed.",
     "nobody_to_ask": "Confirm with --yes.",
-    "store.read_only": "Reading needs a lock next to the log, too.",
+    "log_lost": "Restore a backup: muniment spaces restore BACKUP --replace",
+    "waiting_writes": "Opening the copy takes them in.",
+}
+
+
+# code of an error that knows a file or directory -> what to do about it
+PATH_HINTS: dict[str, str] = {
+    "store.missing": "No store at {path}, or no such space in it. The first commit or import creates both.",
+    "store.rolled_back": "To give up what is missing, delete the pin and open the store again: rm {quoted}",
+    "key.unavailable": "Cannot read the root key from {path}.",
+    "key.exposed": "Make it private: chmod 600 {quoted}",
+    "key.invalid": "The root key is expected in {path}.",
+    "key.wrong": "The root key was read from {path}.",
 }
 
 
 def hint_of(error: MunimentError, named: Mapping[str, str]) -> str:
-    """Return what to do about an error, with the path of the store or key file that the options name."""
-    if error.code in {"store.missing", "key.unavailable"}:
+    """Return what to do about an error, with the path that it is about.
+
+    For a conversation that is not there: names that are alike, of those that the caller may list.
+    """
+    if isinstance(error, UnknownConversation) and error.suggestions:
+        from muniment.events.identity import spelled  # noqa: PLC0415 - only a failed call needs it
+
+        names = [on_one_line(spelled(key.channel, key.conversation)) for key in error.suggestions]
+        return f"Did you mean {' or '.join(names)}?"
+    path = error.path
+    if path is None and error.code == "store.missing":
         from muniment.runtime.settings import settings  # noqa: PLC0415 - only a failed call needs it
 
-        defaults = settings()
-        if error.code == "store.missing":
-            path = on_one_line(named.get("store") or str(defaults.store))
-            return f"No store at {path}, or no such space in it. The first commit or import creates both."
-        scheme, _, path = (named.get("keys") or defaults.keys).partition(":")
-        if scheme == "file":
-            return f"Cannot read the root key from {on_one_line(path)}."
+        path = named.get("store") or str(settings().store)
+    if path is not None and error.code in PATH_HINTS:
+        told = on_one_line(path)
+        return PATH_HINTS[error.code].format(path=told, quoted=shlex.quote(told))
+    if isinstance(error, StatementInvalid):
+        return on_one_line(error.explanation)
     return HINTS.get(error.problem or error.code, "")
 
 
 class Misfit(click.BadParameter):
-    """A value that does not fit its field: where, why, and what would fit; never what was typed."""
+    """A word that does not fit its place: where, why, and what would fit; never what was typed.
 
-    def __init__(self, at: str | None, problem: str, wanted: str) -> None:
-        super().__init__(wanted)
+    `choices` are all words that fit, `meant` those that were probably meant.
+    """
+
+    def __init__(
+        self,
+        at: str | None,
+        problem: str,
+        wanted: str = "",
+        *,
+        choices: Sequence[str] = (),
+        meant: Sequence[str] = (),
+        ctx: click.Context | None = None,
+    ) -> None:
+        super().__init__(wanted, ctx)
         self.at = at
         self.problem = problem
+        self.choices = choices
+        self.meant = meant
 
 
 def tell_failure(error: MunimentError, *, as_json: bool, hint: str = "") -> int:
@@ -81,16 +120,18 @@ def tell_failure(error: MunimentError, *, as_json: bool, hint: str = "") -> int:
 def misuse(error: click.UsageError) -> tuple[InvalidInput, str]:
     """Return the error for a command line that cannot be parsed, and a hint that quotes nothing that was typed."""
     where = error.ctx.command_path if error.ctx is not None else "muniment"
-    hint = f"Run '{where} --help' for the list."
+    hint = f"Run '{where} --help'."
     if isinstance(error, click.NoSuchOption):
-        return InvalidInput(at="option", problem="unknown_word"), _offered(error.possibilities) + hint
+        return InvalidInput(at="option", problem="unknown_option", choices=sorted(error.possibilities or ())), hint
     if isinstance(error, Misfit):
-        return InvalidInput(at=error.at, problem=error.problem), error.message
+        wanted = f"{_offered(error.meant)}{error.message or hint}"
+        return InvalidInput(at=error.at, problem=error.problem, choices=error.choices), wanted
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return InvalidInput(at=error.param.name, problem="missing_field"), hint
     if isinstance(error, click.BadOptionUsage):
         return InvalidInput(at=error.option_name.lstrip("-").replace("-", "_"), problem="value_misplaced"), hint
-    is_group = error.ctx is not None and isinstance(error.ctx.command, click.Group)
-    return InvalidInput(at="command" if is_group else "arguments", problem="unknown_word"), hint
+    return InvalidInput(at="arguments", problem="unknown_word"), hint
 
 
-def _offered(possibilities: Sequence[str] | None) -> str:
-    return f"Did you mean {' or '.join(sorted(possibilities))}? " if possibilities else ""
+def _offered(meant: Sequence[str]) -> str:
+    return f"Did you mean {' or '.join(meant)}? " if meant else ""

@@ -3,17 +3,22 @@
 | type of a field | on the command line |
 |---|---|
 | text, number | `--name VALUE` |
+| moment or duration in milliseconds | `--name VALUE` or `--name-ms VALUE`: a number, or as people write it |
 | enumeration | `--name [one|of|these]` |
 | yes or no | `--name / --no-name` |
-| list of enumerations | `--name [one|of|these]`, as often as wanted |
+| list of enumerations or of text | `--name [one|of|these]` or `--name VALUE`, as often as wanted |
 | struct of scalars | each of its fields as if it were one of the request |
 | struct of scalars and structs | the same; a struct in it is the path of a file that holds it as JSON, or `-` |
-| the upload | the path of a file, or `-` |
+| the upload | the path of a file, or `-`; where the operation takes several, several paths, of folders, too |
+| list of structs | the path of a file that holds it as JSON, or its structs as lines of JSON, or `-` |
 | any other struct | the path of a file that holds it as JSON, or `-` |
+| anything with a name of one letter | `-n VALUE` |
+| the text of a file | the path of the file, or `-` |
 
-The first field, when it is required, is also accepted as a positional argument; of a struct of scalars, its one
-required field. A field that has the name of a store option (`--space`) is that option: it means the open space anyway.
-The help of each comes from the declaration.
+The first field, when it is required or names the conversation, is also accepted as a positional argument; of a struct
+of scalars, its one required field. A field that has the name of a store option (`--space`) is that option: it means the
+open space anyway. A conversation may be typed as lists print it, `channel/conversation`, unless its channel is given by
+itself. The help of each comes from the declaration.
 """
 
 from __future__ import annotations
@@ -31,10 +36,14 @@ import msgspec
 from click.shell_completion import CompletionItem
 from msgspec import NODEFAULT, Struct
 
-from muniment.declaration.operation import description_of
+from muniment.declaration.operation import TEXT_FILE, description_of, extras_of, time_kind_of
 from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded
 from muniment.events.binding import REQUEST_BYTES_MAX, parse_json
+from muniment.events.identity import parse_spelled
+from muniment.kernel.times import TimeKind, milliseconds
+from muniment.transports.cli.command_group import closest
 from muniment.transports.cli.failure import Misfit
+from muniment.transports.cli.shell_paths import file_completion
 
 if typing.TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -42,7 +51,13 @@ else:
     ParamType = click.ParamType  # older releases of click take no argument here
 
 STANDARD_INPUT = "-"
+CONVERSATION, CHANNEL = "conversation", "channel"
+NOTHING_TYPED = (None, ())  # an option that was not given, or not once
 BY_PLACE = "_by_place"  # ends the name of the positional argument for an option
+EXAMPLES: dict[TimeKind, str] = {
+    TimeKind.MOMENT: "2026-12-01, 2026-12-01T10:00Z",
+    TimeKind.DURATION: "30d, 12h, '2 weeks', P30D",
+}
 
 
 class Field(NamedTuple):
@@ -55,11 +70,17 @@ class Field(NamedTuple):
     description: str = ""
     read: Callable[[str], Any] | None = None
     many: bool = False
+    time: TimeKind | None = None
 
     @property
     def name(self) -> str:
         """The name of the option, as an identifier."""
         return self.path[-1]
+
+    @property
+    def flag(self) -> str:
+        """The option as it is typed; one letter has one dash."""
+        return "--" + self.name.replace("_", "-") if len(self.name) > 1 else f"-{self.name}"
 
 
 def fields_of(request: type[Struct], shared: frozenset[str]) -> list[Field]:
@@ -68,7 +89,7 @@ def fields_of(request: type[Struct], shared: frozenset[str]) -> list[Field]:
     for info in msgspec.structs.fields(request):
         kind, described = _bare(info.type), description_of(info.type)
         default = None if info.default is NODEFAULT else info.default
-        plain = Field((info.name,), info.required, default, kind, described)
+        plain = Field((info.name,), info.required, default, kind, described, time=time_kind_of(info.type))
         if isinstance(kind, type) and issubclass(kind, Struct):
             flat = list(_flattened(kind, info.name, required=info.required))
             if all(_is_scalar(field.kind) for field in flat) and any(field.read is None for field in flat):
@@ -76,17 +97,19 @@ def fields_of(request: type[Struct], shared: frozenset[str]) -> list[Field]:
             else:
                 fields.append(plain._replace(kind=str, read=_json_of))
         elif _is_scalar(kind):
-            fields.append(plain)
+            fields.append(plain._replace(read=_text_of) if TEXT_FILE in extras_of(info.type) else plain)
         elif (word := _word_of(kind)) is not None:
             fields.append(plain._replace(kind=word, many=True))
+        elif typing.get_origin(kind) is list:
+            fields.append(plain._replace(kind=str, read=_list_of))
         else:
             fields.append(plain._replace(kind=str, read=_json_of))
     return fields
 
 
-def upload_field(name: str, description: str) -> Field:
-    """Return what can be typed for an upload: the path of a file."""
-    return Field((name,), required=True, default=None, kind=str, description=description, read=_json_of)
+def upload_field(name: str, description: str, *, several: bool = False) -> Field:
+    """Return what can be typed for an upload: the path of a file, or several."""
+    return Field((name,), required=True, default=None, kind=str, description=description, read=_json_of, many=several)
 
 
 def _flattened(kind: type[Struct], outer: str, *, required: bool) -> Iterator[Field]:
@@ -95,7 +118,15 @@ def _flattened(kind: type[Struct], outer: str, *, required: bool) -> Iterator[Fi
         inner, read = _bare(info.type), None
         if isinstance(inner, type) and issubclass(inner, Struct):
             inner, read = str, _json_of
-        yield Field((outer, info.name), required and info.required, default, inner, description_of(info.type), read)
+        yield Field(
+            (outer, info.name),
+            required and info.required,
+            default,
+            inner,
+            description_of(info.type),
+            read,
+            time=time_kind_of(info.type),
+        )
 
 
 def _bare(kind: Any) -> Any:
@@ -114,10 +145,11 @@ def _bare(kind: Any) -> Any:
             return kind
 
 
-def _word_of(kind: Any) -> type[Enum] | None:
-    """Return the enumeration that a list is made of, or None for any other type."""
+def _word_of(kind: Any) -> type[Enum | str] | None:
+    """Return the enumeration or the text that a list is made of, or None for any other type."""
     (of,) = typing.get_args(kind) if typing.get_origin(kind) is list else (None,)
-    return of if isinstance(of, type) and issubclass(of, Enum) else None
+    of = _bare(of)
+    return of if isinstance(of, type) and issubclass(of, Enum | str) else None
 
 
 def _is_scalar(kind: Any) -> bool:
@@ -137,9 +169,9 @@ class ChoiceParam(ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the word."""
-        del ctx
         if value not in self.words:
-            raise Misfit(_named(param), "unknown_word", f"One of: {', '.join(self.words)}.")
+            meant = closest(str(value), self.words)
+            raise Misfit(_named(param), "unknown_word", choices=self.words, meant=meant, ctx=ctx)
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -162,6 +194,22 @@ class IntegerParam(ParamType):
             raise Misfit(_named(param), "wrong_type", "A whole number is wanted.") from None
 
 
+class TimeParam(ParamType):
+    """A moment or a duration, as a number of milliseconds or as people write it; else refused without being quoted."""
+
+    def __init__(self, kind: TimeKind) -> None:
+        self.kind = kind
+        self.name = str(kind)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the milliseconds."""
+        del ctx
+        try:
+            return milliseconds(self.kind, str(value))
+        except InvalidInput as refused:
+            raise Misfit(_named(param), refused.problem or "wrong_type", f"Examples: {EXAMPLES[self.kind]}.") from None
+
+
 def _named(param: click.Parameter | None) -> str | None:
     return None if param is None or param.name is None else param.name.removesuffix(BY_PLACE)
 
@@ -169,30 +217,57 @@ def _named(param: click.Parameter | None) -> str | None:
 def parameters_of(fields: list[Field]) -> list[click.Parameter]:
     """Return the options for fields, and the argument for the first of them when it is required."""
     params: list[click.Parameter] = []
-    if fields and fields[0].required:
+    if fields and _is_by_place(fields[0]):
         first = fields[0]
+        named = f"[{first.name.upper()}]" + ("..." if first.many else "")
+        many = -1 if first.many else 1
         params.append(
             click.Argument(
-                [first.name + BY_PLACE], required=False, type=_type_of(first), metavar=f"[{first.name.upper()}]"
+                [first.name + BY_PLACE],
+                required=False,
+                type=_type_of(first),
+                metavar=named,
+                nargs=many,
+                shell_complete=None if first.read is None else file_completion,
             )
         )
-    return params + [_option(field, by_place=field is fields[0] and field.required) for field in fields]
+    return params + [_option(field, by_place=field is fields[0] and _is_by_place(field)) for field in fields]
+
+
+def _is_by_place(first: Field) -> bool:
+    return first.required or first.name == "conversation"
+
+
+def word_for(field: Field) -> str:
+    """Return what stands for a value in an example: the first of the words, or what kind of value it is."""
+    return str(next(iter(field.kind)).value) if issubclass(field.kind, Enum) else _metavar(field)
 
 
 def _option(field: Field, *, by_place: bool) -> click.Option:
-    flag = "--" + field.name.replace("_", "-")
+    flag = field.flag
     default = field.default.value if isinstance(field.default, Enum) else field.default
     if field.kind is bool:
         words = f"{field.description} Default: {_yes(field)}.".strip()
         return click.Option([f"{flag}/--no-{flag[2:]}", field.name], default=None, help=words)
     by = "Also accepted as a positional argument." if by_place else "Required." if field.required else ""
-    file = "" if field.read is None else "A file, or - for standard input."
-    words = " ".join(filter(None, (field.description, file, by)))
+    file = "" if field.read is None or field.many else "A file, or - for standard input."
+    example = "" if field.time is None else f"Examples: {EXAMPLES[field.time]}."
+    words = " ".join(filter(None, (field.description, example, file, by)))
     if default is not None:
         words = f"{words} Default: {default}.".strip()
     return click.Option(
-        [flag, field.name], type=_type_of(field), metavar=_metavar(field), help=words or None, multiple=field.many
+        [*_spelt(field, flag), field.name],
+        type=_type_of(field),
+        metavar=_metavar(field),
+        help=words or None,
+        multiple=field.many,
+        shell_complete=None if field.read is None else file_completion,
     )
+
+
+def _spelt(field: Field, flag: str) -> list[str]:
+    """Return how an option is spelt; for a time also without its unit."""
+    return [flag] if field.time is None else [flag.removesuffix("-ms"), flag]
 
 
 def _yes(field: Field) -> str:
@@ -202,6 +277,8 @@ def _yes(field: Field) -> str:
 def _type_of(field: Field) -> ParamType:
     if issubclass(field.kind, Enum):
         return ChoiceParam([str(word.value) for word in field.kind])
+    if field.time is not None:
+        return TimeParam(field.time)
     if issubclass(field.kind, int):
         return IntegerParam()
     return click.STRING
@@ -212,6 +289,8 @@ def _metavar(field: Field) -> str:
         return "FILE"
     if issubclass(field.kind, Enum):
         return f"[{'|'.join(str(word.value) for word in field.kind)}]"
+    if field.time is not None:
+        return field.time.upper()
     return "NUMBER" if issubclass(field.kind, int) else "TEXT"
 
 
@@ -231,30 +310,67 @@ def json_of(fields: list[Field], typed: Mapping[str, Any]) -> bytes:
         for name in field.path[:-1]:
             inside = inside.setdefault(name, {})
         inside[field.name] = value if field.read is None else field.read(value)
+    for field in fields:
+        if field.name == CONVERSATION and field.kind is str and field.read is None:
+            _take_apart(field, fields, given)
     try:
         return msgspec.json.encode(given)
     except UnicodeError:
         raise InvalidInput(problem="lone_surrogate") from None
 
 
-def stream_typed(field: Field, typed: Mapping[str, Any]) -> BinaryIO | Path:
-    """Return the stream or the file that was typed for an upload."""
+def _take_apart(field: Field, fields: list[Field], given: dict[str, Any]) -> None:
+    """Let a conversation be typed with its channel before it, where the channel is not given by itself."""
+    inside = given
+    for name in field.path[:-1]:
+        inside = inside.get(name, {})
+    sibling = (*field.path[:-1], CHANNEL)
+    if CONVERSATION in inside and CHANNEL not in inside and any(other.path == sibling for other in fields):
+        parsed = parse_spelled(inside[CONVERSATION])
+        if parsed is not None:
+            inside[CHANNEL], inside[CONVERSATION] = parsed
+
+
+def stream_typed(field: Field, typed: Mapping[str, Any]) -> BinaryIO | Path | list[BinaryIO | Path]:
+    """Return the stream or the file that was typed for an upload, or all of them."""
     path = _typed(field, typed)
-    if path is None:
+    if path in NOTHING_TYPED:
         raise InvalidInput(at=field.name, problem="missing_field")
+    return [_stream(one, field) for one in path] if field.many else _stream(path, field)
+
+
+def _stream(path: str, field: Field) -> BinaryIO | Path:
+    if not path:  # a path that is empty is not the present folder
+        raise InvalidInput(at=field.name, problem="empty")
     return sys.stdin.buffer if path == STANDARD_INPUT else Path(path)
 
 
 def _typed(field: Field, typed: Mapping[str, Any]) -> Any:
     by_name, by_place = typed.get(field.name), typed.get(field.name + BY_PLACE)
-    if by_name is not None and by_place is not None:
+    if by_name not in NOTHING_TYPED and by_place not in NOTHING_TYPED:
         raise InvalidInput(at=field.name, problem="given_twice")
-    return by_place if by_name is None else by_name
+    return by_place if by_name in NOTHING_TYPED else by_name
 
 
 def _json_of(path: str) -> msgspec.Raw:
     """Return the JSON of a file as it is: one value, which is bound with the rest of the request."""
     return parse_json(_bytes_of(path, REQUEST_BYTES_MAX), msgspec.Raw)
+
+
+def _list_of(path: str) -> msgspec.Raw:
+    """Return the JSON of a file that holds a list, or the values of a list line by line."""
+    data = _bytes_of(path, REQUEST_BYTES_MAX)
+    if data.lstrip()[:1] not in (b"[", b""):
+        data = b"[" + b",".join([line for line in data.split(b"\n") if line.strip()]) + b"]"
+    return parse_json(data, msgspec.Raw, limit=REQUEST_BYTES_MAX + 2)
+
+
+def _text_of(path: str) -> str:
+    """Return the text of a file."""
+    try:
+        return _bytes_of(path, REQUEST_BYTES_MAX).decode()
+    except UnicodeDecodeError:
+        raise InvalidInput(at="file", problem="not_text") from None
 
 
 def _bytes_of(path: str, bytes_max: int) -> bytes:

@@ -19,9 +19,9 @@ from muniment.transports.cli.plain_page import StyledText, TextStyle
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
 TOPICS = (
-    "start", "concepts", "browsing", "search", "embedding", "context", "views", "redaction", "access", "lifecycle",
-    "erasure", "attributes", "evidence", "provenance", "inspection", "keys", "backup", "archives", "limits", "profiles",
-    "replay", "compare", "errors",
+    "start", "concepts", "browsing", "search", "sql", "embedding", "context", "views", "redaction", "access",
+    "lifecycle", "erasure", "attributes", "evidence", "provenance", "inspection", "keys", "backup", "archives",
+    "limits", "profiles", "replay", "compare", "errors",
 )  # fmt: skip
 MARK = "<!-- "
 

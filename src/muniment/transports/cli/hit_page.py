@@ -6,6 +6,7 @@ match and is next to one that did. Where scores are explained, a table lists the
 
 from __future__ import annotations
 
+from muniment.events.identity import short_message_id, spelled
 from muniment.operations.transcripts.hits import Excerpt, Hit, QueryReading, SearchPage
 from muniment.search.query import Cap
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
@@ -23,7 +24,7 @@ def tell_found(found: SearchPage, page: OutputPage) -> None:
     if found.understood is not None:
         _tell_understood(found.understood, page)
     page.line(
-        StyledText(f"found {found.total:,}"),
+        StyledText(f"found {'at least ' if found.total_is_least else ''}{found.total:,}"),
         StyledText(f"semantic {found.semantic}"),
         *[StyledText(_cap(cap), TextStyle.FAINT) for cap in found.capped],
     )
@@ -34,9 +35,9 @@ def tell_found(found: SearchPage, page: OutputPage) -> None:
 def _tell_hit(hit: Hit, page: OutputPage) -> None:
     place, speaker = hit.place, on_one_line(hit.speaker)
     page.line(
-        StyledText(on_one_line(f"{place.conversation.channel}/{place.conversation.conversation}"), TextStyle.STRONG),
+        StyledText(on_one_line(spelled(place.conversation.channel, place.conversation.conversation)), TextStyle.STRONG),
         StyledText(f"{place.sequence}"),
-        StyledText(on_one_line(place.message or place.turn)),
+        StyledText(on_one_line(short_message_id(place.message or place.turn))),
         StyledText(f"{hit.role} {speaker}".strip()),
         StyledText(moment(place.observed_ms)),
         StyledText(f"{hit.score:.3f}", TextStyle.FAINT),
@@ -71,7 +72,7 @@ def _tell_signals(hits: list[Hit], page: OutputPage) -> None:
     names = list(dict.fromkeys(name for hit in hits for name, value in (hit.signals or {}).items() if value))
     rows = [
         [
-            StyledText(on_one_line(hit.place.message or hit.place.turn)),
+            StyledText(on_one_line(short_message_id(hit.place.message or hit.place.turn))),
             *[StyledText(f"{(hit.signals or {}).get(name, 0.0):.3f}") for name in names],
             StyledText(f"{hit.score:.3f}"),
         ]

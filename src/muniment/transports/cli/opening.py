@@ -11,7 +11,7 @@ from muniment.declaration.operation import Operation
 from muniment.governance.access import Effect
 from muniment.governance.profiles import Profile
 from muniment.kernel.sources import system_sources
-from muniment.runtime.open import open, open_store, open_without_key  # noqa: A004 - muniment.open()
+from muniment.runtime.open import open, open_store, open_to_diagnose, open_without_key  # noqa: A004 - muniment.open()
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import word
 from muniment.space.options import Options
@@ -41,7 +41,10 @@ def opened(door: StoreOptions, operation: Operation) -> Iterator[Runtime]:
             profile=UNSET if profile is None else word(Profile, profile, at="profile"),
         )
         store = door.named.get("store")
-        if operation.terms.keyless:
+        if operation.terms.diagnosing:
+            named = door.named
+            runtime = open_to_diagnose(store, keys=named.get("keys"), space=named.get("space"), options=options)
+        elif operation.terms.keyless:
             runtime = open_without_key(store, options=options)
         elif operation.terms.spaceless:
             runtime = open_store(store, keys=door.named.get("keys"), options=options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import IO
 
 import msgspec
 
+from muniment.declaration.operation import ResultTable
 from muniment.errors import FileUnavailable
 from muniment.transports.cli.plain_page import OutputPage, PlainPage
 
@@ -19,6 +22,16 @@ def write_json(value: object) -> None:
     if sys.stdout.isatty():
         data = msgspec.json.format(data, indent=2)
     sys.stdout.buffer.write(data + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def write_csv(table: ResultTable) -> None:
+    """Write rows as CSV under the names of their columns; nothing is an empty field."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+    sys.stdout.buffer.write(text.getvalue().encode())
     sys.stdout.buffer.flush()
 
 

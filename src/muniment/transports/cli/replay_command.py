@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from msgspec import Struct
 
 from muniment.errors import Kind
 from muniment.kernel.sources import system_sources
@@ -19,27 +18,20 @@ from muniment.operations.outfile import OutFile
 from muniment.replay.campaign import compare_files, run_files
 from muniment.replay.fixture import DerivationMode
 from muniment.replay.recording import record
-from muniment.replay.replay_report import RecordingReport
 from muniment.space.options import StoreKind
-from muniment.transports.cli.failure import EXIT_CODES
+from muniment.transports.cli.command_group import CommandGroup
+from muniment.transports.cli.failure import EXIT_CODES, VERDICT
 from muniment.transports.cli.fields import ChoiceParam
 from muniment.transports.cli.opening import opened_to_read
-from muniment.transports.cli.output import page_on, write_json
-from muniment.transports.cli.replay_page import tell_comparison, tell_recording, tell_runs
+from muniment.transports.cli.output import page_on, require_writable, write_json, write_private
+from muniment.transports.cli.replay_junit import junit_of
+from muniment.transports.cli.replay_page import RecordedFixture, tell_comparison, tell_recording, tell_runs
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
-FAILED = 1
 HELP = """Run histories against this version, record one from a live space, compare two.
 
 A history is a fixture: JSON Lines that name every seed and the expected results. `muniment guide replay` has the
 details."""
-
-
-class RecordedFixture(Struct, frozen=True, kw_only=True):
-    """A recorded history, and where it is."""
-
-    file: str
-    recorded: RecordingReport
 
 
 def replay_command() -> click.Command:
@@ -50,11 +42,14 @@ def replay_command() -> click.Command:
         callback=_run,
         params=[
             click.Argument(["fixtures"], nargs=-1, required=True, metavar="FIXTURE..."),
+            click.Option(["--junit"], metavar="FILE", help="Also write the results as JUnit XML, for a CI system."),
             _choice("store", "Kind of store; may be repeated. Default: all that the fixture names.", StoreKind),
             _choice("mode", "How projections are built; may be repeated. Default: incremental.", DerivationMode),
             *as_json,
         ],
-        help="Run histories on throw-away stores and compare the results with what they expect.",
+        help="Run histories on throw-away stores and compare the results with what they expect.\n\n"
+        "A folder stands for all `.jsonl` files in it and beneath it. A file that cannot be run is reported, and the "
+        "others are run all the same.",
     )
     recorded = click.Command(
         "record",
@@ -73,7 +68,7 @@ def replay_command() -> click.Command:
         params=[click.Argument(["one"], metavar="A"), click.Argument(["other"], metavar="B"), *as_json],
         help="Show the first difference between two histories or two reports of runs: line, projection and key.",
     )
-    return click.Group(
+    return CommandGroup(
         "replay",
         commands=[run, recorded, compared],
         help=HELP,
@@ -98,15 +93,21 @@ def _alone(ctx: click.Context) -> None:
 
 
 @click.pass_context
-def _run(ctx: click.Context, fixtures: Sequence[str], stores: Sequence[str], modes: Sequence[str]) -> int:
+def _run(
+    ctx: click.Context, fixtures: Sequence[str], junit: str | None, stores: Sequence[str], modes: Sequence[str]
+) -> int:
     kinds = [StoreKind(word) for word in stores] or list(StoreKind)
     ways = [DerivationMode(word) for word in modes] or [DerivationMode.INCREMENTAL]
+    if junit is not None:
+        require_writable(Path(junit))
     report = run_files([Path(fixture) for fixture in fixtures], kinds, ways)
+    if junit is not None:
+        write_private(Path(junit), junit_of(report))
     if ctx.ensure_object(StoreOptions).as_json:
         write_json(report)
     else:
         tell_runs(report, page_on(sys.stdout))
-    return 0 if report.passed else FAILED
+    return 0 if report.passed else VERDICT
 
 
 @click.pass_context
@@ -133,4 +134,4 @@ def _diff(ctx: click.Context, one: str, other: str) -> int:
         write_json(report)
     else:
         tell_comparison(report, page_on(sys.stdout))
-    return 0 if report.same else FAILED
+    return 0 if report.same else VERDICT

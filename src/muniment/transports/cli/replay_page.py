@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from muniment.replay.comparing import ComparisonReport
-from muniment.replay.replay_report import CheckOutcome, RecordingReport, ReplayReport
+from muniment.replay.replay_report import RecordingReport, ReplayReport
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle
 
 SHOWN_DIGITS = 12
+
+
+class RecordedFixture(Struct, frozen=True, kw_only=True):
+    """A recorded history, and where it is."""
+
+    file: str
+    recorded: RecordingReport
 
 
 def tell_runs(report: ReplayReport, page: OutputPage) -> None:
@@ -20,15 +29,21 @@ def tell_runs(report: ReplayReport, page: OutputPage) -> None:
         ]
         for run in report.runs
     ]
-    page.table(columns, rows)
+    if rows:
+        page.table(columns, rows)
     for run in report.runs:
         where = f"{run.fixture} on {run.store}, {run.mode}"
-        if not run.passed and not run.failed:
+        if not run.passed and not any(check.fails for check in run.checks):
             page.line(StyledText("FAILED", TextStyle.BAD), StyledText(f"{where}: the fixture expects nothing"))
         for check in run.checks:
-            if check.verdict is CheckOutcome.FAILED:
+            if check.fails:
                 line = f"{where}, line {check.line}, {check.command}: {check.what}: {check.difference}"
                 page.line(StyledText("FAILED", TextStyle.BAD), StyledText(line))
+    for unread in report.not_read:
+        at = unread.at or unread.file
+        where = at if at.startswith(unread.file) else f"{unread.file}, {at}"
+        told = f"{where}: {(unread.problem or unread.code).replace('_', ' ')}"
+        page.line(StyledText("NOT READ", TextStyle.BAD), StyledText(told))
     if report.not_verified:
         page.line()
         page.line(StyledText(f"Not verified: {len(report.not_verified)}", TextStyle.STRONG))
@@ -38,6 +53,8 @@ def tell_runs(report: ReplayReport, page: OutputPage) -> None:
     passed = sum(run.passed for run in report.runs)
     mood = TextStyle.GOOD if report.passed else TextStyle.BAD
     page.line(StyledText(f"{passed} of {len(report.runs)} runs passed with muniment {report.version}.", mood))
+    if report.not_read:
+        page.line(StyledText(f"{len(report.not_read)} of the files could not be run.", TextStyle.BAD))
 
 
 def tell_recording(file: str, report: RecordingReport, page: OutputPage) -> None:

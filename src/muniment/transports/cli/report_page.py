@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from muniment.operations.context.prompt import Context
 from muniment.operations.transcripts.hits import SearchPage
-from muniment.transports.cli import evidence_page, overview_page, turn_page
+from muniment.transports.cli import doctor_page, evidence_page, explain_page, import_page, overview_page, turn_page
 from muniment.transports.cli.hit_page import tell_found
 from muniment.transports.cli.plain_page import OutputPage
 from muniment.transports.cli.prompts import tell_context
@@ -19,6 +19,9 @@ TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
     **turn_page.TELLERS,
     **overview_page.TELLERS,
     **evidence_page.TELLERS,
+    **doctor_page.TELLERS,
+    **explain_page.TELLERS,
+    **import_page.TELLERS,
     Context: tell_context,
     SearchPage: tell_found,
 }

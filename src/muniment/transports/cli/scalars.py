@@ -10,7 +10,7 @@ from muniment.governance.budgets import BudgetApplied
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle
 
 MS = "_ms"
-PERIODS = frozenset({"keep_at_least_ms", "erase_after_ms"})
+PERIODS = frozenset({"keep_at_least_ms", "erase_after_ms", "within_ms"})
 UNITS_MS = {"days": 24 * 60 * 60 * 1000, "hours": 60 * 60 * 1000, "minutes": 60 * 1000, "seconds": 1000}
 
 

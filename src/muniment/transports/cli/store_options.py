@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
+
+from muniment.transports.cli.shell_paths import directory_completion
 
 if TYPE_CHECKING:
     from muniment.kernel.sources import Sources
@@ -15,10 +18,20 @@ if TYPE_CHECKING:
 OPTIONS: dict[str, str] = {
     "store": "Directory of the store. Default: MUNIMENT_STORE, or the user's data directory.",
     "space": "Space in the store. Default: MUNIMENT_SPACE, or 'default'.",
-    "keys": "Where the root key is: file:PATH, env:NAME, passphrase:, keyring:SERVICE/NAME. Never the key itself.",
+    "keys": "Where the root key is: PATH, env:NAME, passphrase:, keyring:SERVICE/NAME. Never the key itself.",
     "profile": "Kind of deployment: embedded, desktop, server or developer. Default: MUNIMENT_PROFILE, or none.",
 }
 SHARED = frozenset(OPTIONS)
+
+
+def _profiles(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from muniment.governance.profiles import Profile  # noqa: PLC0415 - loaded when a shell asks
+
+    return [CompletionItem(word) for word in Profile if word.startswith(incomplete)]
+
+
+# option -> how a shell completes its value
+COMPLETED = {"store": directory_completion, "profile": _profiles}
 
 
 class StoreOptions:
@@ -37,7 +50,14 @@ class StoreOptions:
 def door_options() -> list[click.Parameter]:
     """Return the options; each keeps its value for the operation that will run."""
     options: list[click.Parameter] = [
-        click.Option([f"--{name}"], metavar="TEXT", help=text, expose_value=False, callback=_keep(name))
+        click.Option(
+            [f"--{name}"],
+            metavar="TEXT",
+            help=text,
+            expose_value=False,
+            callback=_keep(name),
+            shell_complete=COMPLETED.get(name),
+        )
         for name, text in OPTIONS.items()
     ]
     as_json = click.Option(

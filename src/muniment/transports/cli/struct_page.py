@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle
 from muniment.transports.cli.scalars import label, said
@@ -86,6 +86,8 @@ def cell(name: str, value: Any, *, folded: bool = True) -> StyledText:
     """Return a value as the text of a cell; `folded` counts the lines of a long text."""
     if isinstance(value, Struct):
         return StyledText(members({name: getattr(value, name) for name in value.__struct_fields__}))
+    if isinstance(value, Mapping):
+        return StyledText(members(value))
     if isinstance(value, list | tuple):
         inside = any(isinstance(one, Struct) for one in value)
         return StyledText(str(len(value)) if inside else " ".join(said(name, one).text for one in value))
@@ -103,7 +105,7 @@ def members(values: Mapping[str, Any]) -> str:
 
 def is_there(value: object) -> bool:
     """Return whether a member has a value."""
-    return value is not None and value is not UNSET
+    return value is not None
 
 
 def _says_something(value: object) -> bool:

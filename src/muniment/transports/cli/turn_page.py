@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from muniment.events.identity import short_message_id
 from muniment.events.message import BlobPart, FilePart, Part, ReasoningPart, TextPart, ToolCallPart, UriPart
 from muniment.governance.attribute_visibility import SliceAttribute
 from muniment.governance.slices import OF_LABELS, RedactionItem, SliceMessage, SliceTurn
@@ -28,7 +29,10 @@ def _tell_timeline(timeline: Timeline, page: OutputPage) -> None:
     _tell_turns(timeline, page)
     if timeline.anchor is not None:
         place = timeline.anchor
-        page.line(StyledText(f"around turn {place.sequence}"), StyledText(on_one_line(place.message or place.turn)))
+        page.line(
+            StyledText(f"around turn {place.sequence}"),
+            StyledText(on_one_line(short_message_id(place.message or place.turn))),
+        )
     tell_cursors([("older cursor", timeline.older_cursor), ("newer cursor", timeline.newer_cursor)], page)
 
 
@@ -58,7 +62,7 @@ def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: OutputPage) ->
         )
         for words in message_words(message, items):
             page.line(words, indent=2)
-    for observed in turn.tools or []:
+    for observed in turn.tools:
         page.line(
             StyledText("observation", TextStyle.STRONG),
             StyledText(f"{observed.tool} {observed.id} {observed.summary}".rstrip()),
@@ -72,7 +76,7 @@ def _tell_turn(turn: SliceTurn, items: list[RedactionItem], page: OutputPage) ->
         if item.message is None and item.attribute is None:
             page.line(withheld_field(item))
     for attribute in turn.attributes:
-        place = "" if attribute.message is None else f" of {attribute.message}"
+        place = "" if attribute.message is None else f" of {short_message_id(attribute.message)}"
         named = on_one_line(f"{attribute.key}{place}")
         page.line(StyledText("attribute", TextStyle.STRONG), StyledText(named), attribute_words(attribute))
     shown = {attribute.id for attribute in turn.attributes}
@@ -87,9 +91,9 @@ def message_words(message: SliceMessage, items: list[RedactionItem]) -> list[Sty
     whole = {item.part: item for item in of_it if item.start is None}
     if message.redacted:
         return [withheld("content", whole.get(None))]
-    shown = iter(message.parts or [])
+    shown = iter(message.parts)
     said: list[StyledText] = []
-    for place in range(len(whole) + len(message.parts or [])):
+    for place in range(len(whole) + len(message.parts)):
         said.append(withheld("part", whole[place]) if place in whole else part_words(next(shown)))
         ranges = [item for item in of_it if item.part == place and item.start is not None]
         said += [withheld(_range(item), item) for item in ranges]

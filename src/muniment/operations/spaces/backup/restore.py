@@ -22,8 +22,9 @@ from msgspec.structs import replace as changed
 
 from muniment.crypto import escrow
 from muniment.crypto.keyring import UnwrappedKeys
+from muniment.declaration.operation import JudgedReport
 from muniment.declaration.session import Session
-from muniment.errors import Corrupt, KeyUnavailable, RestoreConflict
+from muniment.errors import Corrupt, KeyUnavailable, Kind, RestoreConflict
 from muniment.events.records import BackupRestore, EventKind, RotationCause, SpaceRestored
 from muniment.evidence.tree import frontier_at
 from muniment.evidence.verifier import Checkpoint
@@ -37,11 +38,10 @@ from muniment.ledger.transfer import (
 from muniment.operations.spaces.backup.fences import Fences
 from muniment.operations.spaces.backup.take import KEYS_FILE, LOG_FILE, keys_copy, read_log
 from muniment.space.healing import Healing
-from muniment.space.open_store import OpenStore
 from muniment.space.space import Space
 
 
-class RestoreReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RestoreReport(JudgedReport, Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a restore did, or with `restored` false would do.
 
     `events` came from the backup. `lost_first` to `lost_last` are the positions that are known to have been taken and
@@ -62,6 +62,11 @@ class RestoreReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     erased_again: int = 0
     fences_unreadable: int = 0
     sound: bool | None = None
+
+    @property
+    def verdict(self) -> Kind | None:
+        """Return whether what was restored may be trusted."""
+        return Kind.CORRUPT if self.sound is False else None
 
 
 class OpenedBackup(NamedTuple):
@@ -87,7 +92,7 @@ def open_backup(session: Session, source: Path, keyring: Path | None, sealed_by:
 
 def restore_backup(session: Session, backup: OpenedBackup, *, replace: bool, dry_run: bool) -> RestoreReport:
     """Find out what would happen, let it happen if it was asked for, and report."""
-    present = _present(session.store, backup.ring)
+    present, was_lost = _present(session, backup.ring)
     notary = Notary(backup.ring, session.store.pin)
     pinned, note = notary.pinned(), notary.pinned_note()
     head = None if present is None else _head(present)
@@ -95,12 +100,14 @@ def restore_backup(session: Session, backup: OpenedBackup, *, replace: bool, dry
     sizes = [checkpoint.size for checkpoint in known]
     received = read_log(backup.log, backup.keys, Discard(), session.progress, sizes)
     report = _foreseen(backup.ring, received, present, known)
+    if was_lost:
+        report = changed(report, replaced=True)
     if dry_run:
         return report
-    if not replace and (present is not None or report.diverged or report.lost_last is not None):
+    if not replace and (report.replaced or report.diverged or report.lost_last is not None):
         raise RestoreConflict(
             at="space",
-            problem="exists" if present is not None else "behind_pin",
+            problem="exists" if report.replaced else "behind_pin",
             limit=received.checkpoint.size,
             found=max(sizes, default=0),
         )
@@ -124,14 +131,19 @@ def restore_backup(session: Session, backup: OpenedBackup, *, replace: bool, dry
 # --- what is here -----------------------------------------------------------------------------------------------------
 
 
-def _present(store: OpenStore, ring: UnwrappedKeys) -> Space | None:
-    """Return the space that is here under the name of the backed up one."""
-    if not store.holds(ring.name):
-        return None
-    space = store.space(ring.name, create=False)
+def _present(session: Session, ring: UnwrappedKeys) -> tuple[Space | None, bool]:
+    """Return the space that is here under the name of the backed up one, and whether its log was lost."""
+    if not session.store.holds(ring.name):
+        return None, False
+    try:
+        space = session.store.space(ring.name, create=False)
+    except Corrupt as fault:
+        if fault.problem != "log_lost":
+            raise
+        return None, True
     if space.ledger.log != ring.log_id:
         raise RestoreConflict(at="space", problem="another_log")
-    return space
+    return space, False
 
 
 def _foreseen(

@@ -1,7 +1,8 @@
 """Taking a backup: two sealed files, read back before they get their names.
 
-1. the keys of the space are read;
-2. the log is written to `log.sealed` under a fresh key (`ledger.transfer`), part by part, while others go on writing;
+1. the log records the backup, so that the record is in it, too, and a restore loses nothing;
+2. the keys of the space are read, and the log is written to `log.sealed` under a fresh key (`ledger.transfer`), part
+   by part, while others go on writing;
 3. the keys are read again: after a rotation in between (an erasure, perhaps) the log is written again;
 4. the keys of the space and the fresh key are written to `keys.sealed`, under the root key of the store or another;
 5. both files are read back from the disk and checked as a restore checks them.
@@ -30,6 +31,7 @@ from muniment.evidence.notes import Signer, origin_of
 from muniment.ledger.transfer import Discard, Frame, LogReceiver, ReceivedLog, Sink, frames, given
 from muniment.operations.outfile import OutFile, outside, reading
 from muniment.space.options import Progress
+from muniment.space.outgoing import ContentGrant, ExportWay, record_export
 
 LOG_FILE, KEYS_FILE = "log.sealed", escrow.FILE
 CONTEXT = b"muniment/backup"
@@ -61,11 +63,14 @@ def take_backup(session: Session, target: Path, keyring: Path | None, sealed_by:
     keys = OutFile((keyring or target) / KEYS_FILE, "target" if keyring is None else "keyring")
     root, descriptor = session.store.seal(sealed_by)
     try:
+        recorded = _record(session)
         _write(session, log, keys, root, descriptor)
         unwrapped = escrow.open_keys(keys_copy(keys.beside), root)
         received = read_log(log.beside, unwrapped, Discard(), session.progress)
         with outside("target"):
             size = log.beside.stat().st_size
+        if received.checkpoint.size > recorded + 1:
+            _record(session, received.checkpoint.size - 1)  # others appended, and that is in the backup, too
         log.keep()
         keys.keep()
     finally:
@@ -82,6 +87,15 @@ def take_backup(session: Session, target: Path, keyring: Path | None, sealed_by:
         bytes=size,
         cells_damaged=received.cells_damaged,
     )
+
+
+def _record(session: Session, through: int | None = None) -> int:
+    """Append `content.exported` for the log as it is; an attempt that fails later stays on record."""
+    space = session.space
+    if through is None:
+        with space.ledger.reader() as reader:
+            through = reader.frontier().size - 1
+    return record_export(space, session.access, ContentGrant(way=ExportWay.BACKUP), {"through": through})
 
 
 def _write(session: Session, log: OutFile, keys: OutFile, root: RootKey, descriptor: RootDescriptor) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.references import Plane
-from muniment.governance.views import View
+from muniment.governance.views import Reason, View
+from muniment.operations.evidence.disclosure_entries import DisclosureEntry
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.provenance.links import MemoryKey
 from muniment.operations.provenance.provenance import Derivation
@@ -137,15 +138,16 @@ def look_back(stage: DemoStage) -> DemoStep:
         title="See who read what, and check the store",
         story=(
             "A supervisor reveals the masked turn. That needs a right of its own, and the log records it before "
-            "anything is shown. The log lists who received what, when, and why. An inspection of the whole store "
-            "finds no problems."
+            "anything is shown. The log lists who received what, when, and why: the backup, the export and the reveal; "
+            "and that an erasure was refused because of the hold. "
+            "An inspection of the whole store finds no problems."
         ),
         exhibits=[
             DemoTable(
                 title="disclosures",
                 columns=["position", "what", "who", "why"],
                 rows=[
-                    [str(one.position), one.kind, one.recipient or one.requester or "", one.purpose or one.reason or ""]
+                    [str(one.position), one.way or one.kind, _recipient(one), one.purpose or one.reason or ""]
                     for one in shown
                 ],
             )
@@ -153,11 +155,57 @@ def look_back(stage: DemoStage) -> DemoStep:
         checks=[
             DemoCheck(expected="the masked content is shown", held="hospital" in str(revealed.turn)),
             DemoCheck(
-                expected="the log records the export and the reveal",
-                held=[one.kind for one in shown] == ["export.issued", "content.revealed"],
+                expected="the log records the backup, the refused erasure, the export and the reveal",
+                held=[one.way or one.kind for one in shown]
+                == ["backup", "erasure.refused", "export.issued", "content.revealed"],
             ),
             DemoCheck(
                 expected="the inspection finds no problems", held=not found.fail_closed and found.findings_total == 0
             ),
         ],
     )
+
+
+def explain(stage: DemoStage) -> DemoStep:
+    """Explain the erased turn."""
+    turn = stage.turns[HELD]
+    with stage.opened() as runtime:
+        told = runtime.evidence.explain(turn.turn)
+    reasons = {item.reason for shown in told.views for item in shown.items if item.message is not None}
+    history = [
+        [str(one.position), one.action or one.kind, one.requester or "", one.reason or ""] for one in told.history
+    ]
+    received = [[str(one.position), one.way or one.kind, _recipient(one), one.purpose or ""] for one in told.received]
+    return DemoStep(
+        name="explain",
+        title="Ask for everything about one turn",
+        story=(
+            "The first question after an incident: what about this turn? One answer has what each view shows, what "
+            "happened to the turn, who received it, what it fed, and its proof. The erased turn shows no content any "
+            "more, and its history is complete."
+        ),
+        exhibits=[
+            DemoTable(title="what happened", columns=["position", "what", "who", "why"], rows=history),
+            DemoTable(title="who received it", columns=["position", "what", "who", "why"], rows=received),
+        ],
+        checks=[
+            DemoCheck(expected="every view withholds it as erased", held=reasons == {Reason.ERASED}),
+            DemoCheck(
+                expected="the hold, its release and the erasure are in its history",
+                held=[one.action for one in told.history if one.action] == ["hold", "release", "erase"],
+            ),
+            DemoCheck(
+                expected="the backup and the export reached it",
+                held=[one.way or one.kind for one in told.received] == ["backup", "export.issued"],
+            ),
+            DemoCheck(
+                expected="it fed the memory of the refund", held=[one.key for one in told.memory] == [REFUND_RULE.key]
+            ),
+            DemoCheck(expected="it is proved, and pinned", held=told.proof.included and told.proof.pinned),
+            DemoCheck(expected="the answer holds no word of it", held="nadia.ferreira" not in str(told)),
+        ],
+    )
+
+
+def _recipient(entry: DisclosureEntry) -> str:
+    return entry.recipient or entry.requester or ""

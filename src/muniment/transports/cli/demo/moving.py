@@ -36,7 +36,7 @@ def back_up(stage: DemoStage) -> DemoStep:
             )
         ],
         checks=[
-            DemoCheck(expected="it holds every event", held=made.events == 7),
+            DemoCheck(expected="it holds every event, the record of the backup too", held=made.events == 8),
             DemoCheck(expected="only the owner can open its two files", held=modes == [0o600] * 2),
             DemoCheck(expected="they hold no readable content", held=not found_on_disk(target, stage.words())),
         ],

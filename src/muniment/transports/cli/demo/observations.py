@@ -46,7 +46,7 @@ def side_by_side(shown: list[Slice], place: int) -> list[list[str]]:
     for index, message in enumerate(turns[0].messages):
         cells = [message_of(page, turn, index) for page, turn in zip(shown, turns, strict=True)]
         rows.append([number, message.role, *cells])
-    observed = ["\n".join(f"{tool.tool}: {tool.summary}" for tool in turn.tools or []) for turn in turns]
+    observed = ["\n".join(f"{tool.tool}: {tool.summary}" for tool in turn.tools) for turn in turns]
     references = [references_of(page, turn) for page, turn in zip(shown, turns, strict=True)]
     return [*rows, [number, "observation", *observed], [number, "refers to", *references]]
 
@@ -80,12 +80,12 @@ def streams(proved: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for one in streams if one["stream"] != 0]
 
 
-def verifier(stage: DemoStage, command: str, path: Path) -> dict[str, Any]:
+def verifier(stage: DemoStage, path: Path) -> dict[str, Any]:
     """Run the verifier as a third party would: in an empty directory, with only the file and the public key."""
     elsewhere = stage.directory / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
     done = subprocess.run(
-        [sys.executable, "-m", "muniment.evidence", command, str(path), "--key", stage.vkey, "--json"],
+        [sys.executable, "-m", "muniment.evidence", "verify", str(path), "--key", stage.vkey, "--show", "--json"],
         capture_output=True,
         check=False,
         cwd=elsewhere,

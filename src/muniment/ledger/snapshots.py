@@ -1,4 +1,4 @@
-"""Snapshots: indexes at rest, sealed. One file for each view, in the directory of the space.
+"""Snapshots: what is derived from a log at rest, sealed. Named files in the directory of the space.
 
 Layout: a line of canonical JSON (`SnapshotLabel`), then a sealed stream (`crypto.stream`) under a key of its own, fresh
 for each file. The line holds that key, wrapped by the version of the space key that was in force, as the bundle of an
@@ -6,8 +6,8 @@ event is (`crypto.cell`), with the root in place of the leaf and `PURPOSE ‖ bi
 the line without the key, and also the context of the stream. So a snapshot opens for nothing but what it is bound to,
 and for nobody once the space key was rotated (decision 0104).
 
-A snapshot is never needed. One that does not open, does not match or is cut off is removed, and the index is made from
-the log. So no method here raises for the contents of a file, or for a write that the disk refuses.
+A snapshot is never needed. One that does not open, does not match or is cut off is removed, and what it held is made
+from the log. So no method here raises for the contents of a file, or for a write that the disk refuses.
 """
 
 from __future__ import annotations
@@ -36,13 +36,12 @@ from muniment.crypto.cell import (
 from muniment.crypto.file_format import check_format, parse_canonical
 from muniment.crypto.stream import SALT_BYTES, SealedReader, SealedWriter
 from muniment.errors import Corrupt, MunimentError
-from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url, unb64url
 from muniment.kernel.sources import Entropy
 
-FORMAT = 2
-PREFIX, SUFFIX, WAITING = "index-", ".sealed", ".new"
+FORMAT = 3
+PREFIX, SUFFIX, WAITING = "index-", ".sealed", ".new"  # the prefix is that of search indexes
 LINE_BYTES_MAX = 4096
 KEY_CLASS = 0  # the one key in the bundle
 PURPOSE = b"muniment/index"
@@ -57,43 +56,21 @@ class SnapshotRefusal(StrEnum):
     OTHER = "other"
 
 
-class IndexStatus(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An index in memory: the events in it, the memory that it takes, and the events in its snapshot.
-
-    `refused`: why an existing snapshot could not be used; it was removed.
-    """
-
-    view: View
-    events: int
-    memory_bytes: int
-    snapshot_events: int = 0
-    from_snapshot: bool = False
-    refused: SnapshotRefusal | None = None
-
-
-class IndexesAfterRotation(NamedTuple):
-    """Indexes after a rotation of the key: those in memory, snapshots written again, snapshots removed."""
-
-    in_memory: int = 0
-    rewritten: int = 0
-    removed: int = 0
-
-
 class SnapshotBinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a snapshot is of: the first `size` events of an epoch of a log, with that root, as a view shows them.
+    """What a snapshot is of: the first `size` events of an epoch of a log, with that root, in a projection.
 
-    `life` is the epoch, `release` that of the code that decided what is shown, `detection` a keyed digest of what is
-    detected.
+    `name` is that of the projection: of an index, the view. `life` is the epoch, `release` that of the code that made
+    it, `detection` a keyed digest of what is detected (empty where nothing is).
     """
 
     format: int = FORMAT
     log: str
     life: str
-    view: View
+    name: str
     size: int
     root: str
     release: str
-    detection: str
+    detection: str = ""
 
 
 class SnapshotLabel(SnapshotBinding, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -121,27 +98,28 @@ _table = Decoder(list[tuple[str, int]])
 class Snapshots:
     """The snapshots of one space."""
 
-    def __init__(self, directory: Path, keyring: SpaceKeyring, entropy: Entropy) -> None:
+    def __init__(self, directory: Path, keyring: SpaceKeyring, entropy: Entropy, prefix: str = PREFIX) -> None:
+        self._prefix = prefix
         self._directory = directory
         self._keyring = keyring
         self._entropy = entropy
 
-    def views(self) -> list[View]:
-        """Return the views that have a snapshot."""
-        return [view for view in View if self._path(view).exists()]
+    def has(self, name: str) -> bool:
+        """Return whether there is a snapshot of this name."""
+        return self._path(name).exists()
 
-    def unlock(self, view: View) -> SnapshotKey | None:
+    def unlock(self, name: str) -> SnapshotKey | None:
         """Return the key of a snapshot while the space key is in force; None when nothing opens it any more."""
         try:
-            with files.faults(SUFFIX), self._path(view).open("rb") as file:
+            with files.faults(SUFFIX), self._path(name).open("rb") as file:
                 return self._unlocked(file)
         except MunimentError:
             return None
 
-    def read(self, view: View, key: SnapshotKey) -> dict[str, bytes] | None:
+    def read(self, name: str, key: SnapshotKey) -> dict[str, bytes] | None:
         """Return the sections of a snapshot, or None when it is another one than that of the key, or is damaged."""
         try:
-            with files.faults(SUFFIX), self._path(view).open("rb") as file:
+            with files.faults(SUFFIX), self._path(name).open("rb") as file:
                 if _line(file) != encode_plain(key.label):
                     return None
                 return _sections(SealedReader(file, key.key, encode_plain(key.label.binding)))
@@ -149,13 +127,13 @@ class Snapshots:
             return None
 
     def write(self, binding: SnapshotBinding, space_key: SpaceKey, sections: Iterable[tuple[str, bytes]]) -> bool:
-        """Replace the snapshot of a view; return whether the disk took it."""
+        """Replace a snapshot; return whether the disk took it."""
         chance = self._entropy.take(KEY_ENTROPY_BYTES + NONCE_BYTES + SALT_BYTES)
         keys = keys_from(chance[:KEY_ENTROPY_BYTES], [KEY_CLASS])
         nonce = chance[KEY_ENTROPY_BYTES : KEY_ENTROPY_BYTES + NONCE_BYTES]
         bound = PURPOSE + encode_plain(binding)
         wrapped = wrap_bundle(space_key, nonce, keys, bytes.fromhex(binding.root), bound)
-        waiting = self._directory / f"{PREFIX}{binding.view}.{self._entropy.take(4).hex()}{WAITING}"
+        waiting = self._directory / f"{self._prefix}{binding.name}.{self._entropy.take(4).hex()}{WAITING}"
         try:
             with files.faults(SUFFIX), _private(waiting) as file:
                 file.write(encode_plain(SnapshotLabel(**asdict(binding), key=b64url(wrapped))) + b"\n")
@@ -169,26 +147,26 @@ class Snapshots:
                 file.flush()
                 os.fsync(file.fileno())
             with files.faults(SUFFIX):
-                waiting.replace(self._path(binding.view))
+                waiting.replace(self._path(binding.name))
                 files.sync_directory(self._directory)
         except MunimentError:
             _unlink(waiting)
             return False
         return True
 
-    def remove(self, view: View) -> None:
-        """Remove the snapshot of a view."""
-        _unlink(self._path(view))
+    def remove(self, name: str) -> None:
+        """Remove a snapshot."""
+        _unlink(self._path(name))
 
     def clear(self) -> None:
         """Remove all snapshots, unfinished ones too."""
         for suffix in (SUFFIX, WAITING):
-            for path in self._directory.glob(f"{PREFIX}*{suffix}"):
+            for path in self._directory.glob(f"{self._prefix}*{suffix}"):
                 _unlink(path)
 
     def tidy(self) -> None:
         """Remove what interrupted writers left."""
-        for path in self._directory.glob(f"{PREFIX}*{WAITING}"):
+        for path in self._directory.glob(f"{self._prefix}*{WAITING}"):
             _unlink(path)
 
     def _unlocked(self, file: BinaryIO) -> SnapshotKey:
@@ -202,8 +180,8 @@ class Snapshots:
             raise Corrupt(at=SUFFIX, problem="malformed") from None
         return SnapshotKey(label, unwrap_bundle(self._keyring, wrapped, root, bound)[KEY_CLASS].secret)
 
-    def _path(self, view: View) -> Path:
-        return self._directory / f"{PREFIX}{view}{SUFFIX}"
+    def _path(self, name: str) -> Path:
+        return self._directory / f"{self._prefix}{name}{SUFFIX}"
 
 
 def _line(file: BinaryIO) -> bytes:

@@ -1,4 +1,10 @@
-"""The search indexes of a space: made when somebody first needs them, so that numpy is imported by who searches."""
+"""Everything that is derived from the log of a space to be read: transcript, catalogue, search indexes, tables.
+
+All of it can be derived again. `release` forgets what is in memory, `save` keeps at rest what is worth it, and
+`destroy` removes it everywhere: the keys of the space are gone.
+
+Search indexes are made when somebody first needs them, so that numpy is imported by who searches.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.errors import ModelInvalid, ModelUnavailable, MunimentError
 from muniment.governance.detection.detection import Detection
+from muniment.governance.views import View
 from muniment.ledger.ledger import Ledger
+from muniment.ledger.snapshots import Snapshots
+from muniment.projections.conversation_catalogue import Catalogue
+from muniment.projections.kept_catalogue import PREFIX
 from muniment.projections.transcript import Transcript
 from muniment.search.index_memory import IndexMemory
-from muniment.search.snapshots import IndexStatus, Snapshots
+from muniment.search.index_status import IndexStatus
 from muniment.space.embedders import Embedders
+from muniment.tables.view_tables import SpaceTables
 
 if TYPE_CHECKING:
     from muniment.embedding.guarded import GuardedEmbedder
@@ -25,6 +36,10 @@ class IndexSetup(NamedTuple):
     memory: IndexMemory
     directory: Path | None = None
     embedders: Embedders | None = None
+
+    def of_catalogue(self, ledger: Ledger) -> Snapshots | None:
+        """Return where the catalogue of the same space is kept."""
+        return None if self.directory is None else Snapshots(self.directory, ledger.keys, ledger.entropy, PREFIX)
 
 
 class LazyIndexes:
@@ -61,7 +76,7 @@ class LazyIndexes:
 
     def existing(self) -> Indexes | None:
         """Return the indexes, if there are any, in memory or at rest."""
-        is_kept = self._snapshots is not None and bool(self._snapshots.views())
+        is_kept = self._snapshots is not None and any(map(self._snapshots.has, View))
         return self.opened if self._made is not None or is_kept else None
 
     def statuses(self) -> list[IndexStatus]:
@@ -82,3 +97,34 @@ class LazyIndexes:
         except (ModelInvalid, ModelUnavailable) as fault:
             self.embedder_fault = fault
             return None
+
+
+class ReadModels:
+    """The read models of one space."""
+
+    def __init__(self, ledger: Ledger, detection: Detection, setup: IndexSetup) -> None:
+        self.transcript = Transcript(ledger)
+        self.catalogue = Catalogue(ledger, self.transcript, setup.of_catalogue(ledger))
+        self.lazy_indexes = LazyIndexes(ledger, self.transcript, detection, setup)
+        self.tables = SpaceTables(ledger, self.transcript, detection)
+
+    def release(self) -> None:
+        """Forget what is in memory; what is read next comes from the log, or from a snapshot that is as new."""
+        self.catalogue.release()
+        if (indexes := self.lazy_indexes.in_memory) is not None:
+            indexes.release()
+        self.tables.release()
+        self.transcript.drop()
+
+    def save(self) -> None:
+        """Keep at rest what is worth it."""
+        if (indexes := self.lazy_indexes.in_memory) is not None:
+            indexes.save()
+        self.catalogue.save()
+
+    def destroy(self) -> None:
+        """Remove everything, in memory and at rest."""
+        self.tables.release()
+        self.catalogue.drop()
+        if (indexes := self.lazy_indexes.existing()) is not None:
+            indexes.drop()

@@ -1,0 +1,73 @@
+"""What an archive leaves out: content, counted by reason, and without private material also what hints at it.
+
+Without private material an archive says who, when and what happened. What people wrote about it (the reasons of
+requests), ids that lead from a turn to other systems (of the request, of the conversation there, of memory candidates)
+and the ranges of redactions, which tell how long a text is, stay behind with the content.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from muniment.events.changes import TurnLifecycle, TurnRedacted
+from muniment.events.records import MetaBody, TurnMeta
+
+LEFT_OUT = "left out of an archive"
+
+
+class OmissionReason(StrEnum):
+    """Why content is not in an archive."""
+
+    ERASED = "erased"
+    PRIVATE = "private"
+    SOUL_GOVERNANCE = "soul_governance"
+
+
+class LeftOutContent(Struct, frozen=True, kw_only=True):
+    """Content that an archive leaves out for one reason: of whole turns, and of messages (those of the turns too)."""
+
+    reason: OmissionReason
+    turns: int
+    messages: int
+
+
+class ArchiveOmissions:
+    """Counts what an archive leaves out."""
+
+    def __init__(self) -> None:
+        self._turns: Counter[OmissionReason] = Counter()
+        self._messages: Counter[OmissionReason] = Counter()
+
+    def whole(self, reason: OmissionReason, meta: TurnMeta) -> None:
+        """Count a turn whose content is left out."""
+        self._turns[reason] += 1
+        self._messages[reason] += len(meta.messages)
+
+    def messages(self, reason: OmissionReason, places: Iterable[int]) -> None:
+        """Count messages of a turn that are left out alone."""
+        self._messages[reason] += sum(1 for _ in places)
+
+    def counts(self) -> list[LeftOutContent]:
+        """Return the counts, without reasons that do not occur."""
+        return [
+            LeftOutContent(reason=reason, turns=self._turns[reason], messages=self._messages[reason])
+            for reason in OmissionReason
+            if self._turns[reason] or self._messages[reason]
+        ]
+
+
+def without_private_hints(meta: MetaBody) -> MetaBody:
+    """Return a meta body as an archive without private material holds it."""
+    if isinstance(meta, TurnMeta):
+        return replace(meta, source=replace(meta.source, conversation_hint=None, request_id=None), candidates=[])
+    if isinstance(meta, TurnLifecycle):
+        return replace(meta, request=replace(meta.request, reason=LEFT_OUT))
+    if isinstance(meta, TurnRedacted):
+        target = replace(meta.target, start=None, end=None)
+        return replace(meta, target=target, request=replace(meta.request, reason=LEFT_OUT))
+    return meta

@@ -1,0 +1,1 @@
+"""Find conversations: list, count, resolve, describe."""

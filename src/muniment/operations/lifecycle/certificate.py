@@ -1,0 +1,156 @@
+"""The certificate of an erasure: a document for the one whose content it was, which anyone can check offline.
+
+One request may be several events, in one conversation or in several; a certificate is about all of them. It discloses
+the request, the names of the conversations and the ids of the turns, and proves with the tree that they are in the log
+(`evidence.bundle`, `evidence.verifier`). What no log can prove is stated beside it and signed: what was found when the
+certificate was made, and what is outside. A certificate is only made when nothing of the content is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from muniment.declaration.operation import Document
+from muniment.declaration.session import Session
+from muniment.errors import Corrupt, EvidenceMissing, KeyMissing
+from muniment.events.changes import Action, LifecycleRequest, TurnLifecycle, TurnSpan, span_of
+from muniment.events.labels import meta_fields
+from muniment.events.records import EventKind, RotationCause
+from muniment.evidence.bundle import ErasureHead, bundle, event_line
+from muniment.evidence.header import disclosures
+from muniment.evidence.tree import multiproof, root_at
+from muniment.evidence.verifier import statement_line
+from muniment.log.port import Reader, SealedRow
+from muniment.operations.evidence.proof_document import EvidenceFormat, earlier_stamped, in_format, media_type_of
+from muniment.operations.lifecycle.destroy import outside_of
+from muniment.space.healing import Healing
+from muniment.space.space import Space
+
+__all__ = ["EvidenceFormat", "certificate"]
+
+REQUEST, DELIVERY = frozenset({"request"}), frozenset({"delivery"})
+NAMES = frozenset({"channel", "conversation"})
+
+
+class ErasureEvent(NamedTuple):
+    """One event of an erasure, and what it erased: turns of a stream, or one message of a turn."""
+
+    row: SealedRow
+    span: TurnSpan
+    message: int | None
+
+
+def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Document:
+    """Return the certificate of the erasure that has an event at a position."""
+    space = session.space
+    size = space.checkpoint().checkpoint.size
+    with space.ledger.reader() as reader:
+        request, erased = _erasure(space, reader, position, size)
+        _require_gone(space, reader)
+        lines = dict(_lines(space, reader, erased, size))
+        positions = sorted(lines)
+        outside = outside_of(space, reader, request.subject, {event.row.stream for event in erased})
+        proof = multiproof(reader, positions, size)
+        earlier = earlier_stamped(reader, positions, size)
+        root = root_at(reader, size)
+    statement = {
+        "content_left": 0,
+        "made_ms": space.sources.clock.now_ms(),
+        "outside": outside,
+        "places": [list(place) for place in _places(space, erased)],
+    }
+    head = ErasureHead(log=space.ledger.log, size=size, statement=statement)
+    note = space.notary.sign_erasure(size, root, statement_line(statement))
+    proved = bundle(head, [lines[at] for at in positions], proof, note, earlier)
+    return Document(
+        media_type=media_type_of(wanted),
+        text=in_format(space, proved, wanted).decode(),
+        summary={
+            "erasures": len(erased),
+            "erased_turns": _turns(erased),
+            "erased_messages": sum(event.message is not None for event in erased),
+            "size": size,
+            "vkey": str(space.notary.key),
+        },
+    )
+
+
+def _erasure(space: Space, reader: Reader, position: int, size: int) -> tuple[LifecycleRequest, list[ErasureEvent]]:
+    """Return the request behind an event, and all events of it."""
+    row = reader.sealed(position) if 0 <= position < size else None
+    meta = None if row is None or row.kind != EventKind.TURN_LIFECYCLE else space.ledger.open(row).meta
+    if not isinstance(meta, TurnLifecycle):
+        raise EvidenceMissing(at="position")
+    erased = [
+        event
+        for event in _erasures(space, reader, size)
+        if event.row.position == position or space.ledger.open(event.row).meta == meta
+    ]
+    if not any(event.row.position == position for event in erased):
+        raise EvidenceMissing(at="position")
+    return meta.request, erased
+
+
+def _erasures(space: Space, reader: Reader, size: int) -> Iterator[ErasureEvent]:
+    for row in reader.of_kind(EventKind.TURN_LIFECYCLE):
+        header = space.ledger.header(row)[0]
+        if row.position < size and header.reason == Action.ERASE:
+            yield ErasureEvent(row, span_of(header.refs), header.refs.get("message"))
+
+
+def _require_gone(space: Space, reader: Reader) -> None:
+    """Raise when anything is left that the log calls erased: then there is nothing to certify."""
+    if Healing(space.ledger, space.transcript).returned(reader):
+        raise Corrupt(at="content", problem="content_left")
+    if len(space.keys.versions) > 1:
+        raise Corrupt(at="space key", problem="versions", found=len(space.keys.versions))
+
+
+def _lines(space: Space, reader: Reader, erased: list[ErasureEvent], size: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the line of each event of a certificate; turns up to the limit of a report."""
+    remaining = space.limits.report_items_max
+    for event in erased:
+        yield event.row.position, _line(space, event.row, REQUEST)
+        opened = reader.sealed(event.row.stream)
+        assert opened is not None, "a stream begins with its first event"
+        yield opened.position, _line(space, opened, NAMES)
+        last = min(event.span.last or 0, event.span.first + remaining - 1)
+        for row in reader.turns(event.row.stream, event.span.first, last):
+            remaining -= 1
+            yield row.position, _line(space, row, DELIVERY)
+    rotated = next(reader.of_kind(EventKind.KEY_ROTATED, erased[-1].row.position), None)
+    if rotated is not None and rotated.position < size:
+        header, exact = space.ledger.header(rotated)
+        if header.reason == RotationCause.ERASURE:
+            yield rotated.position, event_line(exact, {})
+
+
+def _line(space: Space, row: SealedRow, labels: frozenset[str]) -> bytes:
+    """Return the line of an event with these of its fields; one that does not open any more discloses nothing."""
+    header, exact = space.ledger.header(row)
+    try:
+        opened = space.ledger.open(row)
+    except (Corrupt, KeyMissing):
+        return event_line(exact, {})
+    fields = [field for field in meta_fields(opened.meta) if field[0] in labels]
+    return event_line(exact, disclosures(header, [(opened.meta_seed, fields)]))
+
+
+def _places(space: Space, erased: list[ErasureEvent]) -> Iterator[tuple[str, str]]:
+    """Yield what was found when the certificate was made, and what every erasure does before it returns."""
+    messages = sum(event.message is not None for event in erased)
+    if turns := _turns(erased):
+        yield "content of the turns", f"{turns} checked: no content and no key of it is left"
+    if messages:
+        yield "content of the messages", f"{messages} checked: none is left; the former key of the turn was destroyed"
+    yield "content recorded beside the turns", "checked: none is left of turns that were erased"
+    (version,) = space.keys.versions
+    yield "space key", f"version {version} in force, no older one is left"
+    yield "write-ahead log", "emptied by the erasure"
+    yield "search indexes", "encrypted again without the content, or removed, by the erasure"
+
+
+def _turns(erased: list[ErasureEvent]) -> int:
+    whole = [event.span for event in erased if event.message is None]
+    return sum((span.last or 0) - span.first + 1 for span in whole)

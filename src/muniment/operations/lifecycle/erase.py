@@ -1,0 +1,20 @@
+"""Erase what a scope names: the whole space, or turns of it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from muniment.declaration.session import Session
+from muniment.events.changes import LifecycleRequest
+from muniment.operations.lifecycle.erase_space import erase_space
+from muniment.operations.lifecycle.erase_turns import erase_turns
+from muniment.operations.lifecycle.report import LifecycleReport
+from muniment.operations.lifecycle.scope import Scope, target_of
+
+
+def erase(session: Session, scope: Scope, request: LifecycleRequest) -> LifecycleReport:
+    """Erase the space or the turns that a scope names, and report."""
+    if scope.whole_space is not None:
+        return erase_space(session, request)
+    target = target_of(session.space, scope, session.progress)
+    return erase_turns(session, scope, target, replace(request, subject=scope.subject))

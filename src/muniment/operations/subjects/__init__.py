@@ -1,0 +1,1 @@
+"""Subjects: who there is, and everything about one of them."""

@@ -1,0 +1,161 @@
+"""Everything about a subject, for the subject: an answer to a request for access.
+
+1. The catalogue knows the turns: those of the subject, and those in which it speaks or is named by the attribution.
+2. `export.issued` is appended for each conversation, so that the export is on record before anything is returned.
+3. The turns are read and cut by the view, with their attributes; what is withheld is listed with its reason.
+4. What was done to these turns, and who received them, is read from the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+import msgspec
+from msgspec import Struct
+
+from muniment.declaration.operation import Document
+from muniment.declaration.session import Session
+from muniment.errors import LimitExceeded
+from muniment.events.identity import Channel, ConversationId, ConversationKey, check_name
+from muniment.events.records import EventKind, ExportGrant, ExportIssued
+from muniment.formats.writing.subject_html import subject_html
+from muniment.formats.writing.subject_pages import SubjectConversation, SubjectDocument
+from muniment.governance.views import View
+from muniment.ledger.ledger import SPACE_STREAM, Writer, draft
+from muniment.operations.conversations.glance import Glance
+from muniment.operations.subjects.received import received_by
+from muniment.operations.subjects.subject_turns import SubjectTurns, changes_of, chats_of, turns_as_shown
+from muniment.projections.conversation import Conversation
+from muniment.projections.conversation_catalogue import CaughtUpCatalogue
+
+SUBJECT_BYTES_MAX = 64 * 2**20
+
+
+class SubjectFormat(StrEnum):
+    """The format of everything about a subject: a page for people, or JSON for programs."""
+
+    HTML = "html"
+    JSON = "json"
+
+
+class SubjectRequest(Struct, frozen=True, kw_only=True):
+    """Whose turns are asked for, how they are shown, and for whom."""
+
+    subject: str
+    format: SubjectFormat
+    view: View
+    recipient: str | None
+    purpose: str | None
+
+
+def export_subject(session: Session, request: SubjectRequest) -> Document:
+    """Put the export on record, read everything, and return it as a document."""
+    session.access.require_view(request.view)
+    for at in ("subject", "recipient", "purpose"):
+        if (text := getattr(request, at)) is not None:
+            check_name(text, at=at)
+    session.access.require_subjects(request.subject)
+    with session.space.catalogue.caught_up(session.progress) as caught:
+        found = list(_found(session, caught, request))
+    recorded = _on_record(session, request, [each.stream for each in found])
+    document = _document(session, request, found, recorded)
+    if request.format is SubjectFormat.HTML:
+        media_type, text = "text/html", _bounded(subject_html(document))
+    else:
+        media_type, text = "application/json", _bounded(iter([msgspec.json.encode(document).decode(), "\n"]))
+    turns = [turn for one in document.conversations for turn in one.turns]
+    return Document(
+        media_type=media_type,
+        text=text,
+        summary={
+            "format": request.format,
+            "view": request.view,
+            "conversations": len(document.conversations),
+            "turns": len(turns),
+            "withheld": sum(len(turn.withheld) for turn in turns),
+            "recorded": len(recorded),
+            "bytes": len(text.encode()),
+        },
+    )
+
+
+def _found(session: Session, caught: CaughtUpCatalogue, request: SubjectRequest) -> Iterator[SubjectTurns]:
+    """Yield the turns that a subject is in, conversation by conversation; all of them, whatever their state."""
+    person = caught.listing.person(request.subject)
+    if person is None:
+        return
+    glance = Glance(session.space, caught, request.view)
+    for one in caught.listing.conversations():
+        if one.people.has(person):
+            key = ConversationKey(
+                conversation=ConversationId(one.names.conversation), channel=Channel(one.names.channel)
+            )
+            if session.space.transcript.stream_of(caught.reader, key) == one.stream:
+                yield SubjectTurns(key, one.stream, one.people.turns_of(person), glance.title(one))
+
+
+def _on_record(session: Session, request: SubjectRequest, streams: list[int]) -> list[int]:
+    """Append `export.issued` for each conversation, in one step; return the positions."""
+    if not streams:
+        return []
+    space = session.space
+    now_ms = space.sources.clock.now_ms()
+    grant = ExportGrant(
+        view=request.view, recipient=request.recipient, purpose=request.purpose, subject=request.subject
+    )
+    events = [
+        draft(space.sources.entropy, EventKind.EXPORT_ISSUED, now_ms, ExportIssued(export=grant)) for _ in streams
+    ]
+
+    def plan(writer: Writer) -> list[int]:
+        positions: list[int] = []
+        for event, stream in zip(events, streams, strict=True):
+            refs = {"stream": stream, "through": space.transcript.head(writer.tx, stream).seq}
+            positions.append(writer.append(event, stream=SPACE_STREAM, refs=refs).position)
+        return positions
+
+    return space.ledger.transact(plan)
+
+
+def _document(
+    session: Session, request: SubjectRequest, found: list[SubjectTurns], recorded: list[int]
+) -> SubjectDocument:
+    received = received_by(session, found, recorded)
+    conversations: list[SubjectConversation] = []
+    with session.space.ledger.reader() as reader:
+        chats = chats_of(session, reader, request.subject)
+        for done, each in enumerate(found, start=1):
+            conversation = Conversation(session.space.transcript, reader, each.key, each.stream)
+            conversations.append(
+                SubjectConversation(
+                    conversation=each.key,
+                    title=each.title,
+                    chats=chats[each.stream],
+                    turns=turns_as_shown(session, conversation, each, request.subject, request.view),
+                    changes=list(changes_of(session, conversation, each, request.view)),
+                    received=received[each.key],
+                )
+            )
+            session.progress("export", done, len(found))
+    return SubjectDocument(
+        subject=request.subject,
+        space=session.space.name,
+        view=request.view,
+        exported_ms=session.space.sources.clock.now_ms(),
+        conversations=conversations,
+        recipient=request.recipient,
+        purpose=request.purpose,
+        recorded=recorded,
+    )
+
+
+def _bounded(pieces: Iterator[str]) -> str:
+    told: list[str] = []
+    size = 0
+    for piece in pieces:
+        told.append(piece)
+        size += len(piece) if piece.isascii() else len(piece.encode())
+        if size > SUBJECT_BYTES_MAX:
+            raise LimitExceeded(at="subject", problem="document_too_large", limit=SUBJECT_BYTES_MAX)
+    return "".join(told)

@@ -1,0 +1,68 @@
+"""The noun group `subjects`: who there is, and everything about one of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from muniment.declaration.operation import Document, Effect, Family, Group, SecondRight, operation
+from muniment.declaration.session import Session
+from muniment.events.identity import SubjectId
+from muniment.governance.listing import LifecycleFilter
+from muniment.governance.views import View
+from muniment.operations.parameters import ListedTurns, PageCursor, ThroughView
+from muniment.operations.subjects.export_subject import SubjectFormat, SubjectRequest, export_subject
+from muniment.operations.subjects.people_list import SubjectsPage, list_subjects
+
+
+class Subjects(Group):
+    """List the subjects of a space, and export everything about one of them."""
+
+    name = "subjects"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+
+    @operation(Effect.READ, family=Family.LISTING, request="ListSubjectsRequest")
+    def list_(
+        self,
+        lifecycle: ListedTurns = LifecycleFilter.ACTIVE,
+        limit: Annotated[int, Meta(description="Subjects per page; above 0.")] = 50,
+        cursor: PageCursor = None,
+    ) -> SubjectsPage:
+        """List the subjects of the space by name: their conversations and turns, the first and the last.
+
+        Counts the turns that `lifecycle` asks for. Who only speaks in turns of others, or is named by them, is listed
+        as well. A caller whose access is for one subject sees that one alone. To go on, repeat the request with the
+        cursor; a change of what is listed raises `cursor.stale`.
+        """
+        return list_subjects(self._session, lifecycle, limit, cursor)
+
+    @operation(
+        Effect.APPEND,
+        family=Family.EXPORT,
+        also=(SecondRight(effect=Effect.READ),),
+        request="ExportSubjectRequest",
+    )
+    def export(
+        self,
+        subject: Annotated[SubjectId, Meta(description="The subject.")],
+        format: Annotated[SubjectFormat, Meta(description="A page for people, or JSON for programs.")] = (  # noqa: A002 - what the option is called everywhere
+            SubjectFormat.HTML
+        ),
+        view: ThroughView = View.EXPORT,
+        recipient: Annotated[str | None, Meta(description="Who receives it; recorded.")] = None,
+        purpose: Annotated[str | None, Meta(description="What it is for; recorded.")] = None,
+    ) -> Document:
+        """Export everything about a subject, to answer a request for access.
+
+        Has every turn of the subject and every turn in which it speaks or is named, as the view shows them, with their
+        attributes; what is withheld, with reasons; what was done to these turns later; and who received them. First
+        appends `export.issued` for each conversation, with recipient and purpose. A subject of which nothing is known
+        gives an empty document. Raises `access.denied` for another subject than that of the access, and
+        `request.limit_exceeded` for a document of more than 64 MiB.
+        """
+        request = SubjectRequest(subject=subject, format=format, view=view, recipient=recipient, purpose=purpose)
+        return export_subject(self._session, request)

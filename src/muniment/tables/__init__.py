@@ -1,0 +1,1 @@
+"""Tables: a view of a space as a private SQLite database in memory, for people who think in SQL."""

@@ -1,0 +1,368 @@
+"""No report of any operation shows what the access of its caller should not see.
+
+A world has a canary in everything that a view may hide. Every operation of the catalogue runs through every access that
+has one view or none, under every policy, and through every view that it can be asked for. Who may see a canary is said
+here by hand, once more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from muniment.declaration.operation import Operation, bound, perform
+from muniment.errors import MunimentError
+from muniment.events.attributes import Attribute, AttributeLink, AttributeSource, SourceKind
+from muniment.events.changes import RedactionReason, Transition
+from muniment.events.identity import SubjectId, TurnId
+from muniment.events.message import (
+    Authority,
+    Message,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolCallResponsePart,
+)
+from muniment.events.references import HostReference, Plane, Relation, Visibility
+from muniment.events.turn import ToolObservation
+from muniment.governance.access import Access, Effect
+from muniment.governance.policy import Policy
+from muniment.governance.views import View
+from muniment.kernel.digest import unb64url
+from muniment.operations.evidence.proof_document import EvidenceFormat
+from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.subjects.export_subject import SubjectFormat
+from muniment.operations.transcripts.redact import Passage
+from muniment.runtime.catalogue import catalogue
+from muniment.runtime.runtime import Runtime
+from muniment.tables.table_forms import DERIVED, TABLES
+from tests.attributes import SEES, attribute
+from tests.turns import TALK, answered, asked, plain_turn
+from tests.worlds import OPERATOR, World, key_of, memory_world
+
+RAW, MODEL, UI, AUDIT, EXPORT = View
+NOBODY: set[View] = set()
+
+# a word -> the views that may show it
+CANARIES: dict[str, set[View]] = {
+    "canarymasked": NOBODY,
+    "canaryerased": NOBODY,
+    "canarygone": NOBODY,
+    "canarytitle": NOBODY,
+    "canarytag": NOBODY,
+    "canaryhushed": NOBODY,
+    "canarypreview": {RAW},
+    "canaryredacted": {RAW},
+    "canaryrange": {RAW},
+    "canarygarden": {RAW},
+    "canarysoul": {RAW},
+    "canarydiagnostic": {RAW},
+    "canaryreasoning": {RAW},
+    "canarysystem": {RAW, MODEL},
+    "canaryargument": {RAW, MODEL},
+    "canaryresult": {RAW, MODEL},
+    "canarysummary": {RAW, AUDIT},
+    "canaryrefinternal": {RAW},
+    "canaryrefhost_ui": {RAW, UI, AUDIT},
+    "canaryrefmodel_context": {RAW, MODEL},
+    "canaryrefoperator_audit": {RAW, AUDIT},
+    "canaryrefexport": {RAW, UI, AUDIT, EXPORT},
+    **{f"canarylabel{visibility}": {RAW} for visibility in Visibility},
+    "canarylabelhost_ui": {RAW, UI},
+    **{f"canaryvalue{visibility}": SEES[visibility] - {EXPORT} for visibility in Visibility},
+    **{f"canarylink{visibility}": SEES[visibility] - {EXPORT} for visibility in Visibility},
+    **{f"canarynote{visibility}": SEES[visibility] & {RAW, AUDIT} for visibility in Visibility},
+    "canaryprivatekey": {RAW},
+    "canaryhandedkey": {RAW},
+    "canarykey": {RAW, AUDIT},
+}
+
+
+def full_world() -> World:
+    """Return a world with every canary in it."""
+    world = memory_world()
+    rich = replace(
+        plain_turn(1),
+        messages=[
+            asked("zephyr question"),
+            Message(role=Role.SYSTEM, content="zephyr canarysystem"),
+            Message(
+                role=Role.ASSISTANT,
+                content=[
+                    ReasoningPart(content="zephyr canaryreasoning"),
+                    ToolCallPart(name="look", id="c", arguments={"a": "zephyr canaryargument"}),
+                ],
+            ),
+            Message(role=Role.TOOL, content=[ToolCallResponsePart(id="c", response={"a": "zephyr canaryresult"})]),
+            Message(role=Role.USER, content="zephyr canarygarden", authority=Authority.PRIVATE_GARDEN_INTERNAL),
+            Message(role=Role.ASSISTANT, content="zephyr canarysoul", authority=Authority.SOUL_GOVERNANCE),
+            Message(role=Role.ASSISTANT, content="zephyr canarydiagnostic", authority=Authority.OPERATOR_DIAGNOSTIC),
+            asked("zephyr canaryredacted"),
+            asked("zephyr canaryrange words"),
+            Message(role=Role.USER, content=[TextPart(content="zephyr canarygone")]),
+            answered("zephyr answer"),
+        ],
+        tools=[ToolObservation(id="o", tool="look", summary="zephyr canarysummary")],
+        host_refs=[
+            HostReference(
+                host="crm", type="case", id=f"canaryref{each}", relation=Relation.RELATED, visibility=each,
+                label=f"canarylabel{each}",
+            )
+            for each in Visibility
+        ],
+    )  # fmt: skip
+    world.with_turn(rich)
+    for number, word in ((1, "canaryhushed"), (2, "canarypreview")):
+        world.with_turn(replace(plain_turn(number, "hush"), messages=[asked(f"zephyr {word}")]))
+    for number, word in ((2, "canarymasked"), (3, "canaryerased"), (4, "plain")):
+        world.with_turn(replace(plain_turn(number), messages=[asked(f"zephyr {word}"), answered(f"zephyr {word}")]))
+    runtime, others = world.runtime, [view for view in View if view is not RAW]
+    given = [_attribute(each) for each in Visibility]
+    assert runtime.transcripts.annotate(key_of(), given).accepted == len(given)
+    planes = {"canaryprivatekey": Plane.PRIVATE_GARDEN, "canaryhandedkey": Plane.SOUL_CANDIDATE_HANDOFF,
+              "canarykey": Plane.LONG_TERM}  # fmt: skip
+    runtime.provenance.record([
+        Derivation(plane=plane, key=name, subject=SubjectId("ada"), conversation=key_of(), turn=TurnId("turn-1"))
+        for name, plane in planes.items()
+    ])  # fmt: skip
+    world.redacted(Passage(turn=TurnId("turn-1"), message=7), *others)
+    world.redacted(Passage(turn=TurnId("turn-1"), message=8, part=0, start=7, end=18), *others)
+    runtime.lifecycle.erase(Scope(conversation=TALK, message="turn-1#9"), "asked for", OPERATOR)
+    runtime.conversations.describe(key_of("hush"), "canarytitle", ["canarytag"])
+    world.masked(1, "hush").redacted(Passage(turn=TurnId("turn-2")), *others, conversation="hush")
+    world.masked(2).erased(3)
+    runtime.lifecycle.hold(Scope(conversation=TALK, turn=TurnId("turn-4")), "a lawsuit", OPERATOR)
+    runtime.lifecycle.erase(Scope(conversation=TALK, turn=TurnId("turn-4")), "asked for", OPERATOR)
+    runtime.disclosure.reveal(key_of(), TurnId("turn-1"), "a complaint", OPERATOR)
+    return world
+
+
+def _attribute(visibility: Visibility) -> Attribute:
+    source = AttributeSource(writer="w", kind=SourceKind.HOST_REPORTED, reason=f"canarynote{visibility}")
+    link = AttributeLink(relation="of", kind="case", id=f"canarylink{visibility}")
+    value = f"canaryvalue{visibility}"
+    return attribute(f"a-{visibility}", value, visibility=visibility, source=source, links=[link])
+
+
+# --- every operation --------------------------------------------------------------------------------------------------
+
+TALKING = {"conversation": TALK}
+WHY = {"reason": "why", "requester": "who"}
+TURN = {"conversation": TALKING, "turn": "turn-1"}
+SCOPES: list[dict[str, Any]] = [
+    {"conversation": TALK}, {"conversation": TALK, "turn": "turn-1"}, {"conversation": TALK, "message": "turn-1#0"},
+    {"subject": "ada"}, {"whole_space": "default"},
+]  # fmt: skip
+EXPLAINED = [
+    *((TALK, turn) for turn in ("turn-1", "turn-1#4", "turn-2", "turn-3", "turn-4")),
+    *(("hush", turn) for turn in ("turn-1", "turn-2")),
+]
+SQL = [
+    *(f"SELECT * FROM {form.name}" for form in (*TABLES, *DERIVED)),  # noqa: S608 - our own names
+    "SELECT m.* FROM words JOIN messages m ON m.number = words.rowid WHERE words MATCH 'zephyr'",
+]
+ARCHIVE = {"kind": "conversation", "channel": "default", "conversation": TALK}
+
+
+def through(given: dict[str, Any], **more: list[Any]) -> list[dict[str, Any]]:
+    """Return a request for every view, and for every combination of more values."""
+    named = {"view": list(View), **more}
+    return [given | dict(zip(named, each, strict=True)) for each in itertools.product(*named.values())]
+
+
+def requests(home: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the requests of every operation, in the order in which they are made: what destroys comes last."""
+    return reading() | changing(home)
+
+
+def reading() -> dict[str, list[dict[str, Any]]]:
+    """Return the requests that read, append, or say what would happen."""
+    written = {"id": "a-internal", "target": {"turn": "turn-1"}, "key": "host.desk.note", "kind": "string",
+               "value": "x", "source": {"writer": "w", "kind": "host_reported"}}  # fmt: skip
+    ranges = [{"from_ms": 0, "until_ms": 10**12}]
+    anchors = [{"at": "latest"}, {"at": "around", "turn": "turn-1"}, {"at": "around", "message": "turn-1#4"}]
+    derivation = {"plane": "long_term", "key": "k", "subject": "ada", **TURN}
+    return {
+        "transcripts.replay": through({"conversation": TALKING}),
+        "transcripts.timeline": through({"conversation": TALKING}, anchor=anchors),
+        "transcripts.latest": through({}, conversation=[TALKING, {"conversation": "hush"}]),
+        "conversations.activity": [{"ranges": ranges}],
+        "conversations.list": [{}, {"lifecycle": "active_and_archived"}],
+        "conversations.resolve": [{"name": name} for name in ("talk", "hush", "default/hush", "tal", "canary")],
+        "subjects.list": [{}],
+        "subjects.export": through({"subject": "ada"}, format=list(SubjectFormat)),
+        "tables.query": through({}, sql=SQL),
+        "tables.describe": [{}],
+        "evidence.explain": [{"turn": turn, "conversation": name} for name, turn in EXPLAINED],
+        "redactions.find": [
+            {"sought": {"text": "zephyr"}, **views} for views in ({}, *({"views": [view]} for view in View))
+        ],
+        "transcripts.search": through({"ranking": {"explain": True}}, query=["zephyr", *CANARIES, "from:assistant"]),
+        "transcripts.context": through(
+            {"conversation": TALKING, "budget_tokens": 9999, "query": "zephyr"}, shape=["openai", "anthropic", "otel"]
+        ),
+        "transcripts.annotate": [{"conversation": TALKING, "attributes": [written], "dry_run": True}],
+        "provenance.record": [{"derivations": [derivation]}],
+        "lifecycle.review": [
+            {"action": action, "scope": scope} for action in ("erase", "mask", "hold", "unmask") for scope in SCOPES
+        ],
+        "lifecycle.receipts": [{"conversation": TALKING}],
+        "lifecycle.certificate": [
+            {"position": position, "format": wanted} for position in range(60) for wanted in EvidenceFormat
+        ],
+        "evidence.checkpoint": [{}],
+        "evidence.prove": through(TURN, format=list(EvidenceFormat)) + through(TURN | {"turn": "turn-3"}),
+        "evidence.export": through(
+            {}, conversation=[TALKING, {"conversation": "hush"}], certified=[True, False], format=list(EvidenceFormat)
+        ),
+        "evidence.verify": [{"vkey": "x"}],
+        "evidence.audit": [{}],
+        "evidence.disclosures": [{}, {"conversation": TALKING}],
+        "evidence.links": [
+            {"conversation": TALKING},
+            TURN,
+            {"memory": {"plane": "private_garden", "key": "canaryprivatekey"}},
+        ],
+        "evidence.inspect": [{}, {"conversation": TALKING}],
+        "disclosure.reveal": [{**TURN, **WHY}],
+        "spaces.list": [{}],
+        "spaces.usage": [{}],
+        "spaces.export": through({"conversation": TALKING}, format=["markdown", "openai", "otel"]),
+        "spaces.import": [{"format": "auto"}],
+    }
+
+
+def changing(home: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the requests that write files, change the space, and destroy, in this order."""
+    new = {"turn": "new", "subject": "ada", "conversation": TALK, "messages": [{"role": "user", "content": "hello"}]}
+    passage = {"turn": "turn-1", "message": 0}
+    return {
+        "spaces.backup": [{"target": str(home / "backup"), "keyring": str(home / "ring")}],
+        "spaces.restore": [{"source": str(home / "backup"), "keyring": str(home / "ring"), "dry_run": True}],
+        "archives.export": [
+            {"file": str(home / private), "scope": ARCHIVE, "private": private} for private in ("exclude", "include")
+        ],
+        "archives.inspect": [{}],
+        "archives.import": [{"scope": ARCHIVE}],
+        "system.capabilities": [{}],
+        "system.health": [{}],
+        "system.doctor": [{}],
+        "system.recover": [{}],
+        "system.reembed": through({}),
+        "system.import_model": [{"folder": str(home)}],
+        "spaces.rotate": [{}],
+        "approvals.list": [{}],
+        "approvals.confirm": [{"approval": 0, "reason": "why", "approver": "who"}],
+        "approvals.refuse": [{"approval": 0, "reason": "why", "approver": "who"}],
+        "lifecycle.hold": [{"scope": scope, **WHY} for scope in SCOPES[:1]],
+        "lifecycle.release": [{"hold": 20, **WHY}],
+        "lifecycle.retain": [{"keep_at_least_ms": 1, **WHY}, WHY],
+        "lifecycle.request": [
+            {"conversation": TALKING, "transition": transition, **WHY} for transition in ("archive", "restore")
+        ],
+        "lifecycle.apply_retention": [{"requester": "who"}],
+        "transcripts.redact": [
+            {
+                "conversation": TALKING,
+                "passage": passage,
+                "views": [view],
+                "requester": "who",
+                "reason": RedactionReason.OTHER,
+                "note": "why",
+            }
+            for view in View
+        ],
+        "redactions.apply": [
+            {"sought": {"text": "zephyr"}, "token": "x", "views": [view], "reason": "legal", "requester": "who"}
+            for view in View
+        ],
+        "conversations.describe": [{"conversation": {"conversation": name}, "title": "t"} for name in (TALK, "hush")],
+        "transcripts.commit_many": [{"turns": [new | {"turn": "first"}, new | {"turn": "turn-1"}]}],
+        "transcripts.commit": [{"turn": new}, {"turn": new | {"turn": "turn-1"}}],
+        "lifecycle.erase": [{"scope": scope, **WHY} for scope in SCOPES],
+        "approvals.require": [{"acts": ["reveal"], **WHY}],
+        "system.close": [{}],
+    }
+
+
+def reports(runtime: Runtime, operation: Operation, given: dict[str, Any]) -> Iterator[str]:
+    """Yield the report of a request as text, or the error, as a transport sends it."""
+    upload = None if operation.upload is None else io.BytesIO(b'{"messages": [{"role": "user", "content": "hi"}]}\n')
+    group = getattr(runtime, operation.group)
+    try:
+        report = perform(group, operation, bound(operation, given), upload)
+    except MunimentError as error:
+        yield json.dumps(error.report())
+    else:
+        told = msgspec.json.encode(report).decode()
+        yield told
+        for found in re.findall(r"Wy[A-Za-z0-9_-]{60,}", told):  # what evidence discloses
+            with contextlib.suppress(ValueError):
+                yield unb64url(found).decode()
+
+
+ACCESSES = [
+    (views, policies)
+    for views in (frozenset[View](), *(frozenset({view}) for view in View))
+    for policies in (*(frozenset({policy}) for policy in Policy), frozenset[Policy]())
+]
+
+
+@pytest.mark.parametrize(("views", "policies"), ACCESSES, ids=[f"{'+'.join(v)}-{'+'.join(p)}" for v, p in ACCESSES])
+def test_no_report_shows_what_the_access_should_not_see(
+    views: frozenset[View], policies: frozenset[Policy], tmp_path: Path
+) -> None:
+    """Everything but what the right to reveal is for: that is another right, and the next test is about it."""
+    world = full_world()
+    effects = frozenset(Effect) - {Effect.REVEAL}
+    runtime = world.runtime.restricted(Access(effects=effects, views=views, policies=policies))
+    hidden = {RAW, AUDIT} if Policy.NO_DEBUG_REPLAY in policies else NOBODY
+    unseen = [word for word, shown_to in CANARIES.items() if not shown_to & (views - hidden)]
+    asked_of, operations = requests(tmp_path), {each.path: each for each in catalogue()}
+    assert set(asked_of) == set(operations)
+    seen: dict[str, str] = {}
+    with contextlib.closing(world):
+        for path, all_given in asked_of.items():
+            for given in all_given:
+                for text in reports(runtime, operations[path], given):
+                    for word in unseen:
+                        if word in text and word not in json.dumps(given):
+                            seen[word] = f"{path} {given}"
+    assert seen == {}
+
+
+@pytest.mark.parametrize("view", View)
+def test_each_canary_can_be_seen_by_whom_it_is_for(view: View) -> None:
+    """The law above would hold of a world without canaries."""
+    world = full_world()
+    with contextlib.closing(world):
+        runtime = world.runtime.restricted(Access(views=frozenset({view})))
+        told = [runtime.transcripts.replay(key_of(name), view) for name in (TALK, "hush")]
+        shown = msgspec.json.encode(told).decode()
+        if view in {RAW, AUDIT}:
+            shown += msgspec.json.encode(runtime.evidence.links(conversation=key_of())).decode()
+    assert {word for word in CANARIES if word in shown} == {word for word, views in CANARIES.items() if view in views}
+
+
+def test_a_policy_hides_links_and_what_was_revealed() -> None:
+    """Whatever the rights are: what a policy hides is refused as hidden."""
+    world = full_world()
+    with contextlib.closing(world):
+        runtime = world.runtime.restricted(Access(policies=frozenset({Policy.NO_DEBUG_REPLAY})))
+        for path, given in (("evidence.links", {"conversation": TALKING}), ("disclosure.reveal", {**TURN, **WHY})):
+            [operation] = [each for each in catalogue() if each.path == path]
+            (text,) = reports(runtime, operation, given)
+            assert json.loads(text)["code"] == "capability.hidden"
+        assert world.request(Transition.MASK).changed
