@@ -169,6 +169,21 @@ def test_another_process_loads_the_changes(tmp_path: Path) -> None:
         other.by_version(1)
 
 
+def test_the_first_durable_event_is_remembered_once(tmp_path: Path) -> None:
+    """A repeat, also by a process that has not seen the first, leaves the file as it is."""
+    one = new_space(tmp_path)
+    other = opened_space(tmp_path)
+    assert not one.begun
+    one.mark_begun()
+    written = (tmp_path / "keys.json").read_bytes()
+    other.mark_begun()
+    one.mark_begun()
+    assert (tmp_path / "keys.json").read_bytes() == written
+    assert one.begun
+    assert other.begun
+    assert opened_space(tmp_path).begun
+
+
 def test_rotations_of_many_processes_do_not_lose_each_other(tmp_path: Path) -> None:
     """Every rotation that was begun added a version of its own, whoever began it."""
     new_space(tmp_path)

@@ -6,10 +6,13 @@ import errno
 import os
 import stat
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from muniment.crypto import files
 from muniment.crypto.keyring import SpaceKeys, root_of
 from muniment.crypto.root import LocalRoot, RootKey
 from muniment.crypto.root_sources import Argon2, OpenerContext, RootDescriptor
@@ -188,6 +191,25 @@ def test_all_who_make_a_store_and_a_space_at_once_share_them(tmp_path: Path) -> 
         maker.join()
     assert len(found) == 6
     assert len(set(found)) == 1
+
+
+def test_a_caller_that_waits_while_another_makes_the_space_shares_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The space comes into being after the caller saw none and before it has the lock."""
+    store, locked = new_store(tmp_path), files.locked
+    made: list[tuple[object, ...]] = []
+
+    @contextmanager
+    def after_another(path: Path) -> Iterator[None]:
+        monkeypatch.setattr(files, "locked", locked)
+        made.append(secrets_of(opened(tmp_path).create_space("a", system_sources())))
+        with locked(path):
+            yield
+
+    monkeypatch.setattr(files, "locked", after_another)
+    assert secrets_of(store.create_space("a", system_sources())) == made[0]
+    assert len(made) == 1
 
 
 def test_the_same_seeds_give_the_same_keys(tmp_path: Path) -> None:
