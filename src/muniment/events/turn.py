@@ -6,12 +6,13 @@ the answer (calls, results, system text) are steps. `governance.admission` decid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.events.message import Message, Role
 from muniment.events.name_types import DEFAULT_CHANNEL, Channel, ChatId, ConversationId, SpaceName, SubjectId, TurnId
@@ -93,13 +94,10 @@ class ForeignReader:
 
     read: ReadMessages | None = None
 
-    @classmethod
-    def concluded(cls, shape: str, messages: ForeignMessages) -> tuple[list[Message], Source, Delivery]:
-        """Return foreign messages as ours, where they came from, and how the exchange seems to have ended."""
-        assert cls.read is not None, "`muniment.Turn` brings it along (decision 0137)"
-        known, source = cls.read(shape, messages)
-        of_users_alone = all(message.role is Role.USER for message in known)
-        return known, source, Delivery.USER_ONLY if of_users_alone else Delivery.DELIVERED
+
+def ending_of(messages: Iterable[Message]) -> Delivery:
+    """Return how an exchange of these messages ended: without an answer when only users speak, else delivered."""
+    return Delivery.USER_ONLY if all(message.role is Role.USER for message in messages) else Delivery.DELIVERED
 
 
 class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -141,16 +139,8 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
         messages is `user_only`. Set any other field with `msgspec.structs.replace`.
         Raises `request.invalid` for a message that cannot be read.
         """
-        known, source, concluded = ForeignReader.concluded("openai", messages)
-        return cls(
-            turn=turn,
-            subject=subject,
-            messages=known,
-            conversation=conversation,
-            channel=channel,
-            delivery=delivery or concluded,
-            source=source,
-        )
+        placed = cls(turn=turn, subject=subject, messages=[], conversation=conversation, channel=channel)
+        return placed._saying("openai", messages, delivery)
 
     @classmethod
     def from_anthropic(
@@ -164,16 +154,8 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
         delivery: Delivery | None = None,
     ) -> Turn:
         """Return a turn of messages of the Messages API; otherwise as `from_openai`."""
-        known, source, concluded = ForeignReader.concluded("anthropic", messages)
-        return cls(
-            turn=turn,
-            subject=subject,
-            messages=known,
-            conversation=conversation,
-            channel=channel,
-            delivery=delivery or concluded,
-            source=source,
-        )
+        placed = cls(turn=turn, subject=subject, messages=[], conversation=conversation, channel=channel)
+        return placed._saying("anthropic", messages, delivery)
 
     @classmethod
     def from_langchain(
@@ -187,16 +169,14 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
         delivery: Delivery | None = None,
     ) -> Turn:
         """Return a turn of LangChain messages, of any of their forms; otherwise as `from_openai`."""
-        known, source, concluded = ForeignReader.concluded("langchain", messages)
-        return cls(
-            turn=turn,
-            subject=subject,
-            messages=known,
-            conversation=conversation,
-            channel=channel,
-            delivery=delivery or concluded,
-            source=source,
-        )
+        placed = cls(turn=turn, subject=subject, messages=[], conversation=conversation, channel=channel)
+        return placed._saying("langchain", messages, delivery)
+
+    def _saying(self, shape: str, messages: ForeignMessages, delivery: Delivery | None) -> Turn:
+        """Return this turn with foreign messages, where they came from, and how the exchange ended."""
+        assert ForeignReader.read is not None, "`muniment.Turn` brings it along (decision 0137)"
+        known, source = ForeignReader.read(shape, messages)
+        return replace(self, messages=known, source=source, delivery=delivery or ending_of(known))
 
 
 ATTRIBUTIONS_CACHED_MAX = 1024

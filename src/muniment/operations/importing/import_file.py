@@ -20,9 +20,9 @@ from typing import NamedTuple
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, MunimentError, NotCanonical
 from muniment.events.identity import Channel, ConversationId, SubjectId, TurnId, check_name
-from muniment.events.message import Message, Role
+from muniment.events.message import Message
 from muniment.events.references import HostReference
-from muniment.events.turn import Delivery, Source, Turn
+from muniment.events.turn import Source, Turn, ending_of
 from muniment.formats.reading.continuations import Continuations, OpenConversation
 from muniment.formats.reading.import_format import PARSERS, PROTOCOLS, Format, sniff
 from muniment.formats.reading.items import Items
@@ -169,8 +169,7 @@ class FileImport:
         self._target.batch.add(BatchedTurn(gathered, prepared, self._counts, title))
 
     def _turn(self, gathered: CompleteTurn, origin: tuple[HostReference, ...]) -> Turn:
-        said_by_users_alone = all(message.role is Role.USER for message in gathered.messages)
-        delivery = Delivery.USER_ONLY if said_by_users_alone else Delivery.DELIVERED
+        delivery = ending_of(gathered.messages)
         turn = f"import-{gathered.number}"
         if gathered.named is not None:
             turn, delivery = gathered.named.turn, gathered.named.delivery or delivery
