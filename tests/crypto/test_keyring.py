@@ -173,15 +173,13 @@ def test_the_first_durable_event_is_remembered_once(tmp_path: Path) -> None:
     """A repeat, also by a process that has not seen the first, leaves the file as it is."""
     one = new_space(tmp_path)
     other = opened_space(tmp_path)
-    assert not one.begun
+    before = one.begun, other.begun
     one.mark_begun()
     written = (tmp_path / "keys.json").read_bytes()
     other.mark_begun()
     one.mark_begun()
     assert (tmp_path / "keys.json").read_bytes() == written
-    assert one.begun
-    assert other.begun
-    assert opened_space(tmp_path).begun
+    assert (before, one.begun, other.begun, opened_space(tmp_path).begun) == ((False, False), True, True, True)
 
 
 def test_rotations_of_many_processes_do_not_lose_each_other(tmp_path: Path) -> None:
