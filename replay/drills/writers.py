@@ -63,7 +63,10 @@ def _impatient(path: Path) -> int:
     sqlite3.connect(path).execute("CREATE TABLE turns (id INTEGER PRIMARY KEY, turn TEXT)").connection.close()
     context = multiprocessing.get_context("spawn")
     with context.Pool(WRITERS) as pool:
-        return sum(pool.map(_insert, [path] * WRITERS, chunksize=1))
+        refused = sum(pool.map(_insert, [path] * WRITERS, chunksize=1))
+        pool.close()  # and not terminated: under coverage, a worker that goes to sleep misses the signal
+        pool.join()
+    return refused
 
 
 def _insert(path: Path) -> int:
