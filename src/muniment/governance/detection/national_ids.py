@@ -170,10 +170,10 @@ def _cpr(digits: str) -> bool:
 
 
 def _birth_number_of_norway(digits: str) -> bool:
-    day = int(digits[:2])
+    day, month = (number - 40 if number > 40 else number for number in (int(digits[:2]), int(digits[2:4])))
     first = weighted(digits[:10], (3, 7, 6, 1, 8, 9, 4, 5, 2, 1)) % 11 == 0
     second = weighted(digits, (5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1)) % 11 == 0
-    return first and second and _is_day(str(day - 40 if day > 40 else day), digits[2:4], digits[4:6])
+    return first and second and _is_day(str(day), str(month), digits[4:6])
 
 
 def _hetu(text: str) -> bool:
