@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from itertools import product
+from collections.abc import Callable
+from itertools import chain, product
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from muniment.events.changes import RedactionReason, RedactionTarget
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.message import (
     DEFAULT_AUTHORITY,
@@ -31,9 +33,11 @@ from muniment.events.records import MessageHead, ReferenceRecord, TurnContent
 from muniment.events.references import Relation, Visibility
 from muniment.events.turn import Attribution
 from muniment.governance.admission import AdmittedTurn, admit
+from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.judgement import TurnRecord, needs_content
 from muniment.governance.limits import Limits
 from muniment.governance.phases import MASKED_PHASES, Phase
+from muniment.governance.redaction import Redaction
 from muniment.governance.slices import RedactionItem, SliceTurn, audit, cut, disclosed_labels
 from muniment.governance.views import PartRole, Reason, View, place_of, withheld_by_authority, withheld_by_phase
 from tests.turns import MARK, committed, message_of, rich_turn, turn_records
@@ -378,6 +382,57 @@ def test_everything_withheld_has_exactly_one_item(record: TurnRecord, view: View
         if not sees or (label is not None and not reads):
             expected.append((None, None, place))
     assert sorted(places, key=repr) == sorted(expected, key=repr)
+
+
+SAID = list(product([Role.USER, Role.ASSISTANT], [" ", "hello"]))
+WHOLE = Redaction(position=9, target=RedactionTarget(), views=frozenset({View.HOST_UI}), reason=RedactionReason.LEGAL)
+DEVIATIONS: dict[str, Callable[[TurnRecord], TurnRecord]] = {
+    "nothing": lambda record: record,
+    "masked": lambda record: replace(record, phase=Phase.MASKED),
+    "archived": lambda record: replace(record, phase=Phase.ARCHIVED),
+    "a message was erased": lambda record: replace(record, erased=frozenset({0})),
+    "it was redacted": lambda record: replace(record, redactions=(WHOLE,)),
+    "a system message": lambda record: with_first(record, replace(record.meta.messages[0], role=Role.SYSTEM)),
+    "of the operator": lambda record: with_first(
+        record, replace(record.meta.messages[0], authority=Authority.OPERATOR_DIAGNOSTIC)
+    ),
+    "names and times": lambda record: with_first(
+        record, replace(record.meta.messages[0], speaker_id="desk", speaker_kind="agent", observed_ms=5)
+    ),
+    "reasoning": lambda record: with_first(record, record.meta.messages[0], [ReasoningPart(content="why")]),
+    "two parts": lambda record: with_first(
+        record, record.meta.messages[0], [TextPart(content="a"), ReasoningPart(content="why")]
+    ),
+    "the agent is the subject": lambda record: replace(
+        record, meta=replace(record.meta, actor=replace(record.meta.actor, agent_id=record.meta.actor.subject))
+    ),
+}
+
+
+def with_first(record: TurnRecord, head: MessageHead, parts: list[Part] | None = None) -> TurnRecord:
+    """Return a turn with another first message."""
+    assert record.content is not None
+    said = record.content.parts if parts is None else [parts, *record.content.parts[1:]]
+    return replace(
+        record,
+        meta=replace(record.meta, messages=[head, *record.meta.messages[1:]]),
+        content=replace(record.content, parts=said),
+    )
+
+
+@pytest.mark.parametrize("deviation", DEVIATIONS)
+@pytest.mark.parametrize("view", View)
+def test_a_plain_dialogue_is_shown_as_it_is_judged(view: View, deviation: str) -> None:
+    """The short way of `cut` and the long one agree; looking for nothing takes the long one."""
+    for said in chain.from_iterable(product(SAID, repeat=count) for count in (1, 2, 3)):
+        plain = record_of()
+        plain = replace(
+            plain,
+            meta=replace(plain.meta, messages=[MessageHead(role=role) for role, _ in said], tools=[], host_refs=[]),
+            content=TurnContent(parts=[[TextPart(content=text)] for _, text in said], digest=b""),
+        )
+        record = DEVIATIONS[deviation](plain)
+        assert cut(record, view) == cut(record, view, detection=ViewDetection())
 
 
 @given(turn_records(), views)

@@ -15,25 +15,30 @@ A message that names its own speaker keeps it. An agent with the name of the use
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from muniment.events.message import Role
 from muniment.events.records import MessageHead
-from muniment.events.turn import SUBJECT_SPEAKS, Attribution
+from muniment.events.turn import ATTRIBUTIONS_CACHED_MAX, SUBJECT_SPEAKS, Attribution
 
 ShownSpeaker = tuple[str, str]  # who said a message, and what kind of speaker that is
 
 
 def shown_speakers(heads: Sequence[MessageHead], actor: Attribution) -> list[ShownSpeaker]:
-    """Return the speaker of each message of a turn with these participants; one call for each turn of a page."""
-    speakers: list[ShownSpeaker] = []
-    for head in heads:
-        role = head.role
-        name: str = role.value
-        kind = name
-        if role is Role.USER:
-            name, kind = actor.speaker_id or actor.subject or "", actor.speaker_kind or SUBJECT_SPEAKS
-        elif role is Role.ASSISTANT and actor.agent_id and actor.agent_id not in {actor.subject, actor.speaker_id}:
-            name = actor.agent_id
-        speakers.append((head.speaker_id or name, head.speaker_kind or kind))
-    return speakers
+    """Return the speaker of each message of a turn with these participants."""
+    usual = usual_speakers(actor)
+    return [(head.speaker_id or usual[head.role][0], head.speaker_kind or usual[head.role][1]) for head in heads]
+
+
+@lru_cache(maxsize=ATTRIBUTIONS_CACHED_MAX)
+def usual_speakers(actor: Attribution) -> Mapping[Role, ShownSpeaker]:
+    """Return, for each role, the speaker of a message that names none in a turn with these participants."""
+    named_agent = actor.agent_id and actor.agent_id not in {actor.subject, actor.speaker_id}
+    return {role: (role.value, role.value) for role in Role} | {
+        Role.USER: (actor.speaker_id or actor.subject or "", actor.speaker_kind or SUBJECT_SPEAKS),
+        Role.ASSISTANT: (
+            actor.agent_id if named_agent and actor.agent_id else Role.ASSISTANT.value,
+            Role.ASSISTANT.value,
+        ),
+    }

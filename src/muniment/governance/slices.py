@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from muniment.events.attributes import AttributeRecorded
 from muniment.events.identity import TurnId, message_id
-from muniment.events.message import Authority, Part, Role, part_label
+from muniment.events.message import DEFAULT_AUTHORITY, Authority, Part, Role, TextPart, part_label
 from muniment.events.records import ReferenceRecord
 from muniment.events.references import HostReference
 from muniment.events.turn import Attribution, Delivery, Source, ToolObservation, attributed
@@ -30,8 +30,8 @@ from muniment.governance.detection.scan import Coverage
 from muniment.governance.judgement import Judgement, TurnRecord, judge, standing, within
 from muniment.governance.phases import Phase
 from muniment.governance.redaction import Causes, WithheldRange, replaced, words_label
-from muniment.governance.shown_speaker import shown_speakers
-from muniment.governance.views import Reason, View
+from muniment.governance.shown_speaker import shown_speakers, usual_speakers
+from muniment.governance.views import GONE, SHOWS_DIALOGUE, SHOWS_ORIGIN, Reason, View
 
 # what withholds the label of a host reference that is shown, or a range of it
 OF_LABELS = frozenset({Reason.HOST_REF_LABEL, Reason.REDACTED, Reason.DETECTED, Reason.DETECTION_FAILED})
@@ -126,9 +126,76 @@ def cut(
 
     Shows at most so many host references, and so many attributes of the turn and of each of its messages.
     """
-    meta, judged = record.meta, judge(view, record, detection)
-    turn = meta.delivery.turn
+    meta = record.meta
     items: list[RedactionItem] = []
+    references: list[HostReference] = []
+    tools: list[ToolObservation] = []
+    messages = None if meta.host_refs or meta.tools or detection is not NOWHERE else plain_dialogue(record, view)
+    if messages is None:
+        judged = judge(view, record, detection)
+        messages = _messages(record, view, judged, items)
+        references = _references(record, view, within(judged, host_refs_max), items)
+        tools = _tools(record, view, judged, items) if judged.origin else []
+    origin = view in SHOWS_ORIGIN
+    shown = SliceTurn(
+        turn=meta.delivery.turn,
+        sequence=record.sequence,
+        position=record.position,
+        phase=record.phase,
+        delivery=meta.delivery.status,
+        committed_ms=record.time_ms,
+        actor=attributed(meta.actor),
+        messages=messages,
+        host_refs=references,
+        attributes=_attributes(record, view, attributes_max, detection, items) if record.attributes else [],
+        source=meta.source if origin else None,
+        tools=tools,
+        external=meta.external if origin else None,
+    )
+    return shown, items
+
+
+def plain_dialogue(record: TurnRecord, view: View) -> list[SliceMessage] | None:
+    """Return the messages of a turn of which the view withholds nothing, or None where `judge` has to decide.
+
+    The short way for the turn that most pages are made of: users say texts, the assistant says one, and nothing was
+    changed later.
+    """
+    meta, content = record.meta, record.content
+    if view not in SHOWS_DIALOGUE or content is None or record.phase in GONE or record.redactions or record.erased:
+        return None
+    turn, mark, committed_ms, usual = meta.delivery.turn, record.mark, record.time_ms, usual_speakers(meta.actor)
+    messages: list[SliceMessage] = []
+    answers = 0
+    for place, head in enumerate(meta.messages):
+        role, parts = head.role, content.parts[place]
+        if head.authority is not None or len(parts) != 1 or type(parts[0]) is not TextPart:
+            return None
+        if role is Role.ASSISTANT:
+            answers += 1
+            if answers > 1 or parts[0].content.isspace():
+                return None
+        elif role is not Role.USER:
+            return None
+        speaker, kind = usual[role]
+        messages.append(
+            SliceMessage(
+                id=f"{turn}#{place}@{mark}",
+                role=role,
+                authority=DEFAULT_AUTHORITY[role],
+                speaker_id=head.speaker_id or speaker,
+                speaker_kind=head.speaker_kind or kind,
+                observed_ms=head.observed_ms or committed_ms,
+                parts=parts,
+            )
+        )
+    return messages
+
+
+def _messages(record: TurnRecord, view: View, judged: Judgement, items: list[RedactionItem]) -> list[SliceMessage]:
+    """Return the messages of a turn as they were judged; report what of them is withheld."""
+    meta = record.meta
+    turn = meta.delivery.turn
     messages: list[SliceMessage] = []
     speakers = shown_speakers(meta.messages, meta.actor)
     for place, head in enumerate(meta.messages):
@@ -136,7 +203,7 @@ def cut(
         authority, whole = judged.authorities[place], judged.messages[place]
         parts: list[Part] = []
         if whole is not None:
-            why = judged.causes.get(words_label(place), ()) if judged.causes else ()
+            why = judged.causes.get(words_label(place), ())
             items.append(
                 RedactionItem(turn=turn, message=name, reason=whole, authority=authority, view=view, causes=why)
             )
@@ -158,22 +225,7 @@ def cut(
                 parts=parts,
             )
         )
-    shown = SliceTurn(
-        turn=turn,
-        sequence=record.sequence,
-        position=record.position,
-        phase=record.phase,
-        delivery=meta.delivery.status,
-        committed_ms=record.time_ms,
-        actor=attributed(meta.actor),
-        messages=messages,
-        host_refs=_references(record, view, within(judged, host_refs_max), items) if meta.host_refs else [],
-        attributes=_attributes(record, view, attributes_max, detection, items) if record.attributes else [],
-        source=meta.source if judged.origin else None,
-        tools=_tools(record, view, judged, items) if judged.origin else [],
-        external=meta.external if judged.origin else None,
-    )
-    return shown, items
+    return messages
 
 
 def uncovered(record: TurnRecord) -> tuple[SliceTurn, list[RedactionItem]]:

@@ -78,6 +78,9 @@ TELLS_ANSWERS = frozenset(
     view for view, shown in SHOWS.items() if (PartRole.ANSWER in shown) is not (PartRole.ASSISTANT_STEP in shown)
 )
 
+# views that show what users say and what answers them
+SHOWS_DIALOGUE = frozenset(view for view, shown in SHOWS.items() if {PartRole.USER_WORDS, PartRole.ANSWER} <= shown)
+
 # view -> the visibilities of host references it shows
 SHOWS_REFERENCES: dict[View, frozenset[Visibility]] = {
     View.RAW_OWNER: frozenset(Visibility),
