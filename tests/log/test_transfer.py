@@ -19,7 +19,6 @@ from muniment.ledger.transfer import (
     BeginFrame,
     CheckpointsFrame,
     Discard,
-    EndFrame,
     EventsFrame,
     Frame,
     HeadsFrame,
@@ -135,8 +134,9 @@ FAULTS: dict[str, Callable[[list[Frame]], list[Frame]]] = {
     "no end": lambda told: told[:-1],
     "the end of another state": lambda told: [
         *told[:-1],
-        EndFrame(next(frame for frame in told if isinstance(frame, CheckpointsFrame)).rows[-1].note),
+        replace(told[-1], note=next(frame for frame in told if isinstance(frame, CheckpointsFrame)).rows[-1].note),
     ],
+    "a vocabulary nobody wrote": lambda told: [*told[:-1], replace(told[-1], vocabulary=bytes(32) + b"[]")],
     "no beginning": lambda told: told[1:],
     "another beginning": lambda told: [BeginFrame(1, "another log"), *told[1:]],
     "two beginnings": lambda told: [told[0], *told],

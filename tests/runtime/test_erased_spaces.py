@@ -223,7 +223,7 @@ def test_a_space_whose_log_ended_before_its_keys_went_loses_them_at_the_next_ope
 
 @pytest.mark.parametrize(
     "forged",
-    ["INSERT INTO meta VALUES ('erased', x'31')",
+    ["UPDATE meta SET value = cast(replace(value, 'space.opened', 'space.erased') AS BLOB) WHERE name = 'vocabulary'",
      "UPDATE events SET kind = 'space.erased' WHERE position = 0",
      "UPDATE events SET kind = 'space.erased' WHERE kind = 'conversation.opened'",
      "UPDATE events SET kind = 'space.erased' WHERE position = 0; DELETE FROM keyring WHERE position = 0"],

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
-from muniment.errors import Corrupt, RolledBack, StoreReadOnly
+from muniment.errors import Corrupt, RolledBack, StoreNewer, StoreReadOnly
 from muniment.events.records import CHANGES, EventKind, SpaceRestored
 from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
@@ -31,7 +31,7 @@ from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.ledger.headers import unpack
-from muniment.ledger.ledger import ERASED, SPACE_STREAM, Ledger, Writer
+from muniment.ledger.ledger import SPACE_STREAM, Ledger, Writer
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader
 
 AUDIT_PROGRESS_EVENTS = 1000
@@ -75,7 +75,7 @@ class Notary:
         """Return a signed checkpoint of the head, kept in the store and pinned; made only if the head has none yet."""
         try:
             signed = ledger.transact(self._of_head)
-        except StoreReadOnly:  # what is signed already needs nothing to be written
+        except (StoreReadOnly, StoreNewer):  # what is signed already needs nothing to be written
             with ledger.reader() as reader:
                 kept, size = reader.latest_checkpoint(), reader.frontier().size
             if kept is None or kept.size != size:
@@ -117,7 +117,8 @@ class Notary:
         """Return whether the log says that the whole space was erased; its final checkpoint is pinned then."""
         with ledger.reader() as reader:
             last = next(reader.of_kind(EventKind.SPACE_ERASED), None)
-            kept, is_ended = reader.latest_checkpoint(), reader.meta(ERASED) is not None
+            kept = reader.latest_checkpoint()
+            is_ended = ledger.vocabulary.of(reader).has_ended
         if last is not None and last.bundle is not None:
             ledger.keys_of(last)  # only a holder of the keys can have written it
             assert kept is not None, "it was signed with the event"

@@ -37,7 +37,7 @@ from muniment.crypto.cell import (
     wrap_bundle,
 )
 from muniment.crypto.keyring import SpaceKeys
-from muniment.errors import Corrupt, KeyMissing, SpaceErased
+from muniment.errors import Corrupt, KeyMissing
 from muniment.events.cells import SEED_BYTES, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
@@ -50,6 +50,7 @@ from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
 from muniment.kernel.sources import Entropy
 from muniment.ledger.headers import pack, unpack
 from muniment.ledger.packing import head_tag, place_of
+from muniment.ledger.vocabulary import Vocabulary, Written
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
 META, CONTENT = 0, 1
@@ -57,7 +58,6 @@ SPACE_STREAM = 0
 NAME_DIGEST_BYTES = 16
 EPOCH = "epoch"  # the named value that counts restores: an id, new with each
 VKEY = "vkey"  # the named value that holds the public key of the log
-ERASED = "erased"  # the named value of a log that takes no more events: its space was erased
 CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
 
 Outcome = TypeVar("Outcome")
@@ -162,8 +162,8 @@ class Writer:
     """Appends within one plan. `tx` is the state it appends to; what was appended shows there once it is flushed."""
 
     def __init__(self, tx: Transaction, ledger: Ledger) -> None:
-        if tx.meta(ERASED) is not None:
-            raise SpaceErased
+        self._written = ledger.vocabulary.of(tx)
+        self._written.require_writable()
         self.tx = tx
         self._ledger = ledger
         self._frontier = tx.frontier()
@@ -286,7 +286,6 @@ class Writer:
         self.flush()
         self.note = self._ledger.witness.sign(self._frontier)
         self.tx.put_checkpoint(self._frontier.size, self.note)
-        self.tx.put_meta(ERASED, b"1")
 
     def reseal_content(self, opened: OpenedEvent, salts: Salts, body: ContentBody) -> None:
         """Seal what is left of an event's content under a new key, with the salt of each field; the old key is gone."""
@@ -305,7 +304,7 @@ class Writer:
         """Remove the whole log; what is put back or appended from now on is all that there is."""
         assert not self._rows, "what was appended is flushed first"
         self.tx.clear()
-        self._frontier = self.tx.frontier()
+        self._frontier, self._written = self.tx.frontier(), Written()
 
     def put_back(self, rows: Sequence[SealedRow]) -> None:
         """Hand over events as they once were; who does this puts the heads of their streams too."""
@@ -320,12 +319,19 @@ class Writer:
             return
         frontier, nodes = extend(self._frontier, [row.leaf for row in self._rows])
         self.tx.append(self._rows, nodes, frontier)
+        if fresh := {row.kind for row in self._rows}.difference(self._written.present):
+            self._written = self._ledger.vocabulary.extended(self.tx, self._written, fresh)
         for head in self._heads.values():
             self.tx.put_stream_head(head)
         if frontier.size // CHECKPOINT_EVENTS > self._frontier.size // CHECKPOINT_EVENTS:
             self.note = self._ledger.witness.sign(frontier)
             self.tx.put_checkpoint(frontier.size, self.note)
         self._frontier, self._rows, self._heads = frontier, [], {}
+
+    def adopt(self, written: Written) -> None:
+        """Take over the vocabulary of the events that were put back; raises as `Written.require_writable`."""
+        written.require_writable()
+        self._written = self._ledger.vocabulary.extended(self.tx, written, ())
 
 
 class Ledger:
@@ -338,6 +344,7 @@ class Ledger:
         self.witness = witness
         self.log = keys.log_id
         self._keyed = KeyedDigest(keys.index_key)
+        self.vocabulary = Vocabulary(self._keyed)
 
     # --- appending ----------------------------------------------------------------------------------------------------
 

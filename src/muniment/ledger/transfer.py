@@ -2,7 +2,7 @@
 
 Frames come in this order: `BeginFrame`, `CheckpointsFrame`, `EventsFrame` (all of them, in log order), `HeadsFrame`,
 `LookupsFrame`, `EndFrame`. A frame is 4 bytes of length (big endian) and msgpack. Nodes of the tree and named values
-are left out: they follow from the rest.
+are left out: they follow from the rest; the vocabulary comes with the end.
 
 Giving reads the log in parts, each a snapshot of its own, so that an erasure never waits for a backup. The log only
 grows, except for keys and cells that are destroyed; the caller makes sure that no rotation came in between. The last
@@ -37,6 +37,7 @@ from muniment.ledger.attest import says
 from muniment.ledger.headers import unpack
 from muniment.ledger.ledger import SPACE_STREAM, Ledger, Writer
 from muniment.ledger.packing import head_tag, place_of, placed_bundles
+from muniment.ledger.vocabulary import VOCABULARY, Vocabulary
 from muniment.log.port import BATCH_SEALED_MAX, CONTENT, META, CheckpointRow, LookupRow, Reader, SealedRow, StreamHead
 from muniment.log.tail import agrees, longer
 
@@ -82,9 +83,10 @@ class LookupsFrame(Struct, frozen=True, array_like=True, tag="lookups"):
 
 
 class EndFrame(Struct, frozen=True, array_like=True, tag="ending"):
-    """The signed checkpoint of exactly this log."""
+    """The signed checkpoint of exactly this log, and its vocabulary as it is stored."""
 
     note: str
+    vocabulary: bytes
 
 
 Frame = BeginFrame | CheckpointsFrame | EventsFrame | HeadsFrame | LookupsFrame | EndFrame
@@ -136,6 +138,7 @@ class LogRestorer:
             for checkpoint in self._checkpoints:
                 tx.put_checkpoint(checkpoint.size, checkpoint.note)
             tx.put_checkpoint(tx.frontier().size, frame.note)
+            self._writer.adopt(Vocabulary(KeyedDigest(self._ring.index_key)).parsed(frame.vocabulary))
 
     def _rewrapped(self, rows: list[SealedRow]) -> list[SealedRow]:
         placed = placed_bundles(rows)
@@ -176,7 +179,7 @@ def given(ledger: Ledger, progress: Callable[[int, int], None]) -> Iterator[byte
                 heads = (reader.stream_head(stream) for stream in streams)
                 yield from _pages(HeadsFrame, (head for head in heads if head is not None))
                 yield from _pages(LookupsFrame, reader.lookups())
-                yield _framed(EndFrame(ledger.witness.sign(frontier)))
+                yield _framed(EndFrame(ledger.witness.sign(frontier), reader.meta(VOCABULARY) or b""))
         progress(done, frontier.size)
         if done == frontier.size:
             return
@@ -335,6 +338,7 @@ class LogReceiver:
             raise Corrupt(at="lookups", problem="lookup_missing", limit=named, found=self._lookups)
         if self._notes:
             raise Corrupt(at="checkpoint", problem="size", limit=size, found=max(self._notes))
+        Vocabulary(self._keyed).parsed(frame.vocabulary)
         checkpoint = self._signed(frame.note)
         if (checkpoint.size, checkpoint.root) != (size, self._audit.frontier.root()):
             raise Corrupt(at="checkpoint", problem="root", limit=size, found=checkpoint.size)

@@ -24,6 +24,7 @@ from muniment.errors import (
     RolledBack,
     SpaceErased,
     StoreFull,
+    StoreNewer,
     StoreReadOnly,
 )
 from muniment.events.records import EventKind, RotationCause, SpaceOpened
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 Outcome = TypeVar("Outcome")
 
-UNWRITABLE = (StoreFull, StoreReadOnly)  # nothing can be written now: no reason not to read
+UNWRITABLE = (StoreFull, StoreReadOnly, StoreNewer)  # nothing can be written now: no reason not to read
 
 
 class Space(NeverPickled):

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from muniment.declaration.session import Session
-from muniment.errors import MunimentError, StoreMissing
+from muniment.errors import MunimentError, StoreMissing, StoreNewer
 from muniment.log.reserve import NAME as RESERVE
 from muniment.operations.evidence.verify import audit
 from muniment.operations.system.diagnosis import DoctorFinding, DoctorReport
@@ -128,6 +128,8 @@ class Examination:
         with space.ledger.reader() as reader:
             kept, events = reader.latest_checkpoint(), reader.count()
             signed = None if kept is None else next(iter(reader.events(kept.size - 1, kept.size - 1)), None)
+            for kind in space.ledger.vocabulary.of(reader).unknown_kinds:
+                self._error(StoreNewer(at=kind))
         self._facts["events"] = events
         if signed is not None:
             self._facts["checkpoint_age_s"] = max(0, space.sources.clock.now_ms() - signed.time) // 1000

@@ -79,7 +79,8 @@ class Health(JudgedReport, Struct, frozen=True, kw_only=True, omit_defaults=True
     """Whether the open space may be trusted. With a `fault` it is open for inspection only.
 
     `pinned`: a checkpoint is kept outside the store, so that an older copy of it would be noticed. `indexes` are those
-    for searching that this process has in memory.
+    for searching that this process has in memory. `unknown_kinds` are the events that only a newer release reads: while
+    there are any, this one reads what it knows and writes nothing (`store.newer`).
     """
 
     space: str
@@ -91,6 +92,7 @@ class Health(JudgedReport, Struct, frozen=True, kw_only=True, omit_defaults=True
     key_versions: int = 1
     fault: str | None = None
     fault_message: str | None = None
+    unknown_kinds: list[str] = []
     indexes: list[IndexStatus] = []
 
     @property
@@ -200,9 +202,11 @@ class System(Group):
         """
         space = self._session.inspected
         fault = space.fault
+        unknown: list[str] = []
         with space.ledger.reader() as reader:
             try:
                 events, kept = reader.frontier().size, reader.latest_checkpoint()
+                unknown = space.ledger.vocabulary.of(reader).unknown_kinds
             except Corrupt as damaged:
                 fault, events, kept = fault or damaged, reader.count(), None
         try:
@@ -219,6 +223,7 @@ class System(Group):
             key_versions=len(space.keys.versions),
             fault=None if fault is None else fault.code,
             fault_message=None if fault is None else str(fault),
+            unknown_kinds=unknown,
             indexes=space.lazy_indexes.statuses(),
         )
 
