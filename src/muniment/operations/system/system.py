@@ -200,7 +200,7 @@ class System(Group):
         """
         space = self._session.inspected
         fault = space.fault
-        with space.ledger.reader() as reader:
+        with space.ledger.store.reader() as reader:
             try:
                 events, kept = reader.frontier().size, reader.latest_checkpoint()
             except Corrupt as damaged:
