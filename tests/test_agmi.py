@@ -22,6 +22,7 @@ from agmi.attacks.at_rest import AT_REST_ATTACKS_WITH_SNAPSHOT
 from muniment.errors import Kind, MunimentError, UnknownConversation
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
+from tests import names
 from tests.turns import plain_turn
 from tests.worlds import STORE, key_of, open_store
 
@@ -163,7 +164,7 @@ class StoreUnderAttack(MemoryAdapter):  # type: ignore[misc]  # the suite is not
         with self._raw() as raw:
             raw.execute("DELETE FROM events WHERE position = ?", (position,))
             raw.execute("DELETE FROM keyring WHERE position = ?", (position,))
-            raw.execute("DELETE FROM lookups WHERE position = ?", (position,))
+            names.rewritten(raw, names.without(position))
             raw.execute("DELETE FROM cells WHERE id / 2 = ?", (position,))
 
     def mutate_payload(self, record: Record) -> Record:

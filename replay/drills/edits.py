@@ -112,7 +112,6 @@ def _remove(vandal: Vandal, position: int) -> None:
     assert vandal.sql("DELETE FROM events WHERE position = ?", position)
     vandal.sql("DELETE FROM keyring WHERE position = ?", position)
     vandal.sql("DELETE FROM cells WHERE id / 2 = ?", position)
-    vandal.sql("DELETE FROM lookups WHERE position = ?", position)
 
 
 def remove_words(vandal: Vandal, _: Exhibit) -> None:
@@ -155,8 +154,8 @@ def relabel(vandal: Vandal, _: Exhibit) -> None:
             ("streams", "turns", "stream"),
             ("streams", "changes", "stream"),
             ("streams", "messages", "stream"),
-            ("lookups", "position", "digest"),
-            ("lookups", "stream", "digest"),
+            ("streams", "names", "stream"),
+            ("names", "bucket", "bucket"),
         ]
     )
     where = f"WHERE {column} IS NOT NULL ORDER BY random() LIMIT 1"
@@ -190,7 +189,9 @@ def forge_tree(vandal: Vandal, _: Exhibit) -> None:
             "UPDATE checkpoints SET note = replace(note, '1', '2')",
             "UPDATE OR REPLACE checkpoints SET size = size - 1 WHERE size = (SELECT max(size) FROM checkpoints)",
             "DELETE FROM streams WHERE stream = (SELECT max(stream) FROM streams)",
-            "DELETE FROM lookups WHERE digest = (SELECT min(digest) FROM lookups)",
+            "DELETE FROM names WHERE bucket = (SELECT min(bucket) FROM names)",
+            "UPDATE names SET body = substr(body, 23) WHERE bucket = (SELECT min(bucket) FROM names)",
+            "UPDATE frontier SET seal = zeroblob(length(seal))",
         ]
     )
     assert vandal.sql(statement)

@@ -18,6 +18,7 @@ from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.identity import ConversationId, TurnId
 from muniment.events.records import EventKind
 from muniment.ledger.ledger import draft
+from tests import names
 from tests.archives.documents import (
     SHARED,
     TALKING,
@@ -138,27 +139,20 @@ def chat_of(archive: Path) -> Path:
 
 
 def test_names_that_are_made_to_lead_back_to_what_was_replaced_are_found_out(archive: Path, target: FileWorld) -> None:
-    """An edit at rest cannot show the replaced conversation for the present one."""
+    """An edit at rest cannot show the replaced conversation for the present one, nor take its former name away."""
     imported(target.runtime, archive, mode=RESTORE)
     imported(target.runtime, archive, mode=RESTORE)
-    transcript = target.runtime._session.space.transcript
-    now = transcript.conversation_digest("default", TALK)
-    former = transcript.former_digest(now, 1)
-    with target.edited() as raw:
-        for one, other in ((now, b"aside"), (former, now), (b"aside", former)):
-            raw.execute("UPDATE lookups SET digest = ? WHERE digest = ?", (other, one))
-    with pytest.raises(Corrupt):
-        target.replay()
-
-
-def test_a_name_of_what_was_replaced_that_is_missing_is_found_out(archive: Path, target: FileWorld) -> None:
-    imported(target.runtime, archive, mode=RESTORE)
-    transcript = target.runtime._session.space.transcript
-    former = transcript.former_digest(transcript.conversation_digest("default", "third"), 1)
-    with target.edited() as raw:
-        raw.execute("UPDATE lookups SET digest = zeroblob(16) WHERE digest = ?", (former,))
-    with pytest.raises(Corrupt):
-        target.replay(conversation="nowhere")
+    space = target.runtime._session.space
+    with space.ledger.reader() as reader:
+        now = space.transcript.stream_of(reader, key_of())
+        (former,) = space.transcript.former_streams(reader, key_of())
+    assert now is not None
+    for change in (names.swapped(now, former), names.without(former)):
+        with target.edited() as raw:
+            names.rewritten(raw, change)
+        for conversation in (TALK, "nowhere"):
+            with pytest.raises(Corrupt):
+                target.replay(conversation=conversation)
 
 
 # --- fences -----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from muniment.events.archive import ImportMode, PrivateMaterial
 from muniment.events.identity import ConversationId, SpaceName, SubjectId, TurnId
 from muniment.events.references import Plane
 from muniment.governance.views import View
+from muniment.ledger.ledger import Writer
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.provenance.provenance import Derivation
 from muniment.operations.transcripts.redact import Passage
@@ -207,12 +208,15 @@ def test_a_repair_finds_nothing_wrong_with_what_was_replaced(tmp_path: Path) -> 
 def test_a_repair_finds_names_that_were_made_to_lead_back(tmp_path: Path) -> None:
     """What was replaced under the present name, and the present conversation under a former one, are both told."""
     world = replaced_twice(tmp_path)
-    transcript = world.runtime._session.space.transcript
-    now = transcript.conversation_digest("default", TALK)
-    former = transcript.former_digest(now, 1)
-    with world.edited() as raw:
-        for one, other in ((now, b"aside"), (former, now), (b"aside", former)):
-            raw.execute("UPDATE lookups SET digest = ? WHERE digest = ?", (other, one))
+    space = world.runtime._session.space
+    now = space.transcript.conversation_digest("default", TALK)
+    former = space.transcript.former_digest(now, 1)
+
+    def plan(writer: Writer) -> None:
+        for one, other in ((now, bytes(16)), (former, now), (bytes(16), former)):
+            writer.rename(one, other)
+
+    space.ledger.transact(plan)
     assert {"lookup_missing", "lookup_mismatch"} <= world.runtime.evidence.inspect().kinds.keys()
 
 
@@ -226,9 +230,7 @@ def test_a_repair_misses_the_former_name_of_what_was_replaced(tmp_path: Path, of
         digest = space.transcript.former_digest(space.transcript.turn_digest(key_of(), "turn-7"), stream)
     else:
         digest = space.transcript.former_digest(space.transcript.conversation_digest("default", TALK), 2)
-    with world.edited() as raw:
-        raw.execute("UPDATE lookups SET digest = zeroblob(16) WHERE digest = ?", (digest,))
-        assert raw.total_changes == 1
+    space.ledger.transact(lambda writer: writer.rename(digest, bytes(16)))
     kinds = world.runtime.evidence.inspect().kinds
     assert kinds == {"lookup_missing": 1, "lookup_dangling": 1}
 

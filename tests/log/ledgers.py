@@ -110,7 +110,7 @@ class Book:
         def plan(writer: Writer) -> int:
             placed = writer.append(opened, stream=None)
             digest = self.ledger.name_digest("conversation", channel, name)
-            writer.tx.claim(digest, placed.stream, placed.position)
+            writer.claim(digest, placed.stream, placed.position)
             return placed.stream
 
         stream = self.ledger.transact(plan)
@@ -124,7 +124,7 @@ class Book:
     def _say(self, stream: int, words: str, writer: Writer) -> Placed:
         placed = writer.append(self.said(words), stream=stream, messages=1)
         names = self._names.get(stream, ("", ""))
-        writer.tx.claim(self.ledger.name_digest("turn", *names, turn_id(words)), stream, placed.position)
+        writer.claim(self.ledger.name_digest("turn", *names, turn_id(words)), stream, placed.position)
         return placed
 
     def change(self, stream: int, transition: Transition, turn: int | None = None, through: int = 0) -> Placed:
@@ -160,7 +160,7 @@ class Book:
 
     def row(self, position: int) -> SealedRow:
         """Return a row that is there."""
-        with self.ledger.reader() as reader:
+        with self.ledger.store.reader() as reader:
             row = reader.sealed(position)
         assert row is not None, "tests look at rows that are there"
         return row
@@ -173,7 +173,7 @@ class Book:
     def attest(self) -> Frontier:
         """Attest the log as an opening does."""
         pinned = self.notary.pinned()
-        with self.ledger.reader() as reader:
+        with self.ledger.store.reader() as reader:
             return self.notary.attest(self.ledger, reader, pinned)
 
 

@@ -76,7 +76,7 @@ class Draws:
 
 def head_tag(head: Vector, leaf: bytes, key: bytes = INDEX_KEY) -> bytes:
     """Return the MAC of a stream head."""
-    numbers = [head[name] for name in ("stream", "seq", "turns", "messages", "changes")]
+    numbers = [head[name] for name in ("stream", "seq", "turns", "messages", "changes", "names")]
     packed = b"".join(number.to_bytes(8, "big") for number in numbers)
     return hmac.digest(key, b"muniment/head" + packed + leaf, "sha256")[:16]
 
@@ -198,13 +198,14 @@ class Log:
 
     @staticmethod
     def _longer(stream: int, head: Vector | None, step: Step) -> Vector:
-        old = head or {"seq": 0, "turns": 0, "messages": 0, "changes": 0}
+        old = head or {"seq": 0, "turns": 0, "messages": 0, "changes": 0, "names": 0}
         return {
             "stream": stream,
             "seq": old["seq"] + 1,
             "turns": old["turns"] + (step.facts["messages"] is not None),
             "messages": old["messages"] + (step.facts["messages"] or 0),
             "changes": old["changes"] + (step.facts["target"] is not None),
+            "names": old["names"],
         }
 
 

@@ -251,7 +251,7 @@ def head_vectors() -> dict[str, Vector]:
     """Return heads of streams."""
     good = {"what": "head", "head": Log().events[6]["head"], "fault": None, "error": None}
     head = good["head"]
-    other = {name: {name: head[name] + 1} for name in ("stream", "seq", "turns", "messages", "changes")}
+    other = {name: {name: head[name] + 1} for name in ("stream", "seq", "turns", "messages", "changes", "names")}
     other["leaf"] = {"leaf": made("another leaf", 32).hex()}
     other["tag"] = {"tag": bytes(16).hex()}
     other["tag_cut"] = {"tag": head["tag"][:-2]}

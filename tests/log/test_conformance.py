@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import unittest
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TypeVar
 
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import Phase, settings
 from muniment.errors import Conflict
 from muniment.log.conformance import SETTINGS, conformance
 from muniment.log.memory import MemoryReader, MemoryStore, MemoryTransaction
-from muniment.log.port import Reader, Store, Transaction
+from muniment.log.port import Reader, Transaction
 from muniment.log.sqlite import SqliteStore
 
 T = TypeVar("T")
@@ -83,12 +82,3 @@ def test_the_kit_finds_out_a_store_that(broken: Callable[[], MemoryStore]) -> No
     result = unittest.TestResult()
     case("runTest").run(result)
     assert result.failures or result.errors
-
-
-@pytest.mark.parametrize("name", ["sqlite", "memory"])
-def test_nothing_is_renamed_to_itself(name: str, tmp_path: Path) -> None:
-    store: Store = SqliteStore(tmp_path / "log.db") if name == "sqlite" else MemoryStore()
-    digest = bytes(32)
-    store.transact(lambda tx: tx.claim(digest, 0, 0))
-    with closing(store), pytest.raises(Conflict):
-        store.transact(lambda tx: tx.rename(digest, digest))

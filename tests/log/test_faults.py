@@ -36,7 +36,7 @@ def read_everything(store: Store) -> None:
         reader.bundles(-1, 100)
         list(reader.of_kind("conversation.opened"))
         reader.checkpoints()
-        reader.stream_totals()
+        list(reader.stream_heads())
         reader.count()
         for stream in range(3):
             reader.stream_head(stream)

@@ -97,7 +97,7 @@ def test_a_plan_that_left_a_head_behind_is_not_held_against_the_next(store: Sqli
     def headless(tx: Transaction) -> None:
         row = turn_row(tx, 0, b"never")
         frontier, nodes = extend(tx.frontier(), [row.leaf])
-        tx.append([row], nodes, frontier)
+        tx.append([row], nodes, frontier, b"")
 
     futures = Crowd(store).calls(a_turn(), headless, a_turn())
     assert [futures[0].result(), futures[2].result()] == [0, 1]
@@ -108,8 +108,7 @@ def test_a_plan_that_swallows_its_conflict_is_undone_all_the_same(store: SqliteS
     def plan(tx: Transaction) -> str:
         add(tx, turn_row(tx, 0, b"never"))
         try:
-            tx.claim(bytes(32), 0, 0)
-            tx.claim(bytes(32), 0, 1)
+            tx.put_checkpoint(999, "ahead")
         except Conflict:
             return "it went well"
         raise AssertionError

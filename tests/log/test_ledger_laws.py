@@ -68,7 +68,7 @@ plans_asked = st.lists(st.lists(asked, max_size=5), max_size=3)
 
 def claim(book: Book, writer: Writer, placed: Placed) -> None:
     """Let a name lead to an event, as attestation wants it of conversations and turns."""
-    writer.tx.claim(book.ledger.name_digest("any", str(placed.position)), placed.stream, placed.position)
+    writer.claim(book.ledger.name_digest("any", str(placed.position)), placed.stream, placed.position)
 
 
 def write(book: Book, writer: Writer, streams: list[int], event: Step) -> Written:

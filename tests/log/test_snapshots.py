@@ -45,7 +45,7 @@ def test_snapshots_of_different_ages_answer_each_for_its_own_time(any_store: Sto
         old.close()
         any_store.transact(change)
         assert [(row.content, row.bundle) for row in second.turns(0, 1, 9)] == [(b"words", b"bundle")] * 2
-        assert second.stream_totals().events == second.count() == 2
+        assert sum(head.seq for head in second.stream_heads()) == second.count() == 2
     assert check_whole(any_store) == 3
 
 

@@ -14,6 +14,7 @@ from muniment.crypto.keyring import UnwrappedKeys
 from muniment.crypto.stream import SealedReader, SealedWriter
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.evidence.tree import Frontier
+from muniment.ledger.name_buckets import NameRow
 from muniment.ledger.transfer import (
     FRAME_ROWS,
     BeginFrame,
@@ -23,12 +24,12 @@ from muniment.ledger.transfer import (
     Frame,
     HeadsFrame,
     LogReceiver,
-    LookupsFrame,
+    NamesFrame,
     ReceivedLog,
     frames,
     given,
 )
-from muniment.log.port import CheckpointRow, LookupRow, SealedRow, StreamHead
+from muniment.log.port import CheckpointRow, SealedRow, StreamHead
 from tests.worlds import FileWorld, sqlite_world
 
 
@@ -119,11 +120,9 @@ FAULTS: dict[str, Callable[[list[Frame]], list[Frame]]] = {
     "a head of more turns": rows_of(HeadsFrame, lambda rows: [replace(rows[0], turns=9), *rows[1:]]),
     "a head of more messages": rows_of(HeadsFrame, lambda rows: [replace(rows[0], messages=9), *rows[1:]]),
     "a head of no stream": rows_of(HeadsFrame, lambda rows: [*rows, StreamHead(stream=99)]),
-    "a lookup left out": rows_of(LookupsFrame, lambda rows: rows[:-1]),
-    "a lookup twice": rows_of(LookupsFrame, lambda rows: [*rows, rows[-1]]),
-    "a lookup of no stream": rows_of(
-        LookupsFrame, lambda rows: [*rows, LookupRow(digest=b"\xff" * 32, stream=99, position=1)]
-    ),
+    "a name left out": rows_of(NamesFrame, lambda rows: rows[:-1]),
+    "a name twice": rows_of(NamesFrame, lambda rows: [*rows, rows[-1]]),
+    "a name of no event": rows_of(NamesFrame, lambda rows: [*rows, NameRow(digest=b"\xff" * 16, position=99)]),
     "a checkpoint nobody signed": rows_of(CheckpointsFrame, lambda rows: [replace(rows[0], note="note"), *rows[1:]]),
     "a checkpoint of another size": rows_of(
         CheckpointsFrame, lambda rows: [CheckpointRow(size=rows[-1].size + 1, note=rows[-1].note)]
@@ -206,6 +205,6 @@ def test_a_long_log_is_given_in_frames_of_bounded_size(tmp_path: Path) -> None:
         world.with_turns(100, f"talk {number}")
     told = all_frames(world)
     assert sum(isinstance(frame, EventsFrame) for frame in told) > 5
-    assert sum(isinstance(frame, LookupsFrame) for frame in told) == 2
+    assert sum(isinstance(frame, NamesFrame) for frame in told) == 2
     assert taken(world, told).turns == 700
     world.close()

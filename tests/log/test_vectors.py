@@ -151,7 +151,7 @@ def append(session: VectorLedger, event: Vector, writer: Writer) -> None:
     )
     head = writer.head(placed.stream)
     assert head is not None
-    assert hexed(head) == event["head"]
+    assert hexed(session.ledger.sealed_head(head)) == event["head"]
 
 
 OPENINGS: dict[str, Callable[[Vector, VectorLedger], None]] = {

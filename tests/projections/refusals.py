@@ -14,7 +14,7 @@ from tests.log.ledgers import Book
 
 def refusal(book: Book, read: Callable[[Transcript, Reader], object]) -> tuple[str | None, str | None]:
     """Return what a transcript that is made again says of a log that is not whole."""
-    with book.ledger.reader() as reader, pytest.raises(MunimentError) as refused:
+    with pytest.raises(MunimentError) as refused, book.ledger.reader() as reader:
         read(Transcript(book.ledger), reader)
     assert refused.value.kind is Kind.CORRUPT
     return refused.value.at, refused.value.problem

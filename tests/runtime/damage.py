@@ -39,7 +39,6 @@ from muniment.events.records import (
     EventKind,
     ExportGrant,
     ExportIssued,
-    KeyRotated,
     MetaBody,
     TurnContent,
     TurnMeta,
@@ -93,13 +92,16 @@ AT_REST: dict[str, FindingKind] = {
     "the newest leaf": Is.TREE_MISMATCH,
     "the nodes of the tree": Is.TREE_MISMATCH,
     "checkpoints renumbered": Is.CHECKPOINT_MISMATCH,
-    "lookup of a turn deleted": Is.LOOKUP_MISSING,
-    "lookup of a turn deleted that is repeated": Is.LOOKUP_MISSING,
-    "lookups of conversations deleted": Is.LOOKUP_MISSING,
-    "all lookups deleted": Is.LOOKUP_MISSING,
-    "lookups of two turns swapped": Is.LOOKUP_MISMATCH,
-    "lookups of turns of two conversations swapped": Is.LOOKUP_MISMATCH,
-    "lookups of the conversations swapped": Is.LOOKUP_MISMATCH,
+    "name of a turn deleted": Is.LOOKUP_MISMATCH,
+    "name of a turn deleted that is repeated": Is.LOOKUP_MISMATCH,
+    "name of a turn replaced": Is.LOOKUP_MISMATCH,
+    "names of conversations deleted": Is.LOOKUP_MISMATCH,
+    "all names deleted": Is.LOOKUP_MISMATCH,
+    "names of two turns swapped": Is.LOOKUP_MISMATCH,
+    "names of turns of two conversations swapped": Is.LOOKUP_MISMATCH,
+    "names of the conversations swapped": Is.LOOKUP_MISMATCH,
+    "the seal of the log": Is.TREE_MISMATCH,
+    "no seal of the log": Is.TREE_MISMATCH,
     "words of two turns swapped": Is.CONTENT_DAMAGED,
     "cells of one turn swapped": Is.RECORD_DAMAGED,
     "headers of two turns swapped": Is.HEADER_MISMATCH,
@@ -109,14 +111,16 @@ AT_REST: dict[str, FindingKind] = {
     "the newest event cut off": Is.EVENT_MISSING,
 }
 OF_NO_CONVERSATION = {
-    "the frontier", "checkpoints forged", "checkpoints renumbered", "the nodes of the tree",
+    "the frontier", "the seal of the log", "no seal of the log",
+    "checkpoints forged", "checkpoints renumbered", "the nodes of the tree",
 }  # fmt: skip
 OF_THE_OTHER = {
     "the newest event deleted", "checkpoints deleted and a turn edited", "the newest leaf", "the newest event cut off",
 }  # fmt: skip
 OF_BOTH = {
-    "a stream head with more messages", "lookups of conversations deleted", "all lookups deleted",
-    "lookups of turns of two conversations swapped", "lookups of the conversations swapped",
+    "a stream head with more messages", "name of a turn deleted", "name of a turn deleted that is repeated",
+    "name of a turn replaced", "names of conversations deleted", "all names deleted", "names of two turns swapped",
+    "names of turns of two conversations swapped", "names of the conversations swapped",
 }  # fmt: skip
 
 
@@ -131,13 +135,11 @@ MORE_AT_REST: dict[str, tuple[FindingKind, Callable[[sqlite3.Connection], object
     "keys of no event": (Is.ORPHAN_CELLS, sql("INSERT INTO keyring SELECT 900, bundle FROM keyring LIMIT 1")),
     "a cell of no event": (Is.ORPHAN_CELLS, sql("INSERT INTO cells VALUES (1801, x'00')")),
     "a head of no event": (
-        Is.HEAD_MISMATCH, sql("INSERT INTO streams VALUES (900, 1, 0, 0, 0, zeroblob(32), zeroblob(16))"),
+        Is.HEAD_MISMATCH, sql("INSERT INTO streams VALUES (900, 1, 0, 0, 0, 0, zeroblob(32), zeroblob(16))"),
     ),
-    "a name that nothing has": (Is.LOOKUP_DANGLING, sql("INSERT INTO lookups VALUES (zeroblob(16), 1, 2)")),
+    "a bucket too many": (Is.LOOKUP_MISMATCH, sql("INSERT INTO names SELECT 9, body FROM names")),
     "words of an event that has none": (Is.CONTENT_LEFT, sql("INSERT INTO cells VALUES (1, x'00')")),
-    "a name in place of another": (
-        Is.LOOKUP_MISSING, sql("UPDATE lookups SET digest = zeroblob(16) WHERE position = 2"),
-    ),
+    "a bucket in place of another": (Is.LOOKUP_MISMATCH, sql("UPDATE names SET bucket = 9")),
     "a frontier of more events": (
         Is.EVENT_MISSING,
         lambda raw: raw.execute("UPDATE frontier SET range = ?", ((2**62).to_bytes(8) + bytes(32),)),
@@ -341,11 +343,19 @@ def step_of_the_space(world: World) -> None:
     )
 
 
-def stranger_in_a_conversation(world: World) -> None:
-    """Append to a conversation what belongs to the space: it has no name, and the sums at opening do not come out."""
-    space = space_of(world)
-    event = draft(space.sources.entropy, EventKind.KEY_ROTATED, 1, KeyRotated(version=9), reason="requested")
-    space.ledger.transact(lambda writer: writer.append(event, stream=1))
+def more_names(space: Space, writer: Writer, opened: OpenedEvent) -> None:
+    head = writer.head(opened.row.stream)
+    assert head is not None
+    writer.tx.put_stream_head(space.ledger.sealed_head(replace(head, names=head.names + 1)))
+
+
+def name_taken_away(space: Space, writer: Writer, opened: OpenedEvent) -> None:
+    assert isinstance(opened.meta, TurnMeta)
+    writer.rename(space.transcript.turn_digest(key_of(), opened.meta.delivery.turn), bytes(16))
+
+
+def name_of_nothing(_space: Space, writer: Writer, opened: OpenedEvent) -> None:
+    writer.claim(bytes(16), opened.row.stream, opened.row.position)
 
 
 PLANTED: dict[str, tuple[FindingKind, Callable[[World], object]]] = {
@@ -416,7 +426,9 @@ PLANTED: dict[str, tuple[FindingKind, Callable[[World], object]]] = {
         in_space("export.issued", ExportIssued(export=ExportGrant(view="export")), stream=1, through=900),
     ),
     "a checkpoint of another tree": (Is.CHECKPOINT_MISMATCH, signed_wrongly),
-    "an event of the space in a conversation": (Is.UNATTESTED, stranger_in_a_conversation),
+    "a head of more names": (Is.UNATTESTED, on_turn(1, more_names)),
+    "a name that was taken away": (Is.LOOKUP_MISSING, on_turn(1, name_taken_away)),
+    "a name that nothing has": (Is.LOOKUP_DANGLING, on_turn(1, name_of_nothing)),
     "a change of the space": (Is.TARGET_MISSING, step_of_the_space),
     "a redaction of a turn that is not there": (Is.TARGET_MISSING, redaction(9)),
     "a redaction of a message that is not there": (Is.REDACTION_TARGET_MISSING, redaction(message=7)),
@@ -467,7 +479,8 @@ PLANTED: dict[str, tuple[FindingKind, Callable[[World], object]]] = {
 OF_THE_SPACE = {
     "an event of a newer release", "a conversation twice", "a conversation that a turn opens",
     "a certificate for a stream that is not there", "a certificate for more than there is",
-    "a checkpoint of another tree", "a change of the space", "an event of the space in a conversation",
+    "a checkpoint of another tree", "a change of the space", "a head of more names",
+    "a name that nothing has",
 }  # fmt: skip
 
 

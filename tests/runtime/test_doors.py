@@ -451,7 +451,6 @@ def test_a_head_is_signed_and_pinned_by_the_way(lasting: FileWorld, monkeypatch:
 
 def test_what_is_kept_of_many_conversations_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache has a limit, and forgetting changes no answer."""
-    monkeypatch.setattr(transcript, "NAMES_KEPT_MAX", 1)
     monkeypatch.setattr(transcript, "STREAMS_KEPT_MAX", 1)
     for name in "abc":
         world.with_turns(1, name).masked(1, name)

@@ -18,6 +18,7 @@ from muniment.events.changes import Transition
 from muniment.events.identity import ConversationKey, TurnId
 from muniment.governance.phases import Phase
 from muniment.governance.views import View
+from tests import names
 from tests.turns import plain_turn, rich_turn
 from tests.worlds import FileWorld, key_of
 
@@ -143,27 +144,27 @@ def _swap_bundles(raw: sqlite3.Connection) -> None:
     swapped(raw, "keyring", "bundle", "position", place(raw, 1), place(raw, 4))
 
 
-def _swap_lookups(one: int, two: int, stream_of_two: int) -> Callable[[sqlite3.Connection], None]:
-    def run(raw: sqlite3.Connection) -> None:
-        left, right = place(raw, one), place(raw, two, stream_of_two)
-        digests = [
-            raw.execute("SELECT digest FROM lookups WHERE position = ?", (each,)).fetchone()[0]
-            for each in (left, right)
-        ]
-        targets = [
-            raw.execute("SELECT stream, position FROM lookups WHERE digest = ?", (each,)).fetchone() for each in digests
-        ]
-        for digest, (stream, position) in zip(digests, reversed(targets), strict=True):
-            raw.execute("UPDATE lookups SET stream = ?, position = ? WHERE digest = ?", (stream, position, digest))
+def name_of(turn: int, change: Callable[[int], names.Change], stream: int = 0) -> Callable[[sqlite3.Connection], None]:
+    """Return an edit of the name of a turn."""
+    return lambda raw: names.rewritten(raw, change(place(raw, turn, stream)))
 
-    return run
+
+def _swap_names(one: int, two: int, stream_of_two: int) -> Callable[[sqlite3.Connection], None]:
+    return lambda raw: names.rewritten(raw, names.swapped(place(raw, one), place(raw, two, stream_of_two)))
+
+
+def _conversations(raw: sqlite3.Connection) -> list[int]:
+    rows = raw.execute("SELECT DISTINCT stream FROM events WHERE turn_seq IS NOT NULL ORDER BY 1")
+    return [stream for (stream,) in rows]
 
 
 def _swap_conversations(raw: sqlite3.Connection) -> None:
-    rows = raw.execute("SELECT digest, stream, position FROM lookups WHERE stream = position").fetchall()
-    assert len(rows) == 2
-    for (digest, _, _), (_, stream, position) in zip(rows, reversed(rows), strict=True):
-        raw.execute("UPDATE lookups SET stream = ?, position = ? WHERE digest = ?", (stream, position, digest))
+    names.rewritten(raw, names.swapped(*_conversations(raw)))
+
+
+def _delete_conversations(raw: sqlite3.Connection) -> None:
+    for stream in _conversations(raw):
+        names.rewritten(raw, names.without(stream))
 
 
 def _append_a_copy(raw: sqlite3.Connection) -> None:
@@ -194,7 +195,6 @@ def _drop_the_newest(raw: sqlite3.Connection) -> None:
         "DELETE FROM events WHERE position = ?",
         "DELETE FROM keyring WHERE position = ?",
         "DELETE FROM cells WHERE id / 2 = ?",
-        "DELETE FROM lookups WHERE position = ?",
         "DELETE FROM checkpoints WHERE size > ?",
     ):
         raw.execute(statement, (position,))
@@ -243,13 +243,16 @@ EDITS |= {
     "checkpoints renumbered": edit(
         "UPDATE checkpoints SET size = size + 1 WHERE size = (SELECT max(size) FROM checkpoints)"
     ),
-    "lookup of a turn deleted": edit("DELETE FROM lookups WHERE position = {turn}"),
-    "lookup of a turn deleted that is repeated": edit("DELETE FROM lookups WHERE position = {rich}"),
-    "lookups of conversations deleted": edit("DELETE FROM lookups WHERE stream = position"),
-    "all lookups deleted": edit("DELETE FROM lookups"),
-    "lookups of two turns swapped": _swap_lookups(1, 4, 0),
-    "lookups of turns of two conversations swapped": _swap_lookups(1, 2, 1),
-    "lookups of the conversations swapped": _swap_conversations,
+    "name of a turn deleted": name_of(1, names.without),
+    "name of a turn deleted that is repeated": name_of(5, names.without),
+    "name of a turn replaced": name_of(1, names.called),
+    "names of conversations deleted": _delete_conversations,
+    "all names deleted": edit("DELETE FROM names"),
+    "names of two turns swapped": _swap_names(1, 4, 0),
+    "names of turns of two conversations swapped": _swap_names(1, 2, 1),
+    "names of the conversations swapped": _swap_conversations,
+    "the seal of the log": edit("UPDATE frontier SET seal = zeroblob(length(seal))"),
+    "no seal of the log": edit("UPDATE frontier SET seal = x''"),
     "words of two turns swapped": _swap_cells,
     "cells of one turn swapped": _swap_cells_of_one_turn,
     "headers of two turns swapped": _swap_headers,
@@ -283,7 +286,8 @@ def test_an_edit_at_rest_is_refused_or_changes_no_answer(lasting: FileWorld, nam
     "name",
     [
         "a turn deleted", "a mask deleted", "the newest event deleted", "the newest leaf", "a stream head deleted",
-        "checkpoints forged", "checkpoints renumbered", "lookup of a turn deleted", "the newest event cut off",
+        "checkpoints forged", "checkpoints renumbered", "name of a turn deleted", "name of a turn replaced",
+        "the newest event cut off",
         "a turn appended that was copied",
     ],
 )  # fmt: skip
@@ -307,73 +311,32 @@ def test_without_an_edit_coming_back_changes_no_answer(lasting: FileWorld) -> No
 
 
 def test_an_erasure_is_never_carried_out_on_another_turn(lasting: FileWorld) -> None:
-    """A lookup that was turned to another turn leads to an error, not to the wrong words destroyed."""
+    """A name that was turned to another turn leads to an error, not to the wrong words destroyed."""
     furnished(lasting)
     with lasting.edited() as raw:
-        _swap_lookups(1, 4, 0)(raw)
+        _swap_names(1, 4, 0)(raw)
     with pytest.raises(Corrupt):
         lasting.request(Transition.ERASE, 1)
+    with lasting.edited() as raw:
+        _swap_names(1, 4, 0)(raw)
     assert [turn.phase for turn in lasting.replay().turns].count(Phase.ERASED) == 1
 
 
-def test_a_lookup_that_was_deleted_is_no_reason_to_leave_words_unerased(lasting: FileWorld) -> None:
+def test_a_name_that_was_deleted_is_no_reason_to_leave_words_unerased(lasting: FileWorld) -> None:
     """LC-05 is for turns that are not there; one that is there and cannot be found is corruption."""
     furnished(lasting)
     with lasting.edited() as raw:
-        edit("DELETE FROM lookups WHERE position = {turn}")(raw)
+        name_of(1, names.without)(raw)
     with pytest.raises(Corrupt):
         lasting.request(Transition.ERASE, 1)
-
-
-# --- names that lead nowhere, or elsewhere ----------------------------------------------------------------------------
-
-JUNK = "UPDATE lookups SET digest = randomblob(32) WHERE {which}"
-
-
-def test_a_conversation_whose_name_leads_nowhere_is_not_taken_for_absent(lasting: FileWorld) -> None:
-    """RP-13 is for conversations that are not there."""
-    furnished(lasting)
-    with lasting.edited() as raw:
-        raw.execute(JUNK.format(which="stream = position AND stream = (SELECT min(stream) FROM lookups)"))
-    for attempt in (lasting.replay, lambda: lasting.commit(plain_turn(1)), lambda: lasting.with_turns(1, "new")):
-        with pytest.raises(Corrupt) as refused:
-            attempt()
-        assert refused.value.problem == "lookup_missing"
-
-
-def test_a_turn_whose_name_leads_nowhere_is_not_taken_for_absent(lasting: FileWorld) -> None:
-    """LC-05 is for turns that are not there; those that were checked are not checked again."""
-    furnished(lasting)
-    for _ in range(2):
-        assert not lasting.request(Transition.MASK, 77).changed
-    with lasting.edited() as raw:
-        raw.execute(JUNK.format(which=f"position = {place(raw, 4)}"))
-    for attempt in (
-        lambda: lasting.request(Transition.ERASE, 4),
-        lambda: lasting.runtime.evidence.prove(key_of(), TurnId("turn-4")),
-    ):
-        with pytest.raises(Corrupt) as refused:
-            attempt()
-        assert refused.value.problem == "lookup_missing"
-
-
-def test_an_alias_that_leads_nowhere_is_missed_by_the_turn_that_brought_it(lasting: FileWorld) -> None:
-    """SC-08: already there only when the alias is too; otherwise in need of repair."""
-    furnished(lasting)
-    with lasting.edited() as raw:
-        (alias,) = raw.execute("SELECT position FROM events WHERE position = ?", (place(raw, 5) - 1,)).fetchone()
-        raw.execute(JUNK.format(which=f"position = {alias}"))
-    with pytest.raises(Corrupt) as refused:
-        lasting.commit(rich_turn())
-    assert refused.value.problem == "alias_missing"
 
 
 @pytest.mark.parametrize(
     ("asked", "statement", "problem"),
     [
         ("commit", "DELETE FROM streams WHERE turns > 2", "head_missing"),
-        ("commit", "DELETE FROM lookups WHERE stream = position", "lookup_missing"),
-        ("commit", "UPDATE lookups SET position = 1000 WHERE stream <> position", "lookup"),
+        ("commit", "DELETE FROM names", "bucket_missing"),
+        ("commit", "UPDATE names SET body = substr(body, 23)", "bucket"),
         ("replay", "DELETE FROM events WHERE turn_seq = 7", "turns_missing"),
         ("replay", "DELETE FROM events WHERE turn_seq = 1", "turns_missing"),
         ("replay", "DELETE FROM events WHERE target_seq IS NOT NULL", "changes_missing"),

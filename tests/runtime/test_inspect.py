@@ -393,9 +393,9 @@ def test_an_event_whose_keys_were_turned_over_meanwhile_is_looked_at_again(erase
 def test_the_inspection_of_a_conversation_finds_it_without_its_name(lasting: FileWorld) -> None:
     lasting.with_turns(2)
     with lasting.edited() as raw:
-        raw.execute("DELETE FROM lookups WHERE stream = position")
+        raw.execute("DELETE FROM names")
     report = repaired(lasting, TALK)
-    assert (report.turns, report.kinds) == (2, {Is.LOOKUP_MISSING: 1})
+    assert (report.turns, report.kinds) == (2, {Is.LOOKUP_MISMATCH: 3})
 
 
 def test_the_turns_of_a_conversation_without_a_head_are_looked_at(lasting: FileWorld) -> None:

@@ -3,8 +3,8 @@
 Opening a log believes nothing that it has not accounted for:
 
 1. as many event rows as the tree has leaves, and as the stream heads (each with its MAC) have events: no row is
-missing; and as many lookups as there are conversations, aliases and turns, so that none of them is there and cannot
-be found (where a lookup leads is proved when it is followed, by the names in the event);
+missing; the seal of the log vouches for its frontier and, with every bucket read, for all names, and there are as many
+as the heads say that their streams have claimed: nothing is there and cannot be found;
 2. the last checkpoint in the store carries the signature of the log, and the tree still has its root at that size;
 3. every event behind that checkpoint has a bundle that only a holder of the space key can have made, and the tree over
    these events is the head;
@@ -31,7 +31,7 @@ from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.ledger.headers import unpack
-from muniment.ledger.ledger import SPACE_STREAM, Ledger, Writer
+from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader
 
 AUDIT_PROGRESS_EVENTS = 1000
@@ -106,7 +106,7 @@ class Notary:
     def attest_again(self, ledger: Ledger) -> None:
         """Attest the log against its pin; a pin that a restore has abandoned is replaced (decision 0091)."""
         pinned, note = self.pinned(), self.pinned_note()
-        with ledger.reader() as reader:
+        with ledger.store.reader() as reader:
             is_abandoned = note is not None and note in _abandoned(ledger, reader)
             self.attest(ledger, reader, None if is_abandoned else pinned)
         if note is not None and is_abandoned:
@@ -115,7 +115,7 @@ class Notary:
 
     def has_ended(self, ledger: Ledger) -> bool:
         """Return whether the log says that the whole space was erased; its final checkpoint is pinned then."""
-        with ledger.reader() as reader:
+        with ledger.store.reader() as reader:
             last = next(reader.of_kind(EventKind.SPACE_ERASED), None)
             kept = reader.latest_checkpoint()
             is_ended = ledger.vocabulary.of(reader).has_ended
@@ -134,12 +134,15 @@ class Notary:
         `pinned` was read before the reader's snapshot was taken: another process may append and pin at any time.
         """
         head = reader.frontier()
-        rows, totals = reader.count(), reader.stream_totals()
-        if not rows == totals.events == head.size:
-            raise Corrupt(at="events", problem="rows_missing", limit=head.size, found=min(rows, totals.events))
-        named = totals.events - totals.changes - _unnamed_of_the_space(ledger, reader)
-        if reader.lookup_count() != named:
-            raise Corrupt(at="lookups", problem="lookup_missing", limit=named, found=reader.lookup_count())
+        rows, events, claimed = reader.count(), 0, 0
+        for stream in ledger.heads(reader):
+            events += stream.seq
+            claimed += stream.names
+        if not rows == events == head.size:
+            raise Corrupt(at="events", problem="rows_missing", limit=head.size, found=min(rows, events))
+        names = ledger.names.attest(reader).names
+        if names != claimed:
+            raise Corrupt(at="names", problem="names_missing", limit=claimed, found=names)
         kept = reader.latest_checkpoint()
         base = Frontier()
         if kept is not None:
@@ -177,12 +180,6 @@ def _abandoned(ledger: Ledger, reader: Reader) -> Iterator[str]:
         meta = ledger.open(row).meta
         if isinstance(meta, SpaceRestored) and meta.restore.former is not None:
             yield meta.restore.former
-
-
-def _unnamed_of_the_space(ledger: Ledger, reader: Reader) -> int:
-    """Return how many events of the space's own stream change nothing; of all others, those that do not have a name."""
-    own = ledger.head(reader, SPACE_STREAM)
-    return 0 if own is None else own.seq - own.changes
 
 
 def _replayed(ledger: Ledger, reader: Reader, base: Frontier, head: Frontier) -> Frontier:

@@ -10,16 +10,16 @@ the header, seals the cells under the leaf and keeps the stream heads. A plan th
 
 Reading: every row that is opened is checked against its header's hash, and its key bundle is unwrapped with all columns
 of the row as associated data; an edited row does not open. What no single row can show is an *omission*. For that
-each stream has a head, a row with a MAC under a key of the space, and `ledger.attest` checks at opening that the heads
-and the tree account for every row.
+each stream has a head, a row with a MAC under a key of the space, the log has a seal over its frontier and its names
+(`ledger.name_buckets`), and `ledger.attest` checks at opening that heads, tree and names account for every row. Each
+state that is read or appended to is proved by its seal first, and is never older than one seen before.
 """
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -36,7 +36,6 @@ from muniment.crypto.cell import (
     unwrap_bundle,
     wrap_bundle,
 )
-from muniment.crypto.keyring import SpaceKeys
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.cells import SEED_BYTES, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
@@ -47,15 +46,18 @@ from muniment.evidence.tree import Frontier, extend, inclusion_proof
 from muniment.evidence.verifier import Refused, leaf_hash, verify_inclusion
 from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
-from muniment.kernel.sources import Entropy
 from muniment.ledger.headers import pack, unpack
-from muniment.ledger.packing import head_tag, place_of
+from muniment.ledger.name_buckets import DIGEST_BYTES, SIZE_BITS, NameRow, Names, Naming
+from muniment.ledger.packing import head_tag, place_of, proved_head
 from muniment.ledger.vocabulary import Vocabulary, Written
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
+if TYPE_CHECKING:
+    from muniment.crypto.keyring import SpaceKeys
+    from muniment.kernel.sources import Entropy
+
 META, CONTENT = 0, 1
 SPACE_STREAM = 0
-NAME_DIGEST_BYTES = 16
 EPOCH = "epoch"  # the named value that counts restores: an id, new with each
 VKEY = "vkey"  # the named value that holds the public key of the log
 CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
@@ -162,12 +164,13 @@ class Writer:
     """Appends within one plan. `tx` is the state it appends to; what was appended shows there once it is flushed."""
 
     def __init__(self, tx: Transaction, ledger: Ledger) -> None:
-        self._written = ledger.vocabulary.of(tx)
-        self._written.require_writable()
+        self._written = ledger.written(tx)
         self.tx = tx
         self._ledger = ledger
+        self._restores = ledger.begin(tx)
         self._frontier = tx.frontier()
         self._rows: list[SealedRow] = []
+        self._namings: dict[bytes, Naming] = {}  # in this order
         self._heads: dict[int, StreamHead] = {}
         ledger.keys.refresh()  # inside the transaction: no bundle is wrapped by a key that is being retired
         self.space_key = ledger.keys.current
@@ -231,15 +234,14 @@ class Writer:
         content = cells[CONTENT] if len(cells) > 1 else None
         self._rows.append(SealedRow(**asdict(bare), bundle=bundle, meta=cells[META], content=content))
         total = head.messages + (messages or 0)
-        self._heads[stream] = self._ledger.sealed_head(
-            StreamHead(
-                stream=stream,
-                seq=seq,
-                turns=turns,
-                messages=total,
-                changes=head.changes + (target is not None),
-                leaf=leaf,
-            )
+        self._heads[stream] = StreamHead(
+            stream=stream,
+            seq=seq,
+            turns=turns,
+            messages=total,
+            changes=head.changes + (target is not None),
+            names=head.names,
+            leaf=leaf,
         )
         return Placed(position, stream, seq, turn_seq, leaf, total)
 
@@ -248,6 +250,30 @@ class Writer:
         assert change.target is None or not self._flaws(change, stream), "only valid changes are appended"
         drafted = change.drafted(self._ledger.entropy) if event is None else event
         return self.append(drafted, stream=stream, target=change.target, refs=change.refs)
+
+    def claim(self, digest: bytes, stream: int, position: int) -> None:
+        """Let a name of a stream lead to a position; one that was claimed before is a `Conflict` when it is written."""
+        self._name(digest, position)
+        head = self.head(stream)
+        assert head is not None, "a stream is opened before it has names"
+        self._heads[stream] = replace(head, names=head.names + 1)
+
+    def rename(self, digest: bytes, other: bytes) -> None:
+        """Let another name lead where this one led, which may be claimed again.
+
+        One that leads nowhere, and another that leads somewhere, are a `Conflict` when it is written.
+        """
+        self._name(digest, other)
+
+    def _name(self, digest: bytes, to: Naming) -> None:
+        if digest in self._namings:
+            self.flush()
+        self._namings[digest] = to
+
+    def find(self, digest: bytes) -> int | None:
+        """Return where a name leads, with what this plan has claimed."""
+        to = self._namings.get(digest)
+        return to if isinstance(to, int) else self._ledger.names.find(self.tx, digest)
 
     def _flaws(self, change: Change, stream: int | None) -> list[ChangeFlaw]:
         head = None if stream is None else self.head(stream)
@@ -305,24 +331,31 @@ class Writer:
         assert not self._rows, "what was appended is flushed first"
         self.tx.clear()
         self._frontier, self._written = self.tx.frontier(), Written()
+        self._restores += 1
 
-    def put_back(self, rows: Sequence[SealedRow]) -> None:
-        """Hand over events as they once were; who does this puts the heads of their streams too."""
+    def put_back(self, rows: Sequence[SealedRow] = (), names: Sequence[NameRow] = ()) -> None:
+        """Hand over events and names as they once were; who does this puts the heads of their streams too."""
         assert not self._rows, "what was appended is flushed first"
+        self._namings.update((row.digest, row.position) for row in names)
+        self._frontier = self._hand_over(rows)
+
+    def _hand_over(self, rows: Sequence[SealedRow]) -> Frontier:
         frontier, nodes = extend(self._frontier, [row.leaf for row in rows])
-        self.tx.append(rows, nodes, frontier)
-        self._frontier = frontier
+        stamp = self._restores << SIZE_BITS | frontier.size
+        seal = self._ledger.names.write(self.tx, frontier, stamp, self._namings)
+        self.tx.append(rows, nodes, frontier, seal)
+        self._namings = {}
+        return frontier
 
     def flush(self) -> None:
-        """Hand everything appended so far to the transaction."""
-        if not self._rows:
+        """Hand everything appended and named so far to the transaction."""
+        if not self._rows and not self._namings:
             return
-        frontier, nodes = extend(self._frontier, [row.leaf for row in self._rows])
-        self.tx.append(self._rows, nodes, frontier)
+        frontier = self._hand_over(self._rows)
         if fresh := {row.kind for row in self._rows}.difference(self._written.present):
             self._written = self._ledger.vocabulary.extended(self.tx, self._written, fresh)
         for head in self._heads.values():
-            self.tx.put_stream_head(head)
+            self.tx.put_stream_head(self._ledger.sealed_head(head))
         if frontier.size // CHECKPOINT_EVENTS > self._frontier.size // CHECKPOINT_EVENTS:
             self.note = self._ledger.witness.sign(frontier)
             self.tx.put_checkpoint(frontier.size, self.note)
@@ -335,15 +368,22 @@ class Writer:
 
 
 class Ledger:
-    """The events of one space: appended through plans, read as opened rows. Thread-safe as its store is."""
+    """The events of one space: appended through plans, read as opened rows. Thread-safe as its store is.
 
-    def __init__(self, store: Store, keys: SpaceKeys, entropy: Entropy, witness: CheckpointSigner) -> None:
+    `is_bare` is for putting another log in its place: a log that is damaged is no obstacle then.
+    """
+
+    def __init__(
+        self, store: Store, keys: SpaceKeys, entropy: Entropy, witness: CheckpointSigner, *, is_bare: bool = False
+    ) -> None:
+        self._is_bare = is_bare
         self.store = store
         self.keys = keys
         self.entropy = entropy
         self.witness = witness
         self.log = keys.log_id
         self._keyed = KeyedDigest(keys.index_key)
+        self.names = Names(self._keyed)
         self.vocabulary = Vocabulary(self._keyed)
 
     # --- appending ----------------------------------------------------------------------------------------------------
@@ -351,23 +391,41 @@ class Ledger:
     def transact(self, plan: Callable[[Writer], Outcome]) -> Outcome:
         """Run a plan inside one write transaction; return what it returns once that is durable."""
 
-        def run(tx: Transaction) -> tuple[Outcome, str | None]:
+        def run(tx: Transaction) -> tuple[Outcome, str | None, bytes]:
             writer = Writer(tx, self)
             outcome = plan(writer)
             writer.flush()
-            return outcome, writer.note
+            return outcome, writer.note, tx.log_seal()
 
-        outcome, note = self.store.transact(run)
+        outcome, note, seal = self.store.transact(run)
+        self.names.keep(seal)
         if note is not None:
             self.witness.remember(note)
         return outcome
+
+    def begin(self, tx: Transaction) -> int:
+        """Prove the state that a plan would append to; return how often the log was restored."""
+        if self._is_bare:
+            return Names.restores_told(tx.log_seal())
+        return self.names.begin(tx, self.names.newest, writes=True).restores
+
+    def written(self, tx: Transaction) -> Written:
+        """Return the vocabulary of a log that a plan may append to; raises as `Written.require_writable`."""
+        if self._is_bare:
+            return Written()
+        written = self.vocabulary.of(tx)
+        written.require_writable()
+        return written
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
     @contextmanager
     def reader(self) -> Iterator[Reader]:
-        """Give one consistent state of the log to several reads."""
+        """Give one consistent state of the log to several reads; `store.reader` gives it unproved."""
+        newest = self.names.newest  # as of now: others may go on writing while the snapshot is taken
         with self.store.reader() as reader:
+            if not self._is_bare:
+                self.names.begin(reader, newest)
             yield reader
 
     def keys_of(self, row: SealedRow) -> dict[int, CellKey]:
@@ -434,22 +492,21 @@ class Ledger:
     def head(self, reader: Reader, stream: int) -> StreamHead | None:
         """Return the head of a stream, or raise `Corrupt` when nobody with the key wrote it."""
         head = reader.stream_head(stream)
-        if head is not None and not hmac.compare_digest(head.tag, self._tag(head)):
-            raise Corrupt(at=f"stream {stream}", problem="head")
-        return head
+        return None if head is None else proved_head(self._keyed, head)
+
+    def heads(self, reader: Reader) -> Iterator[StreamHead]:
+        """Yield the heads of all streams, proved."""
+        return (proved_head(self._keyed, head) for head in reader.stream_heads())
 
     def sealed_head(self, head: StreamHead) -> StreamHead:
         """Return the head with its MAC."""
-        return replace(head, tag=self._tag(head))
-
-    def _tag(self, head: StreamHead) -> bytes:
-        return head_tag(self._keyed, head)
+        return replace(head, tag=head_tag(self._keyed, head))
 
     # --- names --------------------------------------------------------------------------------------------------------
 
     def name_digest(self, purpose: str, *parts: str) -> bytes:
         """Return the keyed digest under which something is found again by its names."""
-        return self._keyed.of(framed(purpose, *parts))[:NAME_DIGEST_BYTES]
+        return self._keyed.of(framed(purpose, *parts))[:DIGEST_BYTES]
 
     def words_digest(self, words: bytes) -> bytes:
         """Return the keyed digest of a turn as it was handed over; it never equals one of names."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import struct
 from collections.abc import Iterable
 
@@ -14,7 +15,7 @@ HEAD_TAG_BYTES = 16
 ABSENT = 2**64 - 1  # what a column without a value packs to
 
 _PLACE = struct.Struct(">QQQQQQ")
-_HEAD = struct.Struct(">QQQQQ")
+_HEAD = struct.Struct(">QQQQQQ")
 
 
 def place_of(row: EventRow) -> bytes:
@@ -47,10 +48,17 @@ def placed_bundles(rows: Iterable[BundleRow]) -> list[PlacedBundle]:
     return bundles
 
 
+def proved_head(keyed: KeyedDigest, head: StreamHead) -> StreamHead:
+    """Return a head that somebody with the key wrote, or raise `Corrupt`."""
+    if not hmac.compare_digest(head.tag, head_tag(keyed, head)):
+        raise Corrupt(at=f"stream {head.stream}", problem="head")
+    return head
+
+
 def head_tag(keyed: KeyedDigest, head: StreamHead) -> bytes:
     """Return the MAC of a head under the index key of its space."""
     try:
-        numbers = _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes)
+        numbers = _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes, head.names)
     except struct.error:  # below zero, as no ledger writes it
         raise Corrupt(at=f"stream {head.stream}", problem="head") from None
     return keyed.of(b"muniment/head" + numbers + head.leaf)[:HEAD_TAG_BYTES]

@@ -1,22 +1,21 @@
 """A whole log as a sequence of frames: how it leaves a store for a backup, and how it is believed when it comes back.
 
 Frames come in this order: `BeginFrame`, `CheckpointsFrame`, `EventsFrame` (all of them, in log order), `HeadsFrame`,
-`LookupsFrame`, `EndFrame`. A frame is 4 bytes of length (big endian) and msgpack. Nodes of the tree and named values
+`NamesFrame`, `EndFrame`. A frame is 4 bytes of length (big endian) and msgpack. Nodes of the tree and named values
 are left out: they follow from the rest; the vocabulary comes with the end.
 
 Giving reads the log in parts, each a snapshot of its own, so that an erasure never waits for a backup. The log only
 grows, except for keys and cells that are destroyed; the caller makes sure that no rotation came in between. The last
-part is read in the snapshot that heads and lookups come from.
+part is read in the snapshot that heads and names come from.
 
 Taking holds every frame to the rules before it is handed on: each header against its leaf and its columns, streams and
 chains (`evidence.audit`), each bundle against the keys, each checkpoint against the root at its size, the heads against
-the rows and their MAC, as many lookups as there are names, and the signed head at the end. A cell that does not open is
-no reason to lose the others: it is counted.
+the rows and their MAC, as many names as the heads have claimed, and the signed head at the end. A cell that does not
+open is no reason to lose the others: it is counted.
 """
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Protocol, TypeVar
@@ -35,17 +34,18 @@ from muniment.kernel.digest import KeyedDigest
 from muniment.kernel.sources import Entropy
 from muniment.ledger.attest import says
 from muniment.ledger.headers import unpack
-from muniment.ledger.ledger import SPACE_STREAM, Ledger, Writer
-from muniment.ledger.packing import head_tag, place_of, placed_bundles
+from muniment.ledger.ledger import Ledger, Writer
+from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow
+from muniment.ledger.packing import place_of, placed_bundles, proved_head
 from muniment.ledger.vocabulary import VOCABULARY, Vocabulary
-from muniment.log.port import BATCH_SEALED_MAX, CONTENT, META, CheckpointRow, LookupRow, Reader, SealedRow, StreamHead
+from muniment.log.port import BATCH_SEALED_MAX, CONTENT, META, CheckpointRow, Reader, SealedRow, StreamHead
 from muniment.log.tail import agrees, longer
 
 Row = TypeVar("Row")
 
 FORMAT = 1
 PART_EVENTS = 2000  # read in one snapshot
-FRAME_ROWS = 500  # heads or lookups in one frame
+FRAME_ROWS = 500  # heads or names in one frame
 FRAME_BYTES = 2**20  # of cells, in one frame of events
 FRAME_BYTES_MAX = 256 * 2**20
 LENGTH_BYTES = 4
@@ -76,10 +76,10 @@ class HeadsFrame(Struct, frozen=True, array_like=True, tag="heads"):
     rows: list[StreamHead]
 
 
-class LookupsFrame(Struct, frozen=True, array_like=True, tag="lookups"):
-    """Lookups, in the order of their digests."""
+class NamesFrame(Struct, frozen=True, array_like=True, tag="names"):
+    """Names and where they lead, bucket by bucket."""
 
-    rows: list[LookupRow]
+    rows: list[NameRow]
 
 
 class EndFrame(Struct, frozen=True, array_like=True, tag="ending"):
@@ -89,9 +89,9 @@ class EndFrame(Struct, frozen=True, array_like=True, tag="ending"):
     vocabulary: bytes
 
 
-Frame = BeginFrame | CheckpointsFrame | EventsFrame | HeadsFrame | LookupsFrame | EndFrame
-ORDER: tuple[type[Frame], ...] = (BeginFrame, CheckpointsFrame, EventsFrame, HeadsFrame, LookupsFrame, EndFrame)
-REPEATED = (CheckpointsFrame, EventsFrame, HeadsFrame, LookupsFrame)
+Frame = BeginFrame | CheckpointsFrame | EventsFrame | HeadsFrame | NamesFrame | EndFrame
+ORDER: tuple[type[Frame], ...] = (BeginFrame, CheckpointsFrame, EventsFrame, HeadsFrame, NamesFrame, EndFrame)
+REPEATED = (CheckpointsFrame, EventsFrame, HeadsFrame, NamesFrame)
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Frame)
@@ -131,9 +131,8 @@ class LogRestorer:
         elif isinstance(frame, HeadsFrame):
             for head in frame.rows:
                 tx.put_stream_head(head)
-        elif isinstance(frame, LookupsFrame):
-            for row in frame.rows:
-                tx.claim(row.digest, row.stream, row.position)
+        elif isinstance(frame, NamesFrame):
+            self._writer.put_back(names=frame.rows)
         elif isinstance(frame, EndFrame):
             for checkpoint in self._checkpoints:
                 tx.put_checkpoint(checkpoint.size, checkpoint.note)
@@ -178,7 +177,7 @@ def given(ledger: Ledger, progress: Callable[[int, int], None]) -> Iterator[byte
             if done == frontier.size:
                 heads = (reader.stream_head(stream) for stream in streams)
                 yield from _pages(HeadsFrame, (head for head in heads if head is not None))
-                yield from _pages(LookupsFrame, reader.lookups())
+                yield from _pages(NamesFrame, ledger.names.rows(reader))
                 yield _framed(EndFrame(ledger.witness.sign(frontier), reader.meta(VOCABULARY) or b""))
         progress(done, frontier.size)
         if done == frontier.size:
@@ -236,8 +235,7 @@ class LogReceiver:
         self._tails: dict[int, StreamHead] = {}
         self._heads: dict[int, StreamHead] = {}
         self._keyed = KeyedDigest(ring.index_key)
-        self._last_digest = b""
-        self._lookups = 0
+        self._names = 0
         self._damaged = 0
 
     def run(self, incoming: Iterator[Frame], sink: Sink) -> ReceivedLog:
@@ -266,9 +264,9 @@ class LogReceiver:
         elif isinstance(frame, HeadsFrame):
             for head in frame.rows:
                 self._head(head)
-        elif isinstance(frame, LookupsFrame):
+        elif isinstance(frame, NamesFrame):
             for found in frame.rows:
-                self._lookup(found)
+                self._name(found)
         else:
             return self._end(frame)
         return None
@@ -318,24 +316,24 @@ class LogReceiver:
 
     def _head(self, head: StreamHead) -> None:
         whole = agrees(head, self._tails.pop(head.stream, None))
-        if not whole or not hmac.compare_digest(head.tag, head_tag(self._keyed, head)):
+        if not whole:
             raise Corrupt(at=f"stream {head.stream}", problem="head")
+        proved_head(self._keyed, head)
         self._heads[head.stream] = replace(head, leaf=b"", tag=b"")
 
-    def _lookup(self, row: LookupRow) -> None:
-        if row.digest <= self._last_digest or row.stream not in self._heads:
-            raise Corrupt(at="lookups", problem="lookup")
-        self._last_digest = row.digest
-        self._lookups += 1
+    def _name(self, row: NameRow) -> None:
+        if len(row.digest) != DIGEST_BYTES or not 0 <= row.position < self._audit.frontier.size:
+            raise Corrupt(at="names", problem="name")
+        self._names += 1
 
     def _end(self, frame: EndFrame) -> ReceivedLog:
         size = self._audit.frontier.size
         heads = self._heads.values()
-        named = sum(head.seq - head.changes for head in heads if head.stream != SPACE_STREAM)
+        named = sum(head.names for head in heads)
         if self._tails:
             raise Corrupt(at=f"stream {min(self._tails)}", problem="head_missing")
-        if named != self._lookups:
-            raise Corrupt(at="lookups", problem="lookup_missing", limit=named, found=self._lookups)
+        if named != self._names:
+            raise Corrupt(at="names", problem="names_missing", limit=named, found=self._names)
         if self._notes:
             raise Corrupt(at="checkpoint", problem="size", limit=size, found=max(self._notes))
         Vocabulary(self._keyed).parsed(frame.vocabulary)

@@ -30,7 +30,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from muniment.errors import Conflict, StoreClosed
 from muniment.log.model import CHANGE, MISFITS, OPENED, TURN, LogModel, ModelBatch, ModelDraft, check_all, event, placed
-from muniment.log.port import CELL_CLASSES, Lookup, Reader, ScrubReport, Store, Transaction
+from muniment.log.port import CELL_CLASSES, Reader, ScrubReport, Store, Transaction
 
 SNAPSHOTS_MAX = 3
 SETTINGS = settings(
@@ -49,7 +49,6 @@ drafts = st.builds(
     bundle=st.none() | blobs,
     cells=st.tuples(st.none() | blobs, st.none() | st.binary(max_size=6000)),
 )
-digests = st.binary(min_size=32, max_size=32) | st.sampled_from([bytes([n]) * 32 for n in range(3)])
 names = st.sampled_from(["format", "état", "x" * 100])
 
 
@@ -96,7 +95,7 @@ class StoreMachine(RuleBasedStateMachine):
         def plan(tx: Transaction) -> int:
             assert tx.frontier() == self.model.frontier
             batch.write(tx)
-            assert tx.frontier() == batch.frontier
+            assert (tx.frontier(), tx.log_seal()) == (batch.frontier, batch.seal)
             assert [tx.sealed(row.position) for row in batch.rows] == batch.rows
             assert [tx.stream_head(head.stream) for head in batch.heads] == batch.heads
             return len(batch.rows)
@@ -104,14 +103,15 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.store.transact(plan) == len(wanted)
         self.model.append(batch)
 
-    @rule(wanted=st.lists(drafts, min_size=1, max_size=3), digest=digests)
-    def append_and_raise(self, wanted: list[ModelDraft], digest: bytes) -> None:
+    @rule(wanted=st.lists(drafts, min_size=1, max_size=3), body=blobs)
+    def append_and_raise(self, wanted: list[ModelDraft], body: bytes) -> None:
         """Check that a plan that raises leaves nothing, and that its caller gets its error."""
         batch = placed(self.model, wanted)
 
         def plan(tx: Transaction) -> None:
             batch.write(tx)
-            tx.put_meta("format", digest)
+            tx.put_meta("format", body)
+            tx.put_buckets([(0, body), (1, body)])
             for row in self.model.rows:
                 tx.destroy_cell(row.position, 1)
                 tx.destroy_bundle(row.position)
@@ -135,33 +135,16 @@ class StoreMachine(RuleBasedStateMachine):
         for spoil in MISFITS.values():
             self.refused(partial(plan, batch=spoil(fitting)))
 
-    @rule(digest=digests, stream=st.integers(0, 9), position=st.integers(0, 9))
-    def claim(self, digest: bytes, stream: int, position: int) -> None:
-        """Check that a digest is claimed once."""
+    @rule(buckets=st.dictionaries(st.integers(0, 40), blobs, max_size=4))
+    def put_buckets(self, buckets: dict[int, bytes]) -> None:
+        """Check that a bucket of names is what it was set to last."""
 
         def plan(tx: Transaction) -> None:
-            tx.claim(digest, stream, position)
-            assert tx.lookup(digest) == Lookup(stream=stream, position=position)
-
-        if digest in self.model.lookups:
-            self.refused(plan)
-        else:
-            self.store.transact(plan)
-            self.model.lookups[digest] = Lookup(stream=stream, position=position)
-
-    @rule(digest=digests, other=digests)
-    def rename(self, digest: bytes, other: bytes) -> None:
-        """Check that another digest leads where this one led, and this one nowhere."""
-        if digest not in self.model.lookups or other in self.model.lookups:
-            self.refused(lambda tx: tx.rename(digest, other))
-            return
-
-        def plan(tx: Transaction) -> None:
-            tx.rename(digest, other)
-            assert (tx.lookup(digest), tx.lookup(other)) == (None, self.model.lookups[digest])
+            tx.put_buckets(list(buckets.items()))
+            assert {number: tx.bucket(number) for number in buckets} == buckets
 
         self.store.transact(plan)
-        self.model.lookups[other] = self.model.lookups.pop(digest)
+        self.model.buckets.update(buckets)
 
     @rule(name=names, value=blobs)
     def put_meta(self, name: str, value: bytes) -> None:

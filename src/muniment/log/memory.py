@@ -11,7 +11,6 @@ import contextlib
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from operator import itemgetter
 from typing import TypeVar
 
 import msgspec
@@ -25,13 +24,10 @@ from muniment.log.port import (
     BundleRow,
     CheckpointRow,
     EventRow,
-    Lookup,
-    LookupRow,
     Reader,
     ScrubReport,
     SealedRow,
     StreamHead,
-    StreamTotals,
     Transaction,
 )
 from muniment.log.tail import agrees, follows, longer
@@ -46,6 +42,7 @@ class _State:
 
     def __init__(self) -> None:
         self.frontier = Frontier()
+        self.seal = b""
         self.rows: list[EventRow] = []
         self.cells: dict[tuple[int, int], bytes] = {}
         self.bundles: dict[int, bytes] = {}
@@ -55,19 +52,19 @@ class _State:
         self.heads: dict[int, StreamHead] = {}
         self.kinds: dict[str, list[int]] = {}
         self.nodes: dict[tuple[int, int], bytes] = {}
-        self.lookups: dict[bytes, Lookup] = {}
+        self.buckets: dict[int, bytes] = {}
         self.checkpoints: dict[int, str] = {}
         self.meta: dict[str, bytes] = {}
 
     def copy(self) -> _State:
         """Return a state that can be changed without this one noticing."""
         other = _State()
-        other.frontier = self.frontier
+        other.frontier, other.seal = self.frontier, self.seal
         other.rows = self.rows.copy()
         for name in ("streams", "turns", "changes", "kinds"):
             lists: dict[object, list[int]] = getattr(self, name)
             setattr(other, name, {key: positions.copy() for key, positions in lists.items()})
-        for name in ("heads", "cells", "bundles", "nodes", "lookups", "checkpoints", "meta"):
+        for name in ("heads", "cells", "bundles", "nodes", "buckets", "checkpoints", "meta"):
             setattr(other, name, getattr(self, name).copy())
         return other
 
@@ -105,31 +102,25 @@ class MemoryReader:
         """Return the compact range of the tree."""
         return self._state.frontier
 
+    def log_seal(self) -> bytes:
+        """Return the seal of the log."""
+        return self._state.seal
+
     def stream_head(self, stream: int) -> StreamHead | None:
         """Return the head of a stream."""
         return self._state.heads.get(stream)
 
-    def stream_totals(self) -> StreamTotals:
-        """Return the sums over all stream heads."""
-        heads = self._state.heads
-        return StreamTotals(
-            streams=len(heads),
-            events=sum(head.seq for head in heads.values()),
-            changes=sum(head.changes for head in heads.values()),
-        )
+    def stream_heads(self) -> Iterator[StreamHead]:
+        """Yield all heads, by stream."""
+        yield from (self._state.heads[stream] for stream in sorted(self._state.heads))
 
-    def lookup(self, digest: bytes) -> Lookup | None:
-        """Return where a digest leads."""
-        return self._state.lookups.get(digest)
+    def bucket(self, number: int) -> bytes | None:
+        """Return a bucket of names."""
+        return self._state.buckets.get(number)
 
-    def lookup_count(self) -> int:
-        """Return how many digests lead somewhere."""
-        return len(self._state.lookups)
-
-    def lookups(self) -> Iterator[LookupRow]:
-        """Yield digests and where they lead, in the order of the digests."""
-        for digest, lookup in sorted(self._state.lookups.items(), key=itemgetter(0)):
-            yield LookupRow(digest=digest, stream=lookup.stream, position=lookup.position)
+    def buckets(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the buckets of names, in the order of their numbers."""
+        yield from sorted(self._state.buckets.items())
 
     def sealed(self, position: int) -> SealedRow | None:
         """Return the event at a position."""
@@ -245,9 +236,9 @@ class MemoryTransaction(MemoryReader):
         self._undoing.append(items.pop)
         items.append(item)
 
-    def append(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier) -> None:
-        """Append rows with the nodes that they complete and the frontier behind them."""
-        state, before = self._state, self.frontier()
+    def append(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier, seal: bytes) -> None:
+        """Append rows with the nodes that they complete, the frontier behind them and the seal of the log."""
+        state, before, sealed = self._state, self.frontier(), self.log_seal()
         self._demand(frontier.size == before.size + len(rows), "frontier", "not_next")
         for position, row in enumerate(rows, before.size):
             self._demand(row.position == position, "position", "not_next")
@@ -259,7 +250,8 @@ class MemoryTransaction(MemoryReader):
             self._demand((node.level, node.index) not in state.nodes, "node", "not_next")
             self._set(state.nodes, (node.level, node.index), node.hash)
         self._undoing.append(lambda: setattr(state, "frontier", before))
-        state.frontier = frontier
+        self._undoing.append(lambda: setattr(state, "seal", sealed))
+        state.frontier, state.seal = frontier, seal
 
     def put_stream_head(self, head: StreamHead) -> None:
         """Set the head of a stream."""
@@ -284,19 +276,10 @@ class MemoryTransaction(MemoryReader):
         if row.bundle is not None:
             self._set(state.bundles, position, row.bundle)
 
-    def claim(self, digest: bytes, stream: int, position: int) -> None:
-        """Let a digest lead to an event."""
-        self._demand(digest not in self._state.lookups, "lookup", "taken")
-        self._set(self._state.lookups, digest, Lookup(stream=stream, position=position))
-
-    def rename(self, digest: bytes, other: bytes) -> None:
-        """Let another digest lead where this one led."""
-        lookups = self._state.lookups
-        self._demand(digest in lookups, "lookup", "no_lookup")
-        self._demand(other not in lookups, "lookup", "taken")
-        found = lookups.pop(digest)
-        self._undoing.append(lambda: lookups.__setitem__(digest, found))
-        self._set(lookups, other, found)
+    def put_buckets(self, buckets: Sequence[tuple[int, bytes]]) -> None:
+        """Put buckets of names in place of those with the same numbers, or beside the others."""
+        for number, body in buckets:
+            self._set(self._state.buckets, number, body)
 
     def put_meta(self, name: str, value: bytes) -> None:
         """Set a named value."""

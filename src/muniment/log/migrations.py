@@ -22,7 +22,7 @@ Migration = Callable[[apsw.Connection], None]
 
 def _create(connection: apsw.Connection) -> None:
     connection.execute(VERSION_1)
-    connection.execute("INSERT INTO frontier VALUES (0, ?)", (Frontier().to_bytes(),))
+    connection.execute("INSERT INTO frontier VALUES (0, ?, ?)", (Frontier().to_bytes(), b""))
 
 
 # version -> the step that leads to it from the version before

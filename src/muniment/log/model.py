@@ -14,12 +14,9 @@ from muniment.log.port import (
     BundleRow,
     CheckpointRow,
     EventRow,
-    Lookup,
-    LookupRow,
     Reader,
     SealedRow,
     StreamHead,
-    StreamTotals,
     Transaction,
 )
 from muniment.log.tail import longer
@@ -35,7 +32,8 @@ class LogModel:
         self.nodes: dict[tuple[int, int], bytes] = {}
         self.heads: dict[int, StreamHead] = {}
         self.frontier = Frontier()
-        self.lookups: dict[bytes, Lookup] = {}
+        self.seal = b""
+        self.buckets: dict[int, bytes] = {}
         self.meta: dict[str, bytes] = {}
         self.checkpoints: dict[int, str] = {}
 
@@ -48,7 +46,7 @@ class LogModel:
         self.rows += batch.rows
         self.nodes.update({(node.level, node.index): node.hash for node in batch.nodes})
         self.heads.update({head.stream: head for head in batch.heads})
-        self.frontier = batch.frontier
+        self.frontier, self.seal = batch.frontier, batch.seal
 
 
 class ModelBatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,11 +55,12 @@ class ModelBatch(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[SealedRow]
     nodes: list[Node]
     frontier: Frontier
+    seal: bytes
     heads: list[StreamHead]
 
     def write(self, tx: Transaction) -> None:
         """Append it, as a plan does."""
-        tx.append(self.rows, self.nodes, self.frontier)
+        tx.append(self.rows, self.nodes, self.frontier, self.seal)
         for head in self.heads:
             tx.put_stream_head(head)
 
@@ -106,8 +105,11 @@ def placed(model: LogModel, wanted: list[ModelDraft]) -> ModelBatch:
         tails[stream] = longer(tail, row)
     frontier, nodes = extend(model.frontier, [row.leaf for row in rows])
     touched = sorted({row.stream for row in rows})
-    heads = [msgspec.structs.replace(tails[stream], messages=len(rows), tag=rows[-1].leaf[:16]) for stream in touched]
-    return ModelBatch(rows=rows, nodes=nodes, frontier=frontier, heads=heads)
+    seal = rows[-1].leaf[:16] if rows else model.seal
+    heads = [
+        msgspec.structs.replace(tails[stream], messages=len(rows), names=len(touched), tag=seal) for stream in touched
+    ]
+    return ModelBatch(rows=rows, nodes=nodes, frontier=frontier, seal=seal, heads=heads)
 
 
 def event(row: SealedRow) -> EventRow:
@@ -149,17 +151,14 @@ def check_streams(reader: Reader, model: LogModel, first: int, last: int) -> Non
         changes = [row for row in rows if row.target_seq is not None]
         for after in (first, *(row.seq for row in changes[:2])):
             assert list(reader.changes(stream, after)) == [row for row in changes if row.seq > after]
-    heads = model.heads.values()
-    totals = StreamTotals(
-        streams=len(heads), events=sum(head.seq for head in heads), changes=sum(head.changes for head in heads)
-    )
-    assert reader.stream_totals() == totals
+    assert list(reader.stream_heads()) == [model.heads[stream] for stream in sorted(model.heads)]
 
 
 def check_tree(reader: Reader, model: LogModel) -> None:
     """Compare the tree with the model."""
     size = len(model.rows)
     assert reader.frontier() == model.frontier == frontier_at(reader, size)
+    assert reader.log_seal() == model.seal
     assert reader.hashes(0, 0, size) == [row.leaf for row in model.rows]
     for level in {level for level, _ in model.nodes}:
         nodes = [model.nodes[level, index] for index in range(size >> level)]
@@ -168,12 +167,9 @@ def check_tree(reader: Reader, model: LogModel) -> None:
 
 def check_named(reader: Reader, model: LogModel) -> None:
     """Compare what has a name with the model."""
-    for digest in [*model.lookups, b"\xff" * 32]:
-        assert reader.lookup(digest) == model.lookups.get(digest)
-    assert reader.lookup_count() == len(model.lookups)
-    listed = [LookupRow(digest=digest, stream=to.stream, position=to.position) for digest, to in model.lookups.items()]
-    listed.sort(key=lambda row: row.digest)
-    assert list(reader.lookups()) == listed
+    for number in [*model.buckets, 99]:
+        assert reader.bucket(number) == model.buckets.get(number)
+    assert list(reader.buckets()) == sorted(model.buckets.items())
     for name in [*model.meta, "nobody"]:
         assert reader.meta(name) == model.meta.get(name)
     checkpoints = [CheckpointRow(size=size, note=note) for size, note in sorted(model.checkpoints.items())]

@@ -1,8 +1,8 @@
 """What a store is: the append-only port on two pages.
 
 - A store keeps rows: events in the order of their positions (dense from 0), the sealed cells and the wrapped key
-  bundle of each, the heads of the streams, the nodes and the frontier of the tree, lookups, checkpoints and a few
-  named values. It never sees a key.
+  bundle of each, the heads of the streams, the nodes and the frontier of the tree, buckets of names, checkpoints and a
+  few named values. It never sees a key.
 - All writing happens in *plans*: functions that the store runs inside one write transaction. A plan reads the present
   state and writes what follows from it, so that no decision is ever stale. Plans that arrive together share a
   transaction and its fsync; a plan that raises is undone alone. A plan is quick, does not block, uses nothing of the
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -70,7 +70,8 @@ class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
     """The newest event of a stream, and what the stream amounts to.
 
     `seq` events, `turns` of them turns, `changes` of them with a target. The store checks these against the rows that
-    it is given. `messages` and `tag` (a MAC over the rest) belong to the layer above and are only kept.
+    it is given. `messages`, `names` (how many the stream has claimed) and `tag` (a MAC over the rest) belong to the
+    layer above and are only kept.
     """
 
     stream: int
@@ -78,29 +79,9 @@ class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
     turns: int = 0
     messages: int = 0
     changes: int = 0
+    names: int = 0
     leaf: bytes = b""
     tag: bytes = b""
-
-
-class StreamTotals(NamedTuple):
-    """How many streams there are, how many events all their heads account for, and how many of these are changes."""
-
-    streams: int
-    events: int
-    changes: int
-
-
-class Lookup(Struct, frozen=True, kw_only=True, array_like=True):
-    """Where a keyed digest leads."""
-
-    stream: int
-    position: int
-
-
-class LookupRow(Lookup, frozen=True, kw_only=True, array_like=True):
-    """A keyed digest and where it leads."""
-
-    digest: bytes
 
 
 class CheckpointRow(Struct, frozen=True, kw_only=True, array_like=True):
@@ -124,24 +105,24 @@ class Reader(Hashes, Protocol):
         """Return the compact range of the tree; its size is the number of events and the next position."""
         ...
 
+    def log_seal(self) -> bytes:
+        """Return what the layer above says of the whole log with this frontier; empty while it has said nothing."""
+        ...
+
     def stream_head(self, stream: int) -> StreamHead | None:
         """Return the head of a stream, or None while it has no event."""
         ...
 
-    def stream_totals(self) -> StreamTotals:
-        """Return the sums over all stream heads."""
+    def stream_heads(self) -> Iterator[StreamHead]:
+        """Yield all heads, by stream; reads in bounded batches."""
         ...
 
-    def lookup(self, digest: bytes) -> Lookup | None:
-        """Return where a digest leads, or None when nobody claimed it."""
+    def bucket(self, number: int) -> bytes | None:
+        """Return a bucket of names."""
         ...
 
-    def lookup_count(self) -> int:
-        """Return how many digests lead somewhere, by counting them."""
-        ...
-
-    def lookups(self) -> Iterator[LookupRow]:
-        """Yield digests and where they lead in the order of the digests; reads in bounded batches."""
+    def buckets(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the buckets of names in the order of their numbers; reads in bounded batches."""
         ...
 
     def sealed(self, position: int) -> SealedRow | None:
@@ -207,8 +188,8 @@ class Reader(Hashes, Protocol):
 class Transaction(Reader, Protocol):
     """The state that a plan decides on, its own writes included, and the ways to change it."""
 
-    def append(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier) -> None:
-        """Append rows with the nodes that they complete and the frontier behind them.
+    def append(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier, seal: bytes) -> None:
+        """Append rows with the nodes that they complete, the frontier behind them and the seal of the log.
 
         Positions continue the log, seq and turn_seq continue their streams; anything else is a `Conflict`. The plan
         puts the new head of every stream that it appended to before it ends.
@@ -219,15 +200,8 @@ class Transaction(Reader, Protocol):
         """Set the head of a stream; one that does not agree with the rows is a `Conflict`."""
         ...
 
-    def claim(self, digest: bytes, stream: int, position: int) -> None:
-        """Let a digest lead to an event; a digest that was claimed before is a `Conflict`."""
-        ...
-
-    def rename(self, digest: bytes, other: bytes) -> None:
-        """Let another digest lead where this one led, which then leads nowhere and may be claimed again.
-
-        One that leads nowhere, and another that leads somewhere, are a `Conflict`.
-        """
+    def put_buckets(self, buckets: Sequence[tuple[int, bytes]]) -> None:
+        """Put buckets of names in place of those with the same numbers, or beside the others."""
         ...
 
     def put_meta(self, name: str, value: bytes) -> None:
@@ -266,7 +240,7 @@ class Store(Protocol):
         """Run a plan in a write transaction; return its result once it is durable, or raise its error, undone.
 
         When the transaction itself fails, all plans in it fail with the same error. After `StoreFault` a write may turn
-        out to be there or not; asking again for the same thing (by a claimed digest) tells which.
+        out to be there or not; asking again for the same thing (by its name) tells which.
         """
         ...
 

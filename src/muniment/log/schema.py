@@ -37,6 +37,7 @@ CREATE TABLE streams (
     turns INTEGER NOT NULL,
     messages INTEGER NOT NULL,
     changes INTEGER NOT NULL,
+    names INTEGER NOT NULL,
     leaf BLOB NOT NULL,
     tag BLOB NOT NULL
 ) STRICT;
@@ -58,14 +59,14 @@ CREATE TABLE nodes (
 
 CREATE TABLE frontier (
     id INTEGER PRIMARY KEY CHECK (id = 0),
-    range BLOB NOT NULL
+    range BLOB NOT NULL,
+    seal BLOB NOT NULL
 ) STRICT;
 
-CREATE TABLE lookups (
-    digest BLOB PRIMARY KEY,
-    stream INTEGER NOT NULL,
-    position INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+CREATE TABLE names (
+    bucket INTEGER PRIMARY KEY,
+    body BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE checkpoints (
     size INTEGER PRIMARY KEY,

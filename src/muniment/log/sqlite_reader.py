@@ -22,23 +22,21 @@ from muniment.log.port import (
     BundleRow,
     CheckpointRow,
     EventRow,
-    Lookup,
-    LookupRow,
     SealedRow,
     StreamHead,
-    StreamTotals,
 )
 from muniment.log.schema import NODE_LEVEL_BITS
 
 T = TypeVar("T")
+BEFORE_ALL = -(2**63)  # numbers below zero are edits: they are shown, not skipped
 Bindings = tuple[int | str | bytes | None, ...]
 
-FRONTIER = "SELECT range FROM frontier"
-STREAM_HEAD = "SELECT stream, seq, turns, messages, changes, leaf, tag FROM streams WHERE stream = ?"
-STREAM_TOTALS = "SELECT count(*), coalesce(sum(seq), 0), coalesce(sum(changes), 0) FROM streams"
-LOOKUP = "SELECT stream, position FROM lookups WHERE digest = ?"
-LOOKUP_COUNT = "SELECT count(*) FROM lookups"
-LOOKUPS = "SELECT stream, position, digest FROM lookups WHERE digest > ? ORDER BY digest LIMIT ?"
+FRONTIER = "SELECT range, seal FROM frontier"
+STREAM_HEAD = "SELECT stream, seq, turns, messages, changes, names, leaf, tag FROM streams WHERE stream = ?"
+STREAM_HEADS = """
+SELECT stream, seq, turns, messages, changes, names, leaf, tag FROM streams WHERE stream > ? ORDER BY stream LIMIT ?"""
+BUCKET = "SELECT body FROM names WHERE bucket = ?"
+BUCKETS = "SELECT bucket, body FROM names WHERE bucket > ? ORDER BY bucket LIMIT ?"
 EVENTS = """
 SELECT position, stream, seq, kind, turn_seq, target_seq, time, leaf, header
 FROM events WHERE position BETWEEN ? AND ? ORDER BY position"""
@@ -62,7 +60,7 @@ SELECT (SELECT count(*) FROM keyring AS k LEFT JOIN events AS e ON e.position = 
 SIZE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 # msgspec learns a type when it meets it first, and two threads that both learn would crash: these are learned here.
-for _met in (EventRow, BundleRow, SealedRow, StreamHead, StreamTotals, Lookup, LookupRow, CheckpointRow):
+for _met in (EventRow, BundleRow, SealedRow, StreamHead, CheckpointRow):
     msgspec.convert([], list[_met])  # type: ignore[valid-type]  # the types of a loop
 
 
@@ -83,6 +81,7 @@ class SqliteReader:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._cursor: apsw.Cursor | None = connection.cursor()
+        self._log: tuple[Frontier, bytes] | None = None
         self.failed: MunimentError | None = None
 
     def close(self) -> None:
@@ -121,33 +120,43 @@ class SqliteReader:
 
     def frontier(self) -> Frontier:
         """Return the compact range of the tree."""
-        stored = self._blob(FRONTIER)
-        if stored is None:
-            raise Corrupt(at="frontier", problem="missing")
-        return Frontier.from_bytes(stored)
+        return self._of_log()[0]
+
+    def log_seal(self) -> bytes:
+        """Return the seal of the log."""
+        return self._of_log()[1]
+
+    def _of_log(self) -> tuple[Frontier, bytes]:
+        if self._cursor is None:
+            raise StoreClosed(at="snapshot")
+        if self._log is None:
+            stored = first_of(self._rows(list[tuple[bytes, bytes]], FRONTIER))
+            if stored is None:
+                raise Corrupt(at="frontier", problem="missing")
+            self._log = Frontier.from_bytes(stored[0]), stored[1]
+        return self._log
 
     def stream_head(self, stream: int) -> StreamHead | None:
         """Return the head of a stream."""
         return first_of(self._rows(list[StreamHead], STREAM_HEAD, (stream,)))
 
-    def stream_totals(self) -> StreamTotals:
-        """Return the sums over all stream heads."""
-        return self._rows(list[StreamTotals], STREAM_TOTALS)[0]
-
-    def lookup(self, digest: bytes) -> Lookup | None:
-        """Return where a digest leads."""
-        return first_of(self._rows(list[Lookup], LOOKUP, (digest,)))
-
-    def lookup_count(self) -> int:
-        """Return how many digests lead somewhere."""
-        return self._number(LOOKUP_COUNT)
-
-    def lookups(self) -> Iterator[LookupRow]:
-        """Yield digests and where they lead, in the order of the digests."""
-        after = b""
-        while rows := self._rows(list[LookupRow], LOOKUPS, (after, BATCH_EVENTS_MAX)):
+    def stream_heads(self) -> Iterator[StreamHead]:
+        """Yield all heads, by stream."""
+        after = BEFORE_ALL
+        while rows := self._rows(list[StreamHead], STREAM_HEADS, (after, BATCH_EVENTS_MAX)):
             yield from rows
-            after = rows[-1].digest
+            after = rows[-1].stream
+
+    def bucket(self, number: int) -> bytes | None:
+        """Return a bucket of names."""
+        return self._blob(BUCKET, (number,))
+
+    def buckets(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the buckets of names, in the order of their numbers."""
+        after = BEFORE_ALL
+        while rows := self._rows(list[tuple[int, bytes]], BUCKETS, (after, BATCH_EVENTS_MAX)):
+            yield from rows
+            after = rows[-1][0]
 
     def sealed(self, position: int) -> SealedRow | None:
         """Return the event at a position."""

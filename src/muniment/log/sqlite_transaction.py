@@ -27,19 +27,18 @@ INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_CELL = "INSERT INTO cells VALUES (?, ?)"
 INSERT_BUNDLE = "INSERT INTO keyring VALUES (?, ?)"
 INSERT_NODE = "INSERT INTO nodes VALUES (?, ?)"
-INSERT_LOOKUP = "INSERT INTO lookups VALUES (?, ?, ?)"
-UPDATE_LOOKUP = "UPDATE lookups SET digest = ?2 WHERE digest = ?1"
-UPDATE_FRONTIER = "UPDATE frontier SET range = ? WHERE id = 0"
+PUT_BUCKET = "INSERT INTO names VALUES (?, ?) ON CONFLICT (bucket) DO UPDATE SET body = excluded.body"
+UPDATE_FRONTIER = "UPDATE frontier SET range = ?, seal = ? WHERE id = 0"
 UPDATE_BUNDLE = "UPDATE keyring SET bundle = ?2 WHERE position = ?1"
 PUT_STREAM_HEAD = """
-INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET
+INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET
 seq = excluded.seq, turns = excluded.turns, messages = excluded.messages, changes = excluded.changes,
-leaf = excluded.leaf, tag = excluded.tag"""
+names = excluded.names, leaf = excluded.leaf, tag = excluded.tag"""
 UPDATE_CELL = "UPDATE cells SET ciphertext = ?1 WHERE id = ?2"
 DELETE_CELL = "DELETE FROM cells WHERE id = ?"
 DELETE_BUNDLE = "DELETE FROM keyring WHERE position = ?"
 PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-TABLES = ("cells", "keyring", "events", "streams", "nodes", "lookups", "checkpoints", "meta")
+TABLES = ("cells", "keyring", "events", "streams", "nodes", "names", "checkpoints", "meta")
 CLEAR = [f"DELETE FROM {table}" for table in TABLES]  # noqa: S608 - names of our own tables
 PUT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (size) DO UPDATE SET note = excluded.note"
 
@@ -50,7 +49,6 @@ class SqliteTransaction(SqliteReader):
     def __init__(self, connection: apsw.Connection) -> None:
         super().__init__(connection)
         self.spoiled: Conflict | None = None
-        self._frontier: Frontier | None = None
         self._heads: dict[int, StreamHead | None] = {}
         self._tails: dict[int, StreamHead] = {}  # of the streams whose heads are behind their rows
         self._dirty = False  # plans before this one have written
@@ -81,7 +79,7 @@ class SqliteTransaction(SqliteReader):
             self.run("ROLLBACK")
         self._writing = self._guarded = False
         self.spoiled = None
-        self._frontier = None
+        self._log = None
         self._heads.clear()
         self._tails.clear()
 
@@ -110,20 +108,14 @@ class SqliteTransaction(SqliteReader):
 
     # --- the port -----------------------------------------------------------------------------------------------------
 
-    def frontier(self) -> Frontier:
-        """Return the compact range of the tree."""
-        if self._frontier is None:
-            self._frontier = super().frontier()
-        return self._frontier
-
     def stream_head(self, stream: int) -> StreamHead | None:
         """Return the head of a stream."""
         if stream not in self._heads:
             self._heads[stream] = super().stream_head(stream)
         return self._heads[stream]
 
-    def append(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier) -> None:
-        """Append rows with the nodes that they complete and the frontier behind them."""
+    def append(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier, seal: bytes) -> None:
+        """Append rows with the nodes that they complete, the frontier behind them and the seal of the log."""
         size = self.frontier().size
         self._demand(frontier.size == size + len(rows), "frontier", "not_next")
         for position, row in enumerate(rows, size):
@@ -131,8 +123,9 @@ class SqliteTransaction(SqliteReader):
             tail = self._tails.get(row.stream) or self.stream_head(row.stream)
             self._demand(follows(tail, row), f"position {position}", "not_next_of_stream")
             self._tails[row.stream] = longer(tail, row)
-        self._insert(rows, nodes, frontier)
-        self._frontier = frontier
+        self._insert(rows, nodes)
+        self._write(UPDATE_FRONTIER, [(frontier.to_bytes(), seal)])
+        self._log = frontier, seal
 
     def put_stream_head(self, head: StreamHead) -> None:
         """Set the head of a stream."""
@@ -141,7 +134,7 @@ class SqliteTransaction(SqliteReader):
         self._write(PUT_STREAM_HEAD, [astuple(head)])
         self._heads[head.stream] = head
 
-    def _insert(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier) -> None:
+    def _insert(self, rows: Sequence[SealedRow], nodes: Sequence[Node]) -> None:
         self._write(INSERT_EVENT, [astuple(row)[:EVENT_COLUMNS] for row in rows])
         cells = [
             (row.position * CELL_CLASSES + cls, cell)
@@ -153,17 +146,10 @@ class SqliteTransaction(SqliteReader):
         self._write(INSERT_BUNDLE, [(row.position, row.bundle) for row in rows if row.bundle is not None])
         if nodes:
             self._write(INSERT_NODE, [(node.level << NODE_LEVEL_BITS | node.index, node.hash) for node in nodes])
-        self._write(UPDATE_FRONTIER, [(frontier.to_bytes(),)])
 
-    def claim(self, digest: bytes, stream: int, position: int) -> None:
-        """Let a digest lead to an event."""
-        self._write(INSERT_LOOKUP, [(digest, stream, position)])
-
-    def rename(self, digest: bytes, other: bytes) -> None:
-        """Let another digest lead where this one led."""
-        self._demand(digest != other, "lookup", "taken")  # an update of a row to itself is no conflict to SQLite
-        self._write(UPDATE_LOOKUP, [(digest, other)])
-        self._demand(self._connection.changes() == 1, "lookup", "no_lookup")
+    def put_buckets(self, buckets: Sequence[tuple[int, bytes]]) -> None:
+        """Put buckets of names in place of those with the same numbers, or beside the others."""
+        self._write(PUT_BUCKET, buckets)
 
     def put_meta(self, name: str, value: bytes) -> None:
         """Set a named value."""
@@ -200,7 +186,7 @@ class SqliteTransaction(SqliteReader):
         """Remove everything."""
         for statement in CLEAR:
             self._write(statement, [()])
-        self._frontier = Frontier()
-        self._write(UPDATE_FRONTIER, [(self._frontier.to_bytes(),)])
+        self._log = Frontier(), b""
+        self._write(UPDATE_FRONTIER, [(Frontier().to_bytes(), b"")])
         self._heads.clear()
         self._tails.clear()

@@ -5,8 +5,8 @@ of a conversation are few, are read once, and are kept by stream (decision 0008)
 anything of the stream is used. It counts turns and changes, so a missing row shows: the deletion of a mask is
 corruption, never an unmasked turn.
 
-Conversations, aliases and turns are found through lookups, which nothing protects at rest. A lookup is used only when
-the event that it leads to names what was looked up, so that no edit passes one thing off as another.
+Conversations, aliases and turns are found through names (`ledger.name_buckets`), which are proved, and so is it that
+there is none. The name of a conversation leads to the position that opened it, which is the number of its stream.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from msgspec.structs import replace
 
 from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeContent, AttributeRecorded
-from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId, conversation_mark, named_message
-from muniment.events.records import AliasRecorded, ContentBody, ConversationOpened, EventKind, TurnContent, TurnMeta
+from muniment.events.identity import ConversationKey, TurnId, conversation_mark, named_message
+from muniment.events.records import ContentBody, ConversationOpened, EventKind, TurnContent, TurnMeta
 from muniment.governance.annotation import AttributeRecord
 from muniment.governance.attribute_visibility import ShownValue, judge_attribute, order_of
 from muniment.governance.judgement import TurnRecord, needs_content, standing
@@ -31,12 +31,11 @@ from muniment.governance.phases import Phase, phase_of
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts
 from muniment.ledger.ledger import Ledger, OpenedEvent
-from muniment.log.port import Lookup, Reader, SealedRow, StreamHead
+from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.projections.attribute_index import LatestAttribute
 from muniment.projections.change_fold import NOTHING, Changes, ChangesBuilder, NewestChange
 
 STREAMS_KEPT_MAX = 10_000
-NAMES_KEPT_MAX = 10_000
 TURNS_BATCH = 500
 
 
@@ -73,20 +72,14 @@ class Transcript:
         self._ledger = ledger
         self._changes: OrderedDict[tuple[str, int], CachedChanges] = OrderedDict()
         self._lock = threading.Lock()
-        self._names: OrderedDict[int, ConversationOpened | AliasRecorded] = OrderedDict()
         self._marks: OrderedDict[int, tuple[bytes, str]] = OrderedDict()
-        self._names_checked = False
-        self._turns_checked: OrderedDict[int, int] = OrderedDict()
         self._life = ""
 
     def drop(self) -> None:
         """Drop everything that is kept; what is read next is read from the log."""
         with self._lock:
             self._changes.clear()
-            self._names.clear()
             self._marks.clear()
-            self._names_checked = False
-            self._turns_checked.clear()
 
     def _live(self, reader: Reader) -> str:
         """Return the epoch of the log; what was kept of another epoch is dropped (decision 0021)."""
@@ -105,51 +98,23 @@ class Transcript:
     def stream_of(self, reader: Reader, key: ConversationKey) -> int | None:
         """Return the stream of a conversation, or None when the space has no such conversation.
 
-        Before the first None since opening, every conversation of the space is found under its names. What a writer has
-        appended must be flushed before it is looked up.
+        What a writer has appended must be flushed before it is looked up.
         """
-        self._live(reader)
-        lookup = reader.lookup(self.conversation_digest(key.channel, key.conversation))
-        if lookup is None and not self._names_checked:
-            self._check_names(reader)
-            self._names_checked = True
-        if lookup is None:
-            return None
-        names = ConversationOpened(channel=key.channel, conversation=key.conversation)
-        if self._prove(reader, lookup, names):
-            self._prove_current(reader, lookup, key)
-        return lookup.stream
-
-    def _prove_current(self, reader: Reader, lookup: Lookup, key: ConversationKey) -> None:
-        """Compare the lookup of a conversation that was replaced with the streams that it had before."""
-        first = self.former_digest(self.conversation_digest(key.channel, key.conversation), 1)
-        if reader.lookup(first) is not None and self.changes(reader, self.head(reader, lookup.stream)).replaced:
-            raise Corrupt(at=f"position {lookup.position}", problem="lookup")
+        return self._ledger.names.find(reader, self.conversation_digest(key.channel, key.conversation))
 
     def stream_of_alias(self, reader: Reader, subject: str, channel: str, chat: str) -> int | None:
         """Return the stream of the conversation that a chat id names, or None when it names none."""
-        lookup = reader.lookup(self.alias_digest(subject, channel, chat))
-        if lookup is None:
-            return None
-        self._prove(reader, lookup, AliasRecorded(subject=subject, channel=channel, chat=chat))
-        return lookup.stream
+        return self._ledger.names.find(reader, self.alias_digest(subject, channel, chat))
 
     def turn(self, reader: Reader, head: StreamHead, key: ConversationKey, turn: TurnId) -> OpenedEvent | None:
-        """Return the commit of a turn of a conversation by its id, or None when the conversation has no such turn.
-
-        Before it returns None, every turn of the conversation is found under its id; what was checked before is not
-        checked again.
-        """
-        lookup = reader.lookup(self.turn_digest(key, turn))
-        if lookup is None:
-            self._check_turns(reader, head, key)
+        """Return the commit of a turn of a conversation by its id, or None when the conversation has no such turn."""
+        position = self._ledger.names.find(reader, self.turn_digest(key, turn))
+        if position is None:
             return None
-        row = reader.sealed(lookup.position)
-        if row is not None and row.stream == head.stream:
-            opened = self._ledger.open(row)
-            if isinstance(opened.meta, TurnMeta) and opened.meta.delivery.turn == turn:
-                return opened
-        raise Corrupt(at=f"position {lookup.position}", problem="lookup")
+        row = reader.sealed(position)
+        if row is None or row.stream != head.stream:
+            raise Corrupt(at=f"position {position}", problem="rows_missing")
+        return self._ledger.open(row)
 
     def turn_meant(self, reader: Reader, head: StreamHead, key: ConversationKey, text: TurnId) -> OpenedEvent | None:
         """Return the commit of a turn by its id, or by the id of one of its messages; None when there is neither."""
@@ -181,56 +146,17 @@ class Transcript:
 
     def former_streams(self, reader: Reader, key: ConversationKey) -> list[int]:
         """Return the streams that a conversation had before archives took its place, oldest first."""
-        wanted = ConversationOpened(channel=key.channel, conversation=key.conversation)
         digest, streams = self.conversation_digest(key.channel, key.conversation), list[int]()
-        while (lookup := reader.lookup(self.former_digest(digest, len(streams) + 1))) is not None:
-            self._prove(reader, lookup, wanted)
-            streams.append(lookup.stream)
+        while (stream := self._ledger.names.find(reader, self.former_digest(digest, len(streams) + 1))) is not None:
+            streams.append(stream)
         return streams
 
     def is_current(self, reader: Reader, row: SealedRow) -> bool:
         """Return whether a conversation is still found in the stream that a row opened."""
         names = self.names(row)
-        key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
-        lookup = reader.lookup(self.conversation_digest(key.channel, key.conversation))
-        if lookup is not None and lookup.stream == row.stream:
-            return True
-        if row.stream in self.former_streams(reader, key):
-            return False
-        raise Corrupt(at=f"position {row.position}", problem="lookup_missing")
-
-    def _prove(self, reader: Reader, lookup: Lookup, wanted: ConversationOpened | AliasRecorded) -> bool:
-        """Compare a lookup with the names in the event that it leads to; return whether that was not known yet."""
-        with self._lock:
-            if self._names.get(lookup.position) == wanted:
-                self._names.move_to_end(lookup.position)
-                return False
-        row = reader.sealed(lookup.position)
-        if row is None or row.stream != lookup.stream or self._ledger.open(row).meta != wanted:
-            raise Corrupt(at=f"position {lookup.position}", problem="lookup")
-        with self._lock:
-            self._names[lookup.position] = wanted
-            if len(self._names) > NAMES_KEPT_MAX:
-                self._names.popitem(last=False)
-        return True
-
-    def _check_turns(self, reader: Reader, head: StreamHead, key: ConversationKey) -> None:
-        with self._lock:
-            checked = self._turns_checked.get(head.stream, 0)
-        for first in range(checked + 1, head.turns + 1, TURNS_BATCH):
-            last = min(head.turns, first + TURNS_BATCH - 1)
-            for read in self.page(reader, head, first, last, no_words):
-                lookup = reader.lookup(self.turn_digest(key, read.record.meta.delivery.turn))
-                if lookup is None or lookup.position != read.record.position:
-                    raise Corrupt(at=f"position {read.record.position}", problem="lookup_missing")
-            with self._lock:
-                self._turns_checked[head.stream] = max(last, self._turns_checked.pop(head.stream, 0))
-                if len(self._turns_checked) > STREAMS_KEPT_MAX:
-                    self._turns_checked.popitem(last=False)
-
-    def _check_names(self, reader: Reader) -> None:
-        for row in self.conversations(reader):
-            self.is_current(reader, row)
+        return (
+            self._ledger.names.find(reader, self.conversation_digest(names.channel, names.conversation)) == row.stream
+        )
 
     def conversations(self, reader: Reader) -> Iterator[SealedRow]:
         """Yield the events that opened conversations, in log order."""

@@ -153,7 +153,7 @@ class OpenStore(OneProcess):
 
     def bare(self, space: Space) -> Space:
         """Return a space on the same log whose checkpoints are pinned nowhere: for whoever puts another log into it."""
-        return Space(space.store, space.keys, replace(self._options, pin=None), IndexSetup(self._memory))
+        return Space(space.store, space.keys, replace(self._options, pin=None), IndexSetup(self._memory), is_bare=True)
 
     def put_back(self, ring: UnwrappedKeys, fill: Callable[[Space], T]) -> T:
         """Make a space of keys that were made elsewhere and of the log that `fill` writes.

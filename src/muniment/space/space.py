@@ -49,14 +49,16 @@ UNWRITABLE = (StoreFull, StoreReadOnly, StoreNewer)  # nothing can be written no
 class Space(NeverPickled):
     """One space, open. Thread-safe; several processes may have the same space open."""
 
-    def __init__(self, store: Store, keys: SpaceKeys, options: Options, indexes: IndexSetup) -> None:
+    def __init__(
+        self, store: Store, keys: SpaceKeys, options: Options, indexes: IndexSetup, *, is_bare: bool = False
+    ) -> None:
         self.store = store
         self.keys = keys
         self.sources = options.sources
         self.limits = limits_of(options)
         self.detection = detection_of(options)
         self.notary = Notary(keys, options.pin)
-        self.ledger = Ledger(store, keys, options.sources.entropy, self.notary)
+        self.ledger = Ledger(store, keys, options.sources.entropy, self.notary, is_bare=is_bare)
         self._models = ReadModels(self.ledger, self.detection, indexes)
         self.transcript = self._models.transcript
         self.catalogue = self._models.catalogue
@@ -99,7 +101,7 @@ class Space(NeverPickled):
     def begin(self) -> None:
         """Bring a space that was just opened into a state that may be trusted, or find its fault."""
         try:
-            with self.ledger.reader() as reader:
+            with self.ledger.store.reader() as reader:
                 is_new = reader.frontier().size == 0
         except Corrupt as fault:
             self.fault = fault

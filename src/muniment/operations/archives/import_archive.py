@@ -225,7 +225,8 @@ class ArchiveAppender:
     def _opened(self, line: DocumentLine) -> _IncomingConversation:
         key = ConversationKey(conversation=ConversationId(line.conversation), channel=Channel(line.channel))
         target, transcript = target_of(line, self._into), self._space.transcript
-        if transcript.stream_of(self._writer.tx, target) is not None:
+        digest = transcript.conversation_digest(target.channel, target.conversation)
+        if self._writer.find(digest) is not None:
             raise ArchiveConflict(at="conversation", problem="of_another_scope")
         fences = self._replacing.fences(key)
         if target != key:
@@ -233,8 +234,7 @@ class ArchiveAppender:
                 fences.setdefault(turn, []).extend(more)
         names = ConversationOpened(channel=target.channel, conversation=target.conversation)
         placed = self.append(self.drafted(EventKind.CONVERSATION_OPENED, line.t, names), None)
-        digest = transcript.conversation_digest(target.channel, target.conversation)
-        self._writer.tx.claim(digest, placed.stream, placed.position)
+        self._writer.claim(digest, placed.stream, placed.position)
         self._counts["came"] += 1
         return _IncomingConversation(self, target, placed.stream, fences)
 
@@ -281,13 +281,13 @@ class ArchiveAppender:
 
     def claim(self, digest: bytes, placed: Placed) -> None:
         """Let a name lead to an event that was appended."""
-        self._writer.tx.claim(digest, placed.stream, placed.position)
+        self._writer.claim(digest, placed.stream, placed.position)
 
-    def claim_alias(self, record: AliasRecorded, digest: bytes, placed: Placed) -> None:
+    def claim_alias(self, digest: bytes, placed: Placed) -> None:
         """Let a chat id lead to the conversation; one that stands for another conversation is a conflict."""
-        if self._space.transcript.stream_of_alias(self._writer.tx, record.subject, record.channel, record.chat):
+        if self._writer.find(digest) is not None:
             raise AliasConflict(at="chat")
-        self.claim(digest, placed)
+        self._writer.claim(digest, placed.stream, placed.stream)
 
     def count(self, turns: int, erased: int) -> None:
         """Count what came of a conversation."""
@@ -380,7 +380,7 @@ class _IncomingConversation:
             return  # the chat id stands for the conversation under its own name
         digest = self._into.space.transcript.alias_digest(meta.subject, meta.channel, meta.chat)
         placed = self._into.append(self._into.drafted(EventKind.ALIAS_RECORDED, archived.line.t, meta), self._stream)
-        self._into.claim_alias(meta, digest, placed)
+        self._into.claim_alias(digest, placed)
 
     def _change(self, archived: ArchivedEvent) -> None:
         line, refs = archived.line, dict(archived.line.refs)

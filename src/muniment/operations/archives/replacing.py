@@ -84,13 +84,14 @@ class Replacing:
         writer.flush()
         number = len(transcript.former_streams(writer.tx, key)) + 1
         digest = transcript.conversation_digest(key.channel, key.conversation)
-        writer.tx.rename(digest, transcript.former_digest(digest, number))
+        writer.rename(digest, transcript.former_digest(digest, number))
         for row in writer.tx.in_stream(stream, 2, head.seq):
             if row.content is not None:
                 writer.destroy_content(row)
             named = self._name_of(key, self._space.ledger.open(row).meta)
             if named is not None:
-                writer.tx.rename(named, transcript.former_digest(named, stream))
+                writer.rename(named, transcript.former_digest(named, stream))
+        writer.flush()
         return head.turns
 
     def _name_of(self, key: ConversationKey, meta: object) -> bytes | None:

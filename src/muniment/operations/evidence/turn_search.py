@@ -51,7 +51,7 @@ def find_turn(space: Space, reader: Reader, named: TurnNames) -> FoundTurn:
         raise UnknownConversation(at="conversation")
     turn, _, number = named.text.rpartition("#")
     for text, message in ((named.text, None), (turn, number)):
-        found = [one for each in candidates if (one := _turn(space, each, text, message)) is not None]
+        found = [one for each in candidates if (one := _turn(each, text, message)) is not None]
         if len(found) > 1:
             keys = [each.conversation.key for each in found]
             is_of_channels = len({key.conversation for key in keys}) == 1
@@ -70,11 +70,9 @@ def _conversations(space: Space, reader: Reader, named: TurnNames) -> Iterator[C
             yield Conversation(space.transcript, reader, key, row.stream)
 
 
-def _turn(space: Space, conversation: Conversation, text: str, message: str | None) -> FoundTurn | None:
+def _turn(conversation: Conversation, text: str, message: str | None) -> FoundTurn | None:
     """Return the turn of this id, if the conversation has it, and with it the message of this number."""
-    if not text or conversation.reader.lookup(space.transcript.turn_digest(conversation.key, text)) is None:
-        return None  # without proof that it is missing: that would read every turn of the space
-    opened = conversation.turn(TurnId(text))
+    opened = conversation.turn(TurnId(text)) if text else None
     if opened is None:
         return None
     found = FoundTurn(conversation, opened.row)

@@ -174,17 +174,12 @@ class ConversationTarget:
     def _left_over(self, reader: Reader, head: StreamHead, turn: TurnId, fault: Corrupt | KeyMissing) -> TurnSpan:
         """Return the turn that an id must mean when its row does not open, or raise the fault.
 
-        The lookup alone proves nothing. But it leads to a turn that cannot be read, and every turn that can be read has
-        another id.
+        The name is proved, and it leads to a turn of the conversation that cannot be read.
         """
-        lookup = reader.lookup(self._space.transcript.turn_digest(self._key, turn))
-        row = None if lookup is None else reader.sealed(lookup.position)
+        position = self._space.ledger.names.find(reader, self._space.transcript.turn_digest(self._key, turn))
+        row = None if position is None else reader.sealed(position)
         if row is None or row.stream != head.stream or row.turn_seq is None or self._named(row) is not None:
             raise fault
-        for start in range(1, head.turns + 1, BATCH):
-            for other in reader.turns(head.stream, start, min(head.turns, start + BATCH - 1)):
-                if self._named(other) == turn:
-                    raise fault
         return TurnSpan(row.turn_seq, row.turn_seq)
 
     def _named(self, row: SealedRow) -> str | None:

@@ -125,7 +125,7 @@ class Examination:
             self._error(space.fault)
         if len(space.keys.versions) > 1:
             self._add(Ailment.ROTATION_UNFINISHED)
-        with space.ledger.reader() as reader:
+        with space.ledger.store.reader() as reader:
             kept, events = reader.latest_checkpoint(), reader.count()
             signed = None if kept is None else next(iter(reader.events(kept.size - 1, kept.size - 1)), None)
             for kind in space.ledger.vocabulary.of(reader).unknown_kinds:

@@ -203,7 +203,7 @@ class System(Group):
         space = self._session.inspected
         fault = space.fault
         unknown: list[str] = []
-        with space.ledger.reader() as reader:
+        with space.ledger.store.reader() as reader:
             try:
                 events, kept = reader.frontier().size, reader.latest_checkpoint()
                 unknown = space.ledger.vocabulary.of(reader).unknown_kinds

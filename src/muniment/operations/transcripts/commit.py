@@ -159,28 +159,27 @@ def _made(space: Space, turn: Turn, key: ConversationKey, kept: AdmittedTurn, no
 
 def append(prepared: PreparedTurn, writer: Writer) -> CommitReceipt:
     """Decide on the present state of the log and append; runs inside the write transaction."""
-    tx, transcript = writer.tx, prepared.space.transcript
+    transcript = prepared.space.transcript
     if prepared.turn.conversation is None:
         prepared = _where_the_chat_is(prepared, writer)
     key = prepared.key
-    stream = transcript.stream_of(tx, key)
+    named = transcript.conversation_digest(key.channel, key.conversation)
+    stream = writer.find(named)
     alias = _new_alias(prepared, writer, stream)
-    if tx.lookup(prepared.found_by) is not None:
+    if writer.find(prepared.found_by) is not None:
         return _repeated(prepared, writer, stream, alias_is_new=alias is not None)
     if stream is None:
         names = ConversationOpened(channel=key.channel, conversation=key.conversation)
         opened = writer.append(_draft(prepared, EventKind.CONVERSATION_OPENED, names), stream=None)
         stream = opened.stream
-        tx.claim(transcript.conversation_digest(key.channel, key.conversation), stream, opened.position)
-        writer.flush()  # names are read again before they are used, also by the plans that follow in this transaction
+        writer.claim(named, stream, opened.position)
     if alias is not None:
         record = AliasRecorded(subject=prepared.mounted, channel=key.channel, chat=prepared.turn.chat or "")
-        recorded = writer.append(_draft(prepared, EventKind.ALIAS_RECORDED, record), stream=stream)
-        tx.claim(alias, stream, recorded.position)
-        writer.flush()
+        writer.append(_draft(prepared, EventKind.ALIAS_RECORDED, record), stream=stream)
+        writer.claim(alias, stream, stream)
     count = len(prepared.kept.parts)
     placed = writer.append(prepared.event, stream=stream, messages=count)
-    tx.claim(prepared.found_by, stream, placed.position)
+    writer.claim(prepared.found_by, stream, placed.position)
     return CommitReceipt(
         conversation=key,
         turn=prepared.turn.turn,
@@ -197,6 +196,7 @@ def append(prepared: PreparedTurn, writer: Writer) -> CommitReceipt:
 def _where_the_chat_is(prepared: PreparedTurn, writer: Writer) -> PreparedTurn:
     """Return a turn that names a chat alone as one of the conversation that the chat is known for."""
     space, turn = prepared.space, prepared.turn
+    writer.flush()  # the conversation may have been opened in the same batch
     key = _key_of_chat(space.transcript, writer.tx, turn, prepared.key)
     return prepared if key == prepared.key else _made(space, turn, key, prepared.kept, prepared.now_ms)
 
@@ -218,17 +218,18 @@ def _new_alias(prepared: PreparedTurn, writer: Writer, stream: int | None) -> by
     chat = prepared.turn.chat
     if chat is None:
         return None
-    transcript, names = prepared.space.transcript, (prepared.mounted, prepared.key.channel, chat)
-    known = transcript.stream_of_alias(writer.tx, *names)
+    digest = prepared.space.transcript.alias_digest(prepared.mounted, prepared.key.channel, chat)
+    known = writer.find(digest)
     if known is not None and known != stream:
         raise AliasConflict(at="chat")
-    return transcript.alias_digest(*names) if known is None else None
+    return digest if known is None else None
 
 
 def _repeated(prepared: PreparedTurn, writer: Writer, stream: int | None, *, alias_is_new: bool) -> CommitReceipt:
     """Compare a turn whose id is known with the one that was committed under it."""
     if stream is None:
         raise Corrupt(at="conversation", problem="lookup_missing")
+    writer.flush()  # it may have come in the same batch
     space, turn = prepared.space, prepared.turn.turn
     conversation = Conversation(space.transcript, writer.tx, prepared.key, stream)
     opened = conversation.turn(turn)

@@ -103,7 +103,7 @@ class EventChecks:
 
     def _look_again(self, row: SealedRow, header: Header | None) -> ReadEvent:
         """Look at the present log: a rotation may have retired the key that an older snapshot was wrapped by."""
-        with self._ledger.reader() as present:
+        with self._ledger.store.reader() as present:
             again = present.sealed(row.position)
             if again is not None:
                 try:

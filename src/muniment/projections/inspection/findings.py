@@ -87,7 +87,7 @@ MEANS: dict[FindingKind, str] = {
     FindingKind.HEAD_MISSING: "a conversation has events and no head",
     FindingKind.HEAD_MISMATCH: "the head of a conversation is forged, or does not match its events",
     FindingKind.LOOKUP_MISSING: "a conversation, chat id or turn cannot be found by its name",
-    FindingKind.LOOKUP_MISMATCH: "a name leads to the wrong entry",
+    FindingKind.LOOKUP_MISMATCH: "a name cannot be proved, or leads to the wrong entry",
     FindingKind.LOOKUP_DANGLING: "a name belongs to no entry",
     FindingKind.TARGET_MISSING: "an event refers to turns, a message or events that do not exist",
     FindingKind.HOLD_MISSING: "a release names a hold that does not exist",

@@ -53,7 +53,7 @@ class Inspection:
         whole, done = LogChecks(self._ledger, notary, self._findings), 0
         while True:
             pinned = whole.pinned()
-            with self._ledger.reader() as reader:
+            with self._ledger.store.reader() as reader:
                 size = _size(reader)
                 last = min(size, done + PART_EVENTS)
                 rows = [self._found(position, row) for position, row in _rows(reader, done, last - 1)]
@@ -79,13 +79,13 @@ class Inspection:
 
     def conversation(self, key: ConversationKey) -> bool:
         """Look at one conversation; return whether there is one of this name."""
-        with self._ledger.reader() as reader:
+        with self._ledger.store.reader() as reader:
             stream = self._stream(reader, key)
         if stream is None:
             return False
         done = 0
         while True:
-            with self._ledger.reader() as reader:
+            with self._ledger.store.reader() as reader:
                 head = reader.stream_head(stream)
                 if head is None:
                     self._without_head(reader, stream)
@@ -102,9 +102,9 @@ class Inspection:
     def _stream(self, reader: Reader, key: ConversationKey) -> int | None:
         """Return the stream of a conversation, found by its name or, where that leads nowhere, by its first event."""
         try:
-            found = reader.lookup(self._transcript.conversation_digest(key.channel, key.conversation))
-            if found is not None and self._opens(reader.sealed(found.position), key):
-                return found.stream
+            found = self._transcript.stream_of(reader, key)
+            if found is not None and self._opens(reader.sealed(found), key):
+                return found
         except (Corrupt, KeyMissing, StoreNewer):
             pass
         openings = reader.of_kind(EventKind.CONVERSATION_OPENED)

@@ -6,12 +6,12 @@ conversations and not with their length.
 
 from __future__ import annotations
 
-from muniment.errors import Corrupt, KeyMissing, StoreNewer
+from muniment.errors import Corrupt, KeyMissing
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnMeta
 from muniment.kernel.digest import b64url
 from muniment.ledger.ledger import SPACE_STREAM, Ledger
-from muniment.log.port import Lookup, Reader, SealedRow
+from muniment.log.port import Reader, SealedRow
 from muniment.projections.inspection.findings import FindingKind, Findings
 from muniment.projections.inspection.seen import ReadEvent, StreamTail
 from muniment.projections.transcript import Transcript
@@ -42,9 +42,10 @@ class StreamChecks:
                     conversation=ConversationId(meta.conversation), channel=Channel(meta.channel)
                 )
                 digest = self._transcript.conversation_digest(meta.channel, meta.conversation)
-                self._named(reader, row, digest)
+                self._named(reader, row, digest, row.position)
             elif isinstance(meta, AliasRecorded):
-                self._named(reader, row, self._transcript.alias_digest(meta.subject, meta.channel, meta.chat))
+                digest = self._transcript.alias_digest(meta.subject, meta.channel, meta.chat)
+                self._named(reader, row, digest, row.stream)
         elif row.stream != SPACE_STREAM and row.target_seq is None:
             self._findings.unread += 1
             tail.unread = tail.unread or row.turn_seq is not None
@@ -89,20 +90,24 @@ class StreamChecks:
         if not meta.actor.subject:
             self._findings.of(row, FindingKind.CORRUPT_RECORD, "owner_missing", "actor")
         if tail.key is not None:
-            self._named(reader, row, self._transcript.turn_digest(tail.key, meta.delivery.turn), meta.delivery.turn)
+            self._named(reader, row, self._transcript.turn_digest(tail.key, meta.delivery.turn), row.position)
 
-    def _named(self, reader: Reader, row: SealedRow, digest: bytes, turn: str | None = None) -> None:
-        """Look for an event by its name, and see whether that leads to it; of what was replaced, by its former name."""
-        found, place = reader.lookup(digest), Lookup(stream=row.stream, position=row.position)
-        opens = row.kind == EventKind.CONVERSATION_OPENED
-        if (found != place or opens) and self._is_replaced(reader, row.stream):
-            found = self._former(reader, digest, place, numbered=opens)
+    def _named(self, reader: Reader, row: SealedRow, digest: bytes, position: int) -> None:
+        """Look for an event by its name, and see whether that leads there; of what was replaced, by its former name."""
+        try:
+            found, opens = self._ledger.names.find(reader, digest), row.kind == EventKind.CONVERSATION_OPENED
+            if (found != position or opens) and self._is_replaced(reader, row.stream):
+                found = self._former(reader, digest, position, row.stream, numbered=opens)
+        except Corrupt as corrupt:
+            if corrupt.at == "names":  # what else it may be is said of the log as a whole
+                self._findings.of(row, FindingKind.LOOKUP_MISMATCH, corrupt.problem)
+            return
         if found is None:
             self._findings.of(row, FindingKind.LOOKUP_MISSING)
             return
         self._findings.lookups += 1
-        if found != place:
-            is_double = turn is not None and self._has_turn(reader, found, row.stream, turn)
+        if found != position:
+            is_double = row.turn_seq is not None and self._has_turn(reader, found, row)
             self._findings.of(row, FindingKind.DUPLICATE_TURN if is_double else FindingKind.LOOKUP_MISMATCH)
 
     def _is_replaced(self, reader: Reader, stream: int) -> bool:
@@ -112,21 +117,17 @@ class StreamChecks:
         except (Corrupt, KeyMissing):
             return False
 
-    def _former(self, reader: Reader, digest: bytes, place: Lookup, *, numbered: bool) -> Lookup | None:
+    def _former(self, reader: Reader, digest: bytes, position: int, stream: int, *, numbered: bool) -> int | None:
         """Return where the former name of something leads; of the several of a conversation, that which leads here."""
         if not numbered:
-            return reader.lookup(self._transcript.former_digest(digest, place.stream))
-        number, found = 1, reader.lookup(self._transcript.former_digest(digest, 1))
-        while found is not None and found != place:
+            return self._ledger.names.find(reader, self._transcript.former_digest(digest, stream))
+        number, found = 1, self._ledger.names.find(reader, self._transcript.former_digest(digest, 1))
+        while found is not None and found != position:
             number += 1
-            found = reader.lookup(self._transcript.former_digest(digest, number))
+            found = self._ledger.names.find(reader, self._transcript.former_digest(digest, number))
         return found
 
-    def _has_turn(self, reader: Reader, found: Lookup, stream: int, turn: str) -> bool:
-        """Tell whether a name leads to another turn of the stream that has it, too; otherwise it leads astray."""
-        try:
-            other = reader.sealed(found.position)
-            told = None if other is None or other.stream != stream else self._ledger.open(other).meta
-        except (Corrupt, KeyMissing, StoreNewer):
-            return False
-        return isinstance(told, TurnMeta) and told.delivery.turn == turn
+    def _has_turn(self, reader: Reader, found: int, row: SealedRow) -> bool:
+        """Tell whether a name leads to another turn of the same stream, which has it too."""
+        other = reader.sealed(found)
+        return other is not None and other.stream == row.stream and other.turn_seq is not None

@@ -137,8 +137,8 @@ class Fences:
         row = reader.sealed(turn.position)
         if row is not None and row.leaf == turn.leaf:
             return row
-        lookup = None if turn.digest is None else reader.lookup(turn.digest)
-        return None if lookup is None else reader.sealed(lookup.position)
+        position = None if turn.digest is None else self._space.ledger.names.find(reader, turn.digest)
+        return None if position is None else reader.sealed(position)
 
     def _append(self, writer: Writer, stream: int, refs: dict[str, int], event: TurnLifecycle) -> None:
         now_ms = self._space.sources.clock.now_ms()

@@ -170,7 +170,7 @@ def _foreseen(
 
 def _last_note(present: Space | None) -> str | None:
     assert present is not None, "its head was read"
-    with present.ledger.reader() as reader:
+    with present.ledger.store.reader() as reader:
         kept = reader.latest_checkpoint()
     return None if kept is None else kept.note
 
@@ -214,7 +214,7 @@ def _refill(
 
 def _head(space: Space, size: int | None = None) -> Checkpoint | None:
     """Return the head of a space, or what it was at a size; None when it was never that large or cannot be read."""
-    with space.ledger.reader() as reader:
+    with space.ledger.store.reader() as reader:
         try:
             head = reader.frontier()
             if size is not None and size > head.size:
