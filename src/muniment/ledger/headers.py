@@ -21,9 +21,10 @@ from msgspec import Meta, Struct
 
 from muniment.errors import Corrupt
 from muniment.evidence.header import Header, encode
-from muniment.evidence.verifier import leaf_hash
+from muniment.evidence.tree import inclusion_proof
+from muniment.evidence.verifier import Refused, leaf_hash, verify_inclusion
 from muniment.kernel.digest import DIGEST_BYTES, b64url
-from muniment.log.port import EventRow
+from muniment.log.port import EventRow, Reader
 
 USUAL_MESSAGES_MAX = 16
 
@@ -83,6 +84,23 @@ def unpack(row: EventRow, log: str) -> tuple[Header, bytes]:
     if leaf_hash(exact) != row.leaf:
         raise Corrupt(at=f"position {row.position}", problem="header")
     return header, exact
+
+
+def leaf_of(header: Header) -> bytes:
+    """Return the leaf of an event with this header."""
+    return leaf_hash(encode(header))
+
+
+def prove_row(reader: Reader, row: EventRow, log: str) -> Header:
+    """Prove that a row is in the tree at its position, and return its header, or raise `Corrupt`."""
+    header, _ = unpack(row, log)
+    head = reader.frontier()
+    proof = inclusion_proof(reader, row.position, head.size)
+    try:
+        verify_inclusion(row.position, head.size, row.leaf, proof, head.root())
+    except Refused:
+        raise Corrupt(at=f"position {row.position}", problem="leaf") from None
+    return header
 
 
 def _restored(row: EventRow, rest: _Rest, log: str) -> Header:
