@@ -31,8 +31,7 @@ def erased(grown: Grown) -> Measuring:
             subject="erase",
             what=f"one turn erased from a log of {grown.turns:,} turns, receipt included: CPU",
             measured=ranged(cpu, "ms", 1),
-            note=f"wall {wall.told('ms', 1)}; rewraps every key of the space, "
-            f"{1000 * cpu.median / grown.turns:.1f} CPU-µs for each remaining turn",
+            note=f"wall {wall.told('ms', 1)}; replaces the key of its segment of 1,024 events",
         )
     )
     yield Measured(

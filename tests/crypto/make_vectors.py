@@ -36,6 +36,7 @@ def made(word: str, size: int) -> bytes:
 LEAF, PLACE = made("leaf", 32), made("place", 24)
 META_ID, META_KEY = made("meta key id", 4), made("meta key", 32)
 CONTENT_ID, CONTENT_KEY = made("content key id", 4), made("content key", 32)
+SEGMENT_ID, SEGMENT_KEY = made("segment key id", 4), made("segment key", 32)
 SPACE_KEY, ROOT = made("space key", 32), made("root key", 32)
 SHORT = b"What was said is what is shown."
 LONG = b"Nothing can be changed, removed, inserted or reordered unnoticed. " * 40
@@ -56,7 +57,7 @@ def keyed(key: bytes, *parts: bytes) -> bytes:
     return hmac.digest(key, b"".join(len(part).to_bytes(8, "big") + part for part in parts), "sha256")
 
 
-# --- cells and bundles ------------------------------------------------------------------------------------------------
+# --- cells, bundles and segment keys --------------------------------------------------------------------------------
 
 
 def cell(body: bytes, codec: int, cls: int = 1, leaf: bytes = LEAF, version: int = 1) -> bytes:
@@ -85,24 +86,51 @@ def cell_vector(sealed: bytes, plaintext: bytes | None, fault: str | None = None
 ENTRIES = b"\x00" + META_ID + META_KEY + b"\x01" + CONTENT_ID + CONTENT_KEY
 
 
-def bundle(entries: bytes = ENTRIES, version: int = 3, leaf: bytes = LEAF, place: bytes = PLACE) -> bytes:
-    """Wrap the entries of a bundle."""
-    head = b"\x01" + version.to_bytes(4, "big")
+def bundle(entries: bytes = ENTRIES, segment: int = 3, leaf: bytes = LEAF, place: bytes = PLACE) -> bytes:
+    """Seal the entries of a bundle."""
+    head = b"\x01" + SEGMENT_ID
     nonce = made("bundle nonce", 12)
-    return head + nonce + AESGCM(SPACE_KEY).encrypt(nonce, entries, b"muniment/bundle" + head + leaf + place)
+    context = b"muniment/bundle" + head + segment.to_bytes(8, "big") + leaf + place
+    return head + nonce + AESGCM(SEGMENT_KEY).encrypt(nonce, entries, context)
 
 
-def bundle_vector(wrapped: bytes, fault: str | None = None, error: str = "store.corrupt") -> Vector:
+def bundle_vector(sealed: bytes, fault: str | None = None) -> Vector:
     """Describe a bundle."""
     return {
         "what": "bundle",
-        "space_key": SPACE_KEY.hex(),
-        "version": 3,
+        "segment": 3,
+        "segment_key": (SEGMENT_ID + SEGMENT_KEY).hex(),
         "nonce": made("bundle nonce", 12).hex(),
         "leaf": LEAF.hex(),
         "place": PLACE.hex(),
-        "wrapped": wrapped.hex(),
+        "sealed": sealed.hex(),
         "keys": {"0": [META_ID.hex(), META_KEY.hex()], "1": [CONTENT_ID.hex(), CONTENT_KEY.hex()]},
+        "fault": fault,
+        "error": fault and "store.corrupt",
+    }
+
+
+SEGMENTS = [made("segment 128", 36), made("segment 129", 36), made("segment 130", 36)]
+
+
+def segments(entries: bytes = b"".join(SEGMENTS), version: int = 3, row: int = 2) -> bytes:
+    """Seal the entries of a row of segment keys."""
+    head = b"\x01" + version.to_bytes(4, "big")
+    nonce = made("segments nonce", 12)
+    context = b"muniment/segments" + row.to_bytes(8, "big") + head
+    return head + nonce + AESGCM(SPACE_KEY).encrypt(nonce, entries, context)
+
+
+def segments_row(sealed: bytes, fault: str | None = None, error: str = "store.corrupt") -> Vector:
+    """Describe a row of segment keys."""
+    return {
+        "what": "segments",
+        "space_key": SPACE_KEY.hex(),
+        "version": 3,
+        "row": 2,
+        "nonce": made("segments nonce", 12).hex(),
+        "sealed": sealed.hex(),
+        "keys": [entry.hex() for entry in SEGMENTS],
         "fault": fault,
         "error": fault and error,
     }
@@ -296,7 +324,7 @@ def renamed() -> list[Vector]:
 
 def vectors() -> dict[str, Vector]:
     """Return every vector by the name of its file."""
-    return cell_vectors() | bundle_vectors() | key_vectors() | cursor_vectors()
+    return cell_vectors() | bundle_vectors() | segments_vectors() | key_vectors() | cursor_vectors()
 
 
 def cell_vectors() -> dict[str, Vector]:
@@ -326,10 +354,23 @@ def bundle_vectors() -> dict[str, Vector]:
         "bundle_entry_cut": bundle_vector(bundle(ENTRIES[:-1]), "the last entry lacks a byte"),
         "bundle_order": bundle_vector(bundle(ENTRIES[37:] + ENTRIES[:37]), "class 1 stands before class 0"),
         "bundle_twice": bundle_vector(bundle(ENTRIES[:37] * 2), "class 0 is there twice"),
-        "bundle_of_other_leaf": bundle_vector(bundle(leaf=made("other leaf", 32)), "wrapped for another leaf"),
-        "bundle_of_other_place": bundle_vector(bundle(place=made("other place", 24)), "wrapped for another place"),
+        "bundle_of_other_leaf": bundle_vector(bundle(leaf=made("other leaf", 32)), "sealed for another leaf"),
+        "bundle_of_other_place": bundle_vector(bundle(place=made("other place", 24)), "sealed for another place"),
+        "bundle_of_other_segment": bundle_vector(bundle(segment=4), "sealed for another segment"),
         "bundle_layout_unknown": bundle_vector(b"\x02" + bundle()[1:], "the version of the layout is 2"),
-        "bundle_version_gone": bundle_vector(bundle(version=2), "the space key is not there", "key.missing"),
+        "bundle_key_id_flipped": bundle_vector(flipped(bundle(), 1), "the id of the segment key is another"),
+    }
+
+
+def segments_vectors() -> dict[str, Vector]:
+    """Return the vectors of rows of segment keys."""
+    return {
+        "segments": segments_row(segments()),
+        "segments_entry_cut": segments_row(segments(b"".join(SEGMENTS)[:-1]), "the last entry lacks a byte"),
+        "segments_empty": segments_row(segments(b""), "there is no entry"),
+        "segments_of_other_row": segments_row(segments(row=1), "sealed for another row"),
+        "segments_layout_unknown": segments_row(b"\x02" + segments()[1:], "the version of the layout is 2"),
+        "segments_version_gone": segments_row(segments(version=2), "the space key is not there", "key.missing"),
     }
 
 

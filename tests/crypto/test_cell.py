@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from muniment.crypto import cell
 from muniment.crypto.cell import (
     CellKey,
-    SpaceKey,
-    bundle_version,
+    bundle_key_id,
+    open_bundle,
     open_cell,
-    rewrap_bundles,
+    reseal_bundles,
+    seal_bundle,
     seal_cell,
-    unwrap_bundle,
-    wrap_bundle,
 )
-from muniment.errors import Corrupt, KeyMissing, LimitExceeded
+from muniment.crypto.segment import SegmentKey
+from muniment.errors import Corrupt, LimitExceeded
 from muniment.kernel.sources import SeededEntropy, SystemEntropy
-from tests.crypto.worlds import Versions, draw_keys, flipped, neighbours
+from tests.crypto.worlds import draw_keys, flipped, neighbours
 
 NONCE, LEAF, PLACE = bytes(12), bytes(range(32)), b"a row"
 KEY = CellKey(b"kkkk", bytes(range(32)))
@@ -99,7 +99,7 @@ def test_a_plaintext_above_the_limit_is_not_sealed(monkeypatch: pytest.MonkeyPat
 
 # --- bundles ----------------------------------------------------------------------------------------------------------
 
-SPACE = SpaceKey(7, bytes(range(32, 64)))
+SEGMENT = SegmentKey(3, b"kkkk" + bytes(range(32, 64)))
 bundles = st.sets(st.integers(0, 255), max_size=5).map(lambda classes: draw_keys(SystemEntropy(), tuple(classes)))
 
 
@@ -108,66 +108,74 @@ def shown(keys: dict[int, CellKey]) -> dict[int, tuple[bytes, bytes]]:
 
 
 @given(bundles, leaves, st.binary(max_size=60))
-def test_what_is_wrapped_can_be_unwrapped(keys: dict[int, CellKey], leaf: bytes, place: bytes) -> None:
-    """unwrap(wrap(keys)) = keys for the same space key, leaf and place."""
-    wrapped = wrap_bundle(SPACE, NONCE, keys, leaf, place)
-    assert shown(unwrap_bundle(Versions(SPACE), wrapped, leaf, place)) == shown(keys)
-    assert bundle_version(wrapped) == 7
+def test_a_sealed_bundle_can_be_opened(keys: dict[int, CellKey], leaf: bytes, place: bytes) -> None:
+    """open(seal(keys)) = keys for the same segment key, leaf and place."""
+    sealed = seal_bundle(SEGMENT, NONCE, keys, leaf, place)
+    assert shown(open_bundle(SEGMENT, sealed, leaf, place)) == shown(keys)
+    assert bundle_key_id(sealed) == b"kkkk"
 
 
 @given(bundles, st.data())
 def test_no_bit_of_a_bundle_can_be_changed(keys: dict[int, CellKey], data: st.DataObject) -> None:
     """Any bundle with one bit changed, cut short or made longer is refused; so are another leaf and another place."""
-    wrapped = wrap_bundle(SPACE, NONCE, keys, LEAF, PLACE)
-    changed = flipped(wrapped, data.draw(st.integers(0, len(wrapped) * 8 - 1)))
-    for bad in (changed, wrapped[: data.draw(st.integers(0, len(wrapped) - 1))], wrapped + b"\0"):
-        with pytest.raises((Corrupt, KeyMissing)):
-            unwrap_bundle(Versions(SPACE), bad, LEAF, PLACE)
+    sealed = seal_bundle(SEGMENT, NONCE, keys, LEAF, PLACE)
+    changed = flipped(sealed, data.draw(st.integers(0, len(sealed) * 8 - 1)))
+    for bad in (changed, sealed[: data.draw(st.integers(0, len(sealed) - 1))], sealed + b"\0"):
+        with pytest.raises(Corrupt):
+            open_bundle(SEGMENT, bad, LEAF, PLACE)
     other_leaf = flipped(LEAF, data.draw(st.integers(0, 255)))
     other_place = flipped(PLACE, data.draw(st.integers(0, len(PLACE) * 8 - 1)))
     for leaf, place in ((other_leaf, PLACE), (LEAF, other_place), (LEAF, PLACE + b"\0"), (LEAF, b"")):
         with pytest.raises(Corrupt):
-            unwrap_bundle(Versions(SPACE), wrapped, leaf, place)
+            open_bundle(SEGMENT, sealed, leaf, place)
 
 
-def test_a_space_key_that_differs_in_one_bit_unwraps_nothing() -> None:
-    """All 256 neighbours of the space key are refused."""
-    wrapped = wrap_bundle(SPACE, NONCE, {0: KEY}, LEAF, PLACE)
-    for secret in neighbours(SPACE.secret):
+def test_a_segment_key_that_differs_in_one_bit_opens_nothing() -> None:
+    """All 256 neighbours of the key are refused, and so is the same key as that of another segment."""
+    sealed = seal_bundle(SEGMENT, NONCE, {0: KEY}, LEAF, PLACE)
+    for secret in neighbours(SEGMENT.secret):
         with pytest.raises(Corrupt):
-            unwrap_bundle(Versions(SpaceKey(7, secret)), wrapped, LEAF, PLACE)
+            open_bundle(SegmentKey(3, SEGMENT.key_id + secret), sealed, LEAF, PLACE)
+    with pytest.raises(Corrupt):
+        open_bundle(SegmentKey(4, SEGMENT.entry), sealed, LEAF, PLACE)
 
 
-def test_a_bundle_under_another_version_of_the_space_key_gives_the_same_keys() -> None:
-    """Re-wrapping changes the version and nothing that the bundle says; the old version is then not needed."""
-    newer = SpaceKey(8, bytes(32))
+def test_a_bundle_under_another_key_of_its_segment_gives_the_same_keys() -> None:
+    """Sealing it again changes the key and nothing that the bundle says; the former key then opens it no more."""
+    fresh = SegmentKey(3, b"nnnn" + bytes(32))
     keys = draw_keys(SystemEntropy(), (0, 1))
-    wrapped = wrap_bundle(SPACE, NONCE, keys, LEAF, PLACE)
-    [(_, again)] = rewrap_bundles(Versions(SPACE), newer, [(NONCE, (3, wrapped, LEAF + PLACE))])
-    assert bundle_version(again) == 8
-    assert shown(unwrap_bundle(Versions(newer), again, LEAF, PLACE)) == shown(keys)
-    with pytest.raises(KeyMissing):
-        unwrap_bundle(Versions(newer), wrapped, LEAF, PLACE)
-    assert rewrap_bundles(Versions(SPACE), newer, [(NONCE, (3, again, LEAF + PLACE))]) == []
+    sealed = seal_bundle(SEGMENT, NONCE, keys, LEAF, PLACE)
+    [(position, again)] = reseal_bundles(SEGMENT, fresh, [(NONCE, (3, sealed, LEAF + PLACE))])
+    assert (position, bundle_key_id(again)) == (3, b"nnnn")
+    assert shown(open_bundle(fresh, again, LEAF, PLACE)) == shown(keys)
+    with pytest.raises(Corrupt):
+        open_bundle(SEGMENT, again, LEAF, PLACE)
 
 
-@pytest.mark.parametrize("damage", [b"", bytes(60), SPACE.head, SPACE.head + bytes(60)])
-def test_bundles_are_rewrapped_until_one_is_damaged(damage: bytes) -> None:
+@pytest.mark.parametrize("damage", [b"", bytes(60), SEGMENT.head, SEGMENT.head + bytes(60)])
+def test_bundles_are_sealed_again_until_one_is_damaged(damage: bytes) -> None:
     """A bundle that does not open, or that has not the layout of one, is named by the position of its event."""
-    newer = SpaceKey(8, bytes(32))
-    wrapped = wrap_bundle(SPACE, NONCE, draw_keys(SystemEntropy(), (0, 1)), LEAF, PLACE)
-    bundles = [(NONCE, (3, wrapped, LEAF + PLACE)), (NONCE, (5, damage, LEAF + PLACE))]
+    fresh = SegmentKey(3, b"nnnn" + bytes(32))
+    sealed = seal_bundle(SEGMENT, NONCE, draw_keys(SystemEntropy(), (0, 1)), LEAF, PLACE)
+    bundles = [(NONCE, (3, sealed, LEAF + PLACE)), (NONCE, (5, damage, LEAF + PLACE))]
     with pytest.raises(Corrupt) as refused:
-        rewrap_bundles(Versions(SPACE), newer, bundles)
+        reseal_bundles(SEGMENT, fresh, bundles)
     assert refused.value.at == "position 5"
 
 
-def test_a_bundle_whose_entries_are_no_whole_keys_is_not_rewrapped() -> None:
-    """Only a holder of the space key can make one; it is named as damage all the same."""
-    torn = cell._wrap(SPACE, NONCE, b"half a key", LEAF + PLACE)
+def test_a_bundle_whose_entries_are_no_whole_keys_is_not_sealed_again() -> None:
+    """Only a holder of the segment key can make one; it is named as damage all the same."""
+    torn = SEGMENT.head + NONCE + SEGMENT.aead.encrypt(NONCE, b"half a key", SEGMENT.context + LEAF + PLACE)
     with pytest.raises(Corrupt) as refused:
-        rewrap_bundles(Versions(SPACE), SpaceKey(8, bytes(32)), [(NONCE, (5, torn, LEAF + PLACE))])
+        reseal_bundles(SEGMENT, SegmentKey(3, bytes(36)), [(NONCE, (5, torn, LEAF + PLACE))])
     assert (refused.value.at, refused.value.problem) == ("position 5", "layout")
+
+
+@pytest.mark.parametrize("noise", [b"", b"\x01", bytes(60), b"\x02" + bytes(60)])
+def test_foreign_bytes_name_no_segment_key(noise: bytes) -> None:
+    """Whatever has not the layout of a bundle is refused before a key is looked for."""
+    with pytest.raises(Corrupt):
+        bundle_key_id(noise)
 
 
 @given(st.lists(st.integers(0, 255), unique=True, max_size=4))

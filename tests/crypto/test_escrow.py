@@ -6,11 +6,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from muniment.crypto.cell import SpaceKey
 from muniment.crypto.escrow import FILE, KeysCopy, open_keys, parse_keys, sealed_keys
 from muniment.crypto.keyring import UnwrappedKeys
 from muniment.crypto.root import LocalRoot
 from muniment.crypto.root_sources import RootDescriptor
+from muniment.crypto.segment import SpaceKey
 from muniment.errors import Corrupt, KeyWrong, StoreNewer
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url

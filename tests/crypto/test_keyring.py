@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from muniment.crypto import files
-from muniment.crypto.cell import rewrap_bundles, unwrap_bundle, wrap_bundle
 from muniment.crypto.keyring import VERSIONS_MAX, SpaceKeys, is_erased, root_of
+from muniment.crypto.segment import open_sealed
 from muniment.errors import (
     Conflict,
     Corrupt,
@@ -34,8 +34,7 @@ from muniment.errors import (
     StoreMissing,
     StoreNewer,
 )
-from muniment.kernel.sources import SystemEntropy
-from tests.crypto.worlds import Crash, Disk, draw_keys, everything_under, flipped, new_root, new_space, opened_space
+from tests.crypto.worlds import Crash, Disk, everything_under, flipped, new_root, new_space, opened_space
 
 LEAF = bytes(32)
 
@@ -118,21 +117,20 @@ def test_only_the_canonical_spelling_is_the_file(tmp_path: Path) -> None:
 
 
 def test_a_rotation_adds_re_wraps_and_destroys(tmp_path: Path) -> None:
-    """Bundles go over to the new version; afterwards the old one is nowhere, and what it wrapped is lost."""
+    """What is sealed goes over to the new version; afterwards the old one is nowhere, and what it sealed is lost."""
     keys = new_space(tmp_path)
-    event_keys = draw_keys(SystemEntropy(), (0, 1))
-    old = wrap_bundle(keys.current, bytes(12), event_keys, LEAF, b"")
+    old = keys.current.seal(bytes(12), b"words", LEAF)
     added = keys.begin_rotation()
     assert (keys.current, keys.versions) == (added, (1, 2))
-    [(_, new)] = rewrap_bundles(keys, added, [(bytes(12), (0, old, LEAF))])
+    new = added.seal(bytes(12), open_sealed(keys, old, LEAF, "here"), LEAF)
     retired = wrapped_version(tmp_path, 1)
     assert keys.finish_rotation(2) == 1
     assert keys.finish_rotation(2) == 0
     assert keys.versions == opened_space(tmp_path).versions == (2,)
     assert retired not in everything_under(tmp_path)
-    assert unwrap_bundle(keys, new, LEAF, b"")[1].secret == event_keys[1].secret
+    assert open_sealed(keys, new, LEAF, "here") == b"words"
     with pytest.raises(KeyMissing) as caught:
-        unwrap_bundle(keys, old, LEAF, b"")
+        open_sealed(keys, old, LEAF, "here")
     assert caught.value.found == 1
 
 
@@ -326,7 +324,7 @@ class Turning(RuleBasedStateMachine):
     """Two processes rotate keys, and the machine stops in the middle of it.
 
     Law: after a stop anywhere, opening again finds the keys as before or as after the interrupted change, whole; what
-    was destroyed is nowhere on the disk; and no bundle under a living version is ever lost.
+    was destroyed is nowhere on the disk; and nothing under a living version is ever lost.
     """
 
     def __init__(self) -> None:
@@ -398,16 +396,16 @@ class Turning(RuleBasedStateMachine):
     def wrap(self) -> None:
         self.other.refresh()
         version = self.other.current.version
-        self.wrapped[version] = wrap_bundle(self.other.current, bytes(12), draw_keys(SystemEntropy(), (0,)), LEAF, b"")
+        self.wrapped[version] = self.other.current.seal(bytes(12), b"words", LEAF)
 
     @invariant()
-    def living_bundles_open_and_others_do_not(self) -> None:
-        for version, bundle in self.wrapped.items():
+    def what_is_sealed_under_a_living_version_opens_alone(self) -> None:
+        for version, sealed in self.wrapped.items():
             if version in self.alive:
-                unwrap_bundle(self.other, bundle, LEAF, b"")
+                open_sealed(self.other, sealed, LEAF, "here")
             else:
                 with pytest.raises(KeyMissing):
-                    unwrap_bundle(self.keys, bundle, LEAF, b"")
+                    open_sealed(self.keys, sealed, LEAF, "here")
 
     @invariant()
     def the_disk_holds_what_is_alive_and_nothing_else(self) -> None:

@@ -14,11 +14,12 @@ import pytest
 from rich.pretty import pretty_repr
 from rich.traceback import Traceback
 
-from muniment.crypto.cell import CellKey, SpaceKey, open_cell, seal_cell, unwrap_bundle, wrap_bundle
+from muniment.crypto.cell import CellKey, open_bundle, open_cell, seal_bundle, seal_cell
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
 from muniment.crypto.root_sources import Argon2, OpenerContext, RootDescriptor, open_root
 from muniment.crypto.secret import Secret
+from muniment.crypto.segment import SegmentKey, SpaceKey, open_segments, seal_segments
 from muniment.crypto.store import StoreKeys
 from muniment.errors import MunimentError
 from muniment.kernel.digest import b64url
@@ -56,6 +57,7 @@ def holders(directory: Path) -> list[object]:
         space.unwrapped,
         CellKey(b"1234", CANARY),
         SpaceKey(1, CANARY),
+        SegmentKey(1, bytes(4) + CANARY),
         draw_keys(Canaries(), (0, 1)),
         OpenerContext(entropy=Canaries(), descriptor=FROM_FILE),
     ]
@@ -105,7 +107,9 @@ def failures(directory: Path) -> list[Callable[[], object]]:
     space = store.create_space("tweet", system_sources())
     keys, leaf = draw_keys(Canaries(), (1,)), bytes(32)
     sealed = seal_cell(keys[1], bytes(12), CANARY, leaf, 1)
-    wrapped = wrap_bundle(space.current, bytes(12), keys, leaf, b"")
+    segment = SegmentKey(0, bytes(4) + CANARY)
+    bundle = seal_bundle(segment, bytes(12), keys, leaf, b"")
+    row = seal_segments(space.current, bytes(12), 0, [segment])
     (directory / "key").write_bytes(CANARY)
     (directory / "key").chmod(0o600)
     (directory / "open").write_bytes(b64url(CANARY).encode())
@@ -119,8 +123,9 @@ def failures(directory: Path) -> list[Callable[[], object]]:
     return [
         lambda: open_cell(keys[1], flipped(sealed, 200), leaf, 1),
         lambda: open_cell(CellKey(keys[1].key_id, flipped(CANARY, 7)), sealed, leaf, 1),
-        lambda: unwrap_bundle(space, flipped(wrapped, 200), leaf, b""),
-        lambda: unwrap_bundle(Versions(), wrapped, leaf, b""),
+        lambda: open_bundle(segment, flipped(bundle, 200), leaf, b""),
+        lambda: open_segments(space, 0, flipped(row, 200)),
+        lambda: open_segments(Versions(), 0, row),
         lambda: root.unwrap(flipped(root.wrap(CANARY, CANARY), 300), CANARY),
         lambda: root.unwrap(LocalRoot(bytes(32), SystemEntropy()).wrap(CANARY, CANARY), CANARY),
         lambda: LocalRoot(CANARY + CANARY, SystemEntropy()),

@@ -10,10 +10,11 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from msgspec import Struct
 
-from muniment.crypto.cell import CellKey, SpaceKey, open_cell, seal_cell, unwrap_bundle, wrap_bundle
+from muniment.crypto.cell import CellKey, open_bundle, open_cell, seal_bundle, seal_cell
 from muniment.crypto.cursor_key import CursorKey
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
+from muniment.crypto.segment import SegmentKey, SpaceKey, open_segments, seal_segments
 from muniment.crypto.store import StoreKeys
 from muniment.errors import MunimentError
 from muniment.kernel.cursor import Cursors
@@ -36,12 +37,20 @@ def the_cell(vector: Vector, _: Path) -> None:
 
 
 def the_bundle(vector: Vector, _: Path) -> None:
-    space_key = SpaceKey(vector["version"], bytes.fromhex(vector["space_key"]))
+    segment_key = SegmentKey(vector["segment"], bytes.fromhex(vector["segment_key"]))
     leaf, place = bytes.fromhex(vector["leaf"]), bytes.fromhex(vector["place"])
-    keys = unwrap_bundle(Versions(space_key), bytes.fromhex(vector["wrapped"]), leaf, place)
+    keys = open_bundle(segment_key, bytes.fromhex(vector["sealed"]), leaf, place)
     assert {str(cls): [key.key_id.hex(), key.secret.hex()] for cls, key in keys.items()} == vector["keys"]
     backwards = dict(reversed(keys.items()))
-    assert wrap_bundle(space_key, bytes.fromhex(vector["nonce"]), backwards, leaf, place).hex() == vector["wrapped"]
+    assert seal_bundle(segment_key, bytes.fromhex(vector["nonce"]), backwards, leaf, place).hex() == vector["sealed"]
+
+
+def the_segments(vector: Vector, _: Path) -> None:
+    space_key = SpaceKey(vector["version"], bytes.fromhex(vector["space_key"]))
+    keys = open_segments(Versions(space_key), vector["row"], bytes.fromhex(vector["sealed"]))
+    assert [key.entry.hex() for key in keys] == vector["keys"]
+    again = seal_segments(space_key, bytes.fromhex(vector["nonce"]), vector["row"], keys)
+    assert again.hex() == vector["sealed"]
 
 
 def the_root(vector: Vector, _: Path) -> None:
@@ -86,6 +95,7 @@ def the_cursor(vector: Vector, _: Path) -> None:
 OPENINGS = {
     "cell": the_cell,
     "bundle": the_bundle,
+    "segments": the_segments,
     "root": the_root,
     "keys.json": the_keys_file,
     "store.json": the_store_file,

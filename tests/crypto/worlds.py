@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from muniment.crypto.cell import KEY_ENTROPY_BYTES, CellKey, SpaceKey, keys_from
+from muniment.crypto.cell import KEY_ENTROPY_BYTES, CellKey, keys_from
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
 from muniment.crypto.root_sources import RootDescriptor
+from muniment.crypto.segment import SpaceKey
 from muniment.crypto.store import StoreKeys
 from muniment.errors import KeyMissing
 from muniment.kernel.sources import Entropy, SystemEntropy, system_sources

@@ -16,6 +16,7 @@ from tests.evidence.by_hand import jcs, mth
 
 LOG, INDEX_KEY = b64(made("log", 16)), made("index key", 32)
 SPACE_KEY, SPACE_KEY_VERSION = made("newer space key", 32), 12
+SEGMENT_KEY_ID, SEGMENT_KEY, SEGMENTS_NONCE = made("segment key id", 4), made("segment key", 32), made("segments", 12)
 TIME_MS = 1_700_000_000_000
 NONE = 2**64 - 1
 Body = tuple[Vector, dict[str, str]]  # a body, and the canonical JSON of its fields
@@ -42,13 +43,14 @@ def place(row: Vector) -> bytes:
 
 
 class Draws:
-    """What is drawn for one event: a seed, a key id, a key and a nonce for each class, and a nonce for the bundle."""
+    """What is drawn for one event: a seed, a key id, a key and a nonce for each class; a nonce when it is placed."""
 
     def __init__(self, word: str, classes: int) -> None:
         self.seeds = [made(f"{word}: seed {cls}", 32) for cls in range(classes)]
         self.key_ids = [made(f"{word}: key id {cls}", 4) for cls in range(classes)]
         self.keys = [made(f"{word}: key {cls}", 32) for cls in range(classes)]
-        self.nonces = [made(f"{word}: nonce {place}", 12) for place in range(classes + 1)]
+        self.nonces = [made(f"{word}: nonce {cls}", 12) for cls in range(classes)]
+        self.bundle_nonce = made(f"{word}: nonce of the bundle", 12)
 
     def told(self) -> Vector:
         """Return all of it as hexadecimal text; in which order it is drawn is nobody's business."""
@@ -56,6 +58,7 @@ class Draws:
             "seeds": [seed.hex() for seed in self.seeds],
             "keys": [key_id.hex() + key.hex() for key_id, key in zip(self.key_ids, self.keys, strict=True)],
             "nonces": [nonce.hex() for nonce in self.nonces],
+            "bundle_nonce": self.bundle_nonce.hex(),
         }
 
     def cell(self, cls: int, body: Vector, leaf: bytes) -> bytes:
@@ -67,11 +70,19 @@ class Draws:
         return head + self.nonces[cls] + AESGCM(self.keys[cls]).encrypt(self.nonces[cls], plaintext, context)
 
     def bundle(self, classes: range, leaf: bytes, where: bytes) -> bytes:
-        """Wrap the keys of classes."""
+        """Seal the keys of classes."""
         entries = b"".join(bytes((cls,)) + self.key_ids[cls] + self.keys[cls] for cls in classes)
-        head = b"\x01" + SPACE_KEY_VERSION.to_bytes(4, "big")
-        context = b"muniment/bundle" + head + leaf + where
-        return head + self.nonces[-1] + AESGCM(SPACE_KEY).encrypt(self.nonces[-1], entries, context)
+        head = b"\x01" + SEGMENT_KEY_ID
+        context = b"muniment/bundle" + head + bytes(8) + leaf + where
+        return head + self.bundle_nonce + AESGCM(SEGMENT_KEY).encrypt(self.bundle_nonce, entries, context)
+
+
+def segments() -> bytes:
+    """Return the first row of segment keys, with the key of the first segment."""
+    head = b"\x01" + SPACE_KEY_VERSION.to_bytes(4, "big")
+    context = b"muniment/segments" + bytes(8) + head
+    sealed = AESGCM(SPACE_KEY).encrypt(SEGMENTS_NONCE, SEGMENT_KEY_ID + SEGMENT_KEY, context)
+    return head + SEGMENTS_NONCE + sealed
 
 
 def head_tag(head: Vector, leaf: bytes, key: bytes = INDEX_KEY) -> bytes:
@@ -194,7 +205,16 @@ class Log:
         """Return the vector of the whole log."""
         leaves = [bytes.fromhex(event["row"]["leaf"]) for event in self.events]
         frontier = len(leaves).to_bytes(8, "big") + mth(leaves)  # eight leaves are one complete tree
-        return {"what": "log", "events": self.events, "frontier": frontier.hex(), "fault": None, "error": None}
+        return {
+            "what": "log",
+            "segment_drawn": (SEGMENT_KEY_ID + SEGMENT_KEY).hex(),
+            "segments_nonce": SEGMENTS_NONCE.hex(),
+            "segments": segments().hex(),
+            "events": self.events,
+            "frontier": frontier.hex(),
+            "fault": None,
+            "error": None,
+        }
 
     @staticmethod
     def _longer(stream: int, head: Vector | None, step: Step) -> Vector:

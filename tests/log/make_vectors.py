@@ -15,7 +15,18 @@ from typing import Any
 
 from tests.by_hand import Vector, b64, keyed, leaf_of, made, msgpack
 from tests.evidence.by_hand import jcs
-from tests.log.log_by_hand import INDEX_KEY, LABEL_SETS, LOG, TIME_MS, Draws, Log, head_tag, place, usual_labels
+from tests.log.log_by_hand import (
+    INDEX_KEY,
+    LABEL_SETS,
+    LOG,
+    TIME_MS,
+    Draws,
+    Log,
+    head_tag,
+    place,
+    segments,
+    usual_labels,
+)
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "vectors" / "log"
 
@@ -189,6 +200,7 @@ def rows() -> dict[str, Vector]:
             "what": "row",
             "row": event["row"],
             "place": event["place"],
+            "segments": segments().hex(),
             "seed": event["chance"]["seeds"][0],
             "meta": event["meta"],
             "content": event["content"],
@@ -244,6 +256,9 @@ def row_vectors() -> dict[str, Vector]:
     for error, faults in (("store.corrupt", changed), ("key.missing", missing)):
         for name, (fault, change) in faults.items():
             found[f"row_bad_{name}"] = good | {"row": row | change, "fault": fault, "error": error}
+    damaged = bytes.fromhex(good["segments"])[:-1] + b"\0"
+    fault = "the row of segment keys is damaged"
+    found["row_bad_segments"] = good | {"segments": damaged.hex(), "fault": fault, "error": "store.corrupt"}
     return found
 
 

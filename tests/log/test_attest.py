@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from muniment.crypto.cell import SpaceKey, wrap_bundle
+from muniment.crypto.cell import bundle_key_id, seal_bundle
+from muniment.crypto.segment import SegmentKey
 from muniment.errors import Corrupt, Kind, MunimentError, RolledBack
 from muniment.events.changes import Transition
 from muniment.evidence.audit import AuditReport
@@ -251,7 +252,8 @@ def test_step_three_finds_a_row_that_was_forged_without_the_key(book: FileBook) 
     """Everything else of the forged row fits: its leaf, its header, the tree over it."""
     row = book.row(TAIL_TURN)
     keys = book.ledger.keys_of(row)
-    forged = wrap_bundle(SpaceKey(book.keys.current.version, bytes(32)), bytes(12), keys, row.leaf, place_of(row))
+    segment_key = SegmentKey(0, bundle_key_id(row.bundle or b"") + bytes(32))
+    forged = seal_bundle(segment_key, bytes(12), keys, row.leaf, place_of(row))
     book.edited("UPDATE keyring SET bundle = ? WHERE position = ?", forged, TAIL_TURN)
     assert refusal(book) == ("position 21", "not_authentic")
 

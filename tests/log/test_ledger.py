@@ -22,7 +22,7 @@ from muniment.evidence.verifier import open_checkpoint
 from muniment.ledger.ledger import CHECKPOINT_EVENTS, CONTENT, META, SPACE_STREAM, Writer
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, SealedRow
 from muniment.log.sqlite import SqliteStore
-from tests.log.ledgers import BOOKS, Book, FileBook, keys_again, memory_book, space_keys, sqlite_book
+from tests.log.ledgers import BOOKS, Book, FileBook, memory_book, space_keys, sqlite_book
 from tests.log.worlds import Disk
 
 # --- plans ------------------------------------------------------------------------------------------------------------
@@ -107,17 +107,6 @@ def test_a_stream_that_is_not_open_is_not_appended_to(book: Book) -> None:
         book.say(7, "words")
     with book.ledger.reader() as reader:
         assert book.ledger.head(reader, 7) is None
-
-
-def test_a_plan_wraps_by_the_newest_key_of_the_space(book: Book, tmp_path: Path) -> None:
-    """Another process has rotated the key since this one looked."""
-    book.with_turns(1)
-    other = book.row(2)
-    new = keys_again(tmp_path).begin_rotation()
-    placed = book.say(1, "words")[0]
-    bundles = [book.row(placed.position).bundle, other.bundle]
-    assert [bundle is not None and bundle.startswith(new.head) for bundle in bundles] == [True, False]
-    assert book.ledger.open(book.row(placed.position)).keys.keys() == {META, CONTENT}
 
 
 # --- checkpoints ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from muniment.crypto.keyring import UnwrappedKeys
 from muniment.crypto.stream import SealedReader, SealedWriter
@@ -16,6 +16,7 @@ from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.evidence.tree import Frontier
 from muniment.ledger.name_buckets import NameRow
 from muniment.ledger.transfer import (
+    FORMAT,
     FRAME_ROWS,
     BeginFrame,
     CheckpointsFrame,
@@ -86,7 +87,7 @@ def row(change: Callable[[SealedRow], SealedRow], place: int = 2) -> Callable[[l
         events = told[at]
         assert isinstance(events, EventsFrame)
         rows = [change(one) if one.position == place else one for one in events.rows]
-        return [*told[:at], EventsFrame(rows), *told[at + 1 :]]
+        return [*told[:at], EventsFrame(rows, events.segments), *told[at + 1 :]]
 
     return edit
 
@@ -95,7 +96,7 @@ def rows_of(kind: Any, change: Callable[[Any], Any]) -> Callable[[list[Frame]], 
     """Return an edit of all rows of a kind of frame."""
 
     def edit(told: list[Any]) -> list[Frame]:
-        return [kind(change(frame.rows)) if isinstance(frame, kind) else frame for frame in told]
+        return [kind(change(frame.rows), *astuple(frame)[1:]) if isinstance(frame, kind) else frame for frame in told]
 
     return edit
 
@@ -112,6 +113,15 @@ FAULTS: dict[str, Callable[[list[Frame]], list[Frame]]] = {
     "another turn": row(lambda one: replace(one, turn_seq=2)),
     "another bundle": row(lambda one: replace(one, bundle=bytes(60))),
     "a bundle that does not open": row(lambda one: replace(one, bundle=(one.bundle or b"")[:-1] + b"\x00")),
+    "segment keys left out": lambda told: [
+        EventsFrame(frame.rows, []) if isinstance(frame, EventsFrame) else frame for frame in told
+    ],
+    "segment keys that do not open": lambda told: [
+        EventsFrame(frame.rows, [replace(one, sealed=bytes(60)) for one in frame.segments])
+        if isinstance(frame, EventsFrame)
+        else frame
+        for frame in told
+    ],
     "an event left out": rows_of(EventsFrame, lambda rows: rows[:-1]),
     "an event in the middle left out": rows_of(EventsFrame, lambda rows: rows[:3] + rows[4:]),
     "an event twice": rows_of(EventsFrame, lambda rows: rows + rows[-1:]),
@@ -137,7 +147,7 @@ FAULTS: dict[str, Callable[[list[Frame]], list[Frame]]] = {
     ],
     "a vocabulary nobody wrote": lambda told: [*told[:-1], replace(told[-1], vocabulary=bytes(32) + b"[]")],
     "no beginning": lambda told: told[1:],
-    "another beginning": lambda told: [BeginFrame(1, "another log"), *told[1:]],
+    "another beginning": lambda told: [BeginFrame(FORMAT, "another log"), *told[1:]],
     "two beginnings": lambda told: [told[0], *told],
     "two ends": lambda told: [*told, told[-1]],
     "frames in another order": swapped,
@@ -147,14 +157,14 @@ FAULTS: dict[str, Callable[[list[Frame]], list[Frame]]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_log_with_a_fault_is_refused(world: FileWorld, fault: str) -> None:
-    with pytest.raises(Corrupt):
+    with pytest.raises((Corrupt, KeyMissing)):
         taken(world, FAULTS[fault](all_frames(world)))
 
 
 def test_a_log_of_a_newer_release_is_refused_as_that(world: FileWorld) -> None:
     told = all_frames(world)
     with pytest.raises(StoreNewer):
-        taken(world, [BeginFrame(2, world.runtime._session.space.ledger.log), *told[1:]])
+        taken(world, [BeginFrame(FORMAT + 1, world.runtime._session.space.ledger.log), *told[1:]])
 
 
 def test_an_event_without_its_keys_is_refused(world: FileWorld) -> None:

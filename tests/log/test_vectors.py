@@ -38,13 +38,14 @@ BLOBS = {"leaf", "header", "bundle", "meta", "content", "tag"}
 
 
 class Drawn:
-    """Gives what a vector says was drawn, in one draw for each event: seeds, keys, nonces."""
+    """Gives what a vector says was drawn: seeds, keys and nonces of an event at once, the rest one by one."""
 
     def __init__(self) -> None:
         self.draws: deque[bytes] = deque()
 
     def load(self, chance: Vector) -> None:
         self.draws.append(bytes.fromhex("".join(chance["seeds"] + chance["keys"] + chance["nonces"])))
+        self.draws.append(bytes.fromhex(chance["bundle_nonce"]))
 
     def take(self, size: int) -> bytes:
         drawn = self.draws.popleft()
@@ -91,6 +92,7 @@ def the_header(vector: Vector, _: VectorLedger) -> None:
 
 def the_row(vector: Vector, session: VectorLedger) -> None:
     row = SealedRow(**unhexed(vector["row"]))
+    session.ledger.store.transact(lambda tx: tx.put_segments(0, bytes.fromhex(vector["segments"])))
     opened = session.ledger.open(row)
     assert place_of(row).hex() == vector["place"]
     assert (opened.meta_seed.hex(), msgspec.to_builtins(opened.meta)) == (vector["seed"], vector["meta"])
@@ -127,6 +129,9 @@ def the_words(vector: Vector, session: VectorLedger) -> None:
 def the_log(vector: Vector, session: VectorLedger) -> None:
     for event in vector["events"]:
         session.drawn.load(event["chance"])
+        if event is vector["events"][0]:  # its segment begins with it
+            session.drawn.draws.insert(1, bytes.fromhex(vector["segment_drawn"]))
+            session.drawn.draws.insert(2, bytes.fromhex(vector["segments_nonce"]))
         session.ledger.transact(functools.partial(append, session, event))
     with session.ledger.reader() as reader:
         rows = [hexed(row) for row in reader.sealed_events(0, 100)]
@@ -134,6 +139,7 @@ def the_log(vector: Vector, session: VectorLedger) -> None:
         last = {event["row"]["stream"]: event["head"] for event in vector["events"]}
         assert {stream: hexed(found) for stream in last if (found := reader.stream_head(stream))} == last
         assert reader.frontier().to_bytes().hex() == vector["frontier"]
+        assert (reader.segments(0) or b"").hex() == vector["segments"]
         exact = [session.ledger.header(row)[1].decode() for row in reader.events(0, 100)]
         assert exact == [event["exact"] for event in vector["events"]]
 

@@ -12,7 +12,8 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from muniment.crypto.cell import NONCE_BYTES, seal_cell
+from muniment.crypto.cell import seal_cell
+from muniment.crypto.segment import NONCE_BYTES
 from muniment.events.attributes import (
     AttributeContent,
     AttributeGovernance,

@@ -25,7 +25,6 @@ from muniment.operations.lifecycle.erase_turns import complete_erasure, review_e
 from muniment.operations.lifecycle.scope import Scope, target_of
 from muniment.operations.lifecycle.transition import change_phases, review_transition
 from muniment.runtime.runtime import Runtime
-from muniment.space import rotation
 from muniment.space.open_store import OpenStore
 from muniment.space.options import Options, no_progress
 from muniment.space.space import Space
@@ -203,12 +202,11 @@ def test_a_space_whose_making_was_cut_short_is_made(
     lasting.close()
 
 
-def test_an_erasure_on_a_full_disk_wraps_the_keys_in_parts(
+def test_an_erasure_on_a_full_disk_replaces_the_keys_in_parts(
     failing: tuple[Runtime, Disk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first attempt finds the disk full; with the reserve it is done, a few bundles at a time."""
+    """The first attempt finds the disk full; with the reserve it is done, one segment at a time."""
     runtime, disk = failing
-    monkeypatch.setattr(rotation, "TIGHT_BATCH", 2)
     for number in range(1, 6):
         runtime.transcripts.commit(plain_turn(number))
     disk.broken["xWrite", "-wal"] = apsw.FullError

@@ -1,18 +1,18 @@
 """Cells and key bundles: how the content of an event is encrypted on disk.
 
 An event has up to one cell per class. Each cell has a single-use key. The keys of an event are stored together in one
-key bundle, wrapped by the key of the space. Destroying its key erases a cell.
+key bundle, sealed under the key of its segment (`crypto.segment`). Destroying its key erases a cell.
 
 Cell: `0x01 ‖ codec (1: 0 raw, 1 zlib) ‖ key id (4) ‖ nonce (12) ‖ AES-256-GCM body`; associated data:
 `"muniment/cell" ‖ the first 6 bytes of the cell ‖ leaf (32) ‖ class (1)`.
 
-Bundle: `0x01 ‖ version of the space key (4, big endian) ‖ nonce (12) ‖ AES-256-GCM body` over
+Bundle: `0x01 ‖ id of the segment key (4) ‖ nonce (12) ‖ AES-256-GCM body` over
 `class (1) ‖ key id (4) ‖ key (32)` in ascending order of class; associated data:
-`"muniment/bundle" ‖ the first 5 bytes of the bundle ‖ leaf ‖ place`. The place is the event's row as packed by the
-log, so an edited column is detected.
+`"muniment/bundle" ‖ the first 5 bytes of the bundle ‖ number of the segment (8) ‖ leaf ‖ place`. The place is the
+event's row as packed by the log, so an edited column is detected.
 
-These functions are the hot path: an append encrypts two cells and wraps one bundle, a page of fifty turns decrypts up
-to a hundred cells. The cipher of the space key is cached, those of single-use keys are not.
+These functions are the hot path: an append encrypts two cells and one bundle, a page of fifty turns decrypts up to a
+hundred cells. The cipher of the segment key is cached, those of single-use keys are not.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from muniment.crypto.secret import KEY_BYTES, Secret
+from muniment.crypto.segment import KEY_ID_BYTES, NONCE_BYTES, SEALED_VERSION, TAG_BYTES, SegmentKey
 from muniment.errors import Corrupt, LimitExceeded
 
 PLAINTEXT_BYTES_MAX = 64 * 1024 * 1024
@@ -44,25 +44,20 @@ SMALL_BYTES_MAX, SMALL_WINDOW_BITS, SMALL_MEMORY = 8192, 13, 5
 LARGE_WINDOW_BITS, LARGE_MEMORY = 15, 8
 
 CELL_CONTEXT = b"muniment/cell"
-BUNDLE_CONTEXT = b"muniment/bundle"
 RAW, ZLIB = b"\x01\x00", b"\x01\x01"
-KEY_ID_BYTES = 4
-NONCE_BYTES = 12
-TAG_BYTES = 16
 LEAF_BYTES = 32
-BUNDLE_VERSION = b"\x01"
+CELL_NONCE_BYTES = NONCE_BYTES
 
 _CELL = struct.Struct(f"2s{KEY_ID_BYTES}s{NONCE_BYTES}s")
-_BUNDLE = struct.Struct(f">cI{NONCE_BYTES}s")
 _KEY_ENTROPY = struct.Struct(f"{KEY_ID_BYTES}s{KEY_BYTES}s")
 _ENTRY = struct.Struct(f"B{KEY_ID_BYTES}s{KEY_BYTES}s")
 
 CELL_BODY_AT = _CELL.size
-BUNDLE_BODY_AT = _BUNDLE.size
-BUNDLE_HEAD_BYTES = BUNDLE_BODY_AT - NONCE_BYTES
+BUNDLE_HEAD_BYTES = len(SEALED_VERSION) + KEY_ID_BYTES
+BUNDLE_BODY_AT = BUNDLE_HEAD_BYTES + NONCE_BYTES
 KEY_ENTROPY_BYTES = _KEY_ENTROPY.size
 
-PlacedBundle = tuple[int, bytes, bytes]  # the position of its event, the wrapped bundle, leaf and place joined
+PlacedBundle = tuple[int, bytes, bytes]  # the position of its event, the bundle, leaf and place joined
 Squeezed = tuple[bytes, bytes]  # the first two bytes of the cell, and its plaintext body
 
 _unmade = object.__new__  # makes a key without the call of its constructor, which would double the time
@@ -81,29 +76,6 @@ class CellKey(Secret):
 
     def _label(self) -> str:
         return self.key_id.hex()
-
-
-class SpaceKey(Secret):
-    """One version of the key of a space, with its cipher."""
-
-    __slots__ = ("aead", "head", "secret", "version")
-
-    def __init__(self, version: int, secret: bytes) -> None:
-        self.version = version
-        self.secret = secret
-        self.head = BUNDLE_VERSION + version.to_bytes(4)
-        self.aead = AESGCM(secret)
-
-    def _label(self) -> str:
-        return f"version {self.version}"
-
-
-class SpaceKeyring(Protocol):
-    """Returns the key of a space by its version."""
-
-    def by_version(self, version: int) -> SpaceKey:
-        """Return that version, or raise `KeyMissing`."""
-        ...
 
 
 def keys_from(entropy: bytes, classes: Sequence[int]) -> dict[int, CellKey]:
@@ -183,27 +155,24 @@ def _deflate(plaintext: bytes) -> bytes:
 # --- bundles ----------------------------------------------------------------------------------------------------------
 
 
-def wrap_bundle(space_key: SpaceKey, nonce: bytes, keys: Mapping[int, CellKey], leaf: bytes, place: bytes) -> bytes:
-    """Return the keys of an event's cells, by class, wrapped for the keyring row of this event."""
+def seal_bundle(segment_key: SegmentKey, nonce: bytes, keys: Mapping[int, CellKey], leaf: bytes, place: bytes) -> bytes:
+    """Return the keys of an event's cells, by class, sealed for the row of this event."""
+    assert len(nonce) == NONCE_BYTES
     entries = b"".join([_CLASS[cls] + keys[cls].key_id + keys[cls].secret for cls in sorted(keys)])
-    return _wrap(space_key, nonce, entries, leaf + place)
+    context = segment_key.context + leaf + place
+    return segment_key.head + nonce + segment_key.aead.encrypt(nonce, entries, context)
 
 
-def unwrap_bundle(keyring: SpaceKeyring, wrapped: bytes, leaf: bytes, place: bytes) -> dict[int, CellKey]:
+def open_bundle(segment_key: SegmentKey, sealed: bytes, leaf: bytes, place: bytes) -> dict[int, CellKey]:
     """Return the keys of an event's cells by class.
 
-    Raises `Corrupt` when the bundle, the leaf or the place differs from what was wrapped, and `KeyMissing` when its
-    space key was destroyed.
+    Raises `Corrupt` when the bundle, the leaf or the place differs from what was sealed.
     """
-    if len(wrapped) < BUNDLE_BODY_AT + TAG_BYTES:
+    if sealed[:BUNDLE_HEAD_BYTES] != segment_key.head or len(sealed) < BUNDLE_BODY_AT + TAG_BYTES:
         raise Corrupt(at="bundle", problem="layout")
-    mark, version, nonce = _BUNDLE.unpack_from(wrapped)
-    if mark != BUNDLE_VERSION:
-        raise Corrupt(at="bundle", problem="layout")
-    space_key = keyring.by_version(version)
-    context = BUNDLE_CONTEXT + space_key.head + leaf + place
+    context = segment_key.context + leaf + place
     try:
-        entries = space_key.aead.decrypt(nonce, wrapped[BUNDLE_BODY_AT:], context)
+        entries = segment_key.aead.decrypt(sealed[BUNDLE_HEAD_BYTES:BUNDLE_BODY_AT], sealed[BUNDLE_BODY_AT:], context)
     except InvalidTag:
         raise Corrupt(at="bundle", problem="not_authentic") from None
     if len(entries) % _ENTRY.size:
@@ -219,48 +188,33 @@ def unwrap_bundle(keyring: SpaceKeyring, wrapped: bytes, leaf: bytes, place: byt
     return keys
 
 
-def rewrap_bundles(
-    keyring: SpaceKeyring, new: SpaceKey, bundles: Iterable[tuple[bytes, PlacedBundle]]
+def reseal_bundles(
+    former: SegmentKey, new: SegmentKey, bundles: Iterable[tuple[bytes, PlacedBundle]]
 ) -> list[tuple[int, bytes]]:
-    """Return bundles, each with a nonce, under another version of the space key, by the position of their event.
+    """Return bundles, each with a nonce, under another key of their segment, by the position of their event.
 
-    Those that are under it already are left out. Raises as `unwrap_bundle` and names the position. One loop without a
-    call of ours: a rotation does this for every event of a space.
+    Raises as `open_bundle` and names the position. One loop without a call of ours: an erasure does this for every
+    event of a segment.
     """
-    rewrapped: list[tuple[int, bytes]] = []
-    head, seal, context = new.head, new.aead.encrypt, BUNDLE_CONTEXT + new.head
-    last_head, former_context, unseal = b"", b"", new.aead.decrypt
-    for nonce, (position, wrapped, where) in bundles:
-        wrapped_head = wrapped[:BUNDLE_HEAD_BYTES]
-        if wrapped_head == head and len(wrapped) > BUNDLE_BODY_AT:
-            continue
+    resealed: list[tuple[int, bytes]] = []
+    head, seal, context = new.head, new.aead.encrypt, new.context
+    former_head, unseal, former_context = former.head, former.aead.decrypt, former.context
+    for nonce, (position, sealed, where) in bundles:
+        if sealed[:BUNDLE_HEAD_BYTES] != former_head or len(sealed) < BUNDLE_BODY_AT + TAG_BYTES:
+            raise Corrupt(at=f"position {position}", problem="layout")
+        former_nonce, body = sealed[BUNDLE_HEAD_BYTES:BUNDLE_BODY_AT], sealed[BUNDLE_BODY_AT:]
         try:
-            if wrapped_head != last_head or len(wrapped) < BUNDLE_BODY_AT + TAG_BYTES:
-                former = keyring.by_version(bundle_version(wrapped))
-                last_head, former_context, unseal = wrapped_head, BUNDLE_CONTEXT + former.head, former.aead.decrypt
-            former_nonce, body = wrapped[BUNDLE_HEAD_BYTES:BUNDLE_BODY_AT], wrapped[BUNDLE_BODY_AT:]
             entries = unseal(former_nonce, body, former_context + where)
-        except Corrupt as corrupt:
-            raise Corrupt(at=f"position {position}", problem=corrupt.problem) from None
         except InvalidTag:
             raise Corrupt(at=f"position {position}", problem="not_authentic") from None
         if len(entries) % _ENTRY.size:
             raise Corrupt(at=f"position {position}", problem="layout")
-        rewrapped.append((position, head + nonce + seal(nonce, entries, context + where)))
-    return rewrapped
+        resealed.append((position, head + nonce + seal(nonce, entries, context + where)))
+    return resealed
 
 
-def bundle_version(wrapped: bytes) -> int:
-    """Return the version of the space key that a bundle names; only unwrapping the bundle authenticates it."""
-    if len(wrapped) < BUNDLE_BODY_AT + TAG_BYTES:
+def bundle_key_id(sealed: bytes) -> bytes:
+    """Return the id of the segment key that a bundle names; only opening the bundle authenticates it."""
+    if len(sealed) < BUNDLE_BODY_AT + TAG_BYTES or sealed[:1] != SEALED_VERSION:
         raise Corrupt(at="bundle", problem="layout")
-    mark, version, _ = _BUNDLE.unpack_from(wrapped)
-    if mark != BUNDLE_VERSION:
-        raise Corrupt(at="bundle", problem="layout")
-    return int(version)
-
-
-def _wrap(space_key: SpaceKey, nonce: bytes, entries: bytes, where: bytes) -> bytes:
-    assert len(nonce) == NONCE_BYTES
-    head = space_key.head
-    return head + nonce + space_key.aead.encrypt(nonce, entries, BUNDLE_CONTEXT + head + where)
+    return sealed[1:BUNDLE_HEAD_BYTES]

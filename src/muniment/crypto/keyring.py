@@ -9,13 +9,14 @@ The file is separate from the log, because a retired space key must be destroyed
 
 Rotating the space key:
 
-1. `begin_rotation` adds a version, makes it current, and makes that durable;
-2. the log re-wraps every bundle of an older version (`cell.rewrap_bundles`). A writer calls `refresh` inside its write
-   transaction before it wraps, so none uses a retired version once the re-wrapping has committed;
+1. `begin_rotation` adds a version, makes it current, and makes that durable. A write transaction of the log calls it
+   before it seals anything under the new version;
+2. the same transaction seals every row of segment keys again (`crypto.segment`) and commits. A writer calls `refresh`
+   inside its own write transaction before it seals, so it knows every version that a committed row is under;
 3. `finish_rotation` destroys the older versions. A reader that still looks at the log of before step 2 may now meet
    `KeyMissing`; it looks again at the present log.
 
-After a crash `versions` has more than one entry, and steps 2 and 3 are repeated. `rewrap` rotates the root key: it
+After a crash `versions` has more than one entry, and all steps are repeated. `rewrap` rotates the root key: it
 changes no space key, so it does not touch the log. Both may happen while other processes have the space open.
 
 `destroy` erases a space. The rest of the file says that there was a space, and nothing else about it (decision 0052).
@@ -29,10 +30,10 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from muniment.crypto import files
-from muniment.crypto.cell import SpaceKey
 from muniment.crypto.file_format import check_format, parse_canonical
 from muniment.crypto.root import RootKey
 from muniment.crypto.secret import KEY_BYTES, Secret
+from muniment.crypto.segment import SpaceKey
 from muniment.errors import (
     Conflict,
     Corrupt,
@@ -185,7 +186,7 @@ class SpaceKeys(Secret):
 
     @property
     def current(self) -> SpaceKey:
-        """Return the version that wraps new bundles."""
+        """Return the version that seals new rows of segment keys."""
         return self._keys.current
 
     @property
@@ -246,8 +247,8 @@ class SpaceKeys(Secret):
     def finish_rotation(self, version: int) -> int:
         """Destroy every version of the space key that is older than this one; return how many there were.
 
-        The caller has rewrapped all bundles of older versions: any other can never be read again. A repeat destroys
-        nothing and returns 0.
+        The caller has sealed again what older versions had sealed: anything else can never be read again. A repeat
+        destroys nothing and returns 0.
         """
         with files.faults(FILE), files.locked(self._directory / LOCK):
             keys = self._fresh()

@@ -157,7 +157,7 @@ class TurnContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
 
 class KeyRotated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """From this event on, this version of the space key wraps the keyring."""
+    """From this event on, this version of the space key seals the keys of segments."""
 
     version: int
 

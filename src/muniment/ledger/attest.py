@@ -22,17 +22,16 @@ from typing import NamedTuple
 
 from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
 from muniment.errors import Corrupt, RolledBack, StoreNewer, StoreReadOnly
-from muniment.events.records import CHANGES, EventKind, SpaceRestored
+from muniment.events.records import EventKind, SpaceRestored
 from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
-from muniment.evidence.header import Header
 from muniment.evidence.notes import Signer, origin_of
 from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint
-from muniment.ledger.headers import unpack
+from muniment.ledger.headers import says, unpack
 from muniment.ledger.ledger import Ledger, Writer
-from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader
+from muniment.log.port import Reader
 
 AUDIT_PROGRESS_EVENTS = 1000
 
@@ -221,16 +220,6 @@ def audit(
     if checkpoints:
         raise Corrupt(at="checkpoint", problem="size", limit=head.size, found=max(checkpoints))
     return run.finish(head)
-
-
-def says(header: Header, row: EventRow) -> bool:
-    """Tell whether a header says of its event what the two columns say that are not part of it."""
-    turn = header.refs.get("turn")
-    if row.turn_seq is not None or row.kind == EventKind.TURN_COMMITTED:
-        return turn is not None and row.turn_seq == turn and row.target_seq is None
-    if row.kind in CHANGES:
-        return row.target_seq == (WHOLE_CONVERSATION if turn is None else turn)
-    return row.target_seq is None
 
 
 def _signed(note: str, key: VerifierKey, size: int) -> Checkpoint:

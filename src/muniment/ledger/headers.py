@@ -20,10 +20,12 @@ import msgspec
 from msgspec import Meta, Struct
 
 from muniment.errors import Corrupt
+from muniment.events.records import CHANGES, EventKind
 from muniment.evidence.header import Header, encode
-from muniment.evidence.verifier import leaf_hash
+from muniment.evidence.tree import inclusion_proof
+from muniment.evidence.verifier import Refused, leaf_hash, verify_inclusion
 from muniment.kernel.digest import DIGEST_BYTES, b64url
-from muniment.log.port import EventRow
+from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader
 
 USUAL_MESSAGES_MAX = 16
 
@@ -85,6 +87,23 @@ def unpack(row: EventRow, log: str) -> tuple[Header, bytes]:
     return header, exact
 
 
+def leaf_of(header: Header) -> bytes:
+    """Return the leaf of an event with this header."""
+    return leaf_hash(encode(header))
+
+
+def prove_row(reader: Reader, row: EventRow, log: str) -> Header:
+    """Prove that a row is in the tree at its position, and return its header, or raise `Corrupt`."""
+    header, _ = unpack(row, log)
+    head = reader.frontier()
+    proof = inclusion_proof(reader, row.position, head.size)
+    try:
+        verify_inclusion(row.position, head.size, row.leaf, proof, head.root())
+    except Refused:
+        raise Corrupt(at=f"position {row.position}", problem="leaf") from None
+    return header
+
+
 def _restored(row: EventRow, rest: _Rest, log: str) -> Header:
     labels = _SPLIT[rest.labels] if isinstance(rest.labels, int) else _split(rest.labels)
     digests = [
@@ -111,3 +130,13 @@ def _split(joined: str) -> list[str]:
 
 def _raw(digest: str) -> bytes:
     return a2b_base64(digest.encode().translate(_STANDARD) + b"=")
+
+
+def says(header: Header, row: EventRow) -> bool:
+    """Tell whether a header says of its event what the two columns say that are not part of it."""
+    turn = header.refs.get("turn")
+    if row.turn_seq is not None or row.kind == EventKind.TURN_COMMITTED:
+        return turn is not None and row.turn_seq == turn and row.target_seq is None
+    if row.kind in CHANGES:
+        return row.target_seq == (WHOLE_CONVERSATION if turn is None else turn)
+    return row.target_seq is None

@@ -17,7 +17,7 @@ state that is read or appended to is proved by its seal first, and is never olde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -25,35 +25,34 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from muniment.crypto.cell import (
+    CELL_NONCE_BYTES,
     KEY_ENTROPY_BYTES,
-    NONCE_BYTES,
     CellKey,
     Squeezed,
     keys_from,
     open_cell,
     seal_squeezed,
     squeeze,
-    unwrap_bundle,
-    wrap_bundle,
 )
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.cells import SEED_BYTES, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import CHANGES, ContentBody, EventKind, MetaBody, TurnContent
-from muniment.evidence.header import Header, commit_fields, encode, salts_of
-from muniment.evidence.tree import Frontier, extend, inclusion_proof
-from muniment.evidence.verifier import Refused, leaf_hash, verify_inclusion
+from muniment.evidence.header import Header, commit_fields, salts_of
+from muniment.evidence.tree import Frontier, extend
 from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
-from muniment.ledger.headers import pack, unpack
+from muniment.ledger.headers import leaf_of, pack, prove_row, unpack
 from muniment.ledger.name_buckets import DIGEST_BYTES, SIZE_BITS, NameRow, Names, Naming
-from muniment.ledger.packing import head_tag, place_of, proved_head
+from muniment.ledger.packing import head_tag, proved_head
+from muniment.ledger.segments import SegmentKeys, begins_segment, segment_of
 from muniment.ledger.vocabulary import Vocabulary, Written
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
 if TYPE_CHECKING:
     from muniment.crypto.keyring import SpaceKeys
+    from muniment.crypto.segment import SegmentKey, SpaceKey
     from muniment.kernel.sources import Entropy
 
 META, CONTENT = 0, 1
@@ -75,7 +74,7 @@ class Draft(NamedTuple):
     fields: dict[str, str]
     cells: list[Squeezed]  # packed, by class
     keys: dict[int, CellKey]  # fresh, by class
-    nonces: list[bytes]  # one for each cell and one for the bundle
+    nonces: list[bytes]  # one for each cell
 
 
 NO_REFS: dict[str, int] = {}
@@ -136,9 +135,9 @@ def draft(
     """Return an event without a place. `content` comes with its fields, which the caller has already encoded."""
     classes = 1 if content is None else 2
     keys_at, nonces_at = classes * SEED_BYTES, classes * (SEED_BYTES + KEY_ENTROPY_BYTES)
-    chance = entropy.take(nonces_at + (classes + 1) * NONCE_BYTES)  # one draw: seeds, keys, nonces
+    chance = entropy.take(nonces_at + classes * CELL_NONCE_BYTES)  # one draw: seeds, keys, nonces
     seeds = [chance[at : at + SEED_BYTES] for at in range(0, keys_at, SEED_BYTES)]
-    nonces = [chance[at : at + NONCE_BYTES] for at in range(nonces_at, len(chance), NONCE_BYTES)]
+    nonces = [chance[at : at + CELL_NONCE_BYTES] for at in range(nonces_at, len(chance), CELL_NONCE_BYTES)]
     fields = commit_fields(seeds[META], meta_fields(meta))
     cells = [squeeze(pack_cell(seeds[META], meta))]
     if content is not None:
@@ -172,8 +171,11 @@ class Writer:
         self._rows: list[SealedRow] = []
         self._namings: dict[bytes, Naming] = {}  # in this order
         self._heads: dict[int, StreamHead] = {}
-        ledger.keys.refresh()  # inside the transaction: no bundle is wrapped by a key that is being retired
+        if ledger.keys.refresh():  # inside the transaction: nothing is sealed under a key that is being retired
+            ledger.segments.forget()
         self.space_key = ledger.keys.current
+        self.touched: set[int] = set()  # the segments in which something was destroyed
+        self._segment_keys: dict[int, SegmentKey] = {}
         self.note: str | None = None  # the checkpoint that was signed on the way
 
     def head(self, stream: int) -> StreamHead | None:
@@ -215,7 +217,7 @@ class Writer:
             stream=stream,
             t=event.time_ms,
         )
-        leaf = leaf_hash(encode(header))
+        leaf = leaf_of(header)
         bare = EventRow(
             position=position,
             stream=stream,
@@ -230,7 +232,7 @@ class Writer:
         cells = [
             seal_squeezed(event.keys[cls], event.nonces[cls], cell, leaf, cls) for cls, cell in enumerate(event.cells)
         ]
-        bundle = wrap_bundle(self.space_key, event.nonces[-1], event.keys, leaf, place_of(bare))
+        bundle = self.sealed_bundle(bare, event.keys)
         content = cells[CONTENT] if len(cells) > 1 else None
         self._rows.append(SealedRow(**asdict(bare), bundle=bundle, meta=cells[META], content=content))
         total = head.messages + (messages or 0)
@@ -280,16 +282,46 @@ class Writer:
         state = StreamState(0 if head is None else head.turns, is_space=stream == SPACE_STREAM)
         return list(flaws_of(change.kind, change.reason, change.refs, state))
 
+    def segment_key(self, position: int) -> SegmentKey:
+        """Return the key that seals the bundle at a position; the first event of a segment makes one."""
+        segment = segment_of(position)
+        key = self._segment_keys.get(segment)
+        if key is None:
+            segments, is_new = self._ledger.segments, position >= self._frontier.size
+            if is_new and begins_segment(position):
+                key = segments.begin(self.tx, self.space_key, segment)
+            else:
+                key = segments.growing(self.space_key.version, segment) if is_new else None
+            key = self._segment_keys[segment] = key or segments.sealing(self.tx, segment)
+        return key
+
+    def sealed_bundle(self, row: EventRow, keys: dict[int, CellKey]) -> bytes:
+        """Return keys as the bundle of a row."""
+        return self._ledger.segments.seal(self.segment_key(row.position), row, keys)
+
     def destroy_content(self, row: SealedRow) -> bool:
         """Destroy the key and the ciphertext of an event's content; return whether there was any."""
         keys = self._ledger.keys_of(row)
         gone = keys.pop(CONTENT, None) is not None
         if gone or row.content is not None:
-            nonce = self._ledger.entropy.take(NONCE_BYTES)
-            bundle = wrap_bundle(self.space_key, nonce, keys, row.leaf, place_of(row))
-            self.tx.put_bundles([(row.position, bundle)])
+            self._touch(row.position)
+            self.tx.put_bundles([(row.position, self.sealed_bundle(row, keys))])
             self.tx.destroy_cell(row.position, CONTENT)
         return gone or row.content is not None
+
+    def _touch(self, position: int) -> None:
+        self.touched.add(segment_of(position))
+
+    def touch_all(self) -> None:
+        """Let the keys of all segments be replaced."""
+        self.touched.update(range(segment_of(self._frontier.size + len(self._rows) - 1) + 1))
+
+    def rekey(self, space_key: SpaceKey, segments: Collection[int], *, every_row: bool) -> None:
+        """Replace the keys of segments; from then on this version of the space key seals rows of segment keys."""
+        self.flush()
+        self._ledger.segments.replace(self.tx, space_key, segments, every_row=every_row)
+        self.space_key = space_key
+        self._segment_keys.clear()
 
     def destroy_sealed(self, position: int) -> None:
         """Destroy everything that is sealed of an event, and the keys of it, whether they can be read or not."""
@@ -304,8 +336,15 @@ class Writer:
         row is the turn that it says it is has to be proved without keys: by its header, and by the tree (`Corrupt`).
         """
         self._ledger.prove_place(self.tx, row)
+        self._touch(row.position)
         gone = self.tx.destroy_bundle(row.position)
         return self.tx.destroy_cell(row.position, CONTENT) or gone
+
+    def committed(self) -> None:
+        """Remember the key of the segment that grows: the transaction of this plan is durable."""
+        key = self._segment_keys.get(segment_of(self._frontier.size - 1))
+        if key is not None:
+            self._ledger.segments.remember(self.space_key.version, key)
 
     def end(self) -> None:
         """Let the log take no more events after this plan; its head is signed, and pinned once that is durable."""
@@ -317,13 +356,11 @@ class Writer:
         """Seal what is left of an event's content under a new key, with the salt of each field; the old key is gone."""
         row = opened.row
         left = pack_cell(salts_of(salts, (label for label, _ in content_fields(body))), body)
-        chance = self._ledger.entropy.take(KEY_ENTROPY_BYTES + 2 * NONCE_BYTES)
+        chance = self._ledger.entropy.take(KEY_ENTROPY_BYTES + CELL_NONCE_BYTES)
         fresh = keys_from(chance[:KEY_ENTROPY_BYTES], [CONTENT])
-        cell_nonce = chance[KEY_ENTROPY_BYTES : KEY_ENTROPY_BYTES + NONCE_BYTES]
-        cell = seal_squeezed(fresh[CONTENT], cell_nonce, squeeze(left), row.leaf, CONTENT)
-        keys = opened.keys | fresh
-        bundle = wrap_bundle(self.space_key, chance[-NONCE_BYTES:], keys, row.leaf, place_of(row))
-        self.tx.put_bundles([(row.position, bundle)])
+        cell = seal_squeezed(fresh[CONTENT], chance[KEY_ENTROPY_BYTES:], squeeze(left), row.leaf, CONTENT)
+        self._touch(row.position)
+        self.tx.put_bundles([(row.position, self.sealed_bundle(row, opened.keys | fresh))])
         self.tx.put_cell(row.position, CONTENT, cell)
 
     def clear(self) -> None:
@@ -332,6 +369,7 @@ class Writer:
         self.tx.clear()
         self._frontier, self._written = self.tx.frontier(), Written()
         self._restores += 1
+        self._segment_keys.clear()
 
     def put_back(self, rows: Sequence[SealedRow] = (), names: Sequence[NameRow] = ()) -> None:
         """Hand over events and names as they once were; who does this puts the heads of their streams too."""
@@ -361,8 +399,9 @@ class Writer:
             self.tx.put_checkpoint(frontier.size, self.note)
         self._frontier, self._rows, self._heads = frontier, [], {}
 
-    def adopt(self, written: Written) -> None:
+    def adopt(self, vocabulary: bytes) -> None:
         """Take over the vocabulary of the events that were put back; raises as `Written.require_writable`."""
+        written = self._ledger.vocabulary.parsed(vocabulary)
         written.require_writable()
         self._written = self._ledger.vocabulary.extended(self.tx, written, ())
 
@@ -382,6 +421,7 @@ class Ledger:
         self.entropy = entropy
         self.witness = witness
         self.log = keys.log_id
+        self.segments = SegmentKeys(store, keys, entropy)
         self._keyed = KeyedDigest(keys.index_key)
         self.names = Names(self._keyed)
         self.vocabulary = Vocabulary(self._keyed)
@@ -391,16 +431,18 @@ class Ledger:
     def transact(self, plan: Callable[[Writer], Outcome]) -> Outcome:
         """Run a plan inside one write transaction; return what it returns once that is durable."""
 
-        def run(tx: Transaction) -> tuple[Outcome, str | None, bytes]:
-            writer = Writer(tx, self)
-            outcome = plan(writer)
-            writer.flush()
-            return outcome, writer.note, tx.log_seal()
+        def run(tx: Transaction) -> tuple[Outcome, Writer, bytes]:
+            with self.segments.within(tx):
+                writer = Writer(tx, self)
+                outcome = plan(writer)
+                writer.flush()
+            return outcome, writer, tx.log_seal()
 
-        outcome, note, seal = self.store.transact(run)
+        outcome, writer, seal = self.store.transact(run)
         self.names.keep(seal)
-        if note is not None:
-            self.witness.remember(note)
+        writer.committed()
+        if writer.note is not None:
+            self.witness.remember(writer.note)
         return outcome
 
     def begin(self, tx: Transaction) -> int:
@@ -433,10 +475,7 @@ class Ledger:
         if row.bundle is None:
             self.keys.refresh()  # raises when the whole space was erased meanwhile
             raise KeyMissing(at=f"position {row.position}")
-        try:
-            return unwrap_bundle(self.keys, row.bundle, row.leaf, place_of(row))
-        except Corrupt as corrupt:
-            raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+        return self.segments.open(row)
 
     def header(self, row: EventRow) -> tuple[Header, bytes]:
         """Return the header of a row and its exact bytes, held against the leaf."""
@@ -444,13 +483,7 @@ class Ledger:
 
     def prove_place(self, reader: Reader, row: SealedRow) -> Header:
         """Prove without a key where an event stands: by its header, and by the tree over what was signed."""
-        header, _ = self.header(row)
-        head = reader.frontier()
-        proof = inclusion_proof(reader, row.position, head.size)
-        try:
-            verify_inclusion(row.position, head.size, row.leaf, proof, head.root())
-        except Refused:
-            raise Corrupt(at=f"position {row.position}", problem="leaf") from None
+        header = prove_row(reader, row, self.log)
         if row.turn_seq != header.refs.get("turn") or row.kind != EventKind.TURN_COMMITTED:
             raise Corrupt(at=f"position {row.position}", problem="columns")
         return header

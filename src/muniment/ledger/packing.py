@@ -5,11 +5,14 @@ from __future__ import annotations
 import hmac
 import struct
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from muniment.crypto.cell import PlacedBundle
 from muniment.errors import Corrupt
 from muniment.kernel.digest import KeyedDigest
-from muniment.log.port import BundleRow, EventRow, StreamHead
+
+if TYPE_CHECKING:
+    from muniment.crypto.cell import PlacedBundle
+    from muniment.log.port import BundleRow, EventRow, StreamHead
 
 HEAD_TAG_BYTES = 16
 ABSENT = 2**64 - 1  # what a column without a value packs to

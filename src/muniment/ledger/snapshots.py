@@ -1,10 +1,9 @@
 """Snapshots: what is derived from a log at rest, sealed. Named files in the directory of the space.
 
 Layout: a line of canonical JSON (`SnapshotLabel`), then a sealed stream (`crypto.stream`) under a key of its own, fresh
-for each file. The line holds that key, wrapped by the version of the space key that was in force, as the bundle of an
-event is (`crypto.cell`), with the root in place of the leaf and `PURPOSE ‖ binding` in place of the row. The binding is
-the line without the key, and also the context of the stream. So a snapshot opens for nothing but what it is bound to,
-and for nobody once the space key was rotated (decision 0104).
+for each file. The line holds that key, sealed under the version of the space key that was in force (`crypto.segment`)
+in the context `PURPOSE ‖ binding`. The binding is the line without the key, and also the context of the stream. So a
+snapshot opens for nothing but what it is bound to, and for nobody once the space key was rotated (decision 0104).
 
 A snapshot is never needed. One that does not open, does not match or is cut off is removed, and what it held is made
 from the log. So no method here raises for the contents of a file, or for a write that the disk refuses.
@@ -24,26 +23,18 @@ from msgspec.json import Decoder
 from msgspec.structs import asdict
 
 from muniment.crypto import files
-from muniment.crypto.cell import (
-    KEY_ENTROPY_BYTES,
-    NONCE_BYTES,
-    SpaceKey,
-    SpaceKeyring,
-    keys_from,
-    unwrap_bundle,
-    wrap_bundle,
-)
 from muniment.crypto.file_format import check_format, parse_canonical
+from muniment.crypto.secret import KEY_BYTES
+from muniment.crypto.segment import NONCE_BYTES, SpaceKey, SpaceKeyring, open_sealed
 from muniment.crypto.stream import SALT_BYTES, SealedReader, SealedWriter
 from muniment.errors import Corrupt, MunimentError
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import b64url, unb64url
 from muniment.kernel.sources import Entropy
 
-FORMAT = 3
+FORMAT = 4
 PREFIX, SUFFIX, WAITING = "index-", ".sealed", ".new"  # the prefix is that of search indexes
 LINE_BYTES_MAX = 4096
-KEY_CLASS = 0  # the one key in the bundle
 PURPOSE = b"muniment/index"
 LENGTH_BYTES = 4
 
@@ -128,16 +119,14 @@ class Snapshots:
 
     def write(self, binding: SnapshotBinding, space_key: SpaceKey, sections: Iterable[tuple[str, bytes]]) -> bool:
         """Replace a snapshot; return whether the disk took it."""
-        chance = self._entropy.take(KEY_ENTROPY_BYTES + NONCE_BYTES + SALT_BYTES)
-        keys = keys_from(chance[:KEY_ENTROPY_BYTES], [KEY_CLASS])
-        nonce = chance[KEY_ENTROPY_BYTES : KEY_ENTROPY_BYTES + NONCE_BYTES]
-        bound = PURPOSE + encode_plain(binding)
-        wrapped = wrap_bundle(space_key, nonce, keys, bytes.fromhex(binding.root), bound)
+        chance = self._entropy.take(KEY_BYTES + NONCE_BYTES + SALT_BYTES)
+        key, nonce = chance[:KEY_BYTES], chance[KEY_BYTES : KEY_BYTES + NONCE_BYTES]
+        sealed_key = space_key.seal(nonce, key, PURPOSE + encode_plain(binding))
         waiting = self._directory / f"{self._prefix}{binding.name}.{self._entropy.take(4).hex()}{WAITING}"
         try:
             with files.faults(SUFFIX), _private(waiting) as file:
-                file.write(encode_plain(SnapshotLabel(**asdict(binding), key=b64url(wrapped))) + b"\n")
-                writer = SealedWriter(file, keys[KEY_CLASS].secret, chance[-SALT_BYTES:], encode_plain(binding))
+                file.write(encode_plain(SnapshotLabel(**asdict(binding), key=b64url(sealed_key))) + b"\n")
+                writer = SealedWriter(file, key, chance[-SALT_BYTES:], encode_plain(binding))
                 pieces = list(sections)
                 table = encode_plain([(name, len(data)) for name, data in pieces])
                 writer.write(len(table).to_bytes(LENGTH_BYTES) + table)
@@ -173,12 +162,12 @@ class Snapshots:
         line = _line(file)
         check_format(line, SUFFIX, FORMAT)
         label = parse_canonical(line, _label, SUFFIX)
-        bound = PURPOSE + encode_plain(label.binding)
         try:
-            wrapped, root = unb64url(label.key), bytes.fromhex(label.root)
+            sealed_key = unb64url(label.key)
         except ValueError:
             raise Corrupt(at=SUFFIX, problem="malformed") from None
-        return SnapshotKey(label, unwrap_bundle(self._keyring, wrapped, root, bound)[KEY_CLASS].secret)
+        key = open_sealed(self._keyring, sealed_key, PURPOSE + encode_plain(label.binding), SUFFIX)
+        return SnapshotKey(label, key)
 
     def _path(self, name: str) -> Path:
         return self._directory / f"{self._prefix}{name}{SUFFIX}"

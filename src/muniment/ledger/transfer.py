@@ -9,9 +9,9 @@ grows, except for keys and cells that are destroyed; the caller makes sure that 
 part is read in the snapshot that heads and names come from.
 
 Taking holds every frame to the rules before it is handed on: each header against its leaf and its columns, streams and
-chains (`evidence.audit`), each bundle against the keys, each checkpoint against the root at its size, the heads against
-the rows and their MAC, as many names as the heads have claimed, and the signed head at the end. A cell that does not
-open is no reason to lose the others: it is counted.
+chains (`evidence.audit`), each bundle against the key of its segment, each checkpoint against the root at its size, the
+heads against the rows and their MAC, as many names as the heads have claimed, and the signed head at the end. A cell
+that does not open is no reason to lose the others: it is counted.
 """
 
 from __future__ import annotations
@@ -24,26 +24,25 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.crypto.cell import NONCE_BYTES, open_cell, rewrap_bundles, unwrap_bundle
+from muniment.crypto.cell import open_cell
 from muniment.crypto.keyring import UnwrappedKeys
 from muniment.crypto.stream import SealedReader
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.evidence.audit import Audit
 from muniment.evidence.verifier import EMPTY_ROOT, Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.kernel.digest import KeyedDigest
-from muniment.kernel.sources import Entropy
-from muniment.ledger.attest import says
-from muniment.ledger.headers import unpack
+from muniment.ledger.headers import says, unpack
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow
-from muniment.ledger.packing import place_of, placed_bundles, proved_head
+from muniment.ledger.packing import proved_head
+from muniment.ledger.segments import SegmentTable, row_of
 from muniment.ledger.vocabulary import VOCABULARY, Vocabulary
-from muniment.log.port import BATCH_SEALED_MAX, CONTENT, META, CheckpointRow, Reader, SealedRow, StreamHead
+from muniment.log.port import BATCH_SEALED_MAX, CONTENT, META, CheckpointRow, Reader, SealedRow, SegmentsRow, StreamHead
 from muniment.log.tail import agrees, longer
 
 Row = TypeVar("Row")
 
-FORMAT = 1
+FORMAT = 2
 PART_EVENTS = 2000  # read in one snapshot
 FRAME_ROWS = 500  # heads or names in one frame
 FRAME_BYTES = 2**20  # of cells, in one frame of events
@@ -65,9 +64,10 @@ class CheckpointsFrame(Struct, frozen=True, array_like=True, tag="checkpoints"):
 
 
 class EventsFrame(Struct, frozen=True, array_like=True, tag="events"):
-    """The next events."""
+    """The next events, and the rows of segment keys that are needed from here on."""
 
     rows: list[SealedRow]
+    segments: list[SegmentsRow]
 
 
 class HeadsFrame(Struct, frozen=True, array_like=True, tag="heads"):
@@ -113,12 +113,11 @@ class Discard:
 
 
 class LogRestorer:
-    """Writes the frames of a log into a transaction, every bundle rewrapped."""
+    """Writes the frames of a log into a transaction, every bundle under a fresh segment key."""
 
-    def __init__(self, writer: Writer, ring: UnwrappedKeys, entropy: Entropy) -> None:
+    def __init__(self, writer: Writer, ring: UnwrappedKeys) -> None:
         self._writer = writer
-        self._ring = ring
-        self._entropy = entropy
+        self._segments = SegmentTable(ring)
         self._checkpoints: list[CheckpointRow] = []
 
     def take(self, frame: Frame) -> None:
@@ -127,7 +126,9 @@ class LogRestorer:
         if isinstance(frame, CheckpointsFrame):
             self._checkpoints += frame.rows
         elif isinstance(frame, EventsFrame):
-            self._writer.put_back(self._rewrapped(frame.rows))
+            for segments in frame.segments:
+                self._segments.learn(segments)
+            self._writer.put_back([self._resealed(row) for row in frame.rows])
         elif isinstance(frame, HeadsFrame):
             for head in frame.rows:
                 tx.put_stream_head(head)
@@ -137,13 +138,13 @@ class LogRestorer:
             for checkpoint in self._checkpoints:
                 tx.put_checkpoint(checkpoint.size, checkpoint.note)
             tx.put_checkpoint(tx.frontier().size, frame.note)
-            self._writer.adopt(Vocabulary(KeyedDigest(self._ring.index_key)).parsed(frame.vocabulary))
+            self._writer.adopt(frame.vocabulary)
 
-    def _rewrapped(self, rows: list[SealedRow]) -> list[SealedRow]:
-        placed = placed_bundles(rows)
-        nonces = [self._entropy.take(NONCE_BYTES) for _ in placed]
-        bundles = dict(rewrap_bundles(self._ring, self._writer.space_key, zip(nonces, placed, strict=True)))
-        return [row if row.bundle is None else replace(row, bundle=bundles[row.position]) for row in rows]
+    def _resealed(self, row: SealedRow) -> SealedRow:
+        self._writer.segment_key(row.position)  # the first event of a segment makes one, with keys or without
+        if row.bundle is None:
+            return row
+        return replace(row, bundle=self._writer.sealed_bundle(row, self._segments.open(row)))
 
 
 class ReceivedLog(Struct, frozen=True, kw_only=True):
@@ -170,9 +171,11 @@ def given(ledger: Ledger, progress: Callable[[int, int], None]) -> Iterator[byte
         with ledger.reader() as reader:
             frontier = reader.frontier()
             last = min(frontier.size, done + PART_EVENTS) - 1
+            segments = _segments(reader, done, last)
             for rows in _batches(reader, done, last):
                 streams += [row.stream for row in rows if row.seq == 1]
-                yield _framed(EventsFrame(rows))
+                yield _framed(EventsFrame(rows, segments))
+                segments = []
             done = last + 1
             if done == frontier.size:
                 heads = (reader.stream_head(stream) for stream in streams)
@@ -182,6 +185,11 @@ def given(ledger: Ledger, progress: Callable[[int, int], None]) -> Iterator[byte
         progress(done, frontier.size)
         if done == frontier.size:
             return
+
+
+def _segments(reader: Reader, first: int, last: int) -> list[SegmentsRow]:
+    found = ((row, reader.segments(row)) for row in range(row_of(first), row_of(last) + 1))
+    return [SegmentsRow(row=row, sealed=sealed) for row, sealed in found if sealed is not None]
 
 
 def _batches(reader: Reader, first: int, last: int) -> Iterator[list[SealedRow]]:
@@ -229,6 +237,7 @@ class LogReceiver:
         self._marks = frozenset(marks)
         self._roots = {0: EMPTY_ROOT}
         self._ring = ring
+        self._segments = SegmentTable(ring)
         self._key = key
         self._audit = Audit(ring.log_id)
         self._notes: dict[int, str] = {}
@@ -259,6 +268,8 @@ class LogReceiver:
         elif isinstance(frame, CheckpointsFrame):
             self._notes.update((row.size, row.note) for row in frame.rows)
         elif isinstance(frame, EventsFrame):
+            for segments in frame.segments:
+                self._segments.learn(segments)
             for row in frame.rows:
                 self._event(row)
         elif isinstance(frame, HeadsFrame):
@@ -300,10 +311,7 @@ class LogReceiver:
                 raise KeyMissing(at=f"position {row.position}")
             self._damaged += 1
             return
-        try:
-            keys = unwrap_bundle(self._ring, row.bundle, row.leaf, place_of(row))
-        except Corrupt as corrupt:
-            raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+        keys = self._segments.open(row)
         for cls, cell in ((META, row.meta), (CONTENT, row.content)):
             key = keys.get(cls)
             try:

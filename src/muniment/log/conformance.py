@@ -192,6 +192,22 @@ class StoreMachine(RuleBasedStateMachine):
         for position, bundle in bundles.items():
             self.model.rows[position] = msgspec.structs.replace(rows[position], bundle=bundle)
 
+    @rule(segments=st.dictionaries(st.integers(0, 3), blobs, max_size=2), kept=st.booleans())
+    def put_segments(self, segments: dict[int, bytes], kept: bool) -> None:
+        """Check that a row of segment keys is what it was set to last by a plan that succeeded."""
+
+        def plan(tx: Transaction) -> None:
+            for row, sealed in segments.items():
+                tx.put_segments(row, sealed)
+                assert tx.segments(row) == sealed
+            if not kept:
+                raise LookupError
+
+        with suppress(LookupError):
+            self.store.transact(plan)
+        if kept:
+            self.model.segments |= segments
+
     @rule(wanted=st.lists(drafts, min_size=1, max_size=4), kept=st.booleans(), name=names, value=blobs)
     def clear(self, wanted: list[ModelDraft], kept: bool, name: str, value: bytes) -> None:
         """Check that a plan that clears the log leaves what it writes afterwards alone, or, undone, everything."""

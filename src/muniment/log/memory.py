@@ -27,6 +27,7 @@ from muniment.log.port import (
     Reader,
     ScrubReport,
     SealedRow,
+    SegmentsRow,
     StreamHead,
     Transaction,
 )
@@ -46,6 +47,7 @@ class _State:
         self.rows: list[EventRow] = []
         self.cells: dict[tuple[int, int], bytes] = {}
         self.bundles: dict[int, bytes] = {}
+        self.segments: dict[int, bytes] = {}
         self.streams: dict[int, list[int]] = {}
         self.turns: dict[int, list[int]] = {}
         self.changes: dict[int, list[int]] = {}
@@ -64,7 +66,7 @@ class _State:
         for name in ("streams", "turns", "changes", "kinds"):
             lists: dict[object, list[int]] = getattr(self, name)
             setattr(other, name, {key: positions.copy() for key, positions in lists.items()})
-        for name in ("heads", "cells", "bundles", "nodes", "buckets", "checkpoints", "meta"):
+        for name in ("heads", "cells", "bundles", "segments", "nodes", "buckets", "checkpoints", "meta"):
             setattr(other, name, getattr(self, name).copy())
         return other
 
@@ -156,11 +158,20 @@ class MemoryReader:
         positions = self._state.kinds.get(kind, [])
         return iter(self._sealed_rows(positions[bisect_right(positions, after) :]))
 
-    def bundles(self, after: int, limit: int) -> list[BundleRow]:
-        """Return the events that have a key bundle."""
-        positions = sorted(position for position in self._state.bundles if position > after)[:limit]
+    def bundles(self, first: int, last: int) -> list[BundleRow]:
+        """Return the events of a range of positions that have a key bundle."""
+        here = range(max(first, 0), min(last + 1, self.frontier().size))
+        positions = [position for position in here if position in self._state.bundles]
         rows = ((self._state.rows[position], self._state.bundles[position]) for position in positions)
         return [BundleRow(**msgspec.structs.asdict(row), bundle=bundle) for row, bundle in rows]
+
+    def segments(self, row: int) -> bytes | None:
+        """Return the sealed segment keys of a row."""
+        return self._state.segments.get(row)
+
+    def segment_rows(self) -> list[SegmentsRow]:
+        """Return all rows of segment keys."""
+        return [SegmentsRow(row=row, sealed=sealed) for row, sealed in sorted(self._state.segments.items())]
 
     def hashes(self, level: int, first: int, count: int) -> list[bytes]:
         """Return hashes of a stored level."""
@@ -290,6 +301,10 @@ class MemoryTransaction(MemoryReader):
         for position, bundle in bundles:
             self._demand(position in self._state.bundles, f"position {position}", "no_bundle")
             self._set(self._state.bundles, position, bundle)
+
+    def put_segments(self, row: int, sealed: bytes) -> None:
+        """Set the sealed segment keys of a row."""
+        self._set(self._state.segments, row, sealed)
 
     def put_cell(self, position: int, cls: int, cell: bytes) -> None:
         """Replace a cell of an event."""

@@ -16,6 +16,7 @@ from muniment.log.port import (
     EventRow,
     Reader,
     SealedRow,
+    SegmentsRow,
     StreamHead,
     Transaction,
 )
@@ -34,6 +35,7 @@ class LogModel:
         self.frontier = Frontier()
         self.seal = b""
         self.buckets: dict[int, bytes] = {}
+        self.segments: dict[int, bytes] = {}
         self.meta: dict[str, bytes] = {}
         self.checkpoints: dict[int, str] = {}
 
@@ -130,10 +132,11 @@ def check_log(reader: Reader, model: LogModel, first: int, last: int) -> None:
     assert reader.sealed(first) == (model.rows[first] if 0 <= first < len(model.rows) else None)
     assert reader.count() == len(model.rows)
     assert reader.orphans() == 0
-    assert (
-        reader.bundles(first, 3)
-        == [with_bundle(row) for row in model.rows if row.bundle is not None and row.position > first][:3]
-    )
+    assert reader.bundles(first, last) == [with_bundle(row) for row in rows if row.bundle is not None]
+    for number in [*model.segments, -1]:
+        assert reader.segments(number) == model.segments.get(number)
+    segments = [SegmentsRow(row=number, sealed=sealed) for number, sealed in sorted(model.segments.items())]
+    assert reader.segment_rows() == segments
     for kind in (CHANGE, OPENED):
         of_kind = [row for row in model.rows if row.kind == kind]
         assert list(reader.of_kind(kind)) == of_kind

@@ -1,8 +1,8 @@
 """What a store is: the append-only port on two pages.
 
-- A store keeps rows: events in the order of their positions (dense from 0), the sealed cells and the wrapped key
-  bundle of each, the heads of the streams, the nodes and the frontier of the tree, buckets of names, checkpoints and a
-  few named values. It never sees a key.
+- A store keeps rows: events in the order of their positions (dense from 0), the sealed cells and the sealed key
+  bundle of each, rows of sealed segment keys, the heads of the streams, the nodes and the frontier of the tree,
+  buckets of names, checkpoints and a few named values. It never sees a key.
 - All writing happens in *plans*: functions that the store runs inside one write transaction. A plan reads the present
   state and writes what follows from it, so that no decision is ever stale. Plans that arrive together share a
   transaction and its fsync; a plan that raises is undone alone. A plan is quick, does not block, uses nothing of the
@@ -54,7 +54,7 @@ class EventRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
 
 
 class BundleRow(EventRow, frozen=True, kw_only=True, array_like=True, gc=False):
-    """An event with its wrapped key bundle, without its cells."""
+    """An event with its sealed key bundle, without its cells."""
 
     bundle: bytes | None
 
@@ -64,6 +64,13 @@ class SealedRow(BundleRow, frozen=True, kw_only=True, array_like=True, gc=False)
 
     meta: bytes | None
     content: bytes | None
+
+
+class SegmentsRow(Struct, frozen=True, kw_only=True, array_like=True):
+    """The sealed keys of some segments that follow each other; rows are numbered from 0."""
+
+    row: int
+    sealed: bytes
 
 
 class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
@@ -156,8 +163,16 @@ class Reader(Hashes, Protocol):
         """Yield events without turn_seq of a kind, from the position behind `after`; reads in bounded batches."""
         ...
 
-    def bundles(self, after: int, limit: int) -> list[BundleRow]:
-        """Return the events that have a key bundle, from the position behind `after` (-1: from the first)."""
+    def bundles(self, first: int, last: int) -> list[BundleRow]:
+        """Return the events of a range of positions that have a key bundle, without their cells."""
+        ...
+
+    def segments(self, row: int) -> bytes | None:
+        """Return the sealed segment keys of a row."""
+        ...
+
+    def segment_rows(self) -> list[SegmentsRow]:
+        """Return all rows of segment keys, in their order."""
         ...
 
     def meta(self, name: str) -> bytes | None:
@@ -210,6 +225,10 @@ class Transaction(Reader, Protocol):
 
     def put_bundles(self, bundles: Sequence[tuple[int, bytes]]) -> None:
         """Replace key bundles, by the position of their event; an event without one is a `Conflict`."""
+        ...
+
+    def put_segments(self, row: int, sealed: bytes) -> None:
+        """Set the sealed segment keys of a row."""
         ...
 
     def put_cell(self, position: int, cls: int, cell: bytes) -> None:

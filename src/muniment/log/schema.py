@@ -52,6 +52,11 @@ CREATE TABLE keyring (
     bundle BLOB NOT NULL
 ) STRICT;
 
+CREATE TABLE segments (
+    id INTEGER PRIMARY KEY, -- position / 65536
+    keys BLOB NOT NULL
+) STRICT;
+
 CREATE TABLE nodes (
     id INTEGER PRIMARY KEY, -- level << 48 | index
     hash BLOB NOT NULL

@@ -23,6 +23,7 @@ from muniment.log.port import (
     CheckpointRow,
     EventRow,
     SealedRow,
+    SegmentsRow,
     StreamHead,
 )
 from muniment.log.schema import NODE_LEVEL_BITS
@@ -47,7 +48,9 @@ CHANGES = "SELECT * FROM sealed WHERE stream = ? AND seq > ? AND target_seq IS N
 OF_KIND = "SELECT * FROM sealed WHERE kind = ? AND turn_seq IS NULL AND position > ? ORDER BY position LIMIT ?"
 BUNDLES = """
 SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header, k.bundle
-FROM keyring AS k JOIN events AS e ON e.position = k.position WHERE k.position > ? ORDER BY k.position LIMIT ?"""
+FROM keyring AS k JOIN events AS e ON e.position = k.position WHERE k.position BETWEEN ? AND ? ORDER BY k.position"""
+SEGMENTS = "SELECT keys FROM segments WHERE id = ?"
+SEGMENT_ROWS = "SELECT id, keys FROM segments ORDER BY id"
 LEAVES = "SELECT leaf FROM events WHERE position BETWEEN ? AND ? ORDER BY position"
 NODES = "SELECT hash FROM nodes WHERE id BETWEEN ? AND ? ORDER BY id"
 META = "SELECT value FROM meta WHERE name = ?"
@@ -60,7 +63,7 @@ SELECT (SELECT count(*) FROM keyring AS k LEFT JOIN events AS e ON e.position = 
 SIZE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 # msgspec learns a type when it meets it first, and two threads that both learn would crash: these are learned here.
-for _met in (EventRow, BundleRow, SealedRow, StreamHead, CheckpointRow):
+for _met in (EventRow, BundleRow, SealedRow, SegmentsRow, StreamHead, CheckpointRow):
     msgspec.convert([], list[_met])  # type: ignore[valid-type]  # the types of a loop
 
 
@@ -198,9 +201,17 @@ class SqliteReader:
             yield from rows
             after = rows[-1].position if rows else after
 
-    def bundles(self, after: int, limit: int) -> list[BundleRow]:
-        """Return the events that have a key bundle."""
-        return self._rows(list[BundleRow], BUNDLES, (after, limit))
+    def bundles(self, first: int, last: int) -> list[BundleRow]:
+        """Return the events of a range of positions that have a key bundle."""
+        return self._rows(list[BundleRow], BUNDLES, (first, last))
+
+    def segments(self, row: int) -> bytes | None:
+        """Return the sealed segment keys of a row."""
+        return self._blob(SEGMENTS, (row,))
+
+    def segment_rows(self) -> list[SegmentsRow]:
+        """Return all rows of segment keys."""
+        return self._rows(list[SegmentsRow], SEGMENT_ROWS)
 
     def hashes(self, level: int, first: int, count: int) -> list[bytes]:
         """Return hashes of a stored level."""

@@ -30,6 +30,7 @@ INSERT_NODE = "INSERT INTO nodes VALUES (?, ?)"
 PUT_BUCKET = "INSERT INTO names VALUES (?, ?) ON CONFLICT (bucket) DO UPDATE SET body = excluded.body"
 UPDATE_FRONTIER = "UPDATE frontier SET range = ?, seal = ? WHERE id = 0"
 UPDATE_BUNDLE = "UPDATE keyring SET bundle = ?2 WHERE position = ?1"
+PUT_SEGMENTS = "INSERT INTO segments VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET keys = excluded.keys"
 PUT_STREAM_HEAD = """
 INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET
 seq = excluded.seq, turns = excluded.turns, messages = excluded.messages, changes = excluded.changes,
@@ -38,7 +39,7 @@ UPDATE_CELL = "UPDATE cells SET ciphertext = ?1 WHERE id = ?2"
 DELETE_CELL = "DELETE FROM cells WHERE id = ?"
 DELETE_BUNDLE = "DELETE FROM keyring WHERE position = ?"
 PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-TABLES = ("cells", "keyring", "events", "streams", "nodes", "names", "checkpoints", "meta")
+TABLES = ("cells", "keyring", "segments", "events", "streams", "nodes", "names", "checkpoints", "meta")
 CLEAR = [f"DELETE FROM {table}" for table in TABLES]  # noqa: S608 - names of our own tables
 PUT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (size) DO UPDATE SET note = excluded.note"
 
@@ -161,6 +162,10 @@ class SqliteTransaction(SqliteReader):
         self._write(UPDATE_BUNDLE, bundles)
         replaced = self._connection.total_changes() - before
         self._demand(replaced == len(bundles), "bundles", "no_bundle")
+
+    def put_segments(self, row: int, sealed: bytes) -> None:
+        """Set the sealed segment keys of a row."""
+        self._write(PUT_SEGMENTS, [(row, sealed)])
 
     def put_cell(self, position: int, cls: int, cell: bytes) -> None:
         """Replace a cell of an event."""

@@ -1,13 +1,18 @@
-"""Rotating the key of a space: every key bundle is rewrapped, then the older versions are destroyed.
+"""Rotating the key of a space: touched segments get fresh keys, then the older versions are destroyed.
 
-A plan may run with a rotation, in the same write transaction, before the bundles are rewrapped: what it destroys exists
-nowhere under the new key. So every erasure is a rotation.
+A plan runs before a rotation. What it destroys was sealed under the keys of the segments that it touched, and no
+version of the space key that is left seals these. So every erasure is a rotation, and costs as much as the bundles of
+the touched segments, whatever the length of the log (decision 0142).
 
-1. The new version is made durable (`crypto.keyring`).
-2. In one transaction: the plan, the event `key.rotated`, the rewrapping.
-3. The write-ahead log is emptied, the older versions are destroyed, the indexes at rest are written again.
+1. In one transaction: the plan; the touched segments get fresh keys; a new version of the space key is made durable
+   (`crypto.keyring`) and seals every row of segment keys; the event `key.rotated`.
+2. The write-ahead log is emptied, the older versions are destroyed, the indexes at rest are written again.
 
-An erasure that finds the disk full gives up the reserve of the log and rewraps in several transactions (decision 0123);
+Where more than `SEGMENTS_AT_ONCE` segments are touched, the first transaction only runs the plan and notes the others
+(`ledger.segments`); those that follow replace some keys each, so that other writers wait for none of them for long. The
+last one replaces the key of the space. What a crash interrupts is completed by the next opening.
+
+An erasure that finds the disk full gives up the reserve of the log and replaces the keys one by one (decision 0123);
 the plan may then run a second time.
 """
 
@@ -16,25 +21,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
-from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundles
 from muniment.errors import StoreFull
 from muniment.events.records import EventKind, KeyRotated, RotationCause
 from muniment.governance.views import View
 from muniment.kernel.sources import Clock
 from muniment.ledger.ledger import Change, Ledger, Writer
-from muniment.ledger.packing import placed_bundles
+from muniment.ledger.segments import owe, owed
 from muniment.log.port import ScrubReport, Store
 from muniment.search.index_status import IndexesAfterRotation
 
 Outcome = TypeVar("Outcome")
 
-REWRAP_BATCH = 1000
-FROM_THE_FIRST: int | None = -1
-TIGHT_BATCH = 250  # bundles rewrapped in one transaction while the disk is full
+SEGMENTS_AT_ONCE = 16  # get fresh keys in one transaction: about 100 ms of work
 
 
 class Rotation(Struct, Generic[Outcome], frozen=True, kw_only=True):
@@ -42,10 +44,17 @@ class Rotation(Struct, Generic[Outcome], frozen=True, kw_only=True):
 
     outcome: Outcome
     version: int
-    bundles_rewrapped: int
+    segments_rekeyed: int
     versions_destroyed: int
     scrub: ScrubReport
     indexes: IndexesAfterRotation
+
+
+class Part(NamedTuple):
+    """A transaction of a rotation: how many segments got fresh keys, and with the last one the new version."""
+
+    rekeyed: int
+    version: int | None
 
 
 class RotatingIndexes(Protocol):
@@ -84,81 +93,89 @@ class Rotator:
         self._catalogue = catalogue
         self._lock = threading.Lock()
 
+    def is_due(self) -> bool:
+        """Tell whether a rotation has begun that did not end."""
+        with self._ledger.reader() as reader:
+            return len(self._ledger.keys.versions) > 1 or bool(owed(reader))
+
     def rotate(self, cause: RotationCause, plan: Callable[[Writer], Outcome]) -> Rotation[Outcome]:
-        """Rotate the key, with a plan in the same transaction."""
+        """Rotate the key, with a plan before it."""
         store, keys = self._ledger.store, self._ledger.keys
-        may_use_reserve = cause is RotationCause.ERASURE
-        attempt = partial(with_reserve, store) if may_use_reserve else _once
+        attempt = partial(with_reserve, store) if cause is RotationCause.ERASURE else _once
         with self._lock:
             indexes = self._indexes()
             snapshots = indexes.before_rotation() if indexes is not None else {}
             kept = self._catalogue.before_rotation()
             with self._ledger.reader() as reader:
                 since = reader.frontier().size
-            new = attempt(keys.begin_rotation)
-            recorded = partial(self._record, new, cause, plan)
-            try:
-                outcome, rewrapped = self._ledger.transact(
-                    lambda writer: (recorded(writer), self._rewrap_all(writer, new))
-                )
-            except StoreFull:
-                if not may_use_reserve or not released_reserve(store):
-                    raise
-                outcome = self._ledger.transact(recorded)
-                rewrapped = self._rewrap_in_parts(new)
+            outcome, rekeyed, version = self._replace(cause, plan)
             scrub = attempt(store.scrub)
-            destroyed = attempt(partial(keys.finish_rotation, new.version))
+            destroyed = attempt(partial(keys.finish_rotation, version))
+            self._ledger.segments.forget()
             self._catalogue.after_rotation(kept)
             carried = indexes.after_rotation(snapshots, since) if indexes is not None else IndexesAfterRotation()
         return Rotation(
             outcome=outcome,
-            version=new.version,
-            bundles_rewrapped=rewrapped,
+            version=version,
+            segments_rekeyed=rekeyed,
             versions_destroyed=destroyed,
             scrub=scrub,
             indexes=carried,
         )
 
-    def _record(
-        self, new: SpaceKey, cause: RotationCause, plan: Callable[[Writer], Outcome], writer: Writer
-    ) -> Outcome:
-        """Run the plan and append the event; no bundle is rewrapped yet."""
-        outcome = plan(writer)
+    def _replace(self, cause: RotationCause, plan: Callable[[Writer], Outcome]) -> tuple[Outcome, int, int]:
+        """Run the plan and replace keys; return how many segments got fresh ones, and the version of the space key."""
+        store, limit = self._ledger.store, None if cause is RotationCause.RESTORE else SEGMENTS_AT_ONCE
+
+        def first(limit: int | None, writer: Writer) -> tuple[Outcome, Part]:
+            outcome = plan(writer)
+            return outcome, self._part(cause, limit, writer)
+
+        is_tight = False
+        try:
+            outcome, part = self._ledger.transact(partial(first, limit))
+        except StoreFull:
+            if cause is not RotationCause.ERASURE or not released_reserve(store):
+                raise
+            is_tight, limit = True, 1
+            outcome, part = self._ledger.transact(partial(first, 0))
+        rekeyed = part.rekeyed
+        while part.version is None:
+            if is_tight:
+                store.scrub()  # the write-ahead log takes disk space, too
+            part = self._ledger.transact(partial(self._part, cause, limit))
+            rekeyed += part.rekeyed
+        return outcome, rekeyed, part.version
+
+    def _part(self, cause: RotationCause, limit: int | None, writer: Writer) -> Part:
+        """Replace the keys of the next segments, and with the last of them the key of the space.
+
+        The segment that grows is the last of all, so that its key is only ever replaced together with that of the
+        space (`ledger.segments`).
+        """
+        writer.flush()
+        noted = owed(writer.tx)
+        due = sorted({*noted, *writer.touched})
+        now, later = (due, []) if limit is None else (due[:limit], due[limit:])
+        if later != noted:
+            owe(writer.tx, later)
+        if later:
+            writer.rekey(writer.space_key, now, every_row=False)
+            return Part(len(now), None)
+        new = self._ledger.keys.begin_rotation()
         body = KeyRotated(version=new.version)
         writer.change(Change(EventKind.KEY_ROTATED, self._clock.now_ms(), body, reason=cause))
-        writer.flush()
-        return outcome
-
-    def _rewrap_all(self, writer: Writer, new: SpaceKey) -> int:
-        rewrapped, last = 0, FROM_THE_FIRST
-        while last is not None:
-            count, last = self._rewrap(new, last, REWRAP_BATCH, writer)
-            rewrapped += count
-        return rewrapped
-
-    def _rewrap_in_parts(self, new: SpaceKey) -> int:
-        """Rewrap all bundles, a few in each transaction; the write-ahead log is emptied before each."""
-        rewrapped, last = 0, FROM_THE_FIRST
-        while last is not None:
-            self._ledger.store.scrub()
-            count, last = self._ledger.transact(partial(self._rewrap, new, last, TIGHT_BATCH))
-            rewrapped += count
-        return rewrapped
-
-    def _rewrap(self, new: SpaceKey, after: int, limit: int, writer: Writer) -> tuple[int, int | None]:
-        """Rewrap the next bundles; return how many there were under another key, and the position of the last one."""
-        rows = writer.tx.bundles(after, limit)
-        if not rows:
-            return 0, None
-        drawn = self._ledger.entropy.take(NONCE_BYTES * len(rows))
-        nonces = [drawn[at : at + NONCE_BYTES] for at in range(0, len(drawn), NONCE_BYTES)]
-        bundles = rewrap_bundles(self._ledger.keys, new, zip(nonces, placed_bundles(rows), strict=True))
-        writer.tx.put_bundles(bundles)
-        return len(bundles), rows[-1].position
+        writer.rekey(new, now, every_row=True)
+        return Part(len(now), new.version)
 
 
 def nothing_else(_writer: Writer) -> None:
     """Do nothing beside the rotation."""
+
+
+def everything(writer: Writer) -> None:
+    """Let all segments get fresh keys: nobody who knew a former key opens what is there from now on."""
+    writer.touch_all()
 
 
 def with_reserve(store: Store, work: Callable[[], Outcome]) -> Outcome:

@@ -132,7 +132,7 @@ class Space(NeverPickled):
         try:
             self._finish_erasure()
             self.notary.attest_again(self.ledger)
-            if len(self.keys.versions) > 1:
+            if self.is_rotation_due:
                 self.rotate(RotationCause.REQUESTED, nothing_else)
             self.store.keep_reserve()
             return self._heal()
@@ -190,6 +190,11 @@ class Space(NeverPickled):
         if cause is RotationCause.ERASURE:
             self.tables.release()
         return rotation
+
+    @property
+    def is_rotation_due(self) -> bool:
+        """Whether a rotation has begun that did not end."""
+        return self._rotator.is_due()
 
     def with_reserve(self, work: Callable[[], Outcome]) -> Outcome:
         """Return what a part of an erasure returns; on a full disk, run it again on the reserve for erasures."""

@@ -43,7 +43,7 @@ def erase_turns(session: Session, scope: Scope, target: Target, request: Lifecyc
         return complete_erasure(space, target, request, report, guarded)
     if report.kept_turns:
         space.ledger.transact(lambda writer: _note_refused(space, writer, target, request))
-    if len(space.keys.versions) > 1:
+    if space.is_rotation_due:
         space.rotate(RotationCause.ERASURE, nothing_else)  # an earlier erasure was kept from finishing
     return report
 

@@ -30,7 +30,7 @@ from muniment.operations.parameters import DryRun, InConversation, SealedBy, Thr
 from muniment.operations.spaces.backup.restore import RestoreReport, open_backup, restore_backup
 from muniment.operations.spaces.backup.take import Backup, take_backup
 from muniment.operations.spaces.export_conversation import export_conversation
-from muniment.space.rotation import nothing_else
+from muniment.space.rotation import everything
 
 ON_SERVER = ServerPath(
     reason="a backup is two files that must not be kept together, and both are read back where they are written"
@@ -58,10 +58,10 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 class KeysRotated(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a rotation did: of the space key (version, bundles, versions destroyed) or of the root key (spaces)."""
+    """What a rotation did: of the space key (version, segments, versions destroyed) or of the root key (spaces)."""
 
     version: int | None = None
-    bundles_rewrapped: int | None = None
+    segments_rekeyed: int | None = None
     versions_destroyed: int | None = None
     spaces_rewrapped: int | None = None
 
@@ -222,15 +222,16 @@ class Spaces(Group):
     ) -> KeysRotated:
         """Rotate the key of the open space, or with `root` the root key of the whole store.
 
-        The space key: rewraps every key bundle, destroys the older versions, appends `key.rotated`. The root key:
+        The space key: replaces the keys of all segments of the log, so that nobody who knew a former key opens what is
+        there now, destroys the older versions, and appends `key.rotated`. The root key:
         `root` names the new one (`file:/path`, `env:NAME`, ...; a key file is created if it does not exist), and the
         secrets of every space are rewrapped. Neither changes an event, its content or a proof.
         """
         if root is not None:
             return KeysRotated(spaces_rewrapped=self._session.store.rotate_root(root))
-        done = self._session.space.rotate(RotationCause.REQUESTED, nothing_else)
+        done = self._session.space.rotate(RotationCause.REQUESTED, everything)
         return KeysRotated(
             version=done.version,
-            bundles_rewrapped=done.bundles_rewrapped,
+            segments_rekeyed=done.segments_rekeyed,
             versions_destroyed=done.versions_destroyed,
         )

@@ -123,7 +123,7 @@ class Examination:
         self._facts["space"] = space.name
         if space.fault is not None:
             self._error(space.fault)
-        if len(space.keys.versions) > 1:
+        if space.is_rotation_due:
             self._add(Ailment.ROTATION_UNFINISHED)
         with space.ledger.store.reader() as reader:
             kept, events = reader.latest_checkpoint(), reader.count()

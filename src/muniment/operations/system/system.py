@@ -236,7 +236,7 @@ class System(Group):
         nothing to do. A fault that is found is raised by the next operation.
         """
         space = self._session.inspected
-        rotating = len(space.keys.versions) > 1
+        rotating = space.is_rotation_due
         projections = []
         try:
             if space.fault is None:
@@ -251,7 +251,7 @@ class System(Group):
             events=health.events,
             pinned=health.pinned,
             contents_destroyed_again=healed,
-            rotation_completed=rotating and len(space.keys.versions) == 1,
+            rotation_completed=rotating and not space.is_rotation_due,
             projections=projections,
         )
 

@@ -19,7 +19,7 @@ from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent, Turn
 from muniment.evidence.header import Header, commit, disclose
 from muniment.governance.phases import Phase, phase_of, runs
 from muniment.kernel.digest import Salts
-from muniment.ledger.attest import says
+from muniment.ledger.headers import says
 from muniment.ledger.ledger import CONTENT, META, SPACE_STREAM, Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.change_fold import NOTHING, Changes

@@ -192,7 +192,7 @@ def _refill(
         fences = Fences(space)
         fences.collect(writer.tx)
         writer.clear()
-        sink = LogRestorer(writer, backup.ring, space.sources.entropy)
+        sink = LogRestorer(writer, backup.ring)
         again = read_log(backup.log, backup.keys, sink, session.progress)
         if again.checkpoint != received.checkpoint:
             raise Corrupt(at="backup", problem="changed_meanwhile")

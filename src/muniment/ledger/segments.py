@@ -1,0 +1,214 @@
+"""The segment keys of a log: made when a segment begins, found when a bundle is opened, replaced by an erasure.
+
+Reading: the key of an event is kept in memory by the number of its segment. A bundle names the key that it is under; if
+that is another one, the row of segment keys is read again, in the present log or (inside a plan) in the transaction.
+
+Appending: only the newest segment grows. Its key is remembered together with the version of the space key. Whoever
+replaces the key of a segment that grows adds a version first, in the same write transaction, so a remembered key is
+never stale. The key of a segment that does not grow any more may be replaced under any version.
+
+Replacing: all bundles of a segment are sealed again under a fresh key, in one write transaction. The former key is
+then in former rows of segment keys only, and all of those are sealed under former versions of the space key.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from muniment.crypto.cell import CellKey, bundle_key_id, open_bundle, reseal_bundles, seal_bundle
+from muniment.crypto.segment import (
+    NONCE_BYTES,
+    SEGMENT_BITS,
+    SEGMENT_ENTROPY_BYTES,
+    SEGMENT_EVENTS,
+    SEGMENTS_IN_ROW,
+    SegmentKey,
+    SpaceKey,
+    SpaceKeyring,
+    open_segments,
+    seal_segments,
+)
+from muniment.errors import Corrupt, KeyMissing
+from muniment.kernel.sources import Entropy
+from muniment.ledger.packing import place_of, placed_bundles
+from muniment.log.port import BundleRow, EventRow, Reader, SegmentsRow, Store, Transaction
+
+OWED, OWED_BYTES = "rekeying", 4  # the named value of segments whose keys are still to be replaced
+
+
+class SegmentTable:
+    """Segment keys by the number of their segment, as they were met last."""
+
+    def __init__(self, keyring: SpaceKeyring) -> None:
+        self._keyring = keyring
+        self._keys: dict[int, SegmentKey] = {}
+
+    def learn(self, row: SegmentsRow) -> None:
+        """Take in a row; raises `Corrupt` or `KeyMissing`."""
+        self._keys.update((key.number, key) for key in open_segments(self._keyring, row.row, row.sealed))
+
+    def knows(self, row: BundleRow) -> bool:
+        """Tell whether the key that the bundle of a row names is known; raises `Corrupt` for what is no bundle."""
+        key = self._keys.get(segment_of(row.position))
+        return key is not None and row.bundle is not None and key.key_id == bundle_key_id(row.bundle)
+
+    def open(self, row: BundleRow) -> dict[int, CellKey]:
+        """Return the keys of a row's cells, having proved its leaf and every column; raises `Corrupt` or `KeyMissing`.
+
+        A row without a bundle has no keys.
+        """
+        at = f"position {row.position}"
+        try:
+            if row.bundle is None or not self.knows(row):
+                raise KeyMissing(at=at)
+            return open_bundle(self._keys[segment_of(row.position)], row.bundle, row.leaf, place_of(row))
+        except Corrupt as corrupt:
+            raise Corrupt(at=at, problem=corrupt.problem) from None
+
+    def clear(self) -> None:
+        """Forget all keys."""
+        self._keys.clear()
+
+
+class SegmentKeys:
+    """The segment keys of one log, in the memory of this process. Thread-safe as its store is."""
+
+    def __init__(self, store: Store, keys: SpaceKeyring, entropy: Entropy) -> None:
+        self._store = store
+        self._keys = keys
+        self._entropy = entropy
+        self._table = SegmentTable(keys)
+        self._plan = threading.local()
+        self._growing: tuple[int, SegmentKey] | None = None  # with the version of the space key
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def open(self, row: BundleRow) -> dict[int, CellKey]:
+        """Return the keys of a row's cells, as `SegmentTable.open`; a key that was not met yet is read."""
+        try:
+            return self._table.open(row)
+        except KeyMissing:
+            self._learn(row.position)
+        return self._table.open(row)
+
+    def _learn(self, position: int) -> None:
+        number = row_of(position)
+        tx: Reader | None = getattr(self._plan, "tx", None)
+        if tx is not None:
+            sealed = tx.segments(number)
+        else:
+            with self._store.reader() as reader:
+                sealed = reader.segments(number)
+        if sealed is not None:
+            try:
+                self._table.learn(SegmentsRow(row=number, sealed=sealed))
+            except Corrupt as corrupt:
+                raise Corrupt(at=f"position {position}", problem=corrupt.problem) from None
+
+    @contextmanager
+    def within(self, tx: Transaction) -> Iterator[None]:
+        """Read segment keys in a transaction as long as a plan runs in this thread."""
+        self._plan.tx = tx
+        try:
+            yield
+        finally:
+            self._plan.tx = None
+
+    def forget(self) -> None:
+        """Forget the keys that were met: some of them may have been replaced."""
+        self._table.clear()
+
+    # --- sealing ------------------------------------------------------------------------------------------------------
+
+    def growing(self, version: int, segment: int) -> SegmentKey | None:
+        """Return the key of the segment that grows, if it is remembered since this version of the space key."""
+        known = self._growing
+        return known[1] if known is not None and (known[0], known[1].number) == (version, segment) else None
+
+    def remember(self, version: int, key: SegmentKey) -> None:
+        """Remember the key of the segment that grows, as a committed transaction saw it under this version."""
+        self._growing = version, key
+
+    def sealing(self, tx: Transaction, segment: int) -> SegmentKey:
+        """Return the key that seals the bundles of a segment that has begun; raises `Corrupt` or `KeyMissing`."""
+        row, place = divmod(segment, SEGMENTS_IN_ROW)
+        sealed = tx.segments(row)
+        keys = [] if sealed is None else open_segments(self._keys, row, sealed)
+        if place >= len(keys):
+            raise KeyMissing(at=f"segment {segment}")
+        return keys[place]
+
+    def begin(self, tx: Transaction, space_key: SpaceKey, segment: int) -> SegmentKey:
+        """Make the key of the next segment and return it; raises `Corrupt` where others are missing before it."""
+        row, place = divmod(segment, SEGMENTS_IN_ROW)
+        sealed = tx.segments(row)
+        keys = [] if sealed is None else open_segments(self._keys, row, sealed)
+        if place != len(keys):
+            raise Corrupt(at=f"segment {segment}", problem="rows_missing", limit=place, found=len(keys))
+        keys.append(self._fresh(segment))
+        tx.put_segments(row, self._sealed(space_key, row, keys))
+        return keys[-1]
+
+    def seal(self, key: SegmentKey, row: EventRow, keys: Mapping[int, CellKey]) -> bytes:
+        """Return the bundle of a row under the key of its segment."""
+        return seal_bundle(key, self._entropy.take(NONCE_BYTES), keys, row.leaf, place_of(row))
+
+    def replace(self, tx: Transaction, space_key: SpaceKey, segments: Collection[int], *, every_row: bool) -> None:
+        """Replace the keys of segments and seal their rows, or every row, under a version of the space key.
+
+        Raises `Corrupt` for a bundle or a row that does not open, so that nothing readable is lost with a key.
+        """
+        due = set(segments)
+        for row in tx.segment_rows():
+            first = row.row * SEGMENTS_IN_ROW
+            here = due.intersection(range(first, first + SEGMENTS_IN_ROW))
+            if not here and not every_row:
+                continue
+            keys = open_segments(self._keys, row.row, row.sealed)
+            fresh = [self._replaced(tx, key) if key.number in here else key for key in keys]
+            tx.put_segments(row.row, self._sealed(space_key, row.row, fresh))
+            due.difference_update([key.number for key in keys])
+        if due:
+            raise KeyMissing(at=f"segment {min(due)}")
+
+    def _replaced(self, tx: Transaction, former: SegmentKey) -> SegmentKey:
+        first = former.number << SEGMENT_BITS
+        fresh, rows = self._fresh(former.number), tx.bundles(first, first + SEGMENT_EVENTS - 1)
+        drawn = self._entropy.take(NONCE_BYTES * len(rows))
+        nonces = [drawn[at : at + NONCE_BYTES] for at in range(0, len(drawn), NONCE_BYTES)]
+        tx.put_bundles(reseal_bundles(former, fresh, zip(nonces, placed_bundles(rows), strict=True)))
+        return fresh
+
+    def _fresh(self, segment: int) -> SegmentKey:
+        return SegmentKey(segment, self._entropy.take(SEGMENT_ENTROPY_BYTES))
+
+    def _sealed(self, space_key: SpaceKey, row: int, keys: list[SegmentKey]) -> bytes:
+        return seal_segments(space_key, self._entropy.take(NONCE_BYTES), row, keys)
+
+
+def segment_of(position: int) -> int:
+    """Return the number of the segment of a position."""
+    return position >> SEGMENT_BITS
+
+
+def begins_segment(position: int) -> bool:
+    """Tell whether a position is the first of its segment."""
+    return position % SEGMENT_EVENTS == 0
+
+
+def row_of(position: int) -> int:
+    """Return the number of the row that holds the segment key of a position."""
+    return position // (SEGMENT_EVENTS * SEGMENTS_IN_ROW)
+
+
+def owed(reader: Reader) -> list[int]:
+    """Return the segments whose keys an erasure that has begun still has to replace, in their order."""
+    packed = reader.meta(OWED) or b""
+    return [int.from_bytes(packed[at : at + OWED_BYTES]) for at in range(0, len(packed), OWED_BYTES)]
+
+
+def owe(tx: Transaction, segments: Iterable[int]) -> None:
+    """Note the segments whose keys are still to be replaced."""
+    tx.put_meta(OWED, b"".join([segment.to_bytes(OWED_BYTES) for segment in segments]))
