@@ -142,16 +142,20 @@ class World:
         ("turn.committed", 2, None, {"turn": 1}, {"actor": "agent"}),
         ("turn.committed", 1, None, {"turn": 2}, {"actor": "agent", "message/0/content/0": {"n": 0.5, "text": "a\n"}}),
         ("turn.lifecycle", 1, "mask", {"turn": 1}, {"actor": "owner"}),
-        ("export.issued", 0, "export", {"stream": 1, "through": 4}, {"actor": "owner"}),
         ("turn.committed", 2, None, {"turn": 2}, {"actor": "agent"}),
+        ("export.issued", 0, "export", {"stream": 1, "through": 4}, {"actor": "owner"}),
     )
 
-    def __init__(self, *, bend: Callable[[int, dict[str, Any]], None] | None = None, json_of: Any = None) -> None:
+    LATE = (("turn.committed", 2, None, {"turn": 3}, {"actor": "agent"}),)  # behind the certificate
+
+    def __init__(
+        self, *, bend: Callable[[int, dict[str, Any]], None] | None = None, json_of: Any = None, late: int = 0
+    ) -> None:
         self.headers: list[bytes] = []
         self.leaves: list[bytes] = []
         self.disclosures: list[dict[str, str]] = []
         heads: dict[int, tuple[int, str]] = {}
-        for pos, (kind, stream, reason, refs, fields) in enumerate(self.PLAN):
+        for pos, (kind, stream, reason, refs, fields) in enumerate(self.PLAN + self.LATE[:late]):
             seed = hashlib.sha256(f"seed {pos}".encode()).digest()
             shown = {}
             for label, value in fields.items():
@@ -195,7 +199,7 @@ class World:
         }
         return jcs({**head, **changes})
 
-    def bundle(self, positions: tuple[int, ...] = (1, 3, 5, 6, 7), **changes: Any) -> Lines:
+    def bundle(self, positions: tuple[int, ...] = (1, 3, 5, 6, 8), **changes: Any) -> Lines:
         proof = multi(set(positions), self.leaves)
         return [
             self.head(**changes),

@@ -106,16 +106,19 @@ class Log:
     def checkpoint(self) -> str:
         return self.signer.sign_checkpoint(origin_of(self.id), self.size, self.rows.frontier.root())
 
-    def export(self, *streams: int, certificates: Iterable[int] = (), withhold: Iterable[str] = ()) -> list[bytes]:
-        chosen = sorted({made.pos for made in self.headers if made.stream in streams} | set(certificates))
+    def export(
+        self, *streams: int, certificates: Iterable[int] = (), withhold: Iterable[str] = (), before: int | None = None
+    ) -> list[bytes]:
+        """Return a bundle under the newest checkpoint, with the events of the streams before a position."""
+        held = [made for made in self.headers if made.stream in streams and (before is None or made.pos < before)]
+        chosen = sorted({made.pos for made in held} | set(certificates))
         hidden = set(withhold)
         events = [
             event_line(self.exact[pos], {k: v for k, v in self.disclosures[pos].items() if k not in hidden})
             for pos in chosen
         ]
-        head = BundleHead(
-            log=self.id, size=self.size, streams={stream: self._heads[stream][0] for stream in streams}, view="export"
-        )
+        lengths = {made.stream: made.seq for made in held}
+        head = BundleHead(log=self.id, size=self.size, streams=lengths, view="export")
         proof = tree.multiproof(self.rows, chosen, self.size)
         return bundle(head, events, proof, self.checkpoint()).splitlines(keepends=True)
 

@@ -60,6 +60,11 @@ def whole_cases() -> Cases:
             None,
             WORLD.bundle((1, 3, 5, 6)),
         ),
+        "good-stale-certificate": (
+            "The certificate is not the last event under the checkpoint: the bundle is sound, and not complete.",
+            None,
+            World(late=1).bundle(),
+        ),
         "good-whole-space": (
             "All streams, certificate included.",
             None,
@@ -130,15 +135,15 @@ def stream_cases() -> Cases:
         "event-of-another-stream": (
             "An event that was not asked for.",
             "foreign_event",
-            WORLD.bundle((1, 3, 4, 5, 6, 7)),
+            WORLD.bundle((1, 3, 4, 5, 6, 8)),
         ),
         "event-absent-first": (
             "The first event is absent.",
             "incomplete",
-            WORLD.bundle((3, 5, 6, 7), streams={"1": 3}),
+            WORLD.bundle((3, 5, 6, 8), streams={"1": 3}),
         ),
-        "event-absent-inside": ("A turn is absent.", "incomplete", WORLD.bundle((1, 3, 6, 7), streams={"1": 3})),
-        "event-absent-last": ("The end is cut off.", "incomplete", WORLD.bundle((1, 3, 5, 7), streams={"1": 3})),
+        "event-absent-inside": ("A turn is absent.", "incomplete", WORLD.bundle((1, 3, 6, 8), streams={"1": 3})),
+        "event-absent-last": ("The end is cut off.", "incomplete", WORLD.bundle((1, 3, 5, 8), streams={"1": 3})),
         "event-twice": ("An event comes twice.", "order", [*GOOD[:3], GOOD[2], *GOOD[3:]]),
         "events-reordered": (
             "Two events of different streams changed places.",
@@ -209,17 +214,17 @@ def certificate_cases() -> Cases:
         "certificate-overstates": (
             "The certificate speaks of an event that is not there.",
             "incomplete",
-            bent(7, refs={"stream": 1, "through": 5}).bundle(),
+            bent(8, refs={"stream": 1, "through": 5}).bundle(),
         ),
         "certificate-without-end": (
             "A certificate without its end.",
             "certificate",
-            bent(7, refs={"stream": 1}).bundle(),
+            bent(8, refs={"stream": 1}).bundle(),
         ),
         "certificate-of-another-stream": (
             "A certificate for a stream that was not exported.",
             "foreign_event",
-            bent(7, refs={"stream": 2, "through": 2}).bundle(),
+            bent(8, refs={"stream": 2, "through": 2}).bundle(),
         ),
     }
 

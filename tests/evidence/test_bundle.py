@@ -60,20 +60,35 @@ def test_a_bundle_tells_what_it_proved() -> None:
     assert base64.b64decode(report.root) == LOG.rows.frontier.root()
 
 
-def test_a_certificate_of_an_earlier_state_does_not_make_the_end_complete() -> None:
-    log, first, _ = talk()
+def test_a_certificate_of_an_earlier_state_needs_all_that_followed_in_the_log() -> None:
+    """Where every event behind the certificate is here, the end is known; one that is absent could be of the stream."""
+    log, first, second = talk()
     certificate = log.certify(first)
     log.append("turn.committed", first, {"actor": "agent"})
     report = verify_bundle(log.export(first, certificates=[certificate]), log.signer.vkey)
-    assert not report.complete
+    assert report.complete
     assert report.streams[0].through == report.streams[0].events - 1
+    log.append("turn.committed", second, {"actor": "agent"})
+    assert not verify_bundle(log.export(first, certificates=[certificate]), log.signer.vkey).complete
+
+
+def test_an_old_certificate_under_a_newer_checkpoint_does_not_hide_what_followed() -> None:
+    """What the certificate says is true of its own place in the log; nobody says what came between it and the end."""
+    log, first, _ = talk()
+    certificate = log.certify(first)
+    log.append("turn.lifecycle", first, {}, refs={"turn": 1}, reason="mask")
+    log.append("ref.derived", first, {}, refs={"turn": 2}, reason="withdrawn")
+    report = verify_bundle(log.export(first, certificates=[certificate], before=certificate), log.signer.vkey)
+    assert not report.complete
+    again = log.certify(first)
+    assert verify_bundle(log.export(first, certificates=[certificate, again]), log.signer.vkey).complete
 
 
 def test_the_stream_of_the_space_is_certified_by_its_own_last_event() -> None:
     log, first, _ = talk()
     log.certify(0)
     assert verify_bundle(log.export(0), log.signer.vkey).complete
-    log.certify(first)
+    log.append("turn.committed", first, {"actor": "agent"})
     report = verify_bundle(log.export(0), log.signer.vkey)
     assert not report.complete
     assert report.streams[0].through == 1
@@ -200,7 +215,7 @@ def test_the_command_reports_what_a_bundle_proves(bundle_file: Path, capsys: pyt
     told = capsys.readouterr().out
     assert told.startswith("VERIFIED  7 events")
     assert "certified through event 6" in told
-    assert "complete   yes" in told
+    assert f"complete   as of position {LOG.size - 1}, {verifier.clock_ms(LOG.headers[-1].t)}: " in told
     assert main(["verify", str(bundle_file), "--key", LOG.signer.vkey, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["verified"]

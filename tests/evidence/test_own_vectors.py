@@ -54,13 +54,14 @@ def test_a_receipt_vector_is_judged_as_it_says(name: str) -> None:
 
 def test_the_good_bundles_are_reported_as_they_are() -> None:
     told = {}
-    for name in ("bundle-good", "bundle-good-uncertified", "bundle-good-whole-space"):
+    for name in ("bundle-good", "bundle-good-stale-certificate", "bundle-good-uncertified", "bundle-good-whole-space"):
         case = vector(name)
         report = verify_bundle(case["bundle"].encode().splitlines(keepends=True), case["key"])
         streams = [(one.stream, one.events, one.turns, one.through) for one in report.streams]
         told[name] = (report.events, report.disclosed, report.complete, streams)
     assert told == {
         "bundle-good": (5, 7, True, [(1, 4, 2, 4)]),
+        "bundle-good-stale-certificate": (5, 7, False, [(1, 4, 2, 4)]),
         "bundle-good-uncertified": (4, 6, False, [(1, 4, 2, None)]),
         "bundle-good-whole-space": (9, 11, True, [(0, 2, 0, None), (1, 4, 2, 4), (2, 3, 2, None)]),
     }

@@ -19,7 +19,8 @@ What is checked, from the bottom up:
 4. A *checkpoint* is origin, size and root in a C2SP signed note (Ed25519). Signatures of unknown keys are ignored.
 5. A *receipt* is a C2SP tlog-proof; its extra data is the line of the event, so that the file can be checked alone.
 6. A *bundle* is lines of canonical JSON: a head, events in order of position, one multiproof, the checkpoint. A stream
-   in it is complete when an `export.issued` event, itself proved, says how far the stream went and nothing is absent.
+   in it is complete when an `export.issued` event, itself proved, says how far the stream went, and every event of the
+   log from there to the checkpoint is in the bundle: then no later event of the stream is under it.
 
 7. An *erasure certificate* is the same lines about one erasure: its events, the turns that it erased, and a statement
    of what was cleaned and what is outside. Its checkpoint has an extension line with the digest of the statement.
@@ -671,23 +672,23 @@ def verify_receipt(data: bytes, vkey: str) -> ReceiptReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamReport:
-    """One stream of a bundle: how many events and turns it has there, and how far a certificate says that it went."""
+    """One stream of a bundle: how many events and turns it has there, and how far a certificate says that it went.
+
+    `complete`: no event of the stream up to the checkpoint is absent.
+    """
 
     stream: int
     events: int
     turns: int
     through: int | None
-
-    @property
-    def complete(self) -> bool:
-        """Whether a certificate covers the stream to its end (in the space's own stream it is itself the end)."""
-        return self.through is not None and self.events == self.through + (self.stream == SPACE_STREAM)
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleReport:
-    """What a bundle proved. `complete`: certificates cover every stream to its end, or every leaf of the log came.
+    """What a bundle proved. `complete`: no event of its streams up to the checkpoint is absent.
 
+    `as_of_ms` is the time of the last event under the checkpoint, by the word of the log, where the bundle holds it.
     `erasures` counts the events that erased something, `erased_turns` and `erased_messages` what they erased.
     """
 
@@ -700,6 +701,7 @@ class BundleReport:
     withheld: int
     streams: tuple[StreamReport, ...]
     complete: bool
+    as_of_ms: int | None
     erasures: int
     erased_turns: int
     erased_messages: int
@@ -812,7 +814,8 @@ class _Lines(ABC):
         self._key = key
         self._kept = kept
         self._leaves: dict[int, bytes] = {}
-        self._last, self._disclosed, self._withheld = -1, 0, 0
+        self._last, self._last_ms, self._run = -1, 0, 0  # the last event, its time, and where those before it adjoin
+        self._disclosed, self._withheld = 0, 0
         self._proof: list[bytes] | None = None
         self._earlier: tuple[Checkpoint, list[bytes]] | None = None
         self._checkpoint: Checkpoint | None = None
@@ -863,8 +866,10 @@ class _Lines(ABC):
             raise Refused("order")
         if header["log"] != self.head["log"]:
             raise Refused("foreign_log")
+        if header["pos"] != self._last + 1:
+            self._run = header["pos"]
         self.accept(event)
-        self._last = header["pos"]
+        self._last, self._last_ms = header["pos"], header["t"]
         self._leaves[header["pos"]] = event.leaf
         self._disclosed += len(event.disclosed)
         self._withheld += len(header["fields"]) - len(event.disclosed)
@@ -895,6 +900,15 @@ class _Lines(ABC):
         self.notes.append(note)
         return open_checkpoint(note, self._key)
 
+    @property
+    def as_of_ms(self) -> int | None:
+        """The time of the last event under the checkpoint, where that event is here."""
+        return self._last_ms if self._last == self.head["size"] - 1 else None
+
+    def nothing_since(self, position: int) -> bool:
+        """Tell whether every event from a position to the checkpoint is here."""
+        return self.as_of_ms is not None and position >= self._run
+
     def proved(self) -> Checkpoint:
         """Return the checkpoint that everything was proved under, when the last line has been read."""
         if self._checkpoint is None:
@@ -909,7 +923,7 @@ class _Export(_Lines):
         super().__init__(head, key, kept)
         self._promised = {int(stream): events for stream, events in head["streams"].items()}
         self.chains = Chains(head["log"])
-        self._certified: dict[int, int] = {}
+        self._certified: dict[int, tuple[int, int]] = {}
 
     @classmethod
     def begun(cls, line: bytes, key: VerifierKey, kept: list[DisclosedEvent] | None) -> Self:
@@ -937,7 +951,8 @@ class _Export(_Lines):
         present = self.chains.lengths.get(stream, 0) - (stream == header["stream"])
         if present < through:
             raise Refused("incomplete")
-        self._certified[stream] = max(through, self._certified.get(stream, 0))
+        if present == through:
+            self._certified[stream] = through, header["pos"]
 
     def complete(self, checkpoint: Checkpoint) -> None:
         """Check that every stream has the events that the head promised."""
@@ -948,15 +963,7 @@ class _Export(_Lines):
     def report(self) -> BundleReport:
         """Return what was proved."""
         checkpoint, erasures = self.proved(), self.chains.erasures
-        streams = tuple(
-            StreamReport(
-                stream=stream,
-                events=events,
-                turns=self.chains.turns.get(stream, 0),
-                through=self._certified.get(stream),
-            )
-            for stream, events in sorted(self._promised.items())
-        )
+        streams = tuple(self._stream(stream, events) for stream, events in sorted(self._promised.items()))
         return BundleReport(
             origin=checkpoint.origin,
             size=checkpoint.size,
@@ -966,10 +973,21 @@ class _Export(_Lines):
             disclosed=self._disclosed,
             withheld=self._withheld,
             streams=streams,
-            complete=len(self._leaves) == checkpoint.size or all(stream.complete for stream in streams),
+            complete=all(stream.complete for stream in streams),
+            as_of_ms=self.as_of_ms,
             erasures=erasures.events,
             erased_turns=erasures.count_turns(self.chains.turns),
             erased_messages=erasures.count_messages(),
+        )
+
+    def _stream(self, stream: int, events: int) -> StreamReport:
+        through, position = self._certified.get(stream, (None, self.head["size"]))
+        return StreamReport(
+            stream=stream,
+            events=events,
+            turns=self.chains.turns.get(stream, 0),
+            through=through,
+            complete=self.nothing_since(0 if through is None else position),
         )
 
 
@@ -1027,6 +1045,7 @@ class _ErasureCertificate(_Lines):
             withheld=self._withheld,
             streams=(),
             complete=False,
+            as_of_ms=None,
             erasures=erasures.events,
             erased_turns=sum(map(len, erasures.turns.values())) + sum(spans),
             erased_messages=sum(map(len, erasures.messages.values())),
@@ -1696,7 +1715,9 @@ def _page_facts(evidence: ProvedEvidence) -> list[tuple[str, str]]:
     """Return what a page and a terminal say of the whole."""
     facts = [("log", evidence.origin), ("root", f"{evidence.root} of {evidence.size} events")]
     if evidence.form == "bundle":
-        ending = "yes: nothing is absent" if evidence.complete else "not proved: later events may be absent"
+        ending = "not proved: later events may be absent"
+        if evidence.complete and evidence.as_of_ms is not None:
+            ending = f"as of position {evidence.size - 1}, {clock_ms(evidence.as_of_ms)}: no event of it is absent"
         facts += [("view", f"{evidence.view} (declared by the exporter)"), ("complete", ending)]
     facts.append(("events", f"{evidence.events}"))
     facts.append(("disclosed", f"{evidence.disclosed} fields, {evidence.withheld} not disclosed"))
@@ -1783,6 +1804,7 @@ class ProvedEvidence:
     erasures: int
     erased_turns: int
     erased_messages: int
+    as_of_ms: int | None = None
     streams: tuple[StreamReport, ...] = ()
     timestamps: tuple[Timestamp, ...] = ()
     statement: dict[str, Any] | None = None

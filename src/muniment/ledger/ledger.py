@@ -283,10 +283,15 @@ class Writer:
 
     def end(self) -> None:
         """Let the log take no more events after this plan; its head is signed, and pinned once that is durable."""
+        self.sign()
+        self.tx.put_meta(ERASED, b"1")
+
+    def sign(self) -> str:
+        """Sign the head that this plan has made, and return the checkpoint; it is pinned once that is durable."""
         self.flush()
         self.note = self._ledger.witness.sign(self._frontier)
         self.tx.put_checkpoint(self._frontier.size, self.note)
-        self.tx.put_meta(ERASED, b"1")
+        return self.note
 
     def reseal_content(self, opened: OpenedEvent, salts: Salts, body: ContentBody) -> None:
         """Seal what is left of an event's content under a new key, with the salt of each field; the old key is gone."""

@@ -1,6 +1,13 @@
-"""How an export of a bundle is put on record: certified before it is made, any other when it is made."""
+"""How an export of a bundle is put on record: certified before it is made, any other when it is made.
+
+A certificate says how far the conversation went at the certificate's own place in the log. So the checkpoint of the
+bundle is signed in the same transaction, and the certificate is the last event under it: nothing can stand between what
+was certified and what was signed (decision 0147).
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from muniment.declaration.session import Session
 from muniment.events.identity import ConversationKey
@@ -12,15 +19,24 @@ from muniment.space.outgoing import ContentGrant, ExportWay, record_export
 from muniment.space.space import Space
 
 
-def certify(space: Space, key: ConversationKey, grant: ExportGrant) -> tuple[int, int]:
-    """Append `export.issued` for a conversation as it is now; return its position and how far the stream went."""
+class Certificate(NamedTuple):
+    """An `export.issued` event: its position, how far the stream went, and the checkpoint that ends with it."""
+
+    position: int
+    through: int
+    note: str
+
+
+def certify(space: Space, key: ConversationKey, grant: ExportGrant) -> Certificate:
+    """Append `export.issued` for a conversation as it is now, and sign the log that ends with it."""
     now_ms = space.sources.clock.now_ms()
     event = draft(space.sources.entropy, EventKind.EXPORT_ISSUED, now_ms, ExportIssued(export=grant))
 
-    def plan(writer: Writer) -> tuple[int, int]:
+    def plan(writer: Writer) -> Certificate:
         conversation = opened(space.transcript, writer.tx, key)
         refs = {"stream": conversation.stream, "through": conversation.head.seq}
-        return writer.append(event, stream=SPACE_STREAM, refs=refs).position, refs["through"]
+        position = writer.append(event, stream=SPACE_STREAM, refs=refs).position
+        return Certificate(position, refs["through"], writer.sign())
 
     return space.ledger.transact(plan)
 

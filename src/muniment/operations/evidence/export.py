@@ -35,11 +35,14 @@ def export(
         if text is not None:
             check_name(text, at=at)
     grant = replace(grant, subject=session.access.subject)
-    issued, through = certify(space, key, grant) if certified else (None, None)
+    issued = certify(space, key, grant) if certified else None
     with space.ledger.reader() as reader:
         conversation = opened(space.transcript, reader, key)
-    through = conversation.head.seq if through is None else through
-    signed = space.checkpoint()  # signed after `through` was read, so that all of it is under the checkpoint
+    if issued is None:
+        through, signed = conversation.head.seq, space.checkpoint()  # in this order: all of it is under the checkpoint
+        size, note = signed.checkpoint.size, signed.note
+    else:
+        through, size, note = issued.through, issued.position + 1, issued.note
     if through > BUNDLE_EVENTS_MAX:
         raise LimitExceeded(at="conversation", problem="too_many_events", limit=BUNDLE_EVENTS_MAX, found=through)
     left_out = LeftOut()
@@ -52,17 +55,16 @@ def export(
             events.append(line)
             session.progress("export", len(events), through)
         if issued is not None:
-            certificate = reader.sealed(issued)
+            certificate = reader.sealed(issued.position)
             assert certificate is not None, "the certificate was just made durable"
-            positions.append(issued)
+            positions.append(issued.position)
             events.append(event_line(space.ledger.header(certificate)[1], {}))
-        size = signed.checkpoint.size
         proof = multiproof(reader, positions, size)
-        earlier = None if is_stamped(signed.note) else earlier_stamped(reader, positions, size)
+        earlier = None if is_stamped(note) else earlier_stamped(reader, positions, size)
     if issued is None:
         record_bundle(session, grant, left_out.turns_seen, conversation.stream, through)
     head = BundleHead(log=space.ledger.log, size=size, streams={conversation.stream: through}, view=view)
-    proved = bundle(head, events, proof, signed.note, earlier)
+    proved = bundle(head, events, proof, note, earlier)
     return Document(
         media_type=media_type_of(wanted),
         text=in_format(space, proved, wanted).decode(),
@@ -70,7 +72,7 @@ def export(
             "events": len(events),
             "size": size,
             "view": view,
-            "certificate": issued,
+            "certificate": None if issued is None else issued.position,
             "vkey": str(space.notary.key),
             **looked_for(space, view),
             **left_out.summary(),

@@ -37,8 +37,9 @@ class VerificationReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `form` is `bundle`, `receipt` or `certificate`; `page`: it came as a page for people, and the page says exactly what
     is proved. `erasures` counts events, `erased_turns` and `erased_messages` what they erased. A timestamp is `checked`
-    when the certificate that was given proves it. `statement` is what an erasure certificate states beside its proof.
-    `entries` are the proved events as a person reads them, when they were asked for.
+    when the certificate that was given proves it. `complete`: no event of the streams up to the checkpoint is absent;
+    `as_of_ms` is then the time of its last event, by the word of the log. `statement` is what an erasure certificate
+    states beside its proof. `entries` are the proved events as a person reads them, when they were asked for.
     """
 
     form: str
@@ -54,6 +55,7 @@ class VerificationReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     streams: list[VerifiedStream]
     complete: bool
     page: bool = False
+    as_of_ms: int | None = None
     erased_messages: int = 0
     timestamps: list[Timestamp] = []
     statement: dict[str, Any] | None = None
