@@ -19,6 +19,7 @@ LOG = "AAECAwQFBgcICQoLDA0ODw"
 OTHER_LOG = "DwABAgMEBQYHCAkKCwwNDg"
 ORIGIN = f"muniment/{LOG}"
 SIGNING_SEED = bytes(range(32))
+EXPORT = {"recipient": "court", "subject": "clerk", "view": "export"}
 TIME_MS = 1_700_000_000_000
 Lines = list[bytes]
 
@@ -143,13 +144,18 @@ class World:
         ("turn.committed", 1, None, {"turn": 2}, {"actor": "agent", "message/0/content/0": {"n": 0.5, "text": "a\n"}}),
         ("turn.lifecycle", 1, "mask", {"turn": 1}, {"actor": "owner"}),
         ("turn.committed", 2, None, {"turn": 2}, {"actor": "agent"}),
-        ("export.issued", 0, "export", {"stream": 1, "through": 4}, {"actor": "owner"}),
+        ("export.issued", 0, "export", {"stream": 1, "through": 4}, {"export": EXPORT}),
     )
 
     LATE = (("turn.committed", 2, None, {"turn": 3}, {"actor": "agent"}),)  # behind the certificate
 
     def __init__(
-        self, *, bend: Callable[[int, dict[str, Any]], None] | None = None, json_of: Any = None, late: int = 0
+        self,
+        *,
+        bend: Callable[[int, dict[str, Any]], None] | None = None,
+        json_of: Any = None,
+        late: int = 0,
+        fields_of: dict[int, dict[str, Any]] | None = None,
     ) -> None:
         self.headers: list[bytes] = []
         self.leaves: list[bytes] = []
@@ -158,7 +164,7 @@ class World:
         for pos, (kind, stream, reason, refs, fields) in enumerate(self.PLAN + self.LATE[:late]):
             seed = hashlib.sha256(f"seed {pos}".encode()).digest()
             shown = {}
-            for label, value in fields.items():
+            for label, value in (fields_of or {}).get(pos, fields).items():
                 salt = url(hmac.digest(seed, label.encode(), "sha256"))
                 raw = (json_of or {}).get((pos, label), jcs(value))
                 shown[label] = disclosure_of(salt, label, raw)
@@ -191,11 +197,11 @@ class World:
     def head(self, **changes: Any) -> bytes:
         head = {
             "bundle": "muniment-export/1",
+            "export": EXPORT,
             "log": LOG,
             "origin": ORIGIN,
             "size": len(self.leaves),
             "streams": {"1": 4},
-            "view": "export",
         }
         return jcs({**head, **changes})
 

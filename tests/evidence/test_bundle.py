@@ -55,7 +55,8 @@ def test_a_bundle_tells_what_it_proved() -> None:
     (stream,) = report.streams
     assert (stream.events, stream.turns, stream.through, stream.complete) == (6, 5, 6, True)
     assert report.complete
-    assert (report.events, report.disclosed, report.withheld) == (7, 6, 5)
+    assert (report.events, report.disclosed, report.withheld) == (7, 7, 5)
+    assert (report.certified, report.export) == (True, {"view": "export"})
     assert (report.origin, report.size, report.view) == (LOG.signer.key.name, LOG.size, "export")
     assert base64.b64decode(report.root) == LOG.rows.frontier.root()
 
@@ -82,6 +83,45 @@ def test_an_old_certificate_under_a_newer_checkpoint_does_not_hide_what_followed
     assert not report.complete
     again = log.certify(first)
     assert verify_bundle(log.export(first, certificates=[certificate, again]), log.signer.vkey).complete
+
+
+def test_a_head_says_of_the_export_what_its_certificate_says() -> None:
+    """The words are disclosed as the log recorded them: nobody shows them under the name of another view."""
+    log, first, _ = talk()
+    certificate = log.certify(first, view="raw_owner")
+    with pytest.raises(Refused, match="certificate"):
+        verify_bundle(log.export(first, certificates=[certificate], view="export"), log.signer.vkey)
+    report = verify_bundle(log.export(first, certificates=[certificate], view="raw_owner"), log.signer.vkey)
+    assert (report.complete, report.certified, report.view) == (True, True, "raw_owner")
+    closed = log.export(first, certificates=[certificate], view="export", withhold=["export"])
+    assert not verify_bundle(closed, log.signer.vkey).complete
+    whole = verify_bundle(log.export(0, *{made.stream for made in log.headers}), log.signer.vkey)
+    assert (whole.complete, whole.certified) == (True, False)
+
+
+def test_events_of_the_space_may_come_along() -> None:
+    """They are proved like any other; of another conversation nothing may come."""
+    log, first, second = talk()
+    rotated = log.append("key.rotated", 0, {"version": 2}, reason="erasure")
+    certificate = log.certify(first, more=7)
+    lines = log.export(first, certificates=[0, rotated, certificate])
+    assert verify_bundle(lines, log.signer.vkey).complete
+    with pytest.raises(Refused, match="foreign_event"):
+        verify_bundle(log.export(first, certificates=[second, certificate]), log.signer.vkey)
+
+
+def test_what_was_hidden_since_is_counted() -> None:
+    log, first, _ = talk()
+    log.append("turn.lifecycle", first, {}, refs={"turn": 1}, reason="mask")
+    log.append("turn.lifecycle", first, {}, refs={"turn": 2}, reason="erase")
+    log.append("turn.redacted", first, {"note": "n"}, refs={"turn": 3}, reason="legal")
+    lines = log.export(first, certificates=[log.certify(first)], withhold=["note"])
+    report = verify_bundle(lines, log.signer.vkey)
+    assert (report.masks, report.redactions, report.erasures, report.withheld) == (1, 1, 1, 1)
+    told = "\n".join(verifier.lines_of(report))
+    assert "hidden     1 masks and 1 redactions are on record" in told
+    assert "withheld" in told
+    assert "the word of the log" in told
 
 
 def test_the_stream_of_the_space_is_certified_by_its_own_last_event() -> None:
@@ -184,7 +224,7 @@ def test_the_receipt_of_every_event_can_be_verified_alone(position: int) -> None
     report = verify_receipt(LOG.receipt(position), LOG.signer.vkey)
     assert report.header["pos"] == position
     assert report.disclosed.keys() == report.header["fields"].keys()
-    assert report.size == LOG.size
+    assert report.checkpoint.size == LOG.size
 
 
 def test_a_receipt_beyond_its_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,8 +277,9 @@ def test_the_command_reports_what_a_receipt_proves(receipt_file: Path, capsys: p
     assert main(["verify", str(receipt_file), "--key", LOG.signer.vkey]) == 0
     told = capsys.readouterr().out
     assert told.startswith("VERIFIED  1 event of ")
+    assert "a receipt does not speak of later events" in told
     assert "form       receipt" in told
-    assert main(["verify", str(receipt_file), "--vkey", LOG.signer.vkey, "--json", "--show"]) == 0
+    assert main(["show", str(receipt_file), "--vkey", LOG.signer.vkey, "--json"]) == 0
     (entry,) = json.loads(capsys.readouterr().out)["entries"]
     assert (entry["position"], entry["kind"], entry["fields"]["actor"]) == (FIRST + 1, "turn.committed", "agent")
 
@@ -246,7 +287,7 @@ def test_the_command_reports_what_a_receipt_proves(receipt_file: Path, capsys: p
 @pytest.mark.parametrize("ending", [b"", b"\n\n", b"\r\n", b" \n\t\n"])
 def test_a_receipt_survives_what_tools_do_to_its_end(ending: bytes) -> None:
     """`jq -r` adds a newline, `$(...)` takes the last one away."""
-    assert verify_receipt(RECEIPT.rstrip() + ending, LOG.signer.vkey).size == LOG.size
+    assert verify_receipt(RECEIPT.rstrip() + ending, LOG.signer.vkey).checkpoint.size == LOG.size
     with pytest.raises(Refused):
         verify_receipt(RECEIPT.rstrip() + b"\n\n\x0b", LOG.signer.vkey)
 

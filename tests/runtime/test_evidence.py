@@ -64,7 +64,7 @@ def exported(world: World, view: View = View.EXPORT, *, certified: bool = True) 
     return world.runtime.evidence.export(key_of(), view, certified).text
 
 
-def verified(world: World, text: str) -> verifier.BundleReport:
+def verified(world: World, text: str) -> verifier.ProvedEvidence:
     vkey = world.runtime.evidence.checkpoint().vkey
     return verifier.verify_bundle(verifier.read_lines(io.BytesIO(text.encode())), vkey)
 
@@ -74,6 +74,7 @@ def test_a_certified_export_proves_that_nothing_was_left_out(world: World) -> No
     report = verified(world, exported(world))
     assert (report.complete, report.view, report.streams[0].turns) == (True, "export", 4)
     assert report.events == 1 + 4 + 1 + 1  # opened, turns, mask, certificate
+    assert (report.certified, report.export) == (True, {"view": "export"})
     loose = verified(world, exported(world, certified=False))
     assert (loose.complete, loose.events) == (False, 6)
 
@@ -89,7 +90,7 @@ def test_an_old_export_under_a_newer_checkpoint_is_not_complete(world: World) ->
     ledger = space_of(world).ledger
     with ledger.reader() as reader:
         proof = multiproof(reader, positions, newer.size)
-    head = BundleHead(log=ledger.log, size=newer.size, streams={1: 3}, view="export")
+    head = BundleHead(log=ledger.log, size=newer.size, streams={1: 3}, export={"view": "export"})
     stale = bundle(head, [line.encode() for line in events], proof, newer.note).decode()
     report = verified(world, stale)
     assert (report.complete, report.as_of_ms, report.streams[0].through) == (False, None, 3)

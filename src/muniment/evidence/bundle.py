@@ -1,6 +1,6 @@
 """Export bundles: a slice of a log that anyone with the public key can check, as lines of canonical JSON.
 
-    {"bundle":"muniment-export/1","log":…,"origin":…,"size":…,"streams":{"<stream>":<events>},"view":…}
+    {"bundle":"muniment-export/1","export":{…,"view":…},"log":…,"origin":…,"size":…,"streams":{"<stream>":<events>}}
     {"disclosures":[…],"header":{…}}        one line an event, in order of position
     {"multiproof":[…]}                      base64 hashes that lead from these events to the root
     {"earlier":{"checkpoint":"…","consistency":[…]}}    only where an earlier checkpoint has a timestamp
@@ -8,8 +8,9 @@
 
 The head says how many events of each exported stream follow; they are all events of the stream from its first on. A
 certified export also carries the `export.issued` event that was appended for it (in the space's own stream), whose
-refs say how far the exported stream went. That event is under the same root, so nobody can cut the end off and still
-call it whole.
+refs say how far the exported stream went, and whose field `export` is disclosed and equal to that of the head. It is
+the last event under the checkpoint (decision 0147), so nobody can cut the end off and still call it whole. Further
+events of the space may stand among the lines.
 
 Disclosures of one event are in order of label. What a view hides, or what was erased, is simply not disclosed; its
 commitment stays in the header.
@@ -63,12 +64,15 @@ class ErasureHead(Struct, frozen=True, kw_only=True):
 
 
 class BundleHead(Struct, frozen=True, kw_only=True):
-    """What a bundle says of itself: the log, the size of its tree, events by stream, and the view that was exported."""
+    """What a bundle says of itself: the log, the size of its tree, events by stream, and what was exported.
+
+    `export` has a `view`; that of a certified bundle is the field of that name of its certificate.
+    """
 
     log: str
     size: int
     streams: Mapping[int, int]
-    view: str
+    export: Mapping[str, Any]
 
     def line(self) -> bytes:
         """Return the first line of a bundle, without its newline."""
@@ -76,11 +80,11 @@ class BundleHead(Struct, frozen=True, kw_only=True):
         return encode_plain(
             {
                 "bundle": BUNDLE_FORMAT,
+                "export": self.export,
                 "log": self.log,
                 "origin": ORIGIN_PREFIX + self.log,
                 "size": self.size,
                 "streams": streams,
-                "view": self.view,
             }
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeRecorded
@@ -17,6 +17,7 @@ from muniment.governance.attribute_visibility import disclosed_attribute_labels
 from muniment.governance.judgement import judge, needs_content, standing
 from muniment.governance.slices import disclosed_labels
 from muniment.governance.views import Reason, View, shown_planes
+from muniment.kernel.canonical import decode_plain
 from muniment.kernel.digest import Salts
 from muniment.ledger.ledger import OpenedEvent
 from muniment.log.port import SealedRow
@@ -57,6 +58,14 @@ def event_lines(
     if expected != last + 1:
         at = f"stream {conversation.stream}"
         raise Corrupt(at=at, problem="events_missing", limit=last, found=expected - 1)
+
+
+def certificate_line(space: Space, row: SealedRow) -> tuple[dict[str, Any], bytes]:
+    """Return what an `export.issued` event says was exported, and the line that discloses it."""
+    header, exact = space.ledger.header(row)
+    opened = space.ledger.open(row)
+    fields = [field for field in meta_fields(opened.meta) if field[0] == "export"]
+    return decode_plain(fields[0][1]), event_line(exact, disclosures(header, [(opened.meta_seed, fields)]))
 
 
 def _of_attribute(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from muniment.declaration.operation import Document
@@ -9,12 +11,12 @@ from muniment.declaration.session import Session
 from muniment.errors import LimitExceeded
 from muniment.events.identity import ConversationKey, check_name
 from muniment.events.records import ExportGrant
-from muniment.evidence.bundle import BundleHead, bundle, event_line
+from muniment.evidence.bundle import BundleHead, bundle
 from muniment.evidence.timestamps import is_stamped
 from muniment.evidence.tree import multiproof
 from muniment.governance.views import View
 from muniment.operations.evidence.certify import certify, record_bundle
-from muniment.operations.evidence.disclosed import event_lines
+from muniment.operations.evidence.disclosed import certificate_line, event_lines
 from muniment.operations.evidence.proof_document import EvidenceFormat, earlier_stamped, in_format, media_type_of
 from muniment.operations.evidence.prove import looked_for
 from muniment.operations.left_out import LeftOut
@@ -46,6 +48,7 @@ def export(
     if through > BUNDLE_EVENTS_MAX:
         raise LimitExceeded(at="conversation", problem="too_many_events", limit=BUNDLE_EVENTS_MAX, found=through)
     left_out = LeftOut()
+    covers: dict[str, Any] = {"view": view}
     positions: list[int] = []
     events: list[bytes] = []
     with space.ledger.reader() as reader:
@@ -58,12 +61,13 @@ def export(
             certificate = reader.sealed(issued.position)
             assert certificate is not None, "the certificate was just made durable"
             positions.append(issued.position)
-            events.append(event_line(space.ledger.header(certificate)[1], {}))
+            covers, line = certificate_line(space, certificate)
+            events.append(line)
         proof = multiproof(reader, positions, size)
         earlier = None if is_stamped(note) else earlier_stamped(reader, positions, size)
     if issued is None:
         record_bundle(session, grant, left_out.turns_seen, conversation.stream, through)
-    head = BundleHead(log=space.ledger.log, size=size, streams={conversation.stream: through}, view=view)
+    head = BundleHead(log=space.ledger.log, size=size, streams={conversation.stream: through}, export=covers)
     proved = bundle(head, events, proof, note, earlier)
     return Document(
         media_type=media_type_of(wanted),
