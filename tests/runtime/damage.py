@@ -139,7 +139,7 @@ MORE_AT_REST: dict[str, tuple[FindingKind, Callable[[sqlite3.Connection], object
     ),
     "a frontier of more events": (
         Is.EVENT_MISSING,
-        lambda raw: raw.execute("UPDATE frontier SET range = ?", ((2**62).to_bytes(8) + bytes(32),)),
+        lambda raw: raw.execute("UPDATE frontier SET range = ?", ((2**52).to_bytes(8) + bytes(32),)),
     ),
     "all rows deleted": (Is.EVENT_MISSING, sql("DELETE FROM events")),
     "no frontier": (Is.TREE_MISMATCH, sql("DELETE FROM frontier")),

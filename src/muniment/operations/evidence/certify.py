@@ -7,14 +7,18 @@ was certified and what was signed (decision 0147).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from muniment.declaration.session import Session
 from muniment.events.identity import ConversationKey
 from muniment.events.records import EventKind, ExportGrant, ExportIssued
+from muniment.evidence.bundle import event_line
+from muniment.evidence.header import disclosures
 from muniment.governance.views import View
+from muniment.kernel.canonical import decode_plain
 from muniment.ledger.ledger import SPACE_STREAM, Writer, draft
-from muniment.projections.conversation import opened
+from muniment.log.port import SealedRow
+from muniment.projections.conversation import opened as opened_conversation
 from muniment.space.outgoing import ContentGrant, ExportWay, record_export
 from muniment.space.space import Space
 
@@ -33,12 +37,20 @@ def certify(space: Space, key: ConversationKey, grant: ExportGrant) -> Certifica
     event = draft(space.sources.entropy, EventKind.EXPORT_ISSUED, now_ms, ExportIssued(export=grant))
 
     def plan(writer: Writer) -> Certificate:
-        conversation = opened(space.transcript, writer.tx, key)
+        conversation = opened_conversation(space.transcript, writer.tx, key)
         refs = {"stream": conversation.stream, "through": conversation.head.seq}
         position = writer.append(event, stream=SPACE_STREAM, refs=refs).position
         return Certificate(position, refs["through"], writer.sign())
 
     return space.ledger.transact(plan)
+
+
+def certificate_line(space: Space, row: SealedRow) -> tuple[dict[str, Any], bytes]:
+    """Return what an `export.issued` event says was exported, and the line that discloses it."""
+    header, exact = space.ledger.header(row)
+    opened = space.ledger.open(row)
+    (field,) = [field for field in space.ledger.meta_fields(opened) if field[0] == "export"]
+    return decode_plain(field[1]), event_line(exact, disclosures(header, [(opened.meta_seed, [field])]))
 
 
 def record_bundle(session: Session, grant: ExportGrant, turns: int, stream: int, through: int) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeRecorded
-from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import ContentBody, EventKind
 from muniment.events.references import RefDerived
 from muniment.evidence.bundle import event_line
@@ -17,7 +16,6 @@ from muniment.governance.attribute_visibility import disclosed_attribute_labels
 from muniment.governance.judgement import judge, needs_content, standing
 from muniment.governance.slices import disclosed_labels
 from muniment.governance.views import Reason, View, shown_planes
-from muniment.kernel.canonical import decode_plain
 from muniment.kernel.digest import Salts
 from muniment.ledger.ledger import OpenedEvent
 from muniment.log.port import SealedRow
@@ -49,23 +47,15 @@ def event_lines(
             judged = judge(view, read.record, detection)
             labels = disclosed_labels(read.record, view, detection, judged)
             take(judged.messages)
-            shown = _fields(opened, read.content_salts, read.record.content, labels)
+            shown = _fields(space, opened, read.content_salts, read.record.content, labels)
         elif isinstance(opened.meta, AttributeRecorded):
             shown = _of_attribute(space, conversation, opened, header, view)
         else:
-            shown = _of_other(opened, view)
+            shown = _of_other(space, opened, view)
         yield row, event_line(exact, disclosures(header, shown))
     if expected != last + 1:
         at = f"stream {conversation.stream}"
         raise Corrupt(at=at, problem="events_missing", limit=last, found=expected - 1)
-
-
-def certificate_line(space: Space, row: SealedRow) -> tuple[dict[str, Any], bytes]:
-    """Return what an `export.issued` event says was exported, and the line that discloses it."""
-    header, exact = space.ledger.header(row)
-    opened = space.ledger.open(row)
-    fields = [field for field in meta_fields(opened.meta) if field[0] == "export"]
-    return decode_plain(fields[0][1]), event_line(exact, disclosures(header, [(opened.meta_seed, fields)]))
 
 
 def _of_attribute(
@@ -81,24 +71,24 @@ def _of_attribute(
     detectors = space.detection.view(view).detectors(about.meta)
     labels = disclosed_attribute_labels(view, standing(about, view, meta.attribute.message), record, detectors)
     salts = None if record.content is None else space.ledger.content(opened)[0]
-    return _fields(opened, salts, record.content, labels)
+    return _fields(space, opened, salts, record.content, labels)
 
 
-def _of_other(opened: OpenedEvent, view: View) -> list[SaltedFields]:
+def _of_other(space: Space, opened: OpenedEvent, view: View) -> list[SaltedFields]:
     """Return what a view is shown of any other event: names for all views, reasons and links for operators."""
     if isinstance(opened.meta, RefDerived) and opened.meta.plane not in shown_planes((view,)):
         return []
     public = view in {View.RAW_OWNER, View.OPERATOR_AUDIT} or opened.row.kind == EventKind.CONVERSATION_OPENED
-    return [(opened.meta_seed, meta_fields(opened.meta))] if public else []
+    return [(opened.meta_seed, space.ledger.meta_fields(opened))] if public else []
 
 
 def _fields(
-    opened: OpenedEvent, salts: Salts | None, content: ContentBody | None, labels: set[str]
+    space: Space, opened: OpenedEvent, salts: Salts | None, content: ContentBody | None, labels: set[str]
 ) -> list[SaltedFields]:
     """Return the fields with these labels, as far as they can still be read, by where their salts come from."""
     shown: list[SaltedFields] = [
-        (opened.meta_seed, [field for field in meta_fields(opened.meta) if field[0] in labels])
+        (opened.meta_seed, [field for field in space.ledger.meta_fields(opened) if field[0] in labels])
     ]
     if salts is not None and content is not None:
-        shown.append((salts, [field for field in content_fields(content) if field[0] in labels]))
+        shown.append((salts, [field for field in space.ledger.content_fields(opened, content) if field[0] in labels]))
     return shown

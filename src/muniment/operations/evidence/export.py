@@ -15,8 +15,8 @@ from muniment.evidence.bundle import BundleHead, bundle
 from muniment.evidence.timestamps import is_stamped
 from muniment.evidence.tree import multiproof
 from muniment.governance.views import View
-from muniment.operations.evidence.certify import certify, record_bundle
-from muniment.operations.evidence.disclosed import certificate_line, event_lines
+from muniment.operations.evidence.certify import certificate_line, certify, record_bundle
+from muniment.operations.evidence.disclosed import event_lines
 from muniment.operations.evidence.proof_document import EvidenceFormat, earlier_stamped, in_format, media_type_of
 from muniment.operations.evidence.prove import looked_for
 from muniment.operations.left_out import LeftOut

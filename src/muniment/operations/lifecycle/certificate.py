@@ -15,7 +15,6 @@ from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, EvidenceMissing, KeyMissing
 from muniment.events.changes import Action, LifecycleRequest, TurnLifecycle, TurnSpan, span_of
-from muniment.events.labels import meta_fields
 from muniment.events.records import EventKind, RotationCause
 from muniment.evidence.bundle import ErasureHead, bundle, event_line
 from muniment.evidence.header import disclosures
@@ -133,7 +132,7 @@ def _line(space: Space, row: SealedRow, labels: frozenset[str]) -> bytes:
         opened = space.ledger.open(row)
     except (Corrupt, KeyMissing):
         return event_line(exact, {})
-    fields = [field for field in meta_fields(opened.meta) if field[0] in labels]
+    fields = [field for field in space.ledger.meta_fields(opened) if field[0] in labels]
     return event_line(exact, disclosures(header, [(opened.meta_seed, fields)]))
 
 
