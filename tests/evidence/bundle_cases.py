@@ -34,7 +34,7 @@ def own_disclosure(raw: bytes) -> World:
     return World(json_of={(5, "message/0/content/0"): raw})
 
 
-SHOWN = json.loads(GOOD[5])["disclosures"][0].join('""').encode()
+SHOWN = json.loads(GOOD[9])["disclosures"][0].join('""').encode()
 
 
 def relabelled(**changes: str) -> Lines:
@@ -74,7 +74,7 @@ def whole_cases() -> Cases:
         "good-certificate-closed": (
             "A certificate that does not disclose what was exported certifies nothing.",
             None,
-            [*GOOD[:5], GOOD[5].replace(SHOWN, b""), *GOOD[6:]],
+            [*GOOD[:9], GOOD[9].replace(SHOWN, b""), *GOOD[10:]],
         ),
         "good-view-to-come": ("A view that this release does not know.", None, to_come()),
         "good-with-the-space": (
@@ -120,25 +120,25 @@ def head_cases() -> Cases:
 
 def line_cases() -> Cases:
     return {
-        "event-not-json": ("A brace is gone.", "not_json", patched(GOOD, 3, b"{", b"")),
-        "event-nan": ("NaN.", "not_json", patched(GOOD, 3, b'"v":1', b'"v":NaN')),
-        "event-fraction": ("1.0 is not 1.", "not_json", patched(GOOD, 3, b'"v":1', b'"v":1.0')),
-        "event-member-twice": ("The same member twice.", "not_canonical", patched(GOOD, 3, b'"v":1', b'"v":1,"v":1')),
+        "event-not-json": ("A brace is gone.", "not_json", patched(GOOD, 5, b"{", b"")),
+        "event-nan": ("NaN.", "not_json", patched(GOOD, 5, b'"v":1', b'"v":NaN')),
+        "event-fraction": ("1.0 is not 1.", "not_json", patched(GOOD, 5, b'"v":1', b'"v":1.0')),
+        "event-member-twice": ("The same member twice.", "not_canonical", patched(GOOD, 5, b'"v":1', b'"v":1,"v":1')),
         "event-carriage-return": (
             "A line that ends in CRLF.",
             "not_canonical",
-            [*GOOD[:2], GOOD[2] + b"\r", *GOOD[3:]],
+            [*GOOD[:4], GOOD[4] + b"\r", *GOOD[5:]],
         ),
-        "event-unknown-member": ("An unknown member of the line.", "event", patched(GOOD, 3, b"{", b'{"comment":"",')),
+        "event-unknown-member": ("An unknown member of the line.", "event", patched(GOOD, 5, b"{", b'{"comment":"",')),
     }
 
 
 def header_cases() -> Cases:
     return {
-        "header-unknown-member": ("An unknown member.", "header", patched(GOOD, 3, b'"v":1', b'"v":1,"w":1')),
-        "header-missing-member": ("A missing member.", "header", patched(GOOD, 3, b',"v":1', b"")),
-        "header-version": ("A version from the future.", "header", patched(GOOD, 3, b'"v":1', b'"v":2')),
-        "header-true-is-no-number": ("true where 1 must stand.", "header", patched(GOOD, 3, b'"v":1', b'"v":true')),
+        "header-unknown-member": ("An unknown member.", "header", patched(GOOD, 5, b'"v":1', b'"v":1,"w":1')),
+        "header-missing-member": ("A missing member.", "header", patched(GOOD, 5, b',"v":1', b"")),
+        "header-version": ("A version from the future.", "header", patched(GOOD, 5, b'"v":1', b'"v":2')),
+        "header-true-is-no-number": ("true where 1 must stand.", "header", patched(GOOD, 5, b'"v":1', b'"v":true')),
         "header-reason-text": ("A reason that is a sentence.", "header", bent(6, reason="They asked me to").bundle()),
         "header-number-large": ("A number that not every reader has exactly.", "header", bent(6, t=2**53).bundle()),
         "header-reference-large": ("A reference as large.", "header", bent(6, refs={"turn": 2**53}).bundle()),
@@ -152,10 +152,10 @@ def stream_cases() -> Cases:
     return {
         "event-edited": (
             "The time of the last event was changed.",
-            "multiproof",
-            patched(GOOD, 5, b'"t":17', b'"t":18'),
+            "root",
+            patched(GOOD, 8, b'"t":17', b'"t":18'),
         ),
-        "event-edited-inside": ("The time of a turn was changed.", "chain", patched(GOOD, 3, b'"t":17', b'"t":18')),
+        "event-edited-inside": ("The time of a turn was changed.", "chain", patched(GOOD, 5, b'"t":17', b'"t":18')),
         "event-not-chained": ("The log itself skipped a leaf.", "chain", bent(5, prev=url(leaf_of(b""))).bundle()),
         "event-of-another-log": ("An event of another log.", "foreign_log", bent(5, log=OTHER_LOG).bundle()),
         "event-of-another-stream": (
@@ -170,10 +170,10 @@ def stream_cases() -> Cases:
         ),
         "event-absent-inside": ("A turn is absent.", "incomplete", WORLD.bundle((1, 3, 6, 8), streams={"1": 3})),
         "event-absent-last": ("The end is cut off.", "incomplete", WORLD.bundle((1, 3, 5, 8), streams={"1": 3})),
-        "event-twice": ("An event comes twice.", "order", [*GOOD[:3], GOOD[2], *GOOD[3:]]),
+        "event-twice": ("An event comes twice.", "order", [*GOOD[:5], GOOD[4], *GOOD[5:]]),
         "events-reordered": (
             "Two events of different streams changed places.",
-            "order",
+            "skipped",
             [*WHOLE[:5], WHOLE[6], WHOLE[5], *WHOLE[7:]],
         ),
         "turn-number-skipped": ("The log itself skipped a turn.", "incomplete", bent(5, refs={"turn": 3}).bundle()),
@@ -182,40 +182,40 @@ def stream_cases() -> Cases:
 
 
 def disclosure_cases() -> Cases:
-    shown = json.loads(GOOD[2])["disclosures"]
+    shown = json.loads(GOOD[4])["disclosures"]
     short = disclosure_of("c2FsdA", "actor", b'"agent"')
     salted = bent(3, fields={"actor": commitment_of(short)})
     salted.disclosures[3] = {"actor": short}
-    padded = GOOD[2].replace(shown[0].encode(), shown[0].encode() + b"=")
-    no_list = GOOD[4].replace(b'"disclosures":[', b'"disclosures":{"a":[').replace(b'],"header"', b']},"header"')
+    padded = GOOD[4].replace(shown[0].encode(), shown[0].encode() + b"=")
+    no_list = GOOD[7].replace(b'"disclosures":[', b'"disclosures":{"a":[').replace(b'],"header"', b']},"header"')
     return {
         "disclosure-edited": (
             "Another actor.",
             "commitment",
-            patched(GOOD, 3, shown[0].encode(), disclosure_of("A" * 43, "actor", b'"other"').encode()),
+            patched(GOOD, 5, shown[0].encode(), disclosure_of("A" * 43, "actor", b'"other"').encode()),
         ),
         "disclosure-moved": (
             "A disclosure of another event.",
             "commitment",
-            [*GOOD[:2], GOOD[2].replace(shown[0].encode(), json.loads(GOOD[3])["disclosures"][0].encode()), *GOOD[3:]],
+            [*GOOD[:4], GOOD[4].replace(shown[0].encode(), json.loads(GOOD[6])["disclosures"][0].encode()), *GOOD[5:]],
         ),
         "disclosure-twice": (
             "The same disclosure twice.",
             "disclosure",
-            patched(GOOD, 3, f'"{shown[0]}"'.encode(), f'"{shown[0]}","{shown[0]}"'.encode()),
+            patched(GOOD, 5, f'"{shown[0]}"'.encode(), f'"{shown[0]}","{shown[0]}"'.encode()),
         ),
         "disclosures-reordered": (
             "Not in order of label.",
             "disclosure",
-            patched(GOOD, 3, f'"{shown[0]}","{shown[1]}"'.encode(), f'"{shown[1]}","{shown[0]}"'.encode()),
+            patched(GOOD, 5, f'"{shown[0]}","{shown[1]}"'.encode(), f'"{shown[1]}","{shown[0]}"'.encode()),
         ),
-        "disclosure-padded": ("Padding.", "disclosure", [*GOOD[:2], padded, *GOOD[3:]]),
+        "disclosure-padded": ("Padding.", "disclosure", [*GOOD[:4], padded, *GOOD[5:]]),
         "disclosure-no-text": (
             "A number among the disclosures.",
             "disclosure",
-            patched(GOOD, 3, f'"{shown[0]}"'.encode(), b"1"),
+            patched(GOOD, 5, f'"{shown[0]}"'.encode(), b"1"),
         ),
-        "disclosures-no-list": ("Disclosures as an object.", "event", [*GOOD[:4], no_list, *GOOD[5:]]),
+        "disclosures-no-list": ("Disclosures as an object.", "event", [*GOOD[:7], no_list, *GOOD[8:]]),
         "disclosure-salt-short": ("A salt that can be guessed.", "disclosure", salted.bundle()),
         "disclosure-member-twice": (
             "The log committed to a value with two meanings.",
@@ -250,33 +250,37 @@ def certificate_cases() -> Cases:
     }
 
 
-def multiproof_cases() -> Cases:
-    spare = json.loads(GOOD[-2])["multiproof"]
+def skipped_cases() -> Cases:
+    at = [number for number, line in enumerate(GOOD) if b"skipped" in line]
+    first = json.loads(GOOD[at[0]])["skipped"]
+
+    def with_first(hashes: object) -> Lines:
+        return [*GOOD[: at[0]], jcs({"skipped": hashes}), *GOOD[at[0] + 1 :]]
+
     return {
-        "multiproof-edited": (
-            "A hash was changed.",
-            "multiproof",
-            patched(GOOD, 7, spare[0].encode(), std(bytes(32)).encode()),
+        "skipped-edited": ("A hash was changed.", "root", with_first([std(bytes(32)), *first[1:]])),
+        "skipped-absent": ("A gap without its hashes.", "skipped", [*GOOD[: at[0]], *GOOD[at[0] + 1 :]]),
+        "skipped-short": ("A hash is gone.", "skipped", with_first(first[1:])),
+        "skipped-spare": ("A hash too many.", "skipped", with_first([*first, first[0]])),
+        "skipped-hash-short": ("A hash of 31 bytes.", "skipped", with_first([std(bytes(31)), *first[1:]])),
+        "skipped-no-list": ("A number for the hashes.", "skipped", with_first(1)),
+        "skipped-no-text": ("A number among the hashes.", "skipped", with_first([1, *first[1:]])),
+        "skipped-twice": ("The same line twice.", "event", [*GOOD[: at[0]], GOOD[at[0]], *GOOD[at[0] :]]),
+        "skipped-nothing": (
+            "Hashes where nothing was skipped.",
+            "skipped",
+            [*WHOLE[:2], jcs({"skipped": first}), *WHOLE[2:]],
         ),
-        "multiproof-short": ("A hash is gone.", "multiproof", [*GOOD[:6], jcs({"multiproof": spare[1:]}), GOOD[7]]),
-        "multiproof-spare": (
-            "A hash too many.",
-            "multiproof",
-            [*GOOD[:6], jcs({"multiproof": [*spare, spare[0]]}), GOOD[7]],
-        ),
-        "multiproof-hash-short": (
-            "A hash of 31 bytes.",
-            "multiproof",
-            [*GOOD[:6], jcs({"multiproof": [std(bytes(31)), *spare[1:]]}), GOOD[7]],
-        ),
-        "multiproof-no-list": ("A number for the hashes.", "multiproof", [*GOOD[:6], jcs({"multiproof": 1}), GOOD[7]]),
-        "multiproof-no-text": (
-            "A number among the hashes.",
-            "multiproof",
-            [*GOOD[:6], jcs({"multiproof": [1, *spare[1:]]}), GOOD[7]],
-        ),
-        "multiproof-spaces": ("Insignificant white space.", "not_canonical", patched(GOOD, 7, b",", b", ")),
+        "skipped-moved": ("Two gaps have changed places.", "root", moved(at[0], at[1])),
+        "skipped-spaces": ("Insignificant white space.", "not_canonical", patched(GOOD, at[0] + 1, b":", b": ")),
     }
+
+
+def moved(one: int, other: int) -> Lines:
+    """Return the good bundle with two of its lines in each other's place."""
+    lines = list(GOOD)
+    lines[one], lines[other] = lines[other], lines[one]
+    return lines
 
 
 def checkpoint_cases() -> Cases:
@@ -285,31 +289,35 @@ def checkpoint_cases() -> Cases:
         "checkpoint-root": (
             "Another root under the old signature.",
             "signature",
-            [*GOOD[:7], jcs({"checkpoint": note.replace(std(mth(WORLD.leaves)), std(bytes(32)))})],
+            [*GOOD[:10], jcs({"checkpoint": note.replace(std(mth(WORLD.leaves)), std(bytes(32)))})],
         ),
         "checkpoint-other-signer": (
             "Signed by somebody else under the same name.",
             "signature_missing",
-            [*GOOD[:7], jcs({"checkpoint": note_of(note.partition("\n\n")[0] + "\n", seed=bytes(32))})],
+            [*GOOD[:10], jcs({"checkpoint": note_of(note.partition("\n\n")[0] + "\n", seed=bytes(32))})],
         ),
         "checkpoint-other-origin": (
             "The log signed the checkpoint of another.",
             "origin",
-            [*GOOD[:7], jcs({"checkpoint": note_of(note.partition("\n\n")[0].replace(LOG, OTHER_LOG) + "\n")})],
+            [*GOOD[:10], jcs({"checkpoint": note_of(note.partition("\n\n")[0].replace(LOG, OTHER_LOG) + "\n")})],
         ),
         "checkpoint-size": (
             "A checkpoint of an earlier size.",
             "head",
-            [*GOOD[:7], jcs({"checkpoint": checkpoint_of(WORLD.leaves[:8])})],
+            [*GOOD[:10], jcs({"checkpoint": checkpoint_of(WORLD.leaves[:8])})],
         ),
-        "checkpoint-not-text": ("No note.", "checkpoint_malformed", [*GOOD[:7], jcs({"checkpoint": None})]),
-        "checkpoint-no-note": ("A text without signatures.", "note_malformed", [*GOOD[:7], jcs({"checkpoint": "x\n"})]),
+        "checkpoint-not-text": ("No note.", "checkpoint_malformed", [*GOOD[:10], jcs({"checkpoint": None})]),
+        "checkpoint-no-note": (
+            "A text without signatures.",
+            "note_malformed",
+            [*GOOD[:10], jcs({"checkpoint": "x\n"})],
+        ),
         "checkpoint-leading-zero": (
             "09 is not 9.",
             "checkpoint_malformed",
-            [*GOOD[:7], jcs({"checkpoint": note_of(note.partition("\n\n")[0].replace("\n9\n", "\n09\n") + "\n")})],
+            [*GOOD[:10], jcs({"checkpoint": note_of(note.partition("\n\n")[0].replace("\n9\n", "\n09\n") + "\n")})],
         ),
-        "checkpoint-spaces": ("Insignificant white space.", "not_canonical", patched(GOOD, 8, b":", b": ")),
+        "checkpoint-spaces": ("Insignificant white space.", "not_canonical", patched(GOOD, 11, b":", b": ")),
     }
 
 
@@ -321,6 +329,6 @@ BUNDLES = (
     stream_cases,
     disclosure_cases,
     certificate_cases,
-    multiproof_cases,
+    skipped_cases,
     checkpoint_cases,
 )

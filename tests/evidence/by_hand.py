@@ -82,17 +82,14 @@ def subproof(m: int, leaves: list[bytes], whole: bool) -> list[bytes]:
     return [*subproof(m - k, leaves[k:], whole=False), mth(leaves[:k])]
 
 
-def multi(indices: set[int], leaves: list[bytes], first: int = 0) -> list[bytes]:
-    """Return the maximal subtrees without any of the indices, left to right."""
-    n = len(leaves)
-    if not any(first <= index < first + n for index in indices):
-        return [mth(leaves)]
-    if n == 1:
-        return []
-    k = 1
-    while k * 2 < n:
-        k *= 2
-    return [*multi(indices, leaves[:k], first), *multi(indices, leaves[k:], first + k)]
+def between(first: int, last: int, leaves: list[bytes]) -> list[bytes]:
+    """Return the largest complete subtrees of a range of leaves, left to right; one leaf at a time, then merged."""
+    nodes: list[tuple[int, int]] = []  # first leaf, width
+    for at in range(first, last):
+        nodes.append((at, 1))
+        while len(nodes) > 1 and nodes[-2][1] == nodes[-1][1] and nodes[-2][0] % (2 * nodes[-1][1]) == 0:
+            nodes[-2:] = [(nodes[-2][0], 2 * nodes[-1][1])]
+    return [mth(leaves[at : at + width]) for at, width in nodes]
 
 
 def compact(leaves: list[bytes]) -> list[bytes]:
@@ -206,13 +203,15 @@ class World:
         return jcs({**head, **changes})
 
     def bundle(self, positions: tuple[int, ...] = (1, 3, 5, 6, 8), **changes: Any) -> Lines:
-        proof = multi(set(positions), self.leaves)
-        return [
-            self.head(**changes),
-            *(self.event(pos) for pos in positions),
-            jcs({"multiproof": [std(one) for one in proof]}),
-            jcs({"checkpoint": checkpoint_of(self.leaves)}),
-        ]
+        lines, size = [self.head(**changes)], 0
+        for pos in positions:
+            lines += [*self.skipped(size, pos), self.event(pos)]
+            size = pos + 1
+        return [*lines, *self.skipped(size, len(self.leaves)), jcs({"checkpoint": checkpoint_of(self.leaves)})]
+
+    def skipped(self, first: int, last: int) -> Lines:
+        nodes = between(first, last, self.leaves)
+        return [jcs({"skipped": [std(one) for one in nodes]})] if nodes else []
 
     def receipt(self, pos: int) -> str:
         lines = ["c2sp.org/tlog-proof@v1", f"extra {std(self.event(pos))}", f"index {pos}"]

@@ -120,13 +120,12 @@ class Log:
         chosen = sorted({made.pos for made in held} | set(certificates))
         hidden = set(withhold)
         events = [
-            event_line(self.exact[pos], {k: v for k, v in self.disclosures[pos].items() if k not in hidden})
+            (pos, event_line(self.exact[pos], {k: v for k, v in self.disclosures[pos].items() if k not in hidden}))
             for pos in chosen
         ]
         lengths = {made.stream: made.seq for made in held}
         head = BundleHead(log=self.id, size=self.size, streams=lengths, export={"view": view})
-        proof = tree.multiproof(self.rows, chosen, self.size)
-        return bundle(head, events, proof, self.checkpoint()).splitlines(keepends=True)
+        return list(bundle(head, events, self.rows, self.checkpoint()))
 
     def receipt(self, position: int) -> bytes:
         line = event_line(self.exact[position], self.disclosures[position])

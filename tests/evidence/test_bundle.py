@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muniment.evidence import verifier
+from muniment.evidence.bundle import BundleHead, bundle, event_line
 from muniment.evidence.verifier import Refused, main, read_lines, verify_bundle, verify_receipt
 from tests.evidence.logs import Log
 
@@ -194,6 +196,36 @@ def test_hostile_json_is_refused_on_every_line(line: bytes) -> None:
             verify_bundle([*BUNDLE[:number], line + b"\n", *BUNDLE[number + 1 :]], LOG.signer.vkey)
 
 
+def peak_of(turns: int) -> tuple[int, int]:
+    """Return the most memory in KiB that writing and verifying a bundle of so many turns take."""
+    log = Log("long")
+    first, second = log.converse([]), log.converse([])
+    for _ in range(turns):
+        log.append("turn.committed", first, {"actor": "agent"})
+        log.append("turn.committed", second, {"actor": "agent"})
+    held = [(made.pos, event_line(exact, {})) for made, exact in zip(log.headers, log.exact, strict=True)]
+    head = BundleHead(log=log.id, size=log.size, streams={first: turns + 1}, export={"view": "export"})
+    chosen = [one for one, made in zip(held, log.headers, strict=True) if made.stream == first]
+    tracemalloc.start()
+    for _ in bundle(head, iter(chosen), log.rows, log.checkpoint()):
+        pass
+    written = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    report = verify_bundle(bundle(head, iter(chosen), log.rows, log.checkpoint()), log.signer.vkey)
+    verified = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert report.events == turns + 1
+    return written // 1024, verified // 1024
+
+
+def test_bundles_of_any_length_are_written_and_verified_in_the_same_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither side keeps an event: five times as many take hardly more."""
+    monkeypatch.setattr("muniment.evidence.bundle.EVENTS_AT_ONCE", 64)
+    peak_of(10)  # what is made once and kept
+    short, long = peak_of(400), peak_of(2000)
+    assert all(after < 1.25 * before + 16 for before, after in zip(short, long, strict=True))
+
+
 def test_a_line_without_end_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verifier, "LINE_BYTES_MAX", 1000)
     file = io.BytesIO(b"x" * 100_000)
@@ -311,7 +343,7 @@ def test_the_command_reads_a_bundle_from_standard_input(
 def test_the_command_refuses_a_forged_bundle(bundle_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bundle_file.write_bytes(b"".join(BUNDLE).replace(b'"turn":2', b'"turn":3'))
     assert main(["verify", str(bundle_file), "--key", LOG.signer.vkey]) == 1
-    assert capsys.readouterr().out == "REFUSED  incomplete  line 4\n"
+    assert capsys.readouterr().out == "REFUSED  incomplete  line 5\n"
     assert main(["verify", str(bundle_file), "--key", "no key", "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == {"at": "", "code": "key_malformed", "verified": False}
 
@@ -371,6 +403,6 @@ def test_the_copied_file_is_a_command_that_ends_by_its_verdict(
         assert (code, told.partition(" ")[0]) == (0, "VERIFIED")
     forged = tmp_path / "forged"
     forged.write_bytes(b"".join(BUNDLE).replace(b'"turn":2', b'"turn":3'))
-    assert run("verify", str(forged), "--key", LOG.signer.vkey) == (1, "REFUSED  incomplete  line 4\n")
+    assert run("verify", str(forged), "--key", LOG.signer.vkey) == (1, "REFUSED  incomplete  line 5\n")
     for misused in (["verify"], [], ["verify", str(tmp_path / "absent"), "--key", "x"], ["check", "x", "--key", "y"]):
         assert run(*misused)[0] == 2

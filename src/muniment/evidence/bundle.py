@@ -2,7 +2,8 @@
 
     {"bundle":"muniment-export/1","export":{…,"view":…},"log":…,"origin":…,"size":…,"streams":{"<stream>":<events>}}
     {"disclosures":[…],"header":{…}}        one line an event, in order of position
-    {"multiproof":[…]}                      base64 hashes that lead from these events to the root
+    {"skipped":[…]}                         what lies between two of them, or behind the last: base64 hashes of the
+                                            largest complete subtrees, from left to right
     {"earlier":{"checkpoint":"…","consistency":[…]}}    only where an earlier checkpoint has a timestamp
     {"checkpoint":"…"}                      the signed note
 
@@ -19,17 +20,26 @@ commitment stays in the header.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Protocol
 
 from msgspec import Struct
 
+from muniment.evidence.tree import Hashes, skipped
 from muniment.evidence.verifier import BUNDLE_FORMAT, ERASURE_FORMAT, ORIGIN_PREFIX, RECEIPT_FORMAT
 from muniment.kernel.canonical import encode_plain
+
+EVENTS_AT_ONCE = 1024  # whose hashes are read together
 
 
 class Head(Protocol):
     """The first line of a bundle or of a certificate."""
+
+    @property
+    def size(self) -> int:
+        """The size of the tree."""
+        ...
 
     def line(self) -> bytes:
         """Return the first line, without its newline."""
@@ -98,22 +108,35 @@ def event_line(header: bytes, disclosures: Mapping[str, str]) -> bytes:
 
 def bundle(
     head: Head,
-    events: Iterable[bytes],
-    proof: Sequence[bytes],
+    events: Iterable[tuple[int, bytes]],
+    hashes: Hashes,
     checkpoint: str,
     earlier: EarlierCheckpoint | None = None,
-) -> bytes:
-    """Return the lines of a bundle or a certificate, each with its newline.
+) -> Iterator[bytes]:
+    """Yield the lines of a bundle or a certificate, each with its newline, in the memory of `EVENTS_AT_ONCE` events.
 
-    `events` are event lines in order of position, `proof` is the multiproof of their positions in the tree of
-    `head.size`, `checkpoint` is the signed note of that size.
+    `events` are position and line of each event, in order of position; `hashes` are those of the log, whose signed note
+    of the size `head.size` is the checkpoint.
     """
-    closing = [encode_plain({"multiproof": _encoded(proof)})]
+    yield head.line() + b"\n"
+    waiting, size = iter(events), 0
+    while some := list(islice(waiting, EVENTS_AT_ONCE)):
+        ends = [size, *(position + 1 for position, _ in some)]
+        between = skipped(hashes, [(end, position) for end, (position, _) in zip(ends, some, strict=False)])
+        for nodes, (_, line) in zip(between, some, strict=True):
+            yield from _skipped(nodes)
+            yield line + b"\n"
+        size = ends[-1]
+    yield from _skipped(skipped(hashes, [(size, head.size)])[0])
     if earlier is not None:
         members = {"checkpoint": earlier.note, "consistency": _encoded(earlier.consistency)}
-        closing.append(encode_plain({"earlier": members}))
-    closing.append(encode_plain({"checkpoint": checkpoint}))
-    return b"\n".join((head.line(), *events, *closing, b""))
+        yield encode_plain({"earlier": members}) + b"\n"
+    yield encode_plain({"checkpoint": checkpoint}) + b"\n"
+
+
+def _skipped(nodes: Sequence[bytes]) -> Iterator[bytes]:
+    if nodes:
+        yield encode_plain({"skipped": _encoded(nodes)}) + b"\n"
 
 
 def _encoded(hashes: Iterable[bytes]) -> list[str]:

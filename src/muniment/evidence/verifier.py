@@ -16,14 +16,14 @@ What is checked, from the bottom up:
    header holds under that label (RFC 9901, section 4.2.3).
 2. A *header* is one event in canonical JSON: opaque ids, order, time, kind and commitments. Its leaf is the RFC 6962
    leaf hash of its exact bytes. Inside a stream headers are dense from 1 and each names the leaf of the one before.
-3. A *proof* leads from leaves to a root: RFC 9162 inclusion and consistency, and multiproofs: the hashes of the maximal
-   subtrees that contain none of the proved leaves, from left to right.
+3. A *proof* leads from leaves to a root: RFC 9162 inclusion and consistency. Where many leaves are proved at once, they
+   come from left to right, and between them the hashes of the largest complete subtrees of what is left out.
 4. A *checkpoint* is origin, size and root in a C2SP signed note (Ed25519). Signatures of unknown keys are ignored.
 5. A *receipt* is a C2SP tlog-proof; its extra data is the line of the event, so that the file can be checked alone.
-6. A *bundle* is lines of canonical JSON: a head, events in order of position, one multiproof, the checkpoint. A stream
-   in it is complete when an `export.issued` event, itself proved, says how far the stream went, and every event of the
-   log from there to the checkpoint is in the bundle: then no later event of the stream is under it.
-
+6. A *bundle* is lines of canonical JSON: a head, events in order of position with the hashes of what was skipped
+   between them, the checkpoint. A stream in it is complete when an `export.issued` event, itself proved, says how far
+   the stream went, and every event of the log from there to the checkpoint is in the bundle: then no later event of the
+   stream is under it.
 7. An *erasure certificate* is the same lines about one erasure: its events, the turns that it erased, and a statement
    of what was cleaned and what is outside. Its checkpoint has an extension line with the digest of the statement.
 8. A *page* is HTML that a person can read, with a bundle or a certificate in it. The page is rendered again from what
@@ -175,43 +175,48 @@ def verify_consistency(size1: int, size2: int, proof: Sequence[bytes], root1: by
         raise Refused("consistency")
 
 
-def multiproof_places(indices: Iterable[int], size: int) -> list[tuple[int, int]]:
-    """Return (level, index) of the maximal subtrees without any of the indices, from left to right."""
-    known = sorted(set(indices))
-    places = []
-    level, width = 0, size
-    while width > 1:
-        present = set(known)
-        places += [(level, i ^ 1) for i in known if i ^ 1 < width and i ^ 1 not in present]
-        known = list(dict.fromkeys(i >> 1 for i in known))
-        level, width = level + 1, (width + 1) >> 1
-    return sorted(places, key=lambda place: place[1] << place[0])
+def complete_subtrees(first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield (level, index) of the largest complete subtrees that the leaves of a range consist of, left to right."""
+    while first < last:
+        level = (last - first).bit_length() - 1
+        if first:
+            level = min(level, (first & -first).bit_length() - 1)
+        yield level, first >> level
+        first += 1 << level
 
 
-def verify_multiproof(leaves: Mapping[int, bytes], size: int, proof: Sequence[bytes], root: bytes) -> None:
-    """Prove that all the leaves (by index) are in the tree of `size` leaves under `root`; no hash may be spare."""
-    if not leaves or not 0 <= min(leaves) <= max(leaves) < size <= TREE_SIZE_MAX:
-        raise Refused("multiproof")
-    places = multiproof_places(leaves, size)
-    if len(places) != len(proof) or not _all_hashes([root, *leaves.values(), *proof]):
-        raise Refused("multiproof")
-    given = dict(zip(places, proof, strict=True))
-    row = dict(leaves)
-    level, width = 0, size
-    while width > 1:
-        parents: dict[int, bytes] = {}
-        for i, own in row.items():
-            if i >> 1 in parents:
-                continue
-            if i ^ 1 >= width:  # the last node of an odd row moves up as it is
-                parents[i >> 1] = own
-                continue
-            other = row.get(i ^ 1) or given[level, i ^ 1]
-            parents[i >> 1] = node_hash(other, own) if i & 1 else node_hash(own, other)
-        row = parents
-        level, width = level + 1, (width + 1) >> 1
-    if row[0] != root:
-        raise Refused("multiproof")
+class CompactRange:
+    """A tree that grows from the left, by leaves and by complete subtrees: one hash for each one-bit of its size."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._hashes: list[bytes] = []
+
+    def take(self, level: int, node: bytes) -> None:
+        """Append a leaf (level 0) or a complete subtree; it begins where a subtree of its size can."""
+        merged = self.size >> level
+        while merged & 1:
+            node = node_hash(self._hashes.pop(), node)
+            merged >>= 1
+        self._hashes.append(node)
+        self.size += 1 << level
+
+    def skip(self, size: int, nodes: Sequence[bytes]) -> None:
+        """Append leaves that nothing is said about, up to a size: the hashes of their complete subtrees, no other."""
+        places = list(complete_subtrees(self.size, size))
+        if len(places) != len(nodes) or not _all_hashes(nodes):
+            raise Refused("skipped")
+        for (level, _), node in zip(places, nodes, strict=True):
+            self.take(level, node)
+
+    def root(self) -> bytes:
+        """Return the root of the tree (RFC 9162, section 2.1.1)."""
+        if not self._hashes:
+            return EMPTY_ROOT
+        *lefts, root = self._hashes
+        for left in reversed(lefts):
+            root = node_hash(left, root)
+        return root
 
 
 def _all_hashes(hashes: Iterable[bytes]) -> bool:
@@ -774,7 +779,8 @@ class _Tally:
 def verify_bundle(lines: Iterable[bytes], vkey: str) -> ProvedEvidence:
     """Prove a bundle or a certificate with the public key of the log, reading each line (with its newline) once.
 
-    Memory is bounded by one line and 32 bytes of leaf hash an event. Nothing is proved before the last line is read.
+    Memory is bounded by one line, whatever the number of events; what is kept is a few numbers a stream and an erasure.
+    Nothing is proved before the last line is read.
     """
     return _taken(lines, VerifierKey.parse(vkey), None).report()
 
@@ -845,7 +851,7 @@ def _are_texts(values: object) -> bool:
 
 
 class _Lines(ABC):
-    """Lines on their way past: head, events, the multiproof, maybe an earlier checkpoint, the checkpoint."""
+    """Lines on their way past: head, events and what was skipped, maybe an earlier checkpoint, the checkpoint."""
 
     def __init__(self, head: dict[str, Any], key: VerifierKey, tally: _Tally) -> None:
         if head["origin"] != key.name:
@@ -854,9 +860,9 @@ class _Lines(ABC):
         self.notes: list[str] = []
         self.tally = tally
         self._key = key
-        self._leaves: dict[int, bytes] = {}
+        self._tree = CompactRange()
+        self._skipped: list[bytes] = []  # the hashes since the last event
         self._last, self._last_ms, self._run = -1, 0, 0  # the last event, its time, and where those before it adjoin
-        self._proof: list[bytes] | None = None
         self._earlier: tuple[Checkpoint, list[bytes]] | None = None
         self._checkpoint: Checkpoint | None = None
 
@@ -874,15 +880,18 @@ class _Lines(ABC):
         """Read the next line."""
         if self.closed:
             raise Refused("trailing")
-        if self._proof is None and not line.startswith(b'{"multiproof":'):
-            self._event(parse_event(line))
-        elif self._proof is None:
-            members = _canonical(line, {"multiproof"}, "multiproof")
-            self._proof = _hashes(members["multiproof"], "multiproof")
-        elif self._earlier is None and line.startswith(b'{"earlier":'):
+        if line.startswith(b'{"skipped":') and not self._skipped and self._earlier is None:
+            self._skipped = _hashes(_canonical(line, {"skipped"}, "skipped")["skipped"], "skipped")
+            if not self._skipped:
+                raise Refused("skipped")
+        elif line.startswith(b'{"earlier":') and self._earlier is None:
             self._take_earlier(line)
-        else:
+        elif line.startswith(b'{"checkpoint":'):
             self._close(line)
+        elif self._earlier is None:
+            self._event(parse_event(line))
+        else:
+            raise Refused("order")
 
     @abstractmethod
     def accept(self, event: DisclosedEvent) -> None:
@@ -904,8 +913,13 @@ class _Lines(ABC):
             self._run = header["pos"]
         self.accept(event)
         self._last, self._last_ms = header["pos"], header["t"]
-        self._leaves[header["pos"]] = event.leaf
+        self._skip(header["pos"])
+        self._tree.take(0, event.leaf)
         self.tally.take(event)
+
+    def _skip(self, size: int) -> None:
+        self._tree.skip(size, self._skipped)
+        self._skipped = []
 
     def _take_earlier(self, line: bytes) -> None:
         earlier = _canonical(line, {"earlier"}, "checkpoint_malformed")["earlier"]
@@ -919,7 +933,9 @@ class _Lines(ABC):
         if checkpoint.size != self.head["size"]:
             raise Refused("head")
         self.complete(checkpoint)
-        verify_multiproof(self._leaves, checkpoint.size, self._proof or [], checkpoint.root)
+        self._skip(checkpoint.size)
+        if self._tree.root() != checkpoint.root:
+            raise Refused("root")
         if self._earlier is not None:
             earlier, proof = self._earlier
             verify_consistency(earlier.size, checkpoint.size, proof, earlier.root, checkpoint.root)

@@ -13,7 +13,6 @@ from muniment.events.identity import ConversationKey, check_name
 from muniment.events.records import ExportGrant
 from muniment.evidence.bundle import BundleHead, bundle
 from muniment.evidence.timestamps import is_stamped
-from muniment.evidence.tree import multiproof
 from muniment.governance.views import View
 from muniment.operations.evidence.certify import certificate_line, certify, record_bundle
 from muniment.operations.evidence.disclosed import event_lines
@@ -49,26 +48,22 @@ def export(
         raise LimitExceeded(at="conversation", problem="too_many_events", limit=BUNDLE_EVENTS_MAX, found=through)
     left_out = LeftOut()
     covers: dict[str, Any] = {"view": view}
-    positions: list[int] = []
-    events: list[bytes] = []
+    events: list[tuple[int, bytes]] = []
     with space.ledger.reader() as reader:
         conversation = Conversation(space.transcript, reader, key, conversation.stream)
         for row, line in event_lines(space, conversation, 1, through, view, left_out.take):
-            positions.append(row.position)
-            events.append(line)
+            events.append((row.position, line))
             session.progress("export", len(events), through)
         if issued is not None:
             certificate = reader.sealed(issued.position)
             assert certificate is not None, "the certificate was just made durable"
-            positions.append(issued.position)
             covers, line = certificate_line(space, certificate)
-            events.append(line)
-        proof = multiproof(reader, positions, size)
-        earlier = None if is_stamped(note) else earlier_stamped(reader, positions, size)
+            events.append((issued.position, line))
+        earlier = None if is_stamped(note) else earlier_stamped(reader, events[-1][0], size)
+        head = BundleHead(log=space.ledger.log, size=size, streams={conversation.stream: through}, export=covers)
+        proved = b"".join(bundle(head, events, reader, note, earlier))
     if issued is None:
         record_bundle(session, grant, left_out.turns_seen, conversation.stream, through)
-    head = BundleHead(log=space.ledger.log, size=size, streams={conversation.stream: through}, export=covers)
-    proved = bundle(head, events, proof, note, earlier)
     return Document(
         media_type=media_type_of(wanted),
         text=in_format(space, proved, wanted).decode(),
