@@ -19,6 +19,7 @@ LOG = "AAECAwQFBgcICQoLDA0ODw"
 OTHER_LOG = "DwABAgMEBQYHCAkKCwwNDg"
 ORIGIN = f"muniment/{LOG}"
 SIGNING_SEED = bytes(range(32))
+EXPORT = {"recipient": "court", "subject": "clerk", "view": "export"}
 TIME_MS = 1_700_000_000_000
 Lines = list[bytes]
 
@@ -81,17 +82,14 @@ def subproof(m: int, leaves: list[bytes], whole: bool) -> list[bytes]:
     return [*subproof(m - k, leaves[k:], whole=False), mth(leaves[:k])]
 
 
-def multi(indices: set[int], leaves: list[bytes], first: int = 0) -> list[bytes]:
-    """Return the maximal subtrees without any of the indices, left to right."""
-    n = len(leaves)
-    if not any(first <= index < first + n for index in indices):
-        return [mth(leaves)]
-    if n == 1:
-        return []
-    k = 1
-    while k * 2 < n:
-        k *= 2
-    return [*multi(indices, leaves[:k], first), *multi(indices, leaves[k:], first + k)]
+def between(first: int, last: int, leaves: list[bytes]) -> list[bytes]:
+    """Return the largest complete subtrees of a range of leaves, left to right; one leaf at a time, then merged."""
+    nodes: list[tuple[int, int]] = []  # first leaf, width
+    for at in range(first, last):
+        nodes.append((at, 1))
+        while len(nodes) > 1 and nodes[-2][1] == nodes[-1][1] and nodes[-2][0] % (2 * nodes[-1][1]) == 0:
+            nodes[-2:] = [(nodes[-2][0], 2 * nodes[-1][1])]
+    return [mth(leaves[at : at + width]) for at, width in nodes]
 
 
 def compact(leaves: list[bytes]) -> list[bytes]:
@@ -142,19 +140,28 @@ class World:
         ("turn.committed", 2, None, {"turn": 1}, {"actor": "agent"}),
         ("turn.committed", 1, None, {"turn": 2}, {"actor": "agent", "message/0/content/0": {"n": 0.5, "text": "a\n"}}),
         ("turn.lifecycle", 1, "mask", {"turn": 1}, {"actor": "owner"}),
-        ("export.issued", 0, "export", {"stream": 1, "through": 4}, {"actor": "owner"}),
         ("turn.committed", 2, None, {"turn": 2}, {"actor": "agent"}),
+        ("export.issued", 0, "export", {"stream": 1, "through": 4}, {"export": EXPORT}),
     )
 
-    def __init__(self, *, bend: Callable[[int, dict[str, Any]], None] | None = None, json_of: Any = None) -> None:
+    LATE = (("turn.committed", 2, None, {"turn": 3}, {"actor": "agent"}),)  # behind the certificate
+
+    def __init__(
+        self,
+        *,
+        bend: Callable[[int, dict[str, Any]], None] | None = None,
+        json_of: Any = None,
+        late: int = 0,
+        fields_of: dict[int, dict[str, Any]] | None = None,
+    ) -> None:
         self.headers: list[bytes] = []
         self.leaves: list[bytes] = []
         self.disclosures: list[dict[str, str]] = []
         heads: dict[int, tuple[int, str]] = {}
-        for pos, (kind, stream, reason, refs, fields) in enumerate(self.PLAN):
+        for pos, (kind, stream, reason, refs, fields) in enumerate(self.PLAN + self.LATE[:late]):
             seed = hashlib.sha256(f"seed {pos}".encode()).digest()
             shown = {}
-            for label, value in fields.items():
+            for label, value in (fields_of or {}).get(pos, fields).items():
                 salt = url(hmac.digest(seed, label.encode(), "sha256"))
                 raw = (json_of or {}).get((pos, label), jcs(value))
                 shown[label] = disclosure_of(salt, label, raw)
@@ -187,22 +194,24 @@ class World:
     def head(self, **changes: Any) -> bytes:
         head = {
             "bundle": "muniment-export/1",
+            "export": EXPORT,
             "log": LOG,
             "origin": ORIGIN,
             "size": len(self.leaves),
             "streams": {"1": 4},
-            "view": "export",
         }
         return jcs({**head, **changes})
 
-    def bundle(self, positions: tuple[int, ...] = (1, 3, 5, 6, 7), **changes: Any) -> Lines:
-        proof = multi(set(positions), self.leaves)
-        return [
-            self.head(**changes),
-            *(self.event(pos) for pos in positions),
-            jcs({"multiproof": [std(one) for one in proof]}),
-            jcs({"checkpoint": checkpoint_of(self.leaves)}),
-        ]
+    def bundle(self, positions: tuple[int, ...] = (1, 3, 5, 6, 8), **changes: Any) -> Lines:
+        lines, size = [self.head(**changes)], 0
+        for pos in positions:
+            lines += [*self.skipped(size, pos), self.event(pos)]
+            size = pos + 1
+        return [*lines, *self.skipped(size, len(self.leaves)), jcs({"checkpoint": checkpoint_of(self.leaves)})]
+
+    def skipped(self, first: int, last: int) -> Lines:
+        nodes = between(first, last, self.leaves)
+        return [jcs({"skipped": [std(one) for one in nodes]})] if nodes else []
 
     def receipt(self, pos: int) -> str:
         lines = ["c2sp.org/tlog-proof@v1", f"extra {std(self.event(pos))}", f"index {pos}"]

@@ -100,24 +100,32 @@ class Log:
             self.append("turn.committed", stream, {"actor": "agent", "message/0/content/0": {"text": word}})
         return stream
 
-    def certify(self, stream: int) -> int:
-        return self.append("export.issued", 0, {}, refs={"stream": stream, "through": self._heads[stream][0]})
+    def certify(self, stream: int, view: str = "export", **more: int) -> int:
+        refs = {"stream": stream, "through": self._heads.get(stream, (0, 0, None))[0], **more}
+        return self.append("export.issued", 0, {"export": {"view": view}}, refs=refs)
 
     def checkpoint(self) -> str:
         return self.signer.sign_checkpoint(origin_of(self.id), self.size, self.rows.frontier.root())
 
-    def export(self, *streams: int, certificates: Iterable[int] = (), withhold: Iterable[str] = ()) -> list[bytes]:
-        chosen = sorted({made.pos for made in self.headers if made.stream in streams} | set(certificates))
+    def export(
+        self,
+        *streams: int,
+        certificates: Iterable[int] = (),
+        withhold: Iterable[str] = (),
+        before: int | None = None,
+        view: str = "export",
+    ) -> list[bytes]:
+        """Return a bundle under the newest checkpoint, with the events of the streams before a position."""
+        held = [made for made in self.headers if made.stream in streams and (before is None or made.pos < before)]
+        chosen = sorted({made.pos for made in held} | set(certificates))
         hidden = set(withhold)
         events = [
-            event_line(self.exact[pos], {k: v for k, v in self.disclosures[pos].items() if k not in hidden})
+            (pos, event_line(self.exact[pos], {k: v for k, v in self.disclosures[pos].items() if k not in hidden}))
             for pos in chosen
         ]
-        head = BundleHead(
-            log=self.id, size=self.size, streams={stream: self._heads[stream][0] for stream in streams}, view="export"
-        )
-        proof = tree.multiproof(self.rows, chosen, self.size)
-        return bundle(head, events, proof, self.checkpoint()).splitlines(keepends=True)
+        lengths = {made.stream: made.seq for made in held}
+        head = BundleHead(log=self.id, size=self.size, streams=lengths, export={"view": view})
+        return list(bundle(head, events, self.rows, self.checkpoint()))
 
     def receipt(self, position: int) -> bytes:
         line = event_line(self.exact[position], self.disclosures[position])

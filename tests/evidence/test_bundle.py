@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muniment.evidence import verifier
+from muniment.evidence.bundle import BundleHead, bundle, event_line
 from muniment.evidence.verifier import Refused, main, read_lines, verify_bundle, verify_receipt
 from tests.evidence.logs import Log
 
@@ -55,25 +57,80 @@ def test_a_bundle_tells_what_it_proved() -> None:
     (stream,) = report.streams
     assert (stream.events, stream.turns, stream.through, stream.complete) == (6, 5, 6, True)
     assert report.complete
-    assert (report.events, report.disclosed, report.withheld) == (7, 6, 5)
+    assert (report.events, report.disclosed, report.withheld) == (7, 7, 5)
+    assert (report.certified, report.export) == (True, {"view": "export"})
     assert (report.origin, report.size, report.view) == (LOG.signer.key.name, LOG.size, "export")
     assert base64.b64decode(report.root) == LOG.rows.frontier.root()
 
 
-def test_a_certificate_of_an_earlier_state_does_not_make_the_end_complete() -> None:
-    log, first, _ = talk()
+def test_a_certificate_of_an_earlier_state_needs_all_that_followed_in_the_log() -> None:
+    """Where every event behind the certificate is here, the end is known; one that is absent could be of the stream."""
+    log, first, second = talk()
     certificate = log.certify(first)
     log.append("turn.committed", first, {"actor": "agent"})
     report = verify_bundle(log.export(first, certificates=[certificate]), log.signer.vkey)
-    assert not report.complete
+    assert report.complete
     assert report.streams[0].through == report.streams[0].events - 1
+    log.append("turn.committed", second, {"actor": "agent"})
+    assert not verify_bundle(log.export(first, certificates=[certificate]), log.signer.vkey).complete
+
+
+def test_an_old_certificate_under_a_newer_checkpoint_does_not_hide_what_followed() -> None:
+    """What the certificate says is true of its own place in the log; nobody says what came between it and the end."""
+    log, first, _ = talk()
+    certificate = log.certify(first)
+    log.append("turn.lifecycle", first, {}, refs={"turn": 1}, reason="mask")
+    log.append("ref.derived", first, {}, refs={"turn": 2}, reason="withdrawn")
+    report = verify_bundle(log.export(first, certificates=[certificate], before=certificate), log.signer.vkey)
+    assert not report.complete
+    again = log.certify(first)
+    assert verify_bundle(log.export(first, certificates=[certificate, again]), log.signer.vkey).complete
+
+
+def test_a_head_says_of_the_export_what_its_certificate_says() -> None:
+    """The words are disclosed as the log recorded them: nobody shows them under the name of another view."""
+    log, first, _ = talk()
+    certificate = log.certify(first, view="raw_owner")
+    with pytest.raises(Refused, match="certificate"):
+        verify_bundle(log.export(first, certificates=[certificate], view="export"), log.signer.vkey)
+    report = verify_bundle(log.export(first, certificates=[certificate], view="raw_owner"), log.signer.vkey)
+    assert (report.complete, report.certified, report.view) == (True, True, "raw_owner")
+    closed = log.export(first, certificates=[certificate], view="export", withhold=["export"])
+    assert not verify_bundle(closed, log.signer.vkey).complete
+    whole = verify_bundle(log.export(0, *{made.stream for made in log.headers}), log.signer.vkey)
+    assert (whole.complete, whole.certified) == (True, False)
+
+
+def test_events_of_the_space_may_come_along() -> None:
+    """They are proved like any other; of another conversation nothing may come."""
+    log, first, second = talk()
+    rotated = log.append("key.rotated", 0, {"version": 2}, reason="erasure")
+    certificate = log.certify(first, more=7)
+    lines = log.export(first, certificates=[0, rotated, certificate])
+    assert verify_bundle(lines, log.signer.vkey).complete
+    with pytest.raises(Refused, match="foreign_event"):
+        verify_bundle(log.export(first, certificates=[second, certificate]), log.signer.vkey)
+
+
+def test_what_was_hidden_since_is_counted() -> None:
+    log, first, _ = talk()
+    log.append("turn.lifecycle", first, {}, refs={"turn": 1}, reason="mask")
+    log.append("turn.lifecycle", first, {}, refs={"turn": 2}, reason="erase")
+    log.append("turn.redacted", first, {"note": "n"}, refs={"turn": 3}, reason="legal")
+    lines = log.export(first, certificates=[log.certify(first)], withhold=["note"])
+    report = verify_bundle(lines, log.signer.vkey)
+    assert (report.masks, report.redactions, report.erasures, report.withheld) == (1, 1, 1, 1)
+    told = "\n".join(verifier.lines_of(report))
+    assert "hidden     1 masks and 1 redactions are on record" in told
+    assert "withheld" in told
+    assert "the word of the log" in told
 
 
 def test_the_stream_of_the_space_is_certified_by_its_own_last_event() -> None:
     log, first, _ = talk()
     log.certify(0)
     assert verify_bundle(log.export(0), log.signer.vkey).complete
-    log.certify(first)
+    log.append("turn.committed", first, {"actor": "agent"})
     report = verify_bundle(log.export(0), log.signer.vkey)
     assert not report.complete
     assert report.streams[0].through == 1
@@ -139,6 +196,36 @@ def test_hostile_json_is_refused_on_every_line(line: bytes) -> None:
             verify_bundle([*BUNDLE[:number], line + b"\n", *BUNDLE[number + 1 :]], LOG.signer.vkey)
 
 
+def peak_of(turns: int) -> tuple[int, int]:
+    """Return the most memory in KiB that writing and verifying a bundle of so many turns take."""
+    log = Log("long")
+    first, second = log.converse([]), log.converse([])
+    for _ in range(turns):
+        log.append("turn.committed", first, {"actor": "agent"})
+        log.append("turn.committed", second, {"actor": "agent"})
+    held = [(made.pos, event_line(exact, {})) for made, exact in zip(log.headers, log.exact, strict=True)]
+    head = BundleHead(log=log.id, size=log.size, streams={first: turns + 1}, export={"view": "export"})
+    chosen = [one for one, made in zip(held, log.headers, strict=True) if made.stream == first]
+    tracemalloc.start()
+    for _ in bundle(head, iter(chosen), log.rows, log.checkpoint()):
+        pass
+    written = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    report = verify_bundle(bundle(head, iter(chosen), log.rows, log.checkpoint()), log.signer.vkey)
+    verified = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert report.events == turns + 1
+    return written // 1024, verified // 1024
+
+
+def test_bundles_of_any_length_are_written_and_verified_in_the_same_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither side keeps an event: five times as many take hardly more."""
+    monkeypatch.setattr("muniment.evidence.bundle.EVENTS_AT_ONCE", 64)
+    peak_of(10)  # what is made once and kept
+    short, long = peak_of(400), peak_of(2000)
+    assert all(after < 1.25 * before + 16 for before, after in zip(short, long, strict=True))
+
+
 def test_a_line_without_end_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verifier, "LINE_BYTES_MAX", 1000)
     file = io.BytesIO(b"x" * 100_000)
@@ -169,7 +256,7 @@ def test_the_receipt_of_every_event_can_be_verified_alone(position: int) -> None
     report = verify_receipt(LOG.receipt(position), LOG.signer.vkey)
     assert report.header["pos"] == position
     assert report.disclosed.keys() == report.header["fields"].keys()
-    assert report.size == LOG.size
+    assert report.checkpoint.size == LOG.size
 
 
 def test_a_receipt_beyond_its_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +287,7 @@ def test_the_command_reports_what_a_bundle_proves(bundle_file: Path, capsys: pyt
     told = capsys.readouterr().out
     assert told.startswith("VERIFIED  7 events")
     assert "certified through event 6" in told
-    assert "complete   yes" in told
+    assert f"complete   as of position {LOG.size - 1}, {verifier.clock_ms(LOG.headers[-1].t)}: " in told
     assert main(["verify", str(bundle_file), "--key", LOG.signer.vkey, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["verified"]
@@ -222,8 +309,9 @@ def test_the_command_reports_what_a_receipt_proves(receipt_file: Path, capsys: p
     assert main(["verify", str(receipt_file), "--key", LOG.signer.vkey]) == 0
     told = capsys.readouterr().out
     assert told.startswith("VERIFIED  1 event of ")
+    assert "a receipt does not speak of later events" in told
     assert "form       receipt" in told
-    assert main(["verify", str(receipt_file), "--vkey", LOG.signer.vkey, "--json", "--show"]) == 0
+    assert main(["show", str(receipt_file), "--vkey", LOG.signer.vkey, "--json"]) == 0
     (entry,) = json.loads(capsys.readouterr().out)["entries"]
     assert (entry["position"], entry["kind"], entry["fields"]["actor"]) == (FIRST + 1, "turn.committed", "agent")
 
@@ -231,7 +319,7 @@ def test_the_command_reports_what_a_receipt_proves(receipt_file: Path, capsys: p
 @pytest.mark.parametrize("ending", [b"", b"\n\n", b"\r\n", b" \n\t\n"])
 def test_a_receipt_survives_what_tools_do_to_its_end(ending: bytes) -> None:
     """`jq -r` adds a newline, `$(...)` takes the last one away."""
-    assert verify_receipt(RECEIPT.rstrip() + ending, LOG.signer.vkey).size == LOG.size
+    assert verify_receipt(RECEIPT.rstrip() + ending, LOG.signer.vkey).checkpoint.size == LOG.size
     with pytest.raises(Refused):
         verify_receipt(RECEIPT.rstrip() + b"\n\n\x0b", LOG.signer.vkey)
 
@@ -255,7 +343,7 @@ def test_the_command_reads_a_bundle_from_standard_input(
 def test_the_command_refuses_a_forged_bundle(bundle_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bundle_file.write_bytes(b"".join(BUNDLE).replace(b'"turn":2', b'"turn":3'))
     assert main(["verify", str(bundle_file), "--key", LOG.signer.vkey]) == 1
-    assert capsys.readouterr().out == "REFUSED  incomplete  line 4\n"
+    assert capsys.readouterr().out == "REFUSED  incomplete  line 5\n"
     assert main(["verify", str(bundle_file), "--key", "no key", "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == {"at": "", "code": "key_malformed", "verified": False}
 
@@ -315,6 +403,6 @@ def test_the_copied_file_is_a_command_that_ends_by_its_verdict(
         assert (code, told.partition(" ")[0]) == (0, "VERIFIED")
     forged = tmp_path / "forged"
     forged.write_bytes(b"".join(BUNDLE).replace(b'"turn":2', b'"turn":3'))
-    assert run("verify", str(forged), "--key", LOG.signer.vkey) == (1, "REFUSED  incomplete  line 4\n")
+    assert run("verify", str(forged), "--key", LOG.signer.vkey) == (1, "REFUSED  incomplete  line 5\n")
     for misused in (["verify"], [], ["verify", str(tmp_path / "absent"), "--key", "x"], ["check", "x", "--key", "y"]):
         assert run(*misused)[0] == 2

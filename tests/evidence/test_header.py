@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.errors import Corrupt
+from muniment.errors import Corrupt, NotCanonical
 from muniment.evidence import header, verifier
 from muniment.evidence.header import Header
 from muniment.evidence.verifier import Refused
@@ -33,13 +33,13 @@ json_values = st.recursive(
 
 @st.composite
 def headers(draw: st.DrawFn) -> Header:
-    seq = draw(st.integers(1, 2**63 - 1))
-    stream = draw(st.integers(0, 2**63 - 2))
+    seq = draw(st.integers(1, 2**53 - 1))
+    stream = draw(st.integers(0, 2**53 - 2))
     return Header(
         fields=draw(st.dictionaries(labels, digests, max_size=5)),
         kind=draw(st.from_regex(verifier.KIND, fullmatch=True)),
         log=draw(st.binary(min_size=16, max_size=16).map(b64url)),
-        pos=stream if seq == 1 else draw(st.integers(stream + 1, 2**63 - 1)),
+        pos=stream if seq == 1 else draw(st.integers(stream + 1, 2**53 - 1)),
         prev=None if seq == 1 else draw(digests),
         reason=draw(st.none() | words),
         refs=draw(st.dictionaries(words, places, max_size=3)),
@@ -97,7 +97,7 @@ def test_the_two_readers_of_headers_agree_on_any_single_change(made: Header, dat
 @pytest.mark.parametrize(
     "changes",
     [
-        {"v": 2}, {"v": True}, {"pos": -1}, {"pos": 2**63}, {"pos": 1}, {"pos": 0}, {"seq": 0},
+        {"v": 2}, {"v": True}, {"pos": -1}, {"pos": 2**53}, {"pos": 1}, {"pos": 0}, {"seq": 0},
         {"seq": 1}, {"seq": 1, "prev": None}, {"prev": None}, {"prev": "B" * 43}, {"log": "A" * 21 + "B"},
         {"log": ""}, {"kind": "turn"}, {"kind": "Turn.committed"}, {"kind": "a.b\n"}, {"reason": "two words"},
         {"reason": ""}, {"fields": []}, {"fields": {"a b": DIGEST}}, {"fields": {"actor": "x"}}, {"refs": None},
@@ -109,6 +109,15 @@ def test_the_two_readers_of_headers_agree_on_any_single_change(made: Header, dat
 def test_a_header_with_a_bad_member_is_refused_by_both_readers(changes: dict[str, object]) -> None:
     assert both_readers(encode(example())) == (True, True)
     assert both_readers(encode(example(**changes))) == (False, False)
+
+
+def test_a_number_that_not_every_reader_has_exactly_is_never_written() -> None:
+    """JSON readers in other languages hold 53 bits: what both readers refuse, the log does not write."""
+    sound = header.parse(encode(example()))
+    for changes in ({"t": 2**53}, {"refs": {"hold": 2**53}}, {"pos": 2**53}):
+        with pytest.raises(NotCanonical, match="integer"):
+            header.encode(msgspec.structs.replace(sound, **changes))
+        assert both_readers(encode(example(**changes))) == (False, False)
 
 
 @pytest.mark.parametrize(

@@ -54,13 +54,14 @@ def test_a_receipt_vector_is_judged_as_it_says(name: str) -> None:
 
 def test_the_good_bundles_are_reported_as_they_are() -> None:
     told = {}
-    for name in ("bundle-good", "bundle-good-uncertified", "bundle-good-whole-space"):
+    for name in ("bundle-good", "bundle-good-stale-certificate", "bundle-good-uncertified", "bundle-good-whole-space"):
         case = vector(name)
         report = verify_bundle(case["bundle"].encode().splitlines(keepends=True), case["key"])
         streams = [(one.stream, one.events, one.turns, one.through) for one in report.streams]
         told[name] = (report.events, report.disclosed, report.complete, streams)
     assert told == {
         "bundle-good": (5, 7, True, [(1, 4, 2, 4)]),
+        "bundle-good-stale-certificate": (5, 7, False, [(1, 4, 2, 4)]),
         "bundle-good-uncertified": (4, 6, False, [(1, 4, 2, None)]),
         "bundle-good-whole-space": (9, 11, True, [(0, 2, 0, None), (1, 4, 2, 4), (2, 3, 2, None)]),
     }
@@ -108,8 +109,9 @@ def test_roots_proofs_and_the_frontier_are_the_pinned_ones() -> None:
         assert hexes(tree.inclusion_proof(stored, int(index), 21)) == proof
     for size, proof in case["consistency_21"].items():
         assert hexes(tree.consistency_proof(stored, int(size), 21)) == proof
-    for indices, proof in case["multiproof_21"].items():
-        assert hexes(tree.multiproof(stored, map(int, indices.split()), 21)) == proof
+    for gap, proof in case["skipped_21"].items():
+        first, last = map(int, gap.split())
+        assert hexes(tree.skipped(stored, [(first, last)])[0]) == proof
 
 
 def hexes(hashes: list[bytes]) -> list[str]:
@@ -147,8 +149,9 @@ def test_the_refusal_codes_are_the_released_ones() -> None:
     assert set(used) == {
         "certificate", "certificate_malformed", "chain", "checkpoint_malformed", "commitment", "consistency",
         "disclosure", "event", "foreign_event", "foreign_log", "head", "header", "inclusion", "incomplete",
-        "key_malformed", "line_too_long", "multiproof", "not_canonical", "not_json", "note_malformed", "order",
-        "origin", "page", "page_differs", "receipt_malformed", "signature", "signature_missing", "source", "statement",
+        "key_malformed", "line_too_long", "not_canonical", "not_json", "note_malformed", "order",
+        "origin", "page", "page_differs", "receipt_malformed",
+        "root", "signature", "signature_missing", "skipped", "source", "statement",
         "timestamp_algorithm", "timestamp_authority", "timestamp_certificate", "timestamp_malformed",
         "timestamp_of_other", "timestamp_signature", "trailing", "truncated",
     }  # fmt: skip

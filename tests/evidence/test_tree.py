@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -13,11 +14,11 @@ from muniment.errors import Corrupt
 from muniment.evidence import tree
 from muniment.evidence.verifier import (
     EMPTY_ROOT,
+    CompactRange,
     Refused,
-    multiproof_places,
+    complete_subtrees,
     verify_consistency,
     verify_inclusion,
-    verify_multiproof,
 )
 from tests.evidence.logs import Rows, numbered, rows
 
@@ -149,62 +150,88 @@ def test_a_tree_that_did_not_grow_needs_no_proof() -> None:
     assert tree.consistency_proof(STORED, 7, 7) == tree.consistency_proof(STORED, 0, 7) == []
     verify_consistency(7, 7, [], ROOTS[7], ROOTS[7])
     verify_consistency(0, 0, [], EMPTY_ROOT, EMPTY_ROOT)
-    for size1, size2 in ((0, 7), (-1, -1), (2**63, 2**63)):
+    for size1, size2 in ((0, 7), (-1, -1), (2**53, 2**53)):
         with pytest.raises(Refused, match="consistency"):
             verify_consistency(size1, size2, [], EMPTY_ROOT, EMPTY_ROOT)
 
 
+def gaps(size: int, indices: set[int]) -> list[tuple[int, int]]:
+    """Return the ranges between some leaves: before each of them, and behind the last."""
+    ordered = sorted(indices)
+    return list(zip([0, *(index + 1 for index in ordered)], [*ordered, size], strict=True))
+
+
+def prove_together(leaves: dict[int, bytes], size: int, between: list[list[bytes]], root: bytes) -> None:
+    """Prove leaves from left to right, as the lines of a bundle are."""
+    made = CompactRange()
+    for (index, leaf), nodes in zip(sorted(leaves.items()), between, strict=False):
+        made.skip(index, nodes)
+        made.take(0, leaf)
+    made.skip(size, between[-1])
+    if made.root() != root:
+        raise Refused("root")
+
+
 @given(tree_and_indices())
 def test_any_set_of_leaves_is_provable_at_once(place: tuple[int, set[int]]) -> None:
-    """For any size and any indices the multiproof verifies, with one hash for each free maximal subtree."""
+    """For any size and any indices the leaves and the subtrees between them give the root."""
     size, indices = place
-    proof = tree.multiproof(STORED, indices, size)
-    verify_multiproof({index: LEAVES[index] for index in indices}, size, proof, ROOTS[size])
-    assert len(proof) == free_subtrees(0, size, indices)
-
-
-def free_subtrees(first: int, last: int, indices: set[int]) -> int:
-    if not any(first <= index < last for index in indices):
-        return 1
-    if last - first == 1:
-        return 0
-    split = 1
-    while split * 2 < last - first:
-        split *= 2
-    return free_subtrees(first, first + split, indices) + free_subtrees(first + split, last, indices)
+    between = tree.skipped(STORED, gaps(size, indices))
+    prove_together({index: LEAVES[index] for index in indices}, size, between, ROOTS[size])
+    assert all(len(nodes) <= 2 * SIZE_MAX.bit_length() for nodes in between)
 
 
 @given(tree_and_indices(), st.data())
-def test_a_multiproof_with_a_single_change_is_refused(place: tuple[int, set[int]], data: st.DataObject) -> None:
-    """One changed bit in a leaf, the root or the proof, one hash or leaf more or less: refused."""
+def test_leaves_proved_at_once_are_refused_with_a_single_change(
+    place: tuple[int, set[int]], data: st.DataObject
+) -> None:
+    """One changed bit in a leaf, the root or a hash, one hash or leaf more or less, a hash in another gap: refused."""
     size, indices = place
-    proof = tree.multiproof(STORED, indices, size)
+    between = tree.skipped(STORED, gaps(size, indices))
     leaves = {index: LEAVES[index] for index in indices}
     one = data.draw(st.sampled_from(sorted(indices)))
     claims = [
-        ({**leaves, one: flipped(leaves[one], data)}, size, proof, ROOTS[size]),
-        (leaves, size, proof, flipped(ROOTS[size], data)),
-        (leaves, size, [*proof, EMPTY_ROOT], ROOTS[size]),
-        ({**leaves, size: EMPTY_ROOT}, size, proof, ROOTS[size]),
-        ({**leaves, -1: EMPTY_ROOT}, size, proof, ROOTS[size]),
-        ({}, size, [ROOTS[size]], ROOTS[size]),
+        ({**leaves, one: flipped(leaves[one], data)}, between, ROOTS[size]),
+        (leaves, between, flipped(ROOTS[size], data)),
+        (leaves, [*between[:-1], [*between[-1], EMPTY_ROOT]], ROOTS[size]),
+        ({**leaves, size: EMPTY_ROOT}, [*between, []], ROOTS[size]),
     ]
-    if proof:
-        which = data.draw(st.integers(0, len(proof) - 1))
-        claims += [
-            (leaves, size, proof[:which] + proof[which + 1 :], ROOTS[size]),
-            (leaves, size, [*proof[:which], proof[which][:31], *proof[which + 1 :]], ROOTS[size]),
-            (leaves, size, [*proof[:which], flipped(proof[which], data), *proof[which + 1 :]], ROOTS[size]),
-        ]
-    for claim in claims:
-        with pytest.raises(Refused, match="multiproof"):
-            verify_multiproof(*claim)
+    full = [at for at, nodes in enumerate(between) if nodes]
+    if full:
+        gap = data.draw(st.sampled_from(full))
+        nodes = between[gap]
+        which = data.draw(st.integers(0, len(nodes) - 1))
+        edits = (
+            nodes[:which] + nodes[which + 1 :],
+            [*nodes[:which], nodes[which][:31], *nodes[which + 1 :]],
+            [*nodes[:which], flipped(nodes[which], data), *nodes[which + 1 :]],
+        )
+        claims += [(leaves, [*between[:gap], edit, *between[gap + 1 :]], ROOTS[size]) for edit in edits]
+        claims.append((leaves, [*between[:gap], [], [*nodes, *between[-1]]], ROOTS[size]))
+    for told, nodes_between, root in claims:
+        with pytest.raises(Refused):
+            prove_together(told, size, nodes_between, root)
 
 
-def test_the_nodes_of_a_multiproof_are_in_order_from_left_to_right() -> None:
-    places = multiproof_places([3, 12], 21)
-    starts = [index << level for level, index in places]
-    assert starts == sorted(starts)
+@given(sizes, sizes)
+def test_a_range_of_leaves_is_few_complete_subtrees_from_left_to_right(one: int, other: int) -> None:
+    """They cover the range, each where a subtree of its size can be, and no two of them are one larger subtree."""
+    first, last = sorted((one, other))
+    places = list(complete_subtrees(first, last))
+    spans = [(index << level, (index + 1) << level) for level, index in places]
+    assert [start for start, _ in spans] == ([first, *(end for _, end in spans)][: len(spans)])
+    assert (spans[-1][1] if spans else first) == last
+    assert all(level != after or index & 1 for (level, index), (after, _) in pairwise(places))
+
+
+def test_a_tree_that_grows_by_leaves_and_subtrees_has_the_root_of_its_leaves() -> None:
+    assert CompactRange().root() == EMPTY_ROOT
+    for size in range(SIZE_MAX):
+        made = CompactRange()
+        for leaf in LEAVES[: size // 3]:
+            made.take(0, leaf)
+        made.skip(size, tree.skipped(STORED, [(size // 3, size)])[0])
+        assert (made.size, made.root()) == (size, ROOTS[size])
 
 
 @settings(max_examples=20)
@@ -234,8 +261,9 @@ def test_proofs_are_made_from_few_reads_even_in_a_large_tree() -> None:
         assert large.reads <= 10
     large.reads = 0
     indices = chance.sample(range(size), 20_000)
-    proof = tree.multiproof(large, indices, size)
-    verify_multiproof({index: large.levels[0][index] for index in indices}, size, proof, large.frontier.root())
+    between = tree.skipped(large, gaps(size, set(indices)))
+    leaves = {index: large.levels[0][index] for index in indices}
+    prove_together(leaves, size, between, large.frontier.root())
     assert large.reads <= 80
 
 

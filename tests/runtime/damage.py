@@ -143,7 +143,7 @@ MORE_AT_REST: dict[str, tuple[FindingKind, Callable[[sqlite3.Connection], object
     "a bucket in place of another": (Is.LOOKUP_MISMATCH, sql("UPDATE names SET bucket = 9")),
     "a frontier of more events": (
         Is.EVENT_MISSING,
-        lambda raw: raw.execute("UPDATE frontier SET range = ?", ((2**62).to_bytes(8) + bytes(32),)),
+        lambda raw: raw.execute("UPDATE frontier SET range = ?", ((2**52).to_bytes(8) + bytes(32),)),
     ),
     "all rows deleted": (Is.EVENT_MISSING, sql("DELETE FROM events")),
     "no frontier": (Is.TREE_MISMATCH, sql("DELETE FROM frontier")),

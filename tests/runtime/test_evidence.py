@@ -23,11 +23,13 @@ from muniment.errors import (
 from muniment.events.changes import Transition
 from muniment.events.identity import TurnId
 from muniment.evidence import verifier
+from muniment.evidence.bundle import BundleHead, bundle
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
 from muniment.operations.evidence import verify
 from muniment.runtime.open import open_without_key
+from tests.runtime.damage import space_of
 from tests.turns import RICH, answer, question, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world
 
@@ -61,7 +63,7 @@ def exported(world: World, view: View = View.EXPORT, *, certified: bool = True) 
     return world.runtime.evidence.export(key_of(), view, certified).text
 
 
-def verified(world: World, text: str) -> verifier.BundleReport:
+def verified(world: World, text: str) -> verifier.ProvedEvidence:
     vkey = world.runtime.evidence.checkpoint().vkey
     return verifier.verify_bundle(verifier.read_lines(io.BytesIO(text.encode())), vkey)
 
@@ -71,8 +73,25 @@ def test_a_certified_export_proves_that_nothing_was_left_out(world: World) -> No
     report = verified(world, exported(world))
     assert (report.complete, report.view, report.streams[0].turns) == (True, "export", 4)
     assert report.events == 1 + 4 + 1 + 1  # opened, turns, mask, certificate
+    assert (report.certified, report.export) == (True, {"view": "export"})
     loose = verified(world, exported(world, certified=False))
     assert (loose.complete, loose.events) == (False, 6)
+
+
+def test_an_old_export_under_a_newer_checkpoint_is_not_complete(world: World) -> None:
+    """The first events and their certificate, proved once more after a mask: true, and not all that there is."""
+    world.with_turns(2)
+    events = exported(world).splitlines()
+    assert verified(world, exported(world)).as_of_ms is not None
+    world.masked(1)
+    newer = world.runtime.evidence.checkpoint()
+    held = [(json.loads(line)["header"]["pos"], line.encode()) for line in events if "header" in line]
+    ledger = space_of(world).ledger
+    head = BundleHead(log=ledger.log, size=newer.size, streams={1: 3}, export={"view": "export"})
+    with ledger.reader() as reader:
+        stale = b"".join(bundle(head, held, reader, newer.note)).decode()
+    report = verified(world, stale)
+    assert (report.complete, report.as_of_ms, report.streams[0].through) == (False, None, 3)
 
 
 @pytest.mark.parametrize("view", View)

@@ -108,7 +108,7 @@ def test_the_command_shows_what_is_proved_as_text_and_as_json(lasting: FileWorld
     lasting.with_turns(2).erased(1)
     (tmp_path / "verifier.py").write_bytes(Path(verifier.__file__).read_bytes())
     (tmp_path / "page.html").write_bytes(page_of(lasting))
-    base = [sys.executable, "-I", "verifier.py", "verify", "page.html", "--key", vkey(lasting), "--show"]
+    base = [sys.executable, "-I", "verifier.py", "show", "page.html", "--key", vkey(lasting)]
     text = subprocess.run(base, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert question(2) in text
     assert "erased     1 turns, in 1 erasures" in text

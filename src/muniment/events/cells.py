@@ -6,7 +6,8 @@ bytes for each remaining label, because the seed would also give the salts of th
 
 The reader checks the version first. The current version is decoded directly into its struct. An older one is decoded as
 plain data and lifted, version by version, by the functions in `UPCASTS`, each of which turns the data of version n into
-that of n + 1. The stored cell is not rewritten.
+that of n + 1. The stored cell is not rewritten. A header commits to the fields as the stored version spelt them, so
+proofs never use lifted data: `FIELDS` keeps the field function of every older version.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 
 # (body type, version) -> how data of that version becomes data of the next
 UPCASTS: dict[tuple[type[Struct], int], Upcast] = {}
+
+# (body type, version) -> label and canonical JSON of every field that data of that version has
+FIELDS: dict[tuple[type[Struct], int], Callable[[dict[str, Any]], list[tuple[str, bytes]]]] = {}
 
 
 Salt = Annotated[bytes, Meta(min_length=SEED_BYTES, max_length=SEED_BYTES)]
@@ -85,6 +89,14 @@ def _unpack(shapes: Mapping[str, _Shape], kind: str, cell: bytes) -> tuple[Any, 
 # (kind, cell) -> salts and body. Partial functions, because each is called for every turn of a page.
 unpack_meta: Callable[[str, bytes], tuple[bytes, MetaBody]] = partial(_unpack, _METAS)
 unpack_content: Callable[[str, bytes], tuple[Salts, ContentBody]] = partial(_unpack, _CONTENTS)
+
+
+def former_fields(body_type: type[Struct], cell: bytes) -> list[tuple[str, bytes]] | None:
+    """Return the fields of a cell that an older version of its body was stored in; None for the present version."""
+    packed = _sealed_in_part.decode(cell)
+    if packed.version == VERSIONS[body_type]:
+        return None
+    return FIELDS[body_type, packed.version](msgspec.msgpack.decode(packed.body))
 
 
 def lifted(

@@ -1,15 +1,17 @@
 """Export bundles: a slice of a log that anyone with the public key can check, as lines of canonical JSON.
 
-    {"bundle":"muniment-export/1","log":…,"origin":…,"size":…,"streams":{"<stream>":<events>},"view":…}
+    {"bundle":"muniment-export/1","export":{…,"view":…},"log":…,"origin":…,"size":…,"streams":{"<stream>":<events>}}
     {"disclosures":[…],"header":{…}}        one line an event, in order of position
-    {"multiproof":[…]}                      base64 hashes that lead from these events to the root
+    {"skipped":[…]}                         what lies between two of them, or behind the last: base64 hashes of the
+                                            largest complete subtrees, from left to right
     {"earlier":{"checkpoint":"…","consistency":[…]}}    only where an earlier checkpoint has a timestamp
     {"checkpoint":"…"}                      the signed note
 
 The head says how many events of each exported stream follow; they are all events of the stream from its first on. A
 certified export also carries the `export.issued` event that was appended for it (in the space's own stream), whose
-refs say how far the exported stream went. That event is under the same root, so nobody can cut the end off and still
-call it whole.
+refs say how far the exported stream went, and whose field `export` is disclosed and equal to that of the head. It is
+the last event under the checkpoint (decision 0147), so nobody can cut the end off and still call it whole. Further
+events of the space may stand among the lines.
 
 Disclosures of one event are in order of label. What a view hides, or what was erased, is simply not disclosed; its
 commitment stays in the header.
@@ -18,17 +20,26 @@ commitment stays in the header.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Protocol
 
 from msgspec import Struct
 
+from muniment.evidence.tree import Hashes, skipped
 from muniment.evidence.verifier import BUNDLE_FORMAT, ERASURE_FORMAT, ORIGIN_PREFIX, RECEIPT_FORMAT
 from muniment.kernel.canonical import encode_plain
+
+EVENTS_AT_ONCE = 1024  # whose hashes are read together
 
 
 class Head(Protocol):
     """The first line of a bundle or of a certificate."""
+
+    @property
+    def size(self) -> int:
+        """The size of the tree."""
+        ...
 
     def line(self) -> bytes:
         """Return the first line, without its newline."""
@@ -63,12 +74,15 @@ class ErasureHead(Struct, frozen=True, kw_only=True):
 
 
 class BundleHead(Struct, frozen=True, kw_only=True):
-    """What a bundle says of itself: the log, the size of its tree, events by stream, and the view that was exported."""
+    """What a bundle says of itself: the log, the size of its tree, events by stream, and what was exported.
+
+    `export` has a `view`; that of a certified bundle is the field of that name of its certificate.
+    """
 
     log: str
     size: int
     streams: Mapping[int, int]
-    view: str
+    export: Mapping[str, Any]
 
     def line(self) -> bytes:
         """Return the first line of a bundle, without its newline."""
@@ -76,11 +90,11 @@ class BundleHead(Struct, frozen=True, kw_only=True):
         return encode_plain(
             {
                 "bundle": BUNDLE_FORMAT,
+                "export": self.export,
                 "log": self.log,
                 "origin": ORIGIN_PREFIX + self.log,
                 "size": self.size,
                 "streams": streams,
-                "view": self.view,
             }
         )
 
@@ -94,22 +108,35 @@ def event_line(header: bytes, disclosures: Mapping[str, str]) -> bytes:
 
 def bundle(
     head: Head,
-    events: Iterable[bytes],
-    proof: Sequence[bytes],
+    events: Iterable[tuple[int, bytes]],
+    hashes: Hashes,
     checkpoint: str,
     earlier: EarlierCheckpoint | None = None,
-) -> bytes:
-    """Return the lines of a bundle or a certificate, each with its newline.
+) -> Iterator[bytes]:
+    """Yield the lines of a bundle or a certificate, each with its newline, in the memory of `EVENTS_AT_ONCE` events.
 
-    `events` are event lines in order of position, `proof` is the multiproof of their positions in the tree of
-    `head.size`, `checkpoint` is the signed note of that size.
+    `events` are position and line of each event, in order of position; `hashes` are those of the log, whose signed note
+    of the size `head.size` is the checkpoint.
     """
-    closing = [encode_plain({"multiproof": _encoded(proof)})]
+    yield head.line() + b"\n"
+    waiting, size = iter(events), 0
+    while some := list(islice(waiting, EVENTS_AT_ONCE)):
+        ends = [size, *(position + 1 for position, _ in some)]
+        between = skipped(hashes, [(end, position) for end, (position, _) in zip(ends, some, strict=False)])
+        for nodes, (_, line) in zip(between, some, strict=True):
+            yield from _skipped(nodes)
+            yield line + b"\n"
+        size = ends[-1]
+    yield from _skipped(skipped(hashes, [(size, head.size)])[0])
     if earlier is not None:
         members = {"checkpoint": earlier.note, "consistency": _encoded(earlier.consistency)}
-        closing.append(encode_plain({"earlier": members}))
-    closing.append(encode_plain({"checkpoint": checkpoint}))
-    return b"\n".join((head.line(), *events, *closing, b""))
+        yield encode_plain({"earlier": members}) + b"\n"
+    yield encode_plain({"checkpoint": checkpoint}) + b"\n"
+
+
+def _skipped(nodes: Sequence[bytes]) -> Iterator[bytes]:
+    if nodes:
+        yield encode_plain({"skipped": _encoded(nodes)}) + b"\n"
 
 
 def _encoded(hashes: Iterable[bytes]) -> list[str]:

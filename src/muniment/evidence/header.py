@@ -23,7 +23,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from muniment.errors import Corrupt
+from muniment.errors import Corrupt, NotCanonical
 from muniment.evidence import verifier
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.digest import KeyedDigest, Salts, b64url
@@ -64,7 +64,12 @@ _decoder = msgspec.json.Decoder(Header)
 
 
 def encode(header: Header) -> bytes:
-    """Return the canonical bytes of a header, which are what is stored and hashed."""
+    """Return the canonical bytes of a header, which are what is stored and hashed.
+
+    A number that not every reader of JSON has exactly is refused (`NotCanonical`).
+    """
+    if max(header.t, header.pos, *header.refs.values()) > verifier.TREE_SIZE_MAX:
+        raise NotCanonical(at="header", problem="integer_too_large", limit=53)
     return encode_plain(header)
 
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Protocol
 
 from msgspec import Struct
 
 from muniment.errors import Corrupt
-from muniment.evidence.verifier import EMPTY_ROOT, HASH_BYTES, TREE_SIZE_MAX, multiproof_places, node_hash
+from muniment.evidence.verifier import EMPTY_ROOT, HASH_BYTES, TREE_SIZE_MAX, complete_subtrees, node_hash
 
 LEVEL_STEP = 4
 SIZE_BYTES = 8
@@ -89,7 +90,7 @@ def extend(frontier: Frontier, leaves: Iterable[bytes]) -> tuple[Frontier, list[
 
 def frontier_at(hashes: Hashes, size: int) -> Frontier:
     """Return the frontier that the log had at `size`."""
-    return Frontier(size=size, hashes=tuple(_complete(hashes, _aligned(0, size))))
+    return Frontier(size=size, hashes=tuple(_complete(hashes, list(complete_subtrees(0, size)))))
 
 
 def root_at(hashes: Hashes, size: int) -> bytes:
@@ -100,8 +101,17 @@ def root_at(hashes: Hashes, size: int) -> bytes:
 def inclusion_proof(hashes: Hashes, index: int, size: int) -> list[bytes]:
     """Return the proof that the leaf at `index` is in the tree of `size` (RFC 9162, section 2.1.3.1)."""
     assert 0 <= index < size, "only a leaf of the tree has a proof"
-    places = sorted(multiproof_places([index], size))  # one leaf: the siblings on its way, bottom up
-    return _ranges(hashes, [_range(level, at, size) for level, at in places])
+    ranges: list[tuple[int, int]] = []
+    first, last = 0, size
+    while last - first > 1:
+        split = first + _split(last - first)
+        if index < split:
+            ranges.append((split, last))
+            last = split
+        else:
+            ranges.append((first, split))
+            first = split
+    return _ranges(hashes, ranges[::-1])
 
 
 def consistency_proof(hashes: Hashes, size1: int, size2: int) -> list[bytes]:
@@ -124,31 +134,19 @@ def consistency_proof(hashes: Hashes, size1: int, size2: int) -> list[bytes]:
     return _ranges(hashes, ranges[::-1])
 
 
-def multiproof(hashes: Hashes, indices: Iterable[int], size: int) -> list[bytes]:
-    """Return the hashes of the maximal subtrees of the tree of `size` without any of the indices, left to right."""
-    return _ranges(hashes, [_range(level, at, size) for level, at in multiproof_places(indices, size)])
+def skipped(hashes: Hashes, gaps: Sequence[tuple[int, int]]) -> list[list[bytes]]:
+    """Return, for each range of leaves from left to right, the hashes of the largest complete subtrees in it."""
+    parts = [list(complete_subtrees(first, last)) for first, last in gaps]
+    hashes_read = iter(_complete(hashes, [node for nodes in parts for node in nodes]))
+    return [list(islice(hashes_read, len(nodes))) for nodes in parts]
 
 
 # --- nodes from stored hashes -----------------------------------------------------------------------------------------
 
 
-def _range(level: int, index: int, size: int) -> tuple[int, int]:
-    return index << level, min((index + 1) << level, size)
-
-
 def _split(width: int) -> int:
     """Return the largest power of two below `width`, where RFC 9162 divides a tree."""
     return 1 << (width - 1).bit_length() - 1
-
-
-def _aligned(first: int, last: int) -> list[tuple[int, int]]:
-    """Return (level, index) of the complete subtrees that a node's range of leaves consists of, largest first."""
-    nodes = []
-    while first < last:
-        level = (last - first).bit_length() - 1
-        nodes.append((level, first >> level))
-        first += 1 << level
-    return nodes
 
 
 def _fold(hashes: Sequence[bytes]) -> bytes:
@@ -161,9 +159,7 @@ def _fold(hashes: Sequence[bytes]) -> bytes:
 
 def _ranges(hashes: Hashes, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
     """Return the hash of each range of leaves; each is a node of some tree of this log."""
-    parts = [_aligned(first, last) for first, last in ranges]
-    hashes_read = iter(_complete(hashes, [node for nodes in parts for node in nodes]))
-    return [_fold([next(hashes_read) for _ in nodes]) for nodes in parts]
+    return [_fold(nodes) for nodes in skipped(hashes, ranges)]
 
 
 def _complete(hashes: Hashes, nodes: Sequence[tuple[int, int]]) -> list[bytes]:

@@ -4,8 +4,10 @@ It may be copied out of the package and used by itself; it imports nothing of mu
 what it proved or raises `Refused`, whose `code` is a stable word and whose text never holds content. It is also a
 command, the same as `python -m muniment.evidence`:
 
-    python verifier.py verify FILE --key VKEY [--show] [--json] [--timestamp-certificate FILE]
+    python verifier.py verify FILE --key VKEY [--json] [--timestamp-certificate FILE]
+    python verifier.py show FILE --key VKEY [--json] [--timestamp-certificate FILE]
 
+`verify` tells what is proved, `show` also prints it: who said what when, and what is withheld.
 Exit code 0: verified. 1: refused. 2: the command line is invalid or a file cannot be read.
 
 What is checked, from the bottom up:
@@ -14,13 +16,14 @@ What is checked, from the bottom up:
    header holds under that label (RFC 9901, section 4.2.3).
 2. A *header* is one event in canonical JSON: opaque ids, order, time, kind and commitments. Its leaf is the RFC 6962
    leaf hash of its exact bytes. Inside a stream headers are dense from 1 and each names the leaf of the one before.
-3. A *proof* leads from leaves to a root: RFC 9162 inclusion and consistency, and multiproofs: the hashes of the maximal
-   subtrees that contain none of the proved leaves, from left to right.
+3. A *proof* leads from leaves to a root: RFC 9162 inclusion and consistency. Where many leaves are proved at once, they
+   come from left to right, and between them the hashes of the largest complete subtrees of what is left out.
 4. A *checkpoint* is origin, size and root in a C2SP signed note (Ed25519). Signatures of unknown keys are ignored.
 5. A *receipt* is a C2SP tlog-proof; its extra data is the line of the event, so that the file can be checked alone.
-6. A *bundle* is lines of canonical JSON: a head, events in order of position, one multiproof, the checkpoint. A stream
-   in it is complete when an `export.issued` event, itself proved, says how far the stream went and nothing is absent.
-
+6. A *bundle* is lines of canonical JSON: a head, events in order of position with the hashes of what was skipped
+   between them, the checkpoint. A stream in it is complete when an `export.issued` event, itself proved, says how far
+   the stream went, and every event of the log from there to the checkpoint is in the bundle: then no later event of the
+   stream is under it.
 7. An *erasure certificate* is the same lines about one erasure: its events, the turns that it erased, and a statement
    of what was cleaned and what is outside. Its checkpoint has an extension line with the digest of the statement.
 8. A *page* is HTML that a person can read, with a bundle or a certificate in it. The page is rendered again from what
@@ -30,8 +33,9 @@ What is checked, from the bottom up:
    the caller trusts; without one it is reported as not checked.
 10. A *source digest* says which turns something was derived from; it is made of their leaves (`source_digest`).
 
-The head of a bundle is not signed. What it says is checked against what is (log, origin, size, streams); the name of
-the view is declared by the exporter.
+The head of a bundle is not signed. What it says is checked against what is: log, origin, size and streams, and what is
+exported (view, exporter and whatever else limits it) against the certificate. Without one, that is the exporter's word.
+Times are the word of the log; a checked timestamp says that an event existed by then.
 """
 
 from __future__ import annotations
@@ -47,11 +51,11 @@ import json
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, Protocol, Self, TypeVar
+from typing import Any, BinaryIO, NamedTuple, NoReturn, Protocol
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -61,7 +65,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 HASH_BYTES = 32
-TREE_SIZE_MAX = 2**63 - 1
+TREE_SIZE_MAX = 2**53 - 1  # what every reader of JSON has exactly; no number of ours is larger
 NOTE_BYTES_MAX = 1_000_000
 NOTE_SIGNATURES_MAX = 100
 LINE_BYTES_MAX = 64 * 2**20
@@ -77,27 +81,25 @@ CERTIFICATE_KIND = "export.issued"
 TURN_KIND = "turn.committed"
 OPENED_KIND = "conversation.opened"
 LIFECYCLE_KIND = "turn.lifecycle"
+REDACTED_KIND = "turn.redacted"
 ROTATED_KIND = "key.rotated"
 SPACE_ERASED_KIND = "space.erased"
-ERASE = "erase"
+ERASE, MASK = "erase", "mask"
 ERASURE = "erasure"  # why keys were rotated; the extension line of a certificate's checkpoint
 SPACE_STREAM = 0
-VIEWS = frozenset({"raw_owner", "model_context", "host_ui", "operator_audit", "export"})
 
 LOG_ID = r"[A-Za-z0-9_-]{21}[AQgw]"
 DIGEST = r"[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]"
 LABEL = r"[a-z0-9_]{1,40}(?:/[a-z0-9_]{1,40}){0,7}"
 KIND = r"[a-z_]{1,40}\.[a-z_]{1,40}"
 WORD = r"[a-z_]{1,40}"
-LinesT = TypeVar("LinesT", bound="_Lines")
 Authorities = Sequence[x509.Certificate]  # that a caller trusts for timestamps
 _BLANK = " \t\r\n"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _CONTROL = re.compile("[\\x00-\\x09\\x0b-\\x1f]")  # all but the newline
 _LOG_ID, _DIGEST, _LABEL, _KIND, _WORD = (re.compile(pattern) for pattern in (LOG_ID, DIGEST, LABEL, KIND, WORD))
 _HEADER_KEYS = frozenset({"fields", "kind", "log", "pos", "prev", "reason", "refs", "seq", "stream", "t", "v"})
-_HEAD_KEYS = frozenset({"bundle", "log", "origin", "size", "streams", "view"})
-_ERASURE_KEYS = frozenset({"bundle", "log", "origin", "size", "statement"})
+_HEAD_KEYS = frozenset({"bundle", "log", "origin", "size"})
 _STATEMENT_KEYS = frozenset({"content_left", "made_ms", "outside", "places"})
 
 
@@ -173,43 +175,48 @@ def verify_consistency(size1: int, size2: int, proof: Sequence[bytes], root1: by
         raise Refused("consistency")
 
 
-def multiproof_places(indices: Iterable[int], size: int) -> list[tuple[int, int]]:
-    """Return (level, index) of the maximal subtrees without any of the indices, from left to right."""
-    known = sorted(set(indices))
-    places = []
-    level, width = 0, size
-    while width > 1:
-        present = set(known)
-        places += [(level, i ^ 1) for i in known if i ^ 1 < width and i ^ 1 not in present]
-        known = list(dict.fromkeys(i >> 1 for i in known))
-        level, width = level + 1, (width + 1) >> 1
-    return sorted(places, key=lambda place: place[1] << place[0])
+def complete_subtrees(first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield (level, index) of the largest complete subtrees that the leaves of a range consist of, left to right."""
+    while first < last:
+        level = (last - first).bit_length() - 1
+        if first:
+            level = min(level, (first & -first).bit_length() - 1)
+        yield level, first >> level
+        first += 1 << level
 
 
-def verify_multiproof(leaves: Mapping[int, bytes], size: int, proof: Sequence[bytes], root: bytes) -> None:
-    """Prove that all the leaves (by index) are in the tree of `size` leaves under `root`; no hash may be spare."""
-    if not leaves or not 0 <= min(leaves) <= max(leaves) < size <= TREE_SIZE_MAX:
-        raise Refused("multiproof")
-    places = multiproof_places(leaves, size)
-    if len(places) != len(proof) or not _all_hashes([root, *leaves.values(), *proof]):
-        raise Refused("multiproof")
-    given = dict(zip(places, proof, strict=True))
-    row = dict(leaves)
-    level, width = 0, size
-    while width > 1:
-        parents: dict[int, bytes] = {}
-        for i, own in row.items():
-            if i >> 1 in parents:
-                continue
-            if i ^ 1 >= width:  # the last node of an odd row moves up as it is
-                parents[i >> 1] = own
-                continue
-            other = row.get(i ^ 1) or given[level, i ^ 1]
-            parents[i >> 1] = node_hash(other, own) if i & 1 else node_hash(own, other)
-        row = parents
-        level, width = level + 1, (width + 1) >> 1
-    if row[0] != root:
-        raise Refused("multiproof")
+class CompactRange:
+    """A tree that grows from the left, by leaves and by complete subtrees: one hash for each one-bit of its size."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._hashes: list[bytes] = []
+
+    def take(self, level: int, node: bytes) -> None:
+        """Append a leaf (level 0) or a complete subtree; it begins where a subtree of its size can."""
+        merged = self.size >> level
+        while merged & 1:
+            node = node_hash(self._hashes.pop(), node)
+            merged >>= 1
+        self._hashes.append(node)
+        self.size += 1 << level
+
+    def skip(self, size: int, nodes: Sequence[bytes]) -> None:
+        """Append leaves that nothing is said about, up to a size: the hashes of their complete subtrees, no other."""
+        places = list(complete_subtrees(self.size, size))
+        if len(places) != len(nodes) or not _all_hashes(nodes):
+            raise Refused("skipped")
+        for (level, _), node in zip(places, nodes, strict=True):
+            self.take(level, node)
+
+    def root(self) -> bytes:
+        """Return the root of the tree (RFC 9162, section 2.1.1)."""
+        if not self._hashes:
+            return EMPTY_ROOT
+        *lefts, root = self._hashes
+        for left in reversed(lefts):
+            root = node_hash(left, root)
+        return root
 
 
 def _all_hashes(hashes: Iterable[bytes]) -> bool:
@@ -415,6 +422,14 @@ class Erasures:
         """Return how many turns were erased whole, given how many there are in each stream."""
         return sum(total if self.whole_space else self._count(stream, total) for stream, total in turns.items())
 
+    def last_turns(self) -> dict[int, int]:
+        """Return the last turn that an erasure names, by stream: all that is known where the turns are not at hand."""
+        last = {stream: max(turns) for stream, turns in self.turns.items()}
+        for stream, spans in self.spans.items():
+            ends = [end for _, end in spans if end < TREE_SIZE_MAX]
+            last[stream] = max([last.get(stream, 0), *ends])
+        return last
+
     def count_messages(self) -> int:
         """Return how many messages were erased alone, in turns that were not erased whole."""
         pairs = ((stream, turn) for stream, erased in self.messages.items() for turn, _ in erased)
@@ -614,15 +629,22 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReceiptReport:
+class ProvedReceipt:
     """What a receipt proved: this event, with these disclosed values, is in the log under this checkpoint."""
 
-    origin: str
-    size: int
-    root: str
-    header: dict[str, Any]
-    disclosed: dict[str, Any]
+    checkpoint: Checkpoint
+    event: DisclosedEvent
     note: str
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """The header of the event."""
+        return self.event.header
+
+    @property
+    def disclosed(self) -> dict[str, Any]:
+        """The disclosed values by label."""
+        return self.event.disclosed
 
 
 def parse_receipt(data: bytes) -> Receipt:
@@ -645,7 +667,7 @@ def parse_receipt(data: bytes) -> Receipt:
     return Receipt(index=int(index), proof=hashes, extra=extra, note=note.rstrip(_BLANK) + "\n")
 
 
-def verify_receipt(data: bytes, vkey: str) -> ReceiptReport:
+def verify_receipt(data: bytes, vkey: str) -> ProvedReceipt:
     """Prove a receipt with the public key of the log; the event is read from the extra data of the proof."""
     key = VerifierKey.parse(vkey)
     receipt = parse_receipt(data)
@@ -656,14 +678,7 @@ def verify_receipt(data: bytes, vkey: str) -> ReceiptReport:
     if event.header["pos"] != receipt.index:
         raise Refused("inclusion")
     verify_inclusion(receipt.index, checkpoint.size, event.leaf, receipt.proof, checkpoint.root)
-    return ReceiptReport(
-        origin=checkpoint.origin,
-        size=checkpoint.size,
-        root=base64.b64encode(checkpoint.root).decode(),
-        header=event.header,
-        disclosed=event.disclosed,
-        note=receipt.note,
-    )
+    return ProvedReceipt(checkpoint=checkpoint, event=event, note=receipt.note)
 
 
 # --- bundles and certificates, line by line ---------------------------------------------------------------------------
@@ -671,46 +686,103 @@ def verify_receipt(data: bytes, vkey: str) -> ReceiptReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamReport:
-    """One stream of a bundle: how many events and turns it has there, and how far a certificate says that it went."""
+    """One stream of a bundle: how many events and turns it has there, and how far a certificate says that it went.
+
+    `complete`: no event of the stream up to the checkpoint is absent.
+    """
 
     stream: int
     events: int
     turns: int
     through: int | None
-
-    @property
-    def complete(self) -> bool:
-        """Whether a certificate covers the stream to its end (in the space's own stream it is itself the end)."""
-        return self.through is not None and self.events == self.through + (self.stream == SPACE_STREAM)
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BundleReport:
-    """What a bundle proved. `complete`: certificates cover every stream to its end, or every leaf of the log came.
+class ProvedEvidence:
+    """What a file proved. `form` is `bundle`, `receipt` or `certificate`; `page`: it came in a readable page.
 
-    `erasures` counts the events that erased something, `erased_turns` and `erased_messages` what they erased.
+    `complete`: no event of the streams up to the checkpoint is absent; `as_of_ms` is the time of the last event under
+    it, by the word of the log, where the bundle holds that event. `export` says what a bundle shows (its view, who
+    exported it), `certified` that the log itself recorded this. `masks`, `redactions` and `erasures` count events,
+    `erased_turns` and `erased_messages` what was erased, `withheld` fields that are not disclosed. `statement` is what
+    a certificate states beside its proof. `entries` are there when they were asked for.
     """
 
+    form: str
     origin: str
     size: int
     root: str
-    view: str
     events: int
     disclosed: int
     withheld: int
-    streams: tuple[StreamReport, ...]
-    complete: bool
+    masks: int
+    redactions: int
     erasures: int
     erased_turns: int
     erased_messages: int
+    view: str = ""
+    export: dict[str, Any] = field(default_factory=dict)
+    certified: bool = False
+    complete: bool = False
+    as_of_ms: int | None = None
+    streams: tuple[StreamReport, ...] = ()
+    timestamps: tuple[Timestamp, ...] = ()
+    statement: dict[str, Any] | None = None
+    page: bool = False
+    entries: tuple[Entry, ...] = ()
 
 
-def verify_bundle(lines: Iterable[bytes], vkey: str) -> BundleReport:
-    """Prove an export bundle with the public key of the log, reading each line (with its newline) once.
+@dataclass(slots=True)
+class _Tally:
+    """What events come to, counted as they go by. With `kept` a list, every event is kept there, to be shown."""
 
-    Memory is bounded by one line and 32 bytes of leaf hash an event. Nothing is proved before the last line is read.
+    kept: list[DisclosedEvent] | None = None
+    events: int = 0
+    disclosed: int = 0
+    withheld: int = 0
+    masks: int = 0
+    redactions: int = 0
+
+    def take(self, event: DisclosedEvent) -> None:
+        """Count an event."""
+        kind, reason = event.header["kind"], event.header["reason"]
+        self.events += 1
+        self.disclosed += len(event.disclosed)
+        self.withheld += len(event.header["fields"]) - len(event.disclosed)
+        self.masks += (kind, reason) == (LIFECYCLE_KIND, MASK)
+        self.redactions += kind == REDACTED_KIND
+        if self.kept is not None:
+            self.kept.append(event)
+
+    def evidence(
+        self, form: str, checkpoint: Checkpoint, erasures: Erasures, turns: Mapping[int, int]
+    ) -> ProvedEvidence:
+        """Return what was counted; `turns` says how many each stream has."""
+        return ProvedEvidence(
+            form=form,
+            origin=checkpoint.origin,
+            size=checkpoint.size,
+            root=base64.b64encode(checkpoint.root).decode(),
+            events=self.events,
+            disclosed=self.disclosed,
+            withheld=self.withheld,
+            masks=self.masks,
+            redactions=self.redactions,
+            erasures=erasures.events,
+            erased_turns=erasures.count_turns(turns),
+            erased_messages=erasures.count_messages(),
+            entries=entries_of(self.kept or ()),
+        )
+
+
+def verify_bundle(lines: Iterable[bytes], vkey: str) -> ProvedEvidence:
+    """Prove a bundle or a certificate with the public key of the log, reading each line (with its newline) once.
+
+    Memory is bounded by one line, whatever the number of events; what is kept is a few numbers a stream and an erasure.
+    Nothing is proved before the last line is read.
     """
-    return _taken(lines, VerifierKey.parse(vkey), _Export, None).report()
+    return _taken(lines, VerifierKey.parse(vkey), None).report()
 
 
 def read_lines(file: ByteSource) -> Iterator[bytes]:
@@ -749,38 +821,21 @@ def _canonical(line: bytes, keys: Iterable[str], code: str) -> dict[str, Any]:
     return members
 
 
-def _is_head(head: Mapping[str, Any], form: str) -> bool:
-    """Tell whether what the heads of bundles and certificates have in common is sound."""
+def _is_export(head: Mapping[str, Any]) -> bool:
+    export, streams = head["export"], head["streams"]
     return (
-        head["bundle"] == form
-        and _matches(_LOG_ID, head["log"])
-        and head["origin"] == ORIGIN_PREFIX + head["log"]
-        and _is_number(head["size"], 1)
-    )
-
-
-def _head(line: bytes) -> dict[str, Any]:
-    head = _canonical(line, _HEAD_KEYS, "head")
-    streams = head["streams"]
-    sound = (
-        _is_head(head, BUNDLE_FORMAT)
-        and type(head["view"]) is str
-        and head["view"] in VIEWS
+        type(export) is dict
+        and _matches(_WORD, export.get("view"))
         and type(streams) is dict
         and bool(streams)
         and all(_NUMBER.fullmatch(stream) and _is_number(events, 1) for stream, events in streams.items())
     )
-    if not sound:
-        raise Refused("head")
-    return head
 
 
-def _erasure_head(line: bytes) -> dict[str, Any]:
-    head = _canonical(line, _ERASURE_KEYS, "head")
+def _is_erasure(head: Mapping[str, Any]) -> bool:
     statement = head["statement"]
-    sound = (
-        _is_head(head, ERASURE_FORMAT)
-        and type(statement) is dict
+    return (
+        type(statement) is dict
         and statement.keys() == _STATEMENT_KEYS
         and _is_number(statement["made_ms"])
         and statement["content_left"] == 0
@@ -789,9 +844,6 @@ def _erasure_head(line: bytes) -> dict[str, Any]:
         and type(statement["places"]) is list
         and all(_are_texts(place) and len(place) == 2 for place in statement["places"])
     )
-    if not sound:
-        raise Refused("head")
-    return head
 
 
 def _are_texts(values: object) -> bool:
@@ -799,32 +851,23 @@ def _are_texts(values: object) -> bool:
 
 
 class _Lines(ABC):
-    """Lines on their way past: the head first, then events, the multiproof, maybe an earlier checkpoint, the last one.
+    """Lines on their way past: head, events and what was skipped, maybe an earlier checkpoint, the checkpoint."""
 
-    With `kept` a list, every event is kept there, for what is shown when all is proved.
-    """
-
-    def __init__(self, head: dict[str, Any], key: VerifierKey, kept: list[DisclosedEvent] | None) -> None:
+    def __init__(self, head: dict[str, Any], key: VerifierKey, tally: _Tally) -> None:
         if head["origin"] != key.name:
             raise Refused("origin")
         self.head = head
         self.notes: list[str] = []
+        self.tally = tally
         self._key = key
-        self._kept = kept
-        self._leaves: dict[int, bytes] = {}
-        self._last, self._disclosed, self._withheld = -1, 0, 0
-        self._proof: list[bytes] | None = None
+        self._tree = CompactRange()
+        self._skipped: list[bytes] = []  # the hashes since the last event
+        self._last, self._last_ms, self._run = -1, 0, 0  # the last event, its time, and where those before it adjoin
         self._earlier: tuple[Checkpoint, list[bytes]] | None = None
         self._checkpoint: Checkpoint | None = None
 
-    @classmethod
     @abstractmethod
-    def begun(cls, line: bytes, key: VerifierKey, kept: list[DisclosedEvent] | None) -> Self:
-        """Return what reads on behind this first line."""
-        ...
-
-    @abstractmethod
-    def report(self) -> BundleReport:
+    def report(self) -> ProvedEvidence:
         """Return what was proved."""
         ...
 
@@ -837,15 +880,18 @@ class _Lines(ABC):
         """Read the next line."""
         if self.closed:
             raise Refused("trailing")
-        if self._proof is None and not line.startswith(b'{"multiproof":'):
-            self._event(parse_event(line))
-        elif self._proof is None:
-            members = _canonical(line, {"multiproof"}, "multiproof")
-            self._proof = _hashes(members["multiproof"], "multiproof")
-        elif self._earlier is None and line.startswith(b'{"earlier":'):
+        if line.startswith(b'{"skipped":') and not self._skipped and self._earlier is None:
+            self._skipped = _hashes(_canonical(line, {"skipped"}, "skipped")["skipped"], "skipped")
+            if not self._skipped:
+                raise Refused("skipped")
+        elif line.startswith(b'{"earlier":') and self._earlier is None:
             self._take_earlier(line)
-        else:
+        elif line.startswith(b'{"checkpoint":'):
             self._close(line)
+        elif self._earlier is None:
+            self._event(parse_event(line))
+        else:
+            raise Refused("order")
 
     @abstractmethod
     def accept(self, event: DisclosedEvent) -> None:
@@ -863,13 +909,17 @@ class _Lines(ABC):
             raise Refused("order")
         if header["log"] != self.head["log"]:
             raise Refused("foreign_log")
+        if header["pos"] != self._last + 1:
+            self._run = header["pos"]
         self.accept(event)
-        self._last = header["pos"]
-        self._leaves[header["pos"]] = event.leaf
-        self._disclosed += len(event.disclosed)
-        self._withheld += len(header["fields"]) - len(event.disclosed)
-        if self._kept is not None:
-            self._kept.append(event)
+        self._last, self._last_ms = header["pos"], header["t"]
+        self._skip(header["pos"])
+        self._tree.take(0, event.leaf)
+        self.tally.take(event)
+
+    def _skip(self, size: int) -> None:
+        self._tree.skip(size, self._skipped)
+        self._skipped = []
 
     def _take_earlier(self, line: bytes) -> None:
         earlier = _canonical(line, {"earlier"}, "checkpoint_malformed")["earlier"]
@@ -883,7 +933,9 @@ class _Lines(ABC):
         if checkpoint.size != self.head["size"]:
             raise Refused("head")
         self.complete(checkpoint)
-        verify_multiproof(self._leaves, checkpoint.size, self._proof or [], checkpoint.root)
+        self._skip(checkpoint.size)
+        if self._tree.root() != checkpoint.root:
+            raise Refused("root")
         if self._earlier is not None:
             earlier, proof = self._earlier
             verify_consistency(earlier.size, checkpoint.size, proof, earlier.root, checkpoint.root)
@@ -895,6 +947,15 @@ class _Lines(ABC):
         self.notes.append(note)
         return open_checkpoint(note, self._key)
 
+    @property
+    def as_of_ms(self) -> int | None:
+        """The time of the last event under the checkpoint, where that event is here."""
+        return self._last_ms if self._last == self.head["size"] - 1 else None
+
+    def nothing_since(self, position: int) -> bool:
+        """Tell whether every event from a position to the checkpoint is here."""
+        return self.as_of_ms is not None and position >= self._run
+
     def proved(self) -> Checkpoint:
         """Return the checkpoint that everything was proved under, when the last line has been read."""
         if self._checkpoint is None:
@@ -902,74 +963,80 @@ class _Lines(ABC):
         return self._checkpoint
 
 
-class _Export(_Lines):
-    """A bundle: whole streams from their first event on, and the certificates that say how far they went."""
+class _Certificate(NamedTuple):
+    """An `export.issued` event: how far a stream went then, where the event is, and what it discloses of the export."""
 
-    def __init__(self, head: dict[str, Any], key: VerifierKey, kept: list[DisclosedEvent] | None) -> None:
-        super().__init__(head, key, kept)
+    through: int
+    position: int
+    export: Any
+
+
+class _Export(_Lines):
+    """A bundle: whole streams from their first event on, and events of the space, such as certificates."""
+
+    def __init__(self, head: dict[str, Any], key: VerifierKey, tally: _Tally) -> None:
+        super().__init__(head, key, tally)
         self._promised = {int(stream): events for stream, events in head["streams"].items()}
         self.chains = Chains(head["log"])
-        self._certified: dict[int, int] = {}
-
-    @classmethod
-    def begun(cls, line: bytes, key: VerifierKey, kept: list[DisclosedEvent] | None) -> Self:
-        """Return what reads on behind this first line."""
-        return cls(_head(line), key, kept)
+        self._certified: dict[int, _Certificate] = {}
 
     def accept(self, event: DisclosedEvent) -> None:
-        """Follow the stream of the event; only certificates may be of another one."""
+        """Follow the stream of the event; others than those of the head may only be of the space."""
         header = event.header
         if header["stream"] in self._promised:
             self.chains.take(header, event.leaf)
-        elif header["stream"] != SPACE_STREAM or header["kind"] != CERTIFICATE_KIND:
+        elif header["stream"] != SPACE_STREAM:
             raise Refused("foreign_event")
         if header["kind"] == CERTIFICATE_KIND:
-            self._certificate(header)
+            self._certificate(header, event.disclosed.get("export"))
 
-    def _certificate(self, header: dict[str, Any]) -> None:
-        if header["refs"].keys() != {"stream", "through"}:
+    def _certificate(self, header: dict[str, Any], export: Any) -> None:
+        if not header["refs"].keys() >= {"stream", "through"}:
             raise Refused("certificate")
         stream, through = header["refs"]["stream"], header["refs"]["through"]
         if stream not in self._promised:
-            if SPACE_STREAM not in self._promised:
-                raise Refused("foreign_event")
             return
         present = self.chains.lengths.get(stream, 0) - (stream == header["stream"])
         if present < through:
             raise Refused("incomplete")
-        self._certified[stream] = max(through, self._certified.get(stream, 0))
+        if present == through:
+            self._certified[stream] = _Certificate(through, header["pos"], export)
 
     def complete(self, checkpoint: Checkpoint) -> None:
-        """Check that every stream has the events that the head promised."""
+        """Check that every stream has the events that the head promised, and that the head says what was certified."""
         del checkpoint
         if self.chains.lengths != self._promised:
             raise Refused("incomplete")
+        if not self.nothing_since(0):
+            for certificate in self._certified.values():
+                if self.nothing_since(certificate.position) and certificate.export not in (None, self.head["export"]):
+                    raise Refused("certificate")
 
-    def report(self) -> BundleReport:
+    def report(self) -> ProvedEvidence:
         """Return what was proved."""
-        checkpoint, erasures = self.proved(), self.chains.erasures
-        streams = tuple(
-            StreamReport(
-                stream=stream,
-                events=events,
-                turns=self.chains.turns.get(stream, 0),
-                through=self._certified.get(stream),
-            )
-            for stream, events in sorted(self._promised.items())
-        )
-        return BundleReport(
-            origin=checkpoint.origin,
-            size=checkpoint.size,
-            root=base64.b64encode(checkpoint.root).decode(),
-            view=self.head["view"],
-            events=len(self._leaves),
-            disclosed=self._disclosed,
-            withheld=self._withheld,
+        export = self.head["export"]
+        streams = tuple(self._stream(stream, events) for stream, events in sorted(self._promised.items()))
+        return replace(
+            self.tally.evidence("bundle", self.proved(), self.chains.erasures, self.chains.turns),
+            view=export["view"],
+            export=export,
+            certified=all(
+                stream in self._certified and self._certified[stream].export == export for stream in self._promised
+            ),
+            complete=all(stream.complete for stream in streams),
+            as_of_ms=self.as_of_ms,
             streams=streams,
-            complete=len(self._leaves) == checkpoint.size or all(stream.complete for stream in streams),
-            erasures=erasures.events,
-            erased_turns=erasures.count_turns(self.chains.turns),
-            erased_messages=erasures.count_messages(),
+        )
+
+    def _stream(self, stream: int, events: int) -> StreamReport:
+        certificate = self._certified.get(stream)
+        is_certified = certificate is not None and certificate.export == self.head["export"]
+        return StreamReport(
+            stream=stream,
+            events=events,
+            turns=self.chains.turns.get(stream, 0),
+            through=None if certificate is None else certificate.through,
+            complete=self.nothing_since(certificate.position if certificate is not None and is_certified else 0),
         )
 
 
@@ -980,16 +1047,11 @@ class _ErasureCertificate(_Lines):
     of it. The checkpoint is signed over the digest of the statement, too.
     """
 
-    def __init__(self, head: dict[str, Any], key: VerifierKey, kept: list[DisclosedEvent] | None) -> None:
-        super().__init__(head, key, kept)
+    def __init__(self, head: dict[str, Any], key: VerifierKey, tally: _Tally) -> None:
+        super().__init__(head, key, tally)
         self.erasures = Erasures()
         self._request: Any = None
         self._turns: list[tuple[int, int]] = []
-
-    @classmethod
-    def begun(cls, line: bytes, key: VerifierKey, kept: list[DisclosedEvent] | None) -> Self:
-        """Return what reads on behind this first line."""
-        return cls(_erasure_head(line), key, kept)
 
     def accept(self, event: DisclosedEvent) -> None:
         """Note the erasure and its turns; anything else than these and what names them is refused."""
@@ -1013,24 +1075,10 @@ class _ErasureCertificate(_Lines):
         if checkpoint.extensions != (statement_line(self.head["statement"]),):
             raise Refused("statement")
 
-    def report(self) -> BundleReport:
+    def report(self) -> ProvedEvidence:
         """Return what was proved."""
-        checkpoint, erasures = self.proved(), self.erasures
-        spans = (last - first + 1 for erased in erasures.spans.values() for first, last in erased)
-        return BundleReport(
-            origin=checkpoint.origin,
-            size=checkpoint.size,
-            root=base64.b64encode(checkpoint.root).decode(),
-            view="",
-            events=len(self._leaves),
-            disclosed=self._disclosed,
-            withheld=self._withheld,
-            streams=(),
-            complete=False,
-            erasures=erasures.events,
-            erased_turns=sum(map(len, erasures.turns.values())) + sum(spans),
-            erased_messages=sum(map(len, erasures.messages.values())),
-        )
+        told = self.tally.evidence("certificate", self.proved(), self.erasures, self.erasures.last_turns())
+        return replace(told, statement=self.head["statement"])
 
 
 def statement_line(statement: Mapping[str, Any]) -> str:
@@ -1038,12 +1086,33 @@ def statement_line(statement: Mapping[str, Any]) -> str:
     return f"{ERASURE} {base64.b64encode(hashlib.sha256(_encode(statement)).digest()).decode()}"
 
 
-def _taken(lines: Iterable[bytes], key: VerifierKey, form: type[LinesT], kept: list[DisclosedEvent] | None) -> LinesT:
-    """Read all lines of one form; white space behind the last one is what tools add."""
+# format -> the members of its head beside those of all, whether they are sound, and what reads on
+_FORMS: dict[str, tuple[frozenset[str], Callable[[Mapping[str, Any]], bool], type[_Lines]]] = {
+    BUNDLE_FORMAT: (frozenset({"export", "streams"}), _is_export, _Export),
+    ERASURE_FORMAT: (frozenset({"statement"}), _is_erasure, _ErasureCertificate),
+}
+
+
+def _begun(line: bytes, key: VerifierKey, tally: _Tally) -> _Lines:
+    """Return what reads on behind a head."""
+    head = _decode(line, _OURS)
+    form = _FORMS.get(str(head.get("bundle"))) if type(head) is dict else None
+    if form is None or head.keys() != form[0] | _HEAD_KEYS:
+        raise Refused("head")
+    if _encode(head) != line:
+        raise Refused("not_canonical")
+    sound = _matches(_LOG_ID, head["log"]) and head["origin"] == ORIGIN_PREFIX + head["log"]
+    if not sound or not _is_number(head["size"], 1) or not form[1](head):
+        raise Refused("head")
+    return form[2](head, key, tally)
+
+
+def _taken(lines: Iterable[bytes], key: VerifierKey, kept: list[DisclosedEvent] | None) -> _Lines:
+    """Read all lines; white space behind the last one is what tools add."""
     number, numbered = 0, enumerate(lines, 1)
     try:
         number, first = next(numbered, (0, b""))
-        taken = form.begun(_content(first), key, kept)
+        taken = _begun(_content(first), key, _Tally(kept))
         for number, line in numbered:  # noqa: B007 (the refusal below names it)
             if not (taken.closed and len(line) <= LINE_BYTES_MAX and not line.strip()):
                 taken.take(_content(line))
@@ -1686,6 +1755,14 @@ def render_page(evidence: ProvedEvidence, proof: bytes) -> bytes:
     return "\n".join(lines).encode()
 
 
+_TITLES = {"subject": "exporter"}  # what people call a member of an export
+_LATER = {
+    "bundle": "a bundle does not speak of events after its checkpoint",
+    "receipt": "a receipt does not speak of later events: its turn may have been masked or erased since",
+    "certificate": "a certificate of an erasure does not speak of later events",
+}
+
+
 def _page_title(evidence: ProvedEvidence) -> str:
     names = [entry.fields["conversation"] for entry in evidence.entries if "conversation" in entry.fields]
     name = _value(names[0]) if len(names) == 1 else f"{len(names)} conversations" if names else "a conversation"
@@ -1696,12 +1773,21 @@ def _page_facts(evidence: ProvedEvidence) -> list[tuple[str, str]]:
     """Return what a page and a terminal say of the whole."""
     facts = [("log", evidence.origin), ("root", f"{evidence.root} of {evidence.size} events")]
     if evidence.form == "bundle":
-        ending = "yes: nothing is absent" if evidence.complete else "not proved: later events may be absent"
-        facts += [("view", f"{evidence.view} (declared by the exporter)"), ("complete", ending)]
+        word = "recorded by the log" if evidence.certified else "declared by the exporter"
+        facts += [
+            (_TITLES.get(name, name), f"{_value(value)} ({word})") for name, value in sorted(evidence.export.items())
+        ]
+        ending = "not proved: later events may be absent"
+        if evidence.complete and evidence.as_of_ms is not None:
+            ending = f"as of position {evidence.size - 1}, {clock_ms(evidence.as_of_ms)}: no event of it is absent"
+        facts.append(("complete", ending))
     facts.append(("events", f"{evidence.events}"))
-    facts.append(("disclosed", f"{evidence.disclosed} fields, {evidence.withheld} not disclosed"))
+    facts.append(("disclosed", f"{_fields(evidence.disclosed)}, {evidence.withheld} withheld"))
+    facts.append(("hidden", f"{evidence.masks} masks and {evidence.redactions} redactions are on record"))
     alone = f", and {evidence.erased_messages} messages" if evidence.erased_messages else ""
     facts.append(("erased", f"{evidence.erased_turns} turns{alone}, in {evidence.erasures} erasures"))
+    facts.append(("later", _LATER[evidence.form]))
+    facts.append(("times", "the word of the log; a checked timestamp proves that an event existed by then"))
     facts += [("timestamp", stamp_text(stamp)) for stamp in evidence.timestamps]
     return facts
 
@@ -1763,32 +1849,6 @@ def _proof_in(page: bytes) -> bytes:
 # --- any evidence -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProvedEvidence:
-    """What a file proved. `form` is `bundle`, `receipt` or `certificate`; `page`: it came in a readable page.
-
-    `statement` is what a certificate states beside its proof. `entries` are there when they were asked for.
-    """
-
-    form: str
-    page: bool
-    origin: str
-    size: int
-    root: str
-    view: str
-    events: int
-    disclosed: int
-    withheld: int
-    complete: bool
-    erasures: int
-    erased_turns: int
-    erased_messages: int
-    streams: tuple[StreamReport, ...] = ()
-    timestamps: tuple[Timestamp, ...] = ()
-    statement: dict[str, Any] | None = None
-    entries: tuple[Entry, ...] = ()
-
-
 def verify_evidence(
     file: ByteSource, vkey: str, authorities: Authorities | None = None, *, show: bool = False
 ) -> ProvedEvidence:
@@ -1802,43 +1862,16 @@ def verify_evidence(
         return _verify_page(first + file.read(PAGE_BYTES_MAX + 1), vkey, authorities, show=show)
     if first.rstrip() == RECEIPT_FORMAT.encode():
         return _verify_any_receipt(first + file.read(LINE_BYTES_MAX + 1), vkey, authorities, show=show)
-    kept: list[DisclosedEvent] | None = [] if show else None
-    form: type[_Lines] = _ErasureCertificate if first.startswith(f'{{"bundle":"{ERASURE_FORMAT}"'.encode()) else _Export
-    taken = _taken(itertools.chain([first] if first else [], read_lines(file)), key, form, kept)
-    report = taken.report()
-    facts = {name: getattr(report, name) for name in BundleReport.__slots__}
-    return ProvedEvidence(
-        form="bundle" if form is _Export else "certificate",
-        page=False,
-        **facts,
-        timestamps=timestamps_of(taken.notes, authorities),
-        statement=taken.head.get("statement"),
-        entries=entries_of(kept or ()),
-    )
+    taken = _taken(itertools.chain([first] if first else [], read_lines(file)), key, [] if show else None)
+    return replace(taken.report(), timestamps=timestamps_of(taken.notes, authorities))
 
 
 def _verify_any_receipt(data: bytes, vkey: str, authorities: Authorities | None, *, show: bool) -> ProvedEvidence:
-    report = verify_receipt(data, vkey)
-    header, erasures = report.header, Erasures()
-    erasures.take(header)
-    event = DisclosedEvent(header=header, leaf=b"", disclosed=report.disclosed)
-    return ProvedEvidence(
-        form="receipt",
-        page=False,
-        origin=report.origin,
-        size=report.size,
-        root=report.root,
-        view="",
-        events=1,
-        disclosed=len(report.disclosed),
-        withheld=len(header["fields"]) - len(report.disclosed),
-        complete=False,
-        erasures=erasures.events,
-        erased_turns=sum(map(len, erasures.turns.values())),
-        erased_messages=sum(map(len, erasures.messages.values())),
-        timestamps=timestamps_of([report.note], authorities),
-        entries=entries_of([event]) if show else (),
-    )
+    proved, erasures, tally = verify_receipt(data, vkey), Erasures(), _Tally([] if show else None)
+    erasures.take(proved.event.header)
+    tally.take(proved.event)
+    told = tally.evidence("receipt", proved.checkpoint, erasures, erasures.last_turns())
+    return replace(told, timestamps=timestamps_of([proved.note], authorities))
 
 
 def _verify_page(page: bytes, vkey: str, authorities: Authorities | None, *, show: bool) -> ProvedEvidence:
@@ -1868,7 +1901,7 @@ def main(arguments: Sequence[str] | None = None, name: str = "verifier.py") -> i
         if options.timestamp_certificate is not None:
             authorities = read_authorities(Path(options.timestamp_certificate).read_bytes())
         with _open(options.file) as file:
-            evidence = verify_evidence(file, options.key.strip(), authorities, show=options.show)
+            evidence = verify_evidence(file, options.key.strip(), authorities, show=options.command == "show")
     except OSError as error:
         sys.stderr.write(f"cannot read the file: {error.strerror}\n")
         return 2
@@ -1909,19 +1942,20 @@ def _open(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
 
 def _parser(name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=name, description="Check evidence offline.")
-    text = "check a bundle, a receipt, an erasure certificate, or a page with one of them in it"
-    command = parser.add_subparsers(dest="command", required=True).add_parser("verify", help=text, description=text)
-    command.add_argument("file", help="the file to check, or - for standard input")
-    command.add_argument(
-        "--key", "--vkey", required=True, metavar="VKEY", help="the public key of the log: name+hash+base64"
-    )
-    command.add_argument("--show", action="store_true", help="print what is proved as readable text")
-    command.add_argument("--json", action="store_true", help="report in JSON")
-    command.add_argument(
-        "--timestamp-certificate",
-        metavar="FILE",
-        help="a certificate in PEM or DER that you trust for timestamps: of the authority, or of one above it",
-    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    what = "a bundle, a receipt, an erasure certificate, or a page with one of them in it"
+    for word, text in (("verify", f"check {what}"), ("show", f"check {what}, and print what is proved as text")):
+        command = commands.add_parser(word, help=text, description=text)
+        command.add_argument("file", help="the file to check, or - for standard input")
+        command.add_argument(
+            "--key", "--vkey", required=True, metavar="VKEY", help="the public key of the log: name+hash+base64"
+        )
+        command.add_argument("--json", action="store_true", help="report in JSON")
+        command.add_argument(
+            "--timestamp-certificate",
+            metavar="FILE",
+            help="a certificate in PEM or DER that you trust for timestamps: of the authority, or of one above it",
+        )
     return parser
 
 

@@ -35,11 +35,11 @@ from muniment.crypto.cell import (
     squeeze,
 )
 from muniment.errors import Corrupt, KeyMissing
-from muniment.events.cells import SEED_BYTES, unpack_content, unpack_meta
+from muniment.events.cells import SEED_BYTES, former_fields, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.records import CHANGES, ContentBody, EventKind, MetaBody, TurnContent
-from muniment.evidence.header import Header, commit_fields, salts_of
+from muniment.events.records import CHANGES, VERSIONS, ContentBody, EventKind, MetaBody, TurnContent
+from muniment.evidence.header import Field, Header, commit_fields, salts_of
 from muniment.evidence.tree import Frontier, extend
 from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
@@ -348,9 +348,14 @@ class Writer:
 
     def end(self) -> None:
         """Let the log take no more events after this plan; its head is signed, and pinned once that is durable."""
+        self.sign()
+
+    def sign(self) -> str:
+        """Sign the head that this plan has made, and return the checkpoint; it is pinned once that is durable."""
         self.flush()
         self.note = self._ledger.witness.sign(self._frontier)
         self.tx.put_checkpoint(self._frontier.size, self.note)
+        return self.note
 
     def reseal_content(self, opened: OpenedEvent, salts: Salts, body: ContentBody) -> None:
         """Seal what is left of an event's content under a new key, with the salt of each field; the old key is gone."""
@@ -509,6 +514,22 @@ class Ledger:
             return unpack_content(row.kind, open_cell(key, row.content, row.leaf, CONTENT))
         except Corrupt as corrupt:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+
+    def meta_fields(self, opened: OpenedEvent) -> list[Field]:
+        """Return the fields of a meta body as the header commits to them: as the version that was stored spelt them."""
+        former = self._former(opened, META, opened.row.meta, type(opened.meta))
+        return meta_fields(opened.meta) if former is None else former
+
+    def content_fields(self, opened: OpenedEvent, content: ContentBody) -> list[Field]:
+        """Return the fields of a content body, which is still there; as `meta_fields`."""
+        former = self._former(opened, CONTENT, opened.row.content, type(content))
+        return content_fields(content) if former is None else former
+
+    def _former(self, opened: OpenedEvent, cls: int, cell: bytes | None, body: type[Struct]) -> list[Field] | None:
+        if VERSIONS[body] == 1:
+            return None
+        assert cell is not None, "it was opened"
+        return former_fields(body, open_cell(opened.keys[cls], cell, opened.row.leaf, cls))
 
     def words(self, opened: OpenedEvent) -> tuple[Salts, TurnContent]:
         """Return salts and content of a turn; as `content`."""

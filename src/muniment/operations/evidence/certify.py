@@ -1,28 +1,56 @@
-"""How an export of a bundle is put on record: certified before it is made, any other when it is made."""
+"""How an export of a bundle is put on record: certified before it is made, any other when it is made.
+
+A certificate says how far the conversation went at the certificate's own place in the log. So the checkpoint of the
+bundle is signed in the same transaction, and the certificate is the last event under it: nothing can stand between what
+was certified and what was signed (decision 0147).
+"""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 from muniment.declaration.session import Session
 from muniment.events.identity import ConversationKey
 from muniment.events.records import EventKind, ExportGrant, ExportIssued
+from muniment.evidence.bundle import event_line
+from muniment.evidence.header import disclosures
 from muniment.governance.views import View
+from muniment.kernel.canonical import decode_plain
 from muniment.ledger.ledger import SPACE_STREAM, Writer, draft
-from muniment.projections.conversation import opened
+from muniment.log.port import SealedRow
+from muniment.projections.conversation import opened as opened_conversation
 from muniment.space.outgoing import ContentGrant, ExportWay, record_export
 from muniment.space.space import Space
 
 
-def certify(space: Space, key: ConversationKey, grant: ExportGrant) -> tuple[int, int]:
-    """Append `export.issued` for a conversation as it is now; return its position and how far the stream went."""
+class Certificate(NamedTuple):
+    """An `export.issued` event: its position, how far the stream went, and the checkpoint that ends with it."""
+
+    position: int
+    through: int
+    note: str
+
+
+def certify(space: Space, key: ConversationKey, grant: ExportGrant) -> Certificate:
+    """Append `export.issued` for a conversation as it is now, and sign the log that ends with it."""
     now_ms = space.sources.clock.now_ms()
     event = draft(space.sources.entropy, EventKind.EXPORT_ISSUED, now_ms, ExportIssued(export=grant))
 
-    def plan(writer: Writer) -> tuple[int, int]:
-        conversation = opened(space.transcript, writer.tx, key)
+    def plan(writer: Writer) -> Certificate:
+        conversation = opened_conversation(space.transcript, writer.tx, key)
         refs = {"stream": conversation.stream, "through": conversation.head.seq}
-        return writer.append(event, stream=SPACE_STREAM, refs=refs).position, refs["through"]
+        position = writer.append(event, stream=SPACE_STREAM, refs=refs).position
+        return Certificate(position, refs["through"], writer.sign())
 
     return space.ledger.transact(plan)
+
+
+def certificate_line(space: Space, row: SealedRow) -> tuple[dict[str, Any], bytes]:
+    """Return what an `export.issued` event says was exported, and the line that discloses it."""
+    header, exact = space.ledger.header(row)
+    opened = space.ledger.open(row)
+    (field,) = [field for field in space.ledger.meta_fields(opened) if field[0] == "export"]
+    return decode_plain(field[1]), event_line(exact, disclosures(header, [(opened.meta_seed, [field])]))
 
 
 def record_bundle(session: Session, grant: ExportGrant, turns: int, stream: int, through: int) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeRecorded
-from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import ContentBody, EventKind
 from muniment.events.references import RefDerived
 from muniment.evidence.bundle import event_line
@@ -48,11 +47,11 @@ def event_lines(
             judged = judge(view, read.record, detection)
             labels = disclosed_labels(read.record, view, detection, judged)
             take(judged.messages)
-            shown = _fields(opened, read.content_salts, read.record.content, labels)
+            shown = _fields(space, opened, read.content_salts, read.record.content, labels)
         elif isinstance(opened.meta, AttributeRecorded):
             shown = _of_attribute(space, conversation, opened, header, view)
         else:
-            shown = _of_other(opened, view)
+            shown = _of_other(space, opened, view)
         yield row, event_line(exact, disclosures(header, shown))
     if expected != last + 1:
         at = f"stream {conversation.stream}"
@@ -72,24 +71,24 @@ def _of_attribute(
     detectors = space.detection.view(view).detectors(about.meta)
     labels = disclosed_attribute_labels(view, standing(about, view, meta.attribute.message), record, detectors)
     salts = None if record.content is None else space.ledger.content(opened)[0]
-    return _fields(opened, salts, record.content, labels)
+    return _fields(space, opened, salts, record.content, labels)
 
 
-def _of_other(opened: OpenedEvent, view: View) -> list[SaltedFields]:
+def _of_other(space: Space, opened: OpenedEvent, view: View) -> list[SaltedFields]:
     """Return what a view is shown of any other event: names for all views, reasons and links for operators."""
     if isinstance(opened.meta, RefDerived) and opened.meta.plane not in shown_planes((view,)):
         return []
     public = view in {View.RAW_OWNER, View.OPERATOR_AUDIT} or opened.row.kind == EventKind.CONVERSATION_OPENED
-    return [(opened.meta_seed, meta_fields(opened.meta))] if public else []
+    return [(opened.meta_seed, space.ledger.meta_fields(opened))] if public else []
 
 
 def _fields(
-    opened: OpenedEvent, salts: Salts | None, content: ContentBody | None, labels: set[str]
+    space: Space, opened: OpenedEvent, salts: Salts | None, content: ContentBody | None, labels: set[str]
 ) -> list[SaltedFields]:
     """Return the fields with these labels, as far as they can still be read, by where their salts come from."""
     shown: list[SaltedFields] = [
-        (opened.meta_seed, [field for field in meta_fields(opened.meta) if field[0] in labels])
+        (opened.meta_seed, [field for field in space.ledger.meta_fields(opened) if field[0] in labels])
     ]
     if salts is not None and content is not None:
-        shown.append((salts, [field for field in content_fields(content) if field[0] in labels]))
+        shown.append((salts, [field for field in space.ledger.content_fields(opened, content) if field[0] in labels]))
     return shown

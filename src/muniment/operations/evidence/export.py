@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from muniment.declaration.operation import Document
@@ -9,11 +11,10 @@ from muniment.declaration.session import Session
 from muniment.errors import LimitExceeded
 from muniment.events.identity import ConversationKey, check_name
 from muniment.events.records import ExportGrant
-from muniment.evidence.bundle import BundleHead, bundle, event_line
+from muniment.evidence.bundle import BundleHead, bundle
 from muniment.evidence.timestamps import is_stamped
-from muniment.evidence.tree import multiproof
 from muniment.governance.views import View
-from muniment.operations.evidence.certify import certify, record_bundle
+from muniment.operations.evidence.certify import certificate_line, certify, record_bundle
 from muniment.operations.evidence.disclosed import event_lines
 from muniment.operations.evidence.proof_document import EvidenceFormat, earlier_stamped, in_format, media_type_of
 from muniment.operations.evidence.prove import looked_for
@@ -35,34 +36,34 @@ def export(
         if text is not None:
             check_name(text, at=at)
     grant = replace(grant, subject=session.access.subject)
-    issued, through = certify(space, key, grant) if certified else (None, None)
+    issued = certify(space, key, grant) if certified else None
     with space.ledger.reader() as reader:
         conversation = opened(space.transcript, reader, key)
-    through = conversation.head.seq if through is None else through
-    signed = space.checkpoint()  # signed after `through` was read, so that all of it is under the checkpoint
+    if issued is None:
+        through, signed = conversation.head.seq, space.checkpoint()  # in this order: all of it is under the checkpoint
+        size, note = signed.checkpoint.size, signed.note
+    else:
+        through, size, note = issued.through, issued.position + 1, issued.note
     if through > BUNDLE_EVENTS_MAX:
         raise LimitExceeded(at="conversation", problem="too_many_events", limit=BUNDLE_EVENTS_MAX, found=through)
     left_out = LeftOut()
-    positions: list[int] = []
-    events: list[bytes] = []
+    covers: dict[str, Any] = {"view": view}
+    events: list[tuple[int, bytes]] = []
     with space.ledger.reader() as reader:
         conversation = Conversation(space.transcript, reader, key, conversation.stream)
         for row, line in event_lines(space, conversation, 1, through, view, left_out.take):
-            positions.append(row.position)
-            events.append(line)
+            events.append((row.position, line))
             session.progress("export", len(events), through)
         if issued is not None:
-            certificate = reader.sealed(issued)
+            certificate = reader.sealed(issued.position)
             assert certificate is not None, "the certificate was just made durable"
-            positions.append(issued)
-            events.append(event_line(space.ledger.header(certificate)[1], {}))
-        size = signed.checkpoint.size
-        proof = multiproof(reader, positions, size)
-        earlier = None if is_stamped(signed.note) else earlier_stamped(reader, positions, size)
+            covers, line = certificate_line(space, certificate)
+            events.append((issued.position, line))
+        earlier = None if is_stamped(note) else earlier_stamped(reader, events[-1][0], size)
+        head = BundleHead(log=space.ledger.log, size=size, streams={conversation.stream: through}, export=covers)
+        proved = b"".join(bundle(head, events, reader, note, earlier))
     if issued is None:
         record_bundle(session, grant, left_out.turns_seen, conversation.stream, through)
-    head = BundleHead(log=space.ledger.log, size=size, streams={conversation.stream: through}, view=view)
-    proved = bundle(head, events, proof, signed.note, earlier)
     return Document(
         media_type=media_type_of(wanted),
         text=in_format(space, proved, wanted).decode(),
@@ -70,7 +71,7 @@ def export(
             "events": len(events),
             "size": size,
             "view": view,
-            "certificate": issued,
+            "certificate": None if issued is None else issued.position,
             "vkey": str(space.notary.key),
             **looked_for(space, view),
             **left_out.summary(),

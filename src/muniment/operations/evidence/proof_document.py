@@ -25,8 +25,8 @@ class EvidenceFormat(StrEnum):
     HTML = "html"
 
 
-def earlier_stamped(reader: Reader, positions: list[int], size: int) -> EarlierCheckpoint | None:
-    """Return the checkpoint up to a size whose timestamp proves most of these events.
+def earlier_stamped(reader: Reader, last: int, size: int) -> EarlierCheckpoint | None:
+    """Return the checkpoint up to a size whose timestamp proves most of the events up to a position.
 
     That is the first one over all of them (but for the certificate of the export, which is newer than any), or else the
     last one.
@@ -34,7 +34,7 @@ def earlier_stamped(reader: Reader, positions: list[int], size: int) -> EarlierC
     stamped = [row for row in reader.checkpoints() if 0 < row.size <= size and is_stamped(row.note)]
     if not stamped:
         return None
-    over = next((row for row in stamped if row.size > positions[-1]), stamped[-1])
+    over = next((row for row in stamped if row.size > last), stamped[-1])
     return EarlierCheckpoint(note=over.note, consistency=consistency_proof(reader, over.size, size))
 
 

@@ -36,9 +36,12 @@ class VerificationReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a file proved: that these events are in the log, unchanged, with these values disclosed.
 
     `form` is `bundle`, `receipt` or `certificate`; `page`: it came as a page for people, and the page says exactly what
-    is proved. `erasures` counts events, `erased_turns` and `erased_messages` what they erased. A timestamp is `checked`
-    when the certificate that was given proves it. `statement` is what an erasure certificate states beside its proof.
-    `entries` are the proved events as a person reads them, when they were asked for.
+    is proved. `export` says what a bundle shows (its view, who exported it), `certified` that the log recorded this.
+    `complete`: no event of the streams up to the checkpoint is absent; `as_of_ms` is then the time of its last event,
+    by the word of the log. Nothing speaks of events after its checkpoint. `masks`, `redactions` and `erasures` count
+    events, `erased_turns` and `erased_messages` what was erased, `withheld` fields that are not disclosed. A timestamp
+    is `checked` when the certificate that was given proves it. `statement` is what an erasure certificate states beside
+    its proof. `entries` are the proved events as a person reads them, when they were asked for.
     """
 
     form: str
@@ -49,11 +52,16 @@ class VerificationReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     events: int
     disclosed: int
     withheld: int
+    masks: int
+    redactions: int
     erasures: int
     erased_turns: int
     streams: list[VerifiedStream]
     complete: bool
+    export: dict[str, Any] = {}
+    certified: bool = False
     page: bool = False
+    as_of_ms: int | None = None
     erased_messages: int = 0
     timestamps: list[Timestamp] = []
     statement: dict[str, Any] | None = None

@@ -15,11 +15,10 @@ from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, EvidenceMissing, KeyMissing
 from muniment.events.changes import Action, LifecycleRequest, TurnLifecycle, TurnSpan, span_of
-from muniment.events.labels import meta_fields
 from muniment.events.records import EventKind, RotationCause
 from muniment.evidence.bundle import ErasureHead, bundle, event_line
 from muniment.evidence.header import disclosures
-from muniment.evidence.tree import multiproof, root_at
+from muniment.evidence.tree import root_at
 from muniment.evidence.verifier import statement_line
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.evidence.proof_document import EvidenceFormat, earlier_stamped, in_format, media_type_of
@@ -49,20 +48,17 @@ def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Docu
         request, erased = _erasure(space, reader, position, size)
         _require_gone(space, reader)
         lines = dict(_lines(space, reader, erased, size))
-        positions = sorted(lines)
         outside = outside_of(space, reader, request.subject, {event.row.stream for event in erased})
-        proof = multiproof(reader, positions, size)
-        earlier = earlier_stamped(reader, positions, size)
-        root = root_at(reader, size)
-    statement = {
-        "content_left": 0,
-        "made_ms": space.sources.clock.now_ms(),
-        "outside": outside,
-        "places": [list(place) for place in _places(space, erased)],
-    }
-    head = ErasureHead(log=space.ledger.log, size=size, statement=statement)
-    note = space.notary.sign_erasure(size, root, statement_line(statement))
-    proved = bundle(head, [lines[at] for at in positions], proof, note, earlier)
+        statement = {
+            "content_left": 0,
+            "made_ms": space.sources.clock.now_ms(),
+            "outside": outside,
+            "places": [list(place) for place in _places(space, erased)],
+        }
+        head = ErasureHead(log=space.ledger.log, size=size, statement=statement)
+        note = space.notary.sign_erasure(size, root_at(reader, size), statement_line(statement))
+        earlier = earlier_stamped(reader, max(lines), size)
+        proved = b"".join(bundle(head, sorted(lines.items()), reader, note, earlier))
     return Document(
         media_type=media_type_of(wanted),
         text=in_format(space, proved, wanted).decode(),
@@ -133,7 +129,7 @@ def _line(space: Space, row: SealedRow, labels: frozenset[str]) -> bytes:
         opened = space.ledger.open(row)
     except (Corrupt, KeyMissing):
         return event_line(exact, {})
-    fields = [field for field in meta_fields(opened.meta) if field[0] in labels]
+    fields = [field for field in space.ledger.meta_fields(opened) if field[0] in labels]
     return event_line(exact, disclosures(header, [(opened.meta_seed, fields)]))
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from muniment.crypto.cell import CellKey
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
-from muniment.events.labels import content_fields, meta_fields
 from muniment.events.message import part_label
 from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent, TurnMeta
 from muniment.evidence.header import Header, commit, disclose
@@ -125,7 +124,7 @@ class EventChecks:
         except Corrupt as corrupt:
             self._findings.of(row, FindingKind.RECORD_DAMAGED, corrupt.problem)
             return ReadEvent(row, header, None)
-        told = dict(meta_fields(opened.meta))
+        told = dict(self._ledger.meta_fields(opened))
         if header is not None:
             self._compare(row, header, opened.meta_seed, told.items())
         if EventKind(row.kind) in CONTENT_BODIES:
@@ -151,7 +150,7 @@ class EventChecks:
             return
         try:
             salts, content = self._ledger.content(opened)
-            fields = dict(content_fields(content))
+            fields = dict(self._ledger.content_fields(opened, content))
             if header is not None:
                 self._compare(row, header, salts, fields.items())
         except Corrupt as corrupt:
