@@ -11,7 +11,6 @@ the event that it leads to names what was looked up, so that no edit passes one 
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -30,6 +29,7 @@ from muniment.governance.judgement import TurnRecord, needs_content, standing
 from muniment.governance.phases import Phase, phase_of
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts
+from muniment.kernel.locks import new_lock
 from muniment.ledger.ledger import Ledger, OpenedEvent
 from muniment.log.port import Lookup, Reader, SealedRow, StreamHead
 from muniment.projections.attribute_index import LatestAttribute
@@ -72,7 +72,7 @@ class Transcript:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._changes: OrderedDict[tuple[str, int], CachedChanges] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._names: OrderedDict[int, ConversationOpened | AliasRecorded] = OrderedDict()
         self._marks: OrderedDict[int, tuple[bytes, str]] = OrderedDict()
         self._names_checked = False

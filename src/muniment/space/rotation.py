@@ -13,7 +13,6 @@ the plan may then run a second time.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
@@ -24,6 +23,7 @@ from muniment.crypto.cell import NONCE_BYTES, SpaceKey, rewrap_bundles
 from muniment.errors import StoreFull
 from muniment.events.records import EventKind, KeyRotated, RotationCause
 from muniment.governance.views import View
+from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Clock
 from muniment.ledger.ledger import Change, Ledger, Writer
 from muniment.ledger.packing import placed_bundles
@@ -82,7 +82,7 @@ class Rotator:
         self._clock = clock
         self._indexes = indexes
         self._catalogue = catalogue
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def rotate(self, cause: RotationCause, plan: Callable[[Writer], Outcome]) -> Rotation[Outcome]:
         """Rotate the key, with a plan in the same transaction."""
