@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from muniment.errors import (
     MunimentError,
     RestoreConflict,
     RolledBack,
+    StatementInvalid,
     StoreMissing,
     UnknownConversation,
 )
@@ -22,6 +25,18 @@ from muniment.phrases import PHRASES
 
 SOURCE = Path(errors.__file__).parent
 CLASSES = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, MunimentError)]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_an_error_travels_to_another_process_with_all_that_it_knows(kind: type[MunimentError]) -> None:
+    if kind is StatementInvalid:
+        error: MunimentError = StatementInvalid(at="sql", problem="syntax", explanation="near here")
+    else:
+        error = kind(at="turn.messages[3]", problem="too_long", limit=5, found=7, choices=("this", "that"))
+    error.path = "/a/file"
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 - our own
+        assert type(again) is kind
+        assert (str(again), vars(again), again.report()) == (str(error), vars(error), error.report())
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from replay.drills.erase import erase
 from replay.drills.found import found
 from replay.drills.governed import governed
 from replay.drills.hostile import hostile
+from replay.drills.interrupt import interrupt
 from replay.drills.iofault import iofault
 from replay.drills.isolation import isolation
 from replay.drills.kill9 import kill9
@@ -44,6 +45,7 @@ DRILLS: dict[str, Drill] = {
     "iofault": Drill(run=iofault, unit="faults", gate=250, release=3000),
     "diskfull": Drill(run=diskfull, unit="full disks", gate=3, release=100),
     "kill9": Drill(run=kill9, unit="killed writers", gate=20, release=1000),
+    "interrupt": Drill(run=interrupt, unit="interrupts", gate=600, release=10_000),
     "writers": Drill(run=writers, unit="turns a writer", gate=50, release=200),
     "race": Drill(run=race, unit="calls a thread", gate=20, release=400),
     "bitflip": Drill(run=bitflip, unit="bytes of 256 MiB", gate=500, release=20_000),

@@ -13,6 +13,7 @@ The vendored verifier (`muniment.evidence.verifier`) must not import this file; 
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -66,6 +67,10 @@ class MunimentError(Exception):
         self.found = found
         self.choices = tuple(choices)
         super().__init__(self._sentence())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let an error travel to another process with all that it knows; the constructors take names alone."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]  # of pickle
 
     def _sentence(self) -> str:
         what, _, advice = (type(self).__doc__ or "").partition("\n")[0].rstrip(".").partition("; ")

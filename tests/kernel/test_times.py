@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.errors import InvalidInput
-from muniment.kernel.times import DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS, TimeKind, milliseconds
+from muniment.kernel.sources import MOMENT_MS_MAX
+from muniment.kernel.times import DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS, TimeKind, milliseconds, written
 
 DECEMBER_MS = 1_796_083_200_000  # 2026-12-01T00:00:00Z, from `date -u -d 2026-12-01 +%s`
 
@@ -83,3 +84,17 @@ def test_no_text_is_anything_but_a_number_or_a_refusal(text: str, kind: TimeKind
         assert milliseconds(kind, text) >= 0
     except InvalidInput as refused:
         assert refused.problem  # noqa: PT017 - either ending is right
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (0, "1970-01-01 00:00:00Z"),
+        (1_764_583_200_999, "2025-12-01 10:00:00Z"),
+        (MOMENT_MS_MAX, "9999-12-31 23:59:59Z"),
+        (MOMENT_MS_MAX + 1, "253402300800000 ms"),
+        (-1, "-1 ms"),
+    ],
+)
+def test_a_moment_is_written_to_the_second_and_one_outside_the_calendar_as_its_number(ms: int, text: str) -> None:
+    assert written(ms) == text

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from types import FrameType
 from typing import Any
 
 import apsw
@@ -13,12 +18,25 @@ import pytest
 
 from muniment.errors import Conflict, StoreBusy, StoreFault
 from muniment.evidence.tree import extend
-from muniment.log.group_commit import GroupCommit, Ticket
+from muniment.log import group_commit
+from muniment.log.group_commit import GroupCommit, Ticket, TicketGroup
 from muniment.log.port import Transaction
 from muniment.log.sqlite import SqliteStore
 from tests.log.worlds import Disk, a_turn, add, check_whole, turn_row
 
 CALLERS = 16
+PATIENCE_S = 60.0  # a hang fails; nothing else takes as long
+
+
+def held(leads: threading.Event, gate: threading.Event, then: Callable[[], object] = int) -> Callable[[object], object]:
+    """Return a plan that tells when it runs, and goes on when it may."""
+
+    def plan(_: object) -> object:
+        leads.set()
+        gate.wait(PATIENCE_S)
+        return then()
+
+    return plan
 
 
 class Crowd:
@@ -26,16 +44,17 @@ class Crowd:
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
-        self._gate = threading.Event()
+        self._gate, leads = threading.Event(), threading.Event()
         self._pool = ThreadPoolExecutor(CALLERS)
-        self._leader = self._pool.submit(store.transact, lambda _: self._gate.wait())
+        self._leader = self._pool.submit(store.transact, held(leads, self._gate))
+        assert leads.wait(PATIENCE_S)
 
     def calls(self, *plans: Callable[[Transaction], Any]) -> list[Future[Any]]:
         """Submit plans so that they queue in this order, then let them go."""
         futures = []
         for place, plan in enumerate(plans):
             futures.append(self._pool.submit(self._store.transact, plan))
-            while len(self._store._group._waiting) <= place:
+            while len(self._store._group._gathering.waiting) <= place:
                 time.sleep(0.001)
         self._gate.set()
         self._pool.shutdown()
@@ -152,77 +171,146 @@ def test_an_interrupt_of_the_leader_fails_its_group_and_passes_on_leadership(sto
 
 
 class _Alarm(BaseException):
-    """What the handler of a signal might raise in the thread that waits."""
+    """What the handler of a signal might raise."""
 
 
-@pytest.mark.parametrize("chosen", [False, True])
-def test_a_caller_that_is_interrupted_while_it_waits_stops_nobody(store: SqliteStore, chosen: bool) -> None:
-    """Whether or not it was to lead next: its plan does not run, and the others go on."""
-    gate = threading.Event()
-    with ThreadPoolExecutor(2) as pool:
-        leader = pool.submit(store.transact, lambda _: gate.wait())
-        while not store._group._led:
-            time.sleep(0.001)
-        wait = Ticket.wait
+def _all_run(tickets: list[Ticket[Any]]) -> None:
+    for ticket in tickets:
+        ticket.run(None)
 
-        def interrupted(ticket: Ticket[Any]) -> None:
-            if chosen:
-                gate.set()
-                wait(ticket)
+
+def _note(done: list[int], number: int, _: object) -> None:
+    done.append(number)
+
+
+def _interrupted(group: GroupCommit, at: int, work: Callable[[Any], Any]) -> bool:
+    """Submit work with an alarm at the so many-th bytecode of the group commit; tell whether there were as many."""
+    left = at
+
+    def trace(frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
+        nonlocal left
+        if frame.f_code.co_filename != group_commit.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        left -= event == "opcode"
+        if event == "opcode" and not left:
             raise _Alarm
+        return trace
 
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Ticket, "wait", interrupted)
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        group.submit(work)
+    except _Alarm:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_an_interrupt_at_any_bytecode_leaves_the_way_free_for_all_others() -> None:
+    """Wherever it hits the caller that leads: the next one, in another thread, leads; and nothing is done twice."""
+    done: list[int] = []
+
+    group, at = GroupCommit(_all_run), 1
+    with ThreadPoolExecutor(1) as other:
+        while _interrupted(group, at, partial(_note, done, at)):
+            assert other.submit(group.submit, lambda _: 7).result(PATIENCE_S) == 7
+            at += 1
+    assert at > 100
+    assert len(done) == len(set(done))
+
+
+def test_a_caller_whose_leader_was_interrupted_is_told_so() -> None:
+    """Its work may have been done, but nobody answers for it: the caller tries again."""
+
+    def interrupted(tickets: list[Ticket[Any]]) -> None:
+        _all_run(tickets)
+        raise _Alarm
+
+    group = GroupCommit(interrupted)
+    group._gathering.waiting.append(other := Ticket(lambda _: 7))
+    with pytest.raises(_Alarm):
+        group.submit(lambda _: 8)
+    with pytest.raises(StoreFault, match="interrupted"):
+        other.outcome()
+
+
+def test_a_caller_that_is_interrupted_while_it_waits_takes_its_work_back(store: SqliteStore) -> None:
+    """Its plan does not run, and the others go on."""
+    gate, leads = threading.Event(), threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        leader = pool.submit(store.transact, held(leads, gate))
+        assert leads.wait(PATIENCE_S)
+        before = signal.signal(signal.SIGUSR1, _raise_alarm)
+        threading.Thread(target=_signal_when, args=(store._group._gathering, threading.get_ident())).start()
+        try:
             with pytest.raises(_Alarm):
                 store.transact(a_turn())
+        finally:
+            signal.signal(signal.SIGUSR1, before)
         gate.set()
-        assert leader.result()
+        leader.result()
     assert store.transact(a_turn()) == 0
 
 
-@pytest.mark.parametrize(("coming", "here", "pauses"), [(9, 5, 4), (2, 3, 3), (0, 1, 1)])
+def _raise_alarm(*_: object) -> None:
+    raise _Alarm
+
+
+def _signal_when(group: TicketGroup, thread: int) -> None:
+    while not group.waiting:
+        time.sleep(0.001)
+    signal.pthread_kill(thread, signal.SIGUSR1)
+
+
+@pytest.mark.parametrize(("coming", "here", "pauses"), [(12, 9, 8), (2, 3, 3), (0, 1, 1)])
 def test_a_leader_waits_for_as_many_as_came_before_while_they_keep_coming(
     monkeypatch: pytest.MonkeyPatch, coming: int, here: int, pauses: int
 ) -> None:
-    group = GroupCommit(lambda _: None, lambda: None)
-    arrivals = [Ticket(lambda _: None, alone=False) for _ in range(coming)]
+    group, waiting = GroupCommit(lambda _: None), deque([Ticket(lambda _: None)])
+    arrivals = [Ticket(lambda _: None) for _ in range(coming)]
     slept = []
 
     def pause(seconds: float) -> None:
         slept.append(seconds)
-        group._waiting.extend(arrivals[:1])
+        waiting.extend(arrivals[:1])
         del arrivals[:1]
 
     monkeypatch.setattr("muniment.log.group_commit.time.sleep", pause)
-    group._size_before = 6
-    group._waiting.append(Ticket(lambda _: None, alone=False))
-    group._gather()
-    assert (len(group._waiting), len(slept)) == (here, pauses)
+    group._size_before = 10
+    group._gather(waiting)
+    assert (len(waiting), len(slept)) == (here, pauses)
 
 
-def test_a_caller_that_leaves_after_its_plan_was_taken_disturbs_nobody() -> None:
-    """The leader has the ticket: the plan is carried through, only nobody waits for its result."""
-    group = GroupCommit(lambda tickets: tickets[0].run(None), lambda: None)
-    group._leave(Ticket(lambda _: None, alone=False))
-    assert group.submit(lambda _: 7) == 7
-
-
-def test_work_that_asks_to_be_alone_gets_its_turn_in_the_queue() -> None:
-    """Tickets before it share a group, tickets behind it share another."""
-    groups: list[int] = []
+def test_more_callers_than_a_group_takes_are_led_by_the_next_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
 
     def commit(tickets: list[Ticket[Any]]) -> None:
-        groups.append(len(tickets))
+        sizes.append(len(tickets))
         for ticket in tickets:
             ticket.run(None)
 
-    group = GroupCommit(commit, lambda: None)
-    gate = threading.Event()
-    with ThreadPoolExecutor(8) as pool:
-        pool.submit(group.submit, lambda _: gate.wait())
-        for place, alone in enumerate([False, False, True, False, False, False]):
-            pool.submit(group.submit, lambda _: None, alone=alone)
-            while len(group._waiting) <= place:
-                time.sleep(0.001)
+    monkeypatch.setattr(group_commit, "GROUP_TICKETS_MAX", 3)
+    group = GroupCommit(commit)
+    group._gathering.waiting.extend(Ticket(lambda _: None) for _ in range(7))
+    assert group.submit(lambda _: 7) == 7
+    assert sizes == [3, 3, 2]
+
+
+def test_work_that_asks_to_be_alone_waits_for_the_group_before_it() -> None:
+    """While somebody leads, nobody is alone; and a failure of such work is its caller's."""
+    done: list[str] = []
+    gate, leads = threading.Event(), threading.Event()
+    group = GroupCommit(_all_run)
+    with ThreadPoolExecutor(2) as pool:
+        leader = pool.submit(group.submit, held(leads, gate, lambda: done.append("group")))
+        assert leads.wait(PATIENCE_S)
+        alone = pool.submit(group.alone, lambda: done.append("alone"))
         gate.set()
-    assert groups == [1, 2, 3]
+        leader.result()
+        alone.result()
+    assert done == ["group", "alone"]
+    with pytest.raises(ZeroDivisionError):
+        group.alone(lambda: 1 // 0)
+    assert group.submit(lambda _: 7) == 7

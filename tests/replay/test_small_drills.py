@@ -24,6 +24,7 @@ SMALL = {
     "isolation": 1,
     "hostile": 600,
     "clock": 1,
+    "interrupt": 120,
 }
 ELSEWHERE = {"powercut", "iofault", "diskfull", "kill9", "canary", "writers", "governed", "search"}
 TOO_SHORT_TO_TELL = {"soak"}  # memory of a small run is all warming up

@@ -30,6 +30,7 @@ from muniment.errors import AccessDenied, CapabilityHidden, FileUnavailable, Inv
 from muniment.events.binding import bind, parse_json
 from muniment.governance.access import Effect, SecondRight
 from muniment.governance.policy import RECORDED_FAMILIES, Family
+from muniment.kernel.locks import let_go
 from muniment.kernel.times import TimeKind
 
 __all__ = ["Effect", "Family", "SecondRight"]  # with what this module defines, all that a noun group declares with
@@ -237,6 +238,10 @@ class Declared:
         except UnknownConversation as unknown:
             if isinstance(given, Request):
                 group.gate.suggest(unknown, given)
+            raise
+        except BaseException as ending:
+            if not isinstance(ending, Exception):
+                let_go()
             raise
         if self.terms.family in RECORDED_FAMILIES:
             group.gate.finished(path, self.terms, given, report)

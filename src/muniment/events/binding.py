@@ -100,6 +100,12 @@ def bind(value: object, into: type[Value], *, is_request: bool = False) -> Value
     return bound
 
 
+def learn(into: type[Any]) -> None:
+    """Analyse a type before it is used: when memory runs out while msgspec does so, the process crashes."""
+    _learned(_packed, into, msgspec.msgpack.Decoder)
+    _learned(_json, into, msgspec.json.Decoder)
+
+
 def _learned(known: dict[Any, Made], into: Any, make: Callable[[Any], Made]) -> Made:
     with _learning:
         return known.get(into) or known.setdefault(into, make(into))

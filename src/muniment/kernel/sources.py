@@ -17,8 +17,10 @@ import time
 from typing import Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 ID_BYTES = 16
+MOMENT_MS_MAX = 253_402_300_799_999  # the end of the year 9999, the last one of the calendar
 
 
 class Clock(Protocol):
@@ -45,12 +47,28 @@ class IdSource(Protocol):
         ...
 
 
+def within_calendar(ms: int) -> int:
+    """Return a moment, or the nearest one between 1970 and the year 9999."""
+    return min(max(ms, 0), MOMENT_MS_MAX)
+
+
 class SystemClock:
     """The clock of the machine. It may jump; nothing in the log is ordered by it."""
 
     def now_ms(self) -> int:
         """Return UTC milliseconds since 1970-01-01."""
-        return time.time_ns() // 1_000_000
+        return within_calendar(time.time_ns() // 1_000_000)
+
+
+class CalendarClock:
+    """A clock of somebody else, kept within the calendar."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def now_ms(self) -> int:
+        """Return UTC milliseconds since 1970-01-01."""
+        return within_calendar(self._clock.now_ms())
 
 
 class SystemEntropy:
@@ -74,7 +92,7 @@ class FixedClock:
         with self._lock:
             now = self._next_ms
             self._next_ms += self._step_ms
-            return now
+            return within_calendar(now)
 
 
 class SeededEntropy:
@@ -110,6 +128,11 @@ class Sources(Struct, frozen=True, kw_only=True):
     clock: Clock = field(default_factory=SystemClock)
     entropy: Entropy = field(default_factory=SystemEntropy)
     ids: IdSource = field(default_factory=lambda: EntropyIds(SystemEntropy()))
+
+    def __post_init__(self) -> None:
+        """Keep every clock within the calendar, also one that is set before 1970 or past the year 9999."""
+        if not isinstance(self.clock, SystemClock | FixedClock | CalendarClock):
+            force_setattr(self, "clock", CalendarClock(self.clock))
 
 
 def system_sources() -> Sources:

@@ -22,6 +22,7 @@ from enum import StrEnum
 from typing import Any
 
 from muniment.errors import InvalidInput
+from muniment.kernel.sources import within_calendar
 
 SECOND_MS = 1000
 MINUTE_MS, HOUR_MS, DAY_MS, WEEK_MS = 60 * SECOND_MS, 3_600 * SECOND_MS, 86_400 * SECOND_MS, 604_800 * SECOND_MS
@@ -57,6 +58,13 @@ class TimeKind(StrEnum):
 
 MOMENT: dict[str, Any] = {"time": TimeKind.MOMENT}  # the `extra` of the `Meta` of a field
 DURATION: dict[str, Any] = {"time": TimeKind.DURATION}
+
+
+def written(ms: int, clock: str = "%H:%M:%S") -> str:
+    """Return a moment in UTC as people write it; one outside the calendar as its number."""
+    if ms != within_calendar(ms):
+        return f"{ms} ms"
+    return f"{datetime.fromtimestamp(ms // SECOND_MS, UTC):%Y-%m-%d {clock}}Z"
 
 
 def milliseconds(kind: TimeKind, text: str) -> int:

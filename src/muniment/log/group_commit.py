@@ -1,12 +1,14 @@
 """Group commit: callers that arrive together share one transaction, led by one of them.
 
-A caller puts a ticket in the queue. If nobody leads, the caller leads: takes the tickets that wait (at most
-`GROUP_TICKETS_MAX`), runs them through `commit` in the order of their arrival, wakes their owners, and then hands
-leadership to the owner of the oldest ticket that came in meanwhile. So there is no thread in the background, nobody
-leads twice in a row, and while the leader waits for the disk the next group gathers.
+A caller puts a ticket into the group that gathers and takes the group's lock. Who has it and finds the ticket still
+waiting leads: waits for the turn of the group (the one lock of the store), closes the group to newcomers, and runs the
+tickets that wait (at most `GROUP_TICKETS_MAX`) through `commit` in the order of their arrival. The others get the lock
+of their group when it is done, and find their tickets settled. Meanwhile the next group gathers. There is no thread in
+the background, and nobody is chosen to lead: a caller who was interrupted, wherever that was, leaves its locks to the
+next.
 
 A ticket whose plan raised carries its error to its own caller. When `commit` itself raises, that error is everybody's.
-A ticket that asks to be alone (to scrub, to close) gets a turn of its own, in its place in the queue.
+A ticket that was taken and not settled had a leader who was interrupted: its caller is told so and may try again.
 """
 
 from __future__ import annotations
@@ -15,34 +17,32 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from muniment.errors import MunimentError, StoreFault
+from muniment.kernel.locks import let_go
 
 T = TypeVar("T")
 
 GROUP_TICKETS_MAX = 256
-GATHER_PAUSE_S = 0.00005
-GATHER_PAUSES_MAX = 4
+GATHER_PAUSE_S = 0.0002
+GATHER_PAUSES_MAX = 8
 
 
 class Ticket(Generic[T]):
-    """A piece of work, and in the end its result or its error.
+    """A piece of work, and in the end its result or its error. Neither counts before it is `settled`.
 
     `with ticket:` around the work keeps an error for the caller that waits for it. What is no `Exception` (an
     interrupt) concerns the thread that it hit, not the owner of the ticket, and goes on.
     """
 
-    def __init__(self, work: Callable[[Any], T], *, alone: bool) -> None:
+    def __init__(self, work: Callable[[Any], T]) -> None:
         self.work = work
-        self.alone = alone
-        self.chosen = False
         self.settled = False
         self.error: Exception | None = None
         self._results: list[T] = []
-        self._bell = threading.Lock()
-        self._bell.acquire()
 
     def run(self, argument: object) -> None:
         """Do the work and keep what comes of it."""
@@ -64,127 +64,86 @@ class Ticket(Generic[T]):
 
     def outcome(self) -> T:
         """Return the result or raise the error."""
+        if not self.settled:
+            raise StoreFault(problem="interrupted")
         if self.error is not None:
             raise self.error
         return self._results[0]
 
-    def wait(self) -> None:
-        """Sleep until the bell is rung: settled, or chosen to lead."""
-        self._bell.acquire()
 
-    def ring(self) -> None:
-        """Wake the owner."""
-        self._bell.release()
+class TicketGroup:
+    """Tickets that gather, and the lock that their callers wait for."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Ticket[Any]] = deque()
+        self.lock = threading.RLock()
 
 
 class GroupCommit:
-    """The queue of one store. `commit` runs tickets in one transaction, `tend` does the housekeeping afterwards."""
+    """The queue of one store. `commit` runs tickets in one transaction."""
 
-    def __init__(self, commit: Callable[[list[Ticket[Any]]], None], tend: Callable[[], None]) -> None:
+    def __init__(self, commit: Callable[[list[Ticket[Any]]], None]) -> None:
         self._commit = commit
-        self._tend = tend
-        self._mutex = threading.Lock()
-        self._waiting: deque[Ticket[Any]] = deque()
-        self._led = False
+        self._turn = threading.RLock()
+        self._gathering = TicketGroup()
         self._size_before = 1
-        self._leader: int | None = None
 
-    def submit(self, work: Callable[[Any], T], *, alone: bool = False) -> T:
-        """Have work done in a group, or alone (then it is called with None); return its result when it is settled."""
-        assert self._leader != threading.get_ident(), "a plan uses the transaction that it is given, never the store"
-        ticket = Ticket(work, alone=alone)
-        with self._mutex:
-            self._waiting.append(ticket)
-            leads, self._led = not self._led, True
-        if not leads:
-            leads = self._await(ticket)
-        if leads:
-            self._lead()
+    def submit(self, work: Callable[[Any], T]) -> T:
+        """Have work done in a group; return its result when it is settled."""
+        self._require_no_plan()
+        ticket, group = Ticket(work), self._gathering
+        try:
+            group.waiting.append(ticket)
+            with group.lock:
+                while ticket in group.waiting:
+                    with self._turn:
+                        self._lead(group)
+        except BaseException:
+            let_go(self._turn, group.lock)
+            with suppress(ValueError):
+                group.waiting.remove(ticket)
+            raise
         return ticket.outcome()
 
-    def _await(self, ticket: Ticket[Any]) -> bool:
-        """Wait; return whether the ticket was chosen to lead."""
-        woken = False
+    def alone(self, work: Callable[[], T]) -> T:
+        """Do work that shares no transaction, while nobody leads; return its result."""
+        self._require_no_plan()
         try:
-            ticket.wait()
-            woken = True
-        finally:
-            if not woken:
-                self._leave(ticket)
-        return not ticket.settled
+            with self._turn:
+                return work()
+        except BaseException:
+            let_go(self._turn)
+            raise
 
-    def _leave(self, ticket: Ticket[Any]) -> None:
-        """Give up waiting after an interrupt: the queue must not choose somebody who has gone."""
-        with self._mutex:
-            waited = ticket in self._waiting
-            if waited:
-                self._waiting.remove(ticket)
-        if waited and ticket.chosen:
-            self._hand_over()
+    def _require_no_plan(self) -> None:
+        # A flag of our own would outlive an interrupt.
+        is_led_here = self._turn._is_owned()  # type: ignore[attr-defined]  # noqa: SLF001
+        assert not is_led_here, "a plan uses the transaction that it is given, never the store"
 
-    def _lead(self) -> None:
-        self._leader = threading.get_ident()
+    def _lead(self, group: TicketGroup) -> None:
+        self._gather(group.waiting)
+        if self._gathering is group:
+            self._gathering = TicketGroup()
+        tickets: list[Ticket[Any]] = []
+        while group.waiting and len(tickets) < GROUP_TICKETS_MAX:
+            tickets.append(group.waiting.popleft())
+        self._size_before = len(tickets)
         try:
-            self._gather()
-            tickets = self._take()
-            try:
-                self._run(tickets)
-            finally:
-                self._settle(tickets)
-            self._tend()
-        finally:
-            self._leader = None
-            self._hand_over()
+            self._commit(tickets)
+        except MunimentError as error:
+            for ticket in tickets:
+                ticket.fail(error)
+        for ticket in tickets:
+            ticket.settled = True
 
-    def _gather(self) -> None:
+    def _gather(self, waiting: deque[Ticket[Any]]) -> None:
         """Wait a moment for as many as shared the last group: woken together, they come back together."""
-        here = len(self._waiting)
+        here = len(waiting)
         for _ in range(GATHER_PAUSES_MAX):
             before = here
             if here >= self._size_before:
                 break
             time.sleep(GATHER_PAUSE_S)
-            here = len(self._waiting)
+            here = len(waiting)
             if here == before:
                 break
-
-    def _take(self) -> list[Ticket[Any]]:
-        """Take the oldest ticket and those behind it that may share its transaction."""
-        with self._mutex:
-            tickets = [self._waiting.popleft()]
-            while (
-                self._waiting and len(tickets) < GROUP_TICKETS_MAX and not (tickets[0].alone or self._waiting[0].alone)
-            ):
-                tickets.append(self._waiting.popleft())
-            self._size_before = len(tickets)
-        return tickets
-
-    def _run(self, tickets: list[Ticket[Any]]) -> None:
-        whole = False
-        try:
-            if tickets[0].alone:
-                tickets[0].run(None)
-            else:
-                self._commit(tickets)
-            whole = True
-        except MunimentError as error:
-            whole = True
-            for ticket in tickets:
-                ticket.fail(error)
-        finally:
-            if not whole:
-                for ticket in tickets:
-                    ticket.fail(StoreFault(problem="interrupted"))
-
-    def _settle(self, tickets: list[Ticket[Any]]) -> None:
-        for ticket in tickets:
-            ticket.settled = True
-            ticket.ring()
-
-    def _hand_over(self) -> None:
-        with self._mutex:
-            if self._waiting:
-                self._waiting[0].chosen = True
-                self._waiting[0].ring()
-            else:
-                self._led = False

@@ -8,7 +8,6 @@ works on a copy. One lock makes plans and the taking of snapshots wait for each 
 from __future__ import annotations
 
 import contextlib
-import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -17,6 +16,7 @@ import msgspec
 
 from muniment.errors import Conflict, StoreClosed
 from muniment.evidence.tree import LEVEL_STEP, Frontier, Node
+from muniment.kernel.locks import new_lock
 from muniment.kernel.one_process import OneProcess
 from muniment.log.port import (
     BATCH_EVENTS_MAX,
@@ -346,7 +346,7 @@ class MemoryStore(OneProcess):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._state = _State()
         self._snapshots = 0  # of the present state
         self._closed = False

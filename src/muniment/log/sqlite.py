@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any, TypeVar
 import apsw
 
 from muniment.errors import MunimentError, StoreBusy, StoreClosed, StoreReadOnly
+from muniment.kernel.locks import new_lock
 from muniment.kernel.one_process import OneProcess
 from muniment.log.connection import PATIENCE_S, LogFile, OpenMode, give_up
 from muniment.log.faults import POISONOUS, STORE_ERRORS, fault_of
@@ -51,9 +51,9 @@ class SqliteStore(OneProcess):
         super().__init__()
         self._place = LogFile(path, mode, patience_s, vfs)
         self._reserve = Reserve(path.parent)
-        self._group = GroupCommit(self._commit, self._tend)
+        self._group = GroupCommit(self._commit)
         self._idle: list[apsw.Connection] = []
-        self._pool = threading.Lock()
+        self._pool = new_lock()
         self._era = 0  # counts up when the connections of before are not trusted any more
         self._suspect = False
         self._closed = False
@@ -75,10 +75,15 @@ class SqliteStore(OneProcess):
         self.require_own_process()
         if self._place.mode is OpenMode.READ:
             raise StoreReadOnly(problem=self._place.refusal)
-        return self._group.submit(plan)
+        result = self._group.submit(plan)
+        if self._wal_pages - self._tended_pages >= CHECKPOINT_PAGES:
+            self._group.alone(self._tend)
+        return result
 
     def _commit(self, tickets: list[Ticket[Any]]) -> None:
         connection = self._writing()
+        if connection.in_transaction:  # a leader was interrupted while it gave up
+            self._guarded(lambda: connection.execute("ROLLBACK"))
         transaction = SqliteTransaction(connection)
         try:
             for ticket in tickets:
@@ -115,16 +120,24 @@ class SqliteStore(OneProcess):
             raise StoreClosed
         if self._writer is None:
             connection = self._place.open()
-            connection.set_wal_hook(self._on_commit)
+            try:
+                self._recover(connection)
+            except BaseException:
+                give_up(connection)
+                raise
             self._writer = connection
-            if self._place.wal_bytes():
-                self._guarded(lambda: self._renew_wal(connection))
-            if self._suspect:
-                self._guarded(lambda: self._empty_wal(connection))
-                self._suspect = False
-            elif self._place.wal_bytes():
-                self._inherit_wal(connection)
         return self._writer
+
+    def _recover(self, connection: apsw.Connection) -> None:
+        """Make a connection fit to write: what is in the write-ahead log becomes trustworthy."""
+        connection.set_wal_hook(self._on_commit)
+        if self._place.wal_bytes():
+            self._guarded(lambda: self._renew_wal(connection))
+        if self._suspect:
+            self._guarded(lambda: self._empty_wal(connection))
+            self._suspect = False
+        elif self._place.wal_bytes():
+            self._inherit_wal(connection)
 
     def _renew_wal(self, connection: apsw.Connection) -> None:
         """Make what is left of a write-ahead log durable before anything is taken from it into the database.
@@ -189,7 +202,7 @@ class SqliteStore(OneProcess):
         self.require_own_process()
         if self._place.mode is OpenMode.READ:
             raise StoreReadOnly(problem=self._place.refusal)
-        return self._group.submit(lambda _: self._guarded(lambda: self._empty_wal(self._writing())), alone=True)
+        return self._group.alone(lambda: self._guarded(lambda: self._empty_wal(self._writing())))
 
     def keep_reserve(self) -> None:
         """Keep the reserve for erasures on a full disk."""
@@ -238,7 +251,7 @@ class SqliteStore(OneProcess):
     def _take(self) -> tuple[int, apsw.Connection]:
         self.require_own_process()
         if self._suspect and self._place.mode is not OpenMode.READ:
-            self._group.submit(lambda _: self._writing(), alone=True)
+            self._group.alone(self._writing)
         with self._pool:
             if self._closed:
                 raise StoreClosed
@@ -263,7 +276,7 @@ class SqliteStore(OneProcess):
             return
         if isinstance(failed, POISONOUS):
             give_up(connection)
-            self._group.submit(lambda _: self._poison(), alone=True)
+            self._group.alone(self._poison)
             return
         with contextlib.suppress(apsw.SQLError):  # an interrupt came before there was anything to end
             connection.execute("ROLLBACK")
@@ -299,7 +312,7 @@ class SqliteStore(OneProcess):
     def close(self) -> None:
         """Close all connections; the last one takes the write-ahead log into the database and removes it."""
         if not self._closed and not self.is_foreign:
-            self._group.submit(lambda _: self._close(), alone=True)
+            self._group.alone(self._close)
 
     def _close(self) -> None:
         with self._pool:

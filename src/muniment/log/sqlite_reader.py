@@ -60,6 +60,7 @@ COUNT = "SELECT count(*) FROM events"
 ORPHANS = """
 SELECT (SELECT count(*) FROM keyring AS k LEFT JOIN events AS e ON e.position = k.position WHERE e.position IS NULL)
     + (SELECT count(*) FROM cells AS c LEFT JOIN events AS e ON e.position = c.id / 2 WHERE e.position IS NULL)"""
+POSITION_MAX = 2**63 - 1  # of an integer in SQLite
 SIZE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 # msgspec learns a type when it meets it first, and two threads that both learn would crash: these are learned here.
@@ -163,6 +164,8 @@ class SqliteReader:
 
     def sealed(self, position: int) -> SealedRow | None:
         """Return the event at a position."""
+        if not 0 <= position <= POSITION_MAX:  # a caller may name any number
+            return None
         return first_of(self._rows(list[SealedRow], SEALED, (position, position)))
 
     def events(self, first: int, last: int) -> Iterator[EventRow]:

@@ -19,7 +19,6 @@ A long log is read in parts, each a snapshot of its own, so that an erasure neve
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -30,6 +29,7 @@ from muniment.events.records import EventKind
 from muniment.events.references import RefDerived
 from muniment.governance.phases import runs
 from muniment.kernel.canonical import encode_plain
+from muniment.kernel.locks import new_lock
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.snapshots import SnapshotKey, Snapshots
 from muniment.log.port import Reader, SealedRow
@@ -59,7 +59,7 @@ class Catalogue:
         self._kept = KeptCatalogue(ledger, snapshots)
         self._is_begun = False  # with what was kept, or without it
         self._transcript = transcript
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._listing = ConversationList()
         self._life = ""
         self._links = Links()

@@ -11,7 +11,6 @@ there is none. The name of a conversation leads to the position that opened it, 
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -30,6 +29,7 @@ from muniment.governance.judgement import TurnRecord, needs_content, standing
 from muniment.governance.phases import Phase, phase_of
 from muniment.governance.views import View
 from muniment.kernel.digest import Salts
+from muniment.kernel.locks import new_lock
 from muniment.ledger.ledger import Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.projections.attribute_index import LatestAttribute
@@ -71,7 +71,7 @@ class Transcript:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._changes: OrderedDict[tuple[str, int], CachedChanges] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._marks: OrderedDict[int, tuple[bytes, str]] = OrderedDict()
         self._life = ""
 

@@ -20,7 +20,9 @@ from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.store import open_keys, plan_keys
 from muniment.declaration.session import Deployment, Session
 from muniment.errors import KeyExposed, KeyInvalid, KeyUnavailable, KeyWrong, MunimentError, RolledBack, StoreMissing
+from muniment.events.binding import learn
 from muniment.events.identity import DEFAULT_SPACE, SpaceName, check_name
+from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access
 from muniment.governance.profiles import PROFILE_POLICIES
@@ -68,6 +70,7 @@ def open(  # noqa: A001 - muniment.open() is what a newcomer types
 def _opened(
     store: str | Path | None, keys: str | Path | RootKey | None, space: str | None, options: Options
 ) -> Session:
+    learn(Turn)
     if str(store) == MEMORY:
         return _in_memory(keys, space, options)
     name = SpaceName(space) if space is not None else settings().space

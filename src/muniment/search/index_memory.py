@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from typing import Protocol
+
+from muniment.kernel.locks import new_lock
 
 
 class Evictable(Protocol):
@@ -20,7 +21,7 @@ class IndexMemory:
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._sizes: OrderedDict[Evictable, int] = OrderedDict()
 
     @property

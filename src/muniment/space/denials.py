@@ -9,7 +9,6 @@ down is counted likewise, and refused all the same. Only a process that is kille
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple
 
 import msgspec
@@ -18,6 +17,7 @@ from msgspec import Struct
 from muniment.errors import MunimentError
 from muniment.events.disclosures import AccessRefused, Denial
 from muniment.events.records import EventKind
+from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Sources
 from muniment.ledger.ledger import Change, Ledger, Writer
 
@@ -57,7 +57,7 @@ class Denials:
     def __init__(self, ledger: Ledger, sources: Sources) -> None:
         self._ledger = ledger
         self._sources = sources
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._waiting: dict[DeniedAttempt, PendingDenials] = {}
 
     def note(self, refusal: DeniedAttempt, subject: str | None) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from muniment.embedding.choice import MODEL_FILES, EmbedderChoice, embedder_of
 from muniment.embedding.protocol import Embedder
 from muniment.errors import MunimentError
 from muniment.governance.views import View
+from muniment.kernel.locks import new_lock
 
 if TYPE_CHECKING:
     from muniment.embedding.guarded import GuardedEmbedder
@@ -52,7 +52,7 @@ class Embedders:
     def __init__(self, wanted: Embedder | EmbedderChoice | UnsetType | None, store: Path) -> None:
         self._wanted = wanted
         self._models = store / MODELS
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._made: GuardedEmbedder | MunimentError | None = None
         self._is_made = False
 

@@ -8,13 +8,13 @@ Search indexes are made when somebody first needs them, so that numpy is importe
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.errors import ModelInvalid, ModelUnavailable, MunimentError
 from muniment.governance.detection.detection import Detection
 from muniment.governance.views import View
+from muniment.kernel.locks import new_lock
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.snapshots import Snapshots
 from muniment.projections.conversation_catalogue import Catalogue
@@ -53,7 +53,7 @@ class LazyIndexes:
         directory = setup.directory
         self._snapshots = None if directory is None else Snapshots(directory, ledger.keys, ledger.entropy)
         self._made: Indexes | None = None
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self.embedder_fault: MunimentError | None = None
 
     @property

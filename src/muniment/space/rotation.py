@@ -18,7 +18,6 @@ the plan may then run a second time.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -28,6 +27,7 @@ from msgspec import Struct
 from muniment.errors import StoreFull
 from muniment.events.records import EventKind, KeyRotated, RotationCause
 from muniment.governance.views import View
+from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Clock
 from muniment.ledger.ledger import Change, Ledger, Writer
 from muniment.ledger.segments import owe, owed
@@ -91,7 +91,7 @@ class Rotator:
         self._clock = clock
         self._indexes = indexes
         self._catalogue = catalogue
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def is_due(self) -> bool:
         """Tell whether a rotation has begun that did not end."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from muniment.events.message import (
     BlobPart,
@@ -25,6 +24,7 @@ from muniment.events.message import (
 from muniment.events.references import HostReference
 from muniment.formats.writing.pages import ExportedConversation, ExportedTurn, as_json
 from muniment.governance.slices import RedactionItem, SliceMessage
+from muniment.kernel.times import written
 
 FENCE = "`"
 FENCE_MIN = 3
@@ -42,7 +42,7 @@ def markdown(export: ExportedConversation) -> Iterator[str]:
 def _turn(exported: ExportedTurn) -> Iterator[str]:
     turn = exported.turn
     yield f"\n## {turn.sequence}. {span(turn.turn)}\n"
-    yield f"\n`{turn.phase}`, `{turn.delivery}`, committed {_moment(turn.committed_ms)}.\n"
+    yield f"\n`{turn.phase}`, `{turn.delivery}`, committed {written(turn.committed_ms)}.\n"
     for message in turn.messages:
         yield from _message(exported, message)
     references = [f"- Refers to {_named(reference)}.\n" for reference in turn.host_refs]
@@ -63,7 +63,7 @@ def _reason(item: RedactionItem) -> str:
 
 
 def _message(exported: ExportedTurn, message: SliceMessage) -> Iterator[str]:
-    yield f"\n### {message.role}, {span(message.speaker_id)}, {_moment(message.observed_ms)}\n"
+    yield f"\n### {message.role}, {span(message.speaker_id)}, {written(message.observed_ms)}\n"
     for piece in exported.pieces(message):
         yield "\n" + (_withheld(piece) if isinstance(piece, RedactionItem) else _part(piece))
 
@@ -102,10 +102,6 @@ def _named(reference: HostReference) -> str:
 
 def _prefixed(before: str, text: str | None) -> str:
     return f"{before}{span(text)}" if text else ""
-
-
-def _moment(ms: int) -> str:
-    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
 
 
 def block(text: str, kind: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from muniment.events.message import (
     BlobPart,
@@ -22,6 +21,7 @@ from muniment.formats.writing.markdown import escaped
 from muniment.formats.writing.pages import ExportedTurn, as_json
 from muniment.formats.writing.subject_pages import SubjectConversation, SubjectDocument, SubjectTurn
 from muniment.governance.slices import RedactionItem, SliceMessage
+from muniment.kernel.times import written
 
 HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -44,7 +44,7 @@ def subject_html(document: SubjectDocument) -> Iterator[str]:
     facts = [
         ("Space", document.space),
         ("View", document.view),
-        ("Exported", _moment(document.exported_ms)),
+        ("Exported", written(document.exported_ms)),
         ("Conversations", str(len(document.conversations))),
         ("Turns", str(sum(len(one.turns) for one in document.conversations))),
         ("Recipient", document.recipient),
@@ -68,14 +68,14 @@ def _conversation(one: SubjectConversation) -> Iterator[str]:
     if one.changes:
         yield "<h3>What was done to these turns</h3>\n"
         yield from _list(
-            f"{_moment(fact.at_ms)}: {_text(fact.what)}, {_turns(fact.turns)}{_named('by', fact.requester)}"
+            f"{written(fact.at_ms)}: {_text(fact.what)}, {_turns(fact.turns)}{_named('by', fact.requester)}"
             f"{_named('because', fact.reason)}"
             for fact in one.changes
         )
     if one.received:
         yield "<h3>Who received these turns</h3>\n"
         yield from _list(
-            f"{_moment(each.at_ms)}: {_text(each.kind)}, {_turns(each.turns)}, view {_text(', '.join(each.views))}"
+            f"{written(each.at_ms)}: {_text(each.kind)}, {_turns(each.turns)}, view {_text(', '.join(each.views))}"
             f"{_named('recipient', each.recipient)}{_named('requested by', each.requester)}"
             f"{_named('purpose', each.purpose)}"
             for each in one.received
@@ -87,7 +87,7 @@ def _turn(one: SubjectTurn) -> Iterator[str]:
     turn, exported = one.turn, ExportedTurn(one.turn, one.withheld)
     yield f"<h3>{turn.sequence}. {_text(turn.turn)}</h3>\n"
     how = ", ".join(role.replace("_", " ") for role in one.roles)
-    yield f'<p class="faint">{turn.phase}, {turn.delivery}, {_moment(turn.committed_ms)}, as {_text(how)}</p>\n'
+    yield f'<p class="faint">{turn.phase}, {turn.delivery}, {written(turn.committed_ms)}, as {_text(how)}</p>\n'
     for message in turn.messages:
         yield from _message(exported, message)
     yield from _list(f"Observed {_text(tool.tool)}: {_text(tool.summary)}" for tool in turn.tools or [])
@@ -103,7 +103,7 @@ def _turn(one: SubjectTurn) -> Iterator[str]:
 
 def _message(exported: ExportedTurn, message: SliceMessage) -> Iterator[str]:
     yield f"<p><strong>{message.role}</strong> {_text(message.speaker_id)} "
-    yield f'<span class="faint">{_moment(message.observed_ms)}</span></p>\n'
+    yield f'<span class="faint">{written(message.observed_ms)}</span></p>\n'
     for piece in exported.pieces(message):
         yield f"<p>{_withheld(piece)}</p>\n" if isinstance(piece, RedactionItem) else _part(piece)
 
@@ -155,7 +155,3 @@ def _pre(text: str) -> str:
 
 def _text(text: str) -> str:
     return html.escape(escaped(text))
-
-
-def _moment(ms: int) -> str:
-    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"

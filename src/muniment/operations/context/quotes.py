@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
 from msgspec import Struct
 
 from muniment.events.message import Role
+from muniment.kernel.times import written
 from muniment.operations.place import Place
 
 BLOCK = "earlier_messages"
@@ -58,7 +58,7 @@ def _element(quote: Quote) -> str:
         "turn": str(place.sequence),
         "role": quote.role,
         "speaker": quote.speaker,
-        "time": f"{datetime.fromtimestamp(place.observed_ms / 1000, UTC):%Y-%m-%d %H:%M}Z",
+        "time": written(place.observed_ms, "%H:%M"),
     }
     named = " ".join(f'{name}="{_on_one_line(fact)}"' for name, fact in facts.items())
     before, after = CUT if quote.cut_before else "", CUT if quote.cut_after else ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
 from muniment.governance.budgets import BudgetApplied
+from muniment.kernel.times import written
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle
 
 MS = "_ms"
@@ -34,7 +34,7 @@ def said(name: str, value: Any) -> StyledText:
 
 def moment(ms: int) -> str:
     """Return a time as text, to the second."""
-    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
+    return written(ms)
 
 
 def period(ms: int) -> str:
