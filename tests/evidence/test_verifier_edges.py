@@ -96,6 +96,15 @@ def test_a_statement_of_another_form_is_refused(wrong: dict[str, object]) -> Non
         judged(certificate(LOG, places("span"), {**STATEMENT, **wrong}))
 
 
+def test_nothing_stands_behind_a_certificate_of_an_erasure() -> None:
+    sound = certificate(LOG, places("span"), STATEMENT)
+    for wrong in (sound + sound, b"".join(LOG.export(AT["opened"])) + sound):
+        with pytest.raises(Refused, match="trailing"):
+            judged(wrong)
+    with pytest.raises(Refused, match="head"):
+        judged(sound + b"".join(LOG.export(AT["opened"])))
+
+
 def test_a_statement_that_was_not_signed_is_refused() -> None:
     with pytest.raises(Refused, match="statement"):
         judged(certificate(LOG, places("span"), STATEMENT, "erasure " + "A" * 43 + "="))
