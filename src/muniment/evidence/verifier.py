@@ -204,6 +204,8 @@ class CompactRange:
 
     def skip(self, size: int, nodes: Sequence[bytes]) -> None:
         """Append leaves that nothing is said about, up to a size: the hashes of their complete subtrees, no other."""
+        if size == self.size and not nodes:
+            return
         places = list(complete_subtrees(self.size, size))
         if len(places) != len(nodes) or not _all_hashes(nodes):
             raise Refused("skipped")
