@@ -39,7 +39,7 @@ FIXED: dict[tuple[str, str], str] = {
     ("kernel.canonical", "DEPTH_MAX"): "levels of a JSON value: tool arguments, tool results, attribute values",
     ("kernel.canonical", "NODES_MAX"): "members and elements of such a value",
     ("kernel.cursor", "CURSOR_CHARS_MAX"): "a cursor",
-    ("operations.evidence.export", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
+    ("operations.evidence.certify", "BUNDLE_EVENTS_MAX"): "events in an export bundle",
     ("evidence.verifier", "LINE_BYTES_MAX"): "one line of a bundle that the verifier reads",
     ("formats.reading.lines", "LINE_BYTES_MAX"): "one line of an imported file",
     ("formats.reading.turn_assembler", "CONVERSATIONS_MAX"): "conversations in an imported file",

@@ -46,6 +46,10 @@ EXEMPT: dict[tuple[str, str], str] = {
         "parameters",
         "src/muniment/declaration/operation.py::operation",
     ): "everything that is declared of an operation is declared here, by keyword",
+    (
+        "parameters",
+        "src/muniment/operations/evidence/evidence.py::Evidence.export",
+    ): "what is exported, to whom and in which form: each is an option of the command",
     ("kwargs", "src/muniment/log/model.py::_shifted"): "names fields of a row, as the call shows",
     ("kwargs", "src/muniment/log/model.py::_with_head"): "names fields of a head, as the call shows",
     ("kwargs", "src/muniment/replay/restated_log.py::_command"): "names fields of a request, as the call shows",

@@ -25,7 +25,7 @@ from tests.evidence.by_hand import (
 
 WORLD = World()
 GOOD = WORLD.bundle()
-WHOLE = WORLD.bundle(tuple(range(9)), streams={"0": 2, "1": 4, "2": 3})
+WHOLE = WORLD.bundle(tuple(range(9)), streams={"0": [1, 2], "1": [1, 4], "2": [1, 3]})
 Cases = dict[str, tuple[str, str | None, Lines]]  # name: (what is wrong, code of the refusal, lines)
 
 
@@ -108,12 +108,15 @@ def head_cases() -> Cases:
         "head-size": ("Not the size of the checkpoint.", "head", WORLD.bundle(size=10)),
         "head-unknown-member": ("A member that the format does not know.", "head", WORLD.bundle(note="")),
         "head-spaces": ("Insignificant white space.", "not_canonical", patched(GOOD, 1, b":", b": ")),
+        "head-range-reversed": ("A range that ends before it begins.", "head", WORLD.bundle(streams={"1": [4, 1]})),
+        "head-range-from-zero": ("Events are counted from 1.", "head", WORLD.bundle(streams={"1": [0, 4]})),
+        "head-range-no-pair": ("A number of events.", "head", WORLD.bundle(streams={"1": 4})),
         "head-no-streams": ("Nothing exported.", "head", WORLD.bundle(streams={})),
         "head-number-large": ("Sizes beyond 53 bits.", "head", WORLD.bundle(size=2**53)),
         "head-more-events": (
             "The head promises an event that is not there.",
             "incomplete",
-            WORLD.bundle(streams={"1": 5}),
+            WORLD.bundle(streams={"1": [1, 5]}),
         ),
     }
 
@@ -166,10 +169,10 @@ def stream_cases() -> Cases:
         "event-absent-first": (
             "The first event is absent.",
             "incomplete",
-            WORLD.bundle((3, 5, 6, 8), streams={"1": 3}),
+            WORLD.bundle((3, 5, 6, 8), streams={"1": [1, 3]}),
         ),
-        "event-absent-inside": ("A turn is absent.", "incomplete", WORLD.bundle((1, 3, 6, 8), streams={"1": 3})),
-        "event-absent-last": ("The end is cut off.", "incomplete", WORLD.bundle((1, 3, 5, 8), streams={"1": 3})),
+        "event-absent-inside": ("A turn is absent.", "incomplete", WORLD.bundle((1, 3, 6, 8), streams={"1": [1, 3]})),
+        "event-absent-last": ("The end is cut off.", "incomplete", WORLD.bundle((1, 3, 5, 8), streams={"1": [1, 3]})),
         "event-twice": ("An event comes twice.", "order", [*GOOD[:5], GOOD[4], *GOOD[5:]]),
         "events-reordered": (
             "Two events of different streams changed places.",

@@ -198,7 +198,7 @@ class World:
             "log": LOG,
             "origin": ORIGIN,
             "size": len(self.leaves),
-            "streams": {"1": 4},
+            "streams": {"1": [1, 4]},
         }
         return jcs({**head, **changes})
 

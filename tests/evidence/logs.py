@@ -113,18 +113,21 @@ class Log:
         certificates: Iterable[int] = (),
         withhold: Iterable[str] = (),
         before: int | None = None,
+        after: int = -1,
         view: str = "export",
     ) -> list[bytes]:
-        """Return a bundle under the newest checkpoint, with the events of the streams before a position."""
-        held = [made for made in self.headers if made.stream in streams and (before is None or made.pos < before)]
+        """Return a bundle under the newest checkpoint, with the events of the streams between two positions."""
+        held = [made for made in self.headers if made.stream in streams and after < made.pos < (before or self.size)]
         chosen = sorted({made.pos for made in held} | set(certificates))
         hidden = set(withhold)
         events = [
             (pos, event_line(self.exact[pos], {k: v for k, v in self.disclosures[pos].items() if k not in hidden}))
             for pos in chosen
         ]
-        lengths = {made.stream: made.seq for made in held}
-        head = BundleHead(log=self.id, size=self.size, streams=lengths, export={"view": view})
+        ranges: dict[int, tuple[int, int]] = {}
+        for made in held:
+            ranges[made.stream] = ranges.get(made.stream, (made.seq, 0))[0], made.seq
+        head = BundleHead(log=self.id, size=self.size, streams=ranges, export={"view": view})
         return list(bundle(head, events, self.rows, self.checkpoint()))
 
     def receipt(self, position: int) -> bytes:

@@ -126,6 +126,81 @@ def test_what_was_hidden_since_is_counted() -> None:
     assert "the word of the log" in told
 
 
+def parts_of(log: Log, stream: int) -> list[list[bytes]]:
+    """Return a conversation of six events as bundles of two, each under a checkpoint of its own."""
+    made, after = [], -1
+    for last in (2, 4, 6):
+        certificate = log.certify(stream, first=last - 1, last=last)
+        end = next(one.pos for one in log.headers if (one.stream, one.seq) == (stream, last))
+        made.append(log.export(stream, certificates=[certificate], after=after, before=end + 1))
+        log.append("key.rotated", 0, {}, reason="requested")
+        after = end
+    return made
+
+
+def lines_of(*parts: list[bytes]) -> list[bytes]:
+    return [line for part in parts for line in part]
+
+
+def test_bundles_of_ranges_are_verified_as_one() -> None:
+    """Each event names the leaf before it, across checkpoints, and the last certificate says where the end is."""
+    log, first, _ = talk()
+    one, two, three = parts_of(log, first)
+    report = verify_bundle(lines_of(one, two, three), log.signer.vkey)
+    (stream,) = report.streams
+    assert (stream.first, stream.last, stream.events, stream.turns, stream.through) == (1, 6, 6, 5, 6)
+    assert (report.complete, report.certified, report.events) == (True, True, 9)
+    whole = verify_bundle(log.export(first, certificates=[log.certify(first)]), log.signer.vkey)
+    assert whole.disclosed == report.disclosed - 2
+
+
+def test_a_range_alone_is_proved_and_not_complete() -> None:
+    log, first, _ = talk()
+    one, two, three = parts_of(log, first)
+    for part, turns in ((one, 1), (two, 2), (three, 2), (lines_of(one, two), 3), (lines_of(two, three), 4)):
+        report = verify_bundle(part, log.signer.vkey)
+        assert (report.complete, report.streams[0].turns) == (False, turns)
+
+
+def test_ranges_in_another_order_twice_or_with_a_gap_are_refused() -> None:
+    log, first, second = talk()
+    one, two, three = parts_of(log, first)
+    for wrong in ((two, one), (one, three), (one, one), (one, two, two), (one, two, three, one)):
+        with pytest.raises(Refused, match="incomplete"):
+            verify_bundle(lines_of(*wrong), log.signer.vkey)
+    for cut in (lines_of(one[:-1], two), lines_of(one, two[:-1])):
+        with pytest.raises(Refused):
+            verify_bundle(cut, log.signer.vkey)
+    with pytest.raises(Refused, match="head"):
+        verify_bundle(lines_of(one, log.export(second)), log.signer.vkey)
+    with pytest.raises(Refused, match="head"):
+        verify_bundle(lines_of(one, log.export(first, view="raw_owner", after=first + 1)), log.signer.vkey)
+
+
+def test_ranges_of_two_logs_or_two_histories_are_refused() -> None:
+    """The key refuses the bundle of another log; the chain refuses another past under the same key."""
+    log, first, _ = talk()
+    other, elsewhere, _ = talk("other")
+    fork = Log("talk")
+    forked = fork.converse(["something else", *WORDS[1:]])
+    fork.converse(["other"])
+    assert fork.signer.vkey == log.signer.vkey
+    one, two, three = parts_of(log, first)
+    with pytest.raises(Refused, match="origin"):
+        verify_bundle(lines_of(one, parts_of(other, elsewhere)[1]), log.signer.vkey)
+    with pytest.raises(Refused, match="chain"):
+        verify_bundle(lines_of(parts_of(fork, forked)[0], two, three), log.signer.vkey)
+
+
+def test_a_certificate_of_another_range_certifies_nothing() -> None:
+    log, first, _ = talk()
+    certificate = log.certify(first, first=2, last=6)
+    assert not verify_bundle(log.export(first, certificates=[certificate]), log.signer.vkey).certified
+    beyond = log.certify(first, first=1, last=7)
+    with pytest.raises(Refused, match="incomplete"):
+        verify_bundle(log.export(first, certificates=[beyond]), log.signer.vkey)
+
+
 def test_the_stream_of_the_space_is_certified_by_its_own_last_event() -> None:
     log, first, _ = talk()
     log.certify(0)
@@ -204,7 +279,7 @@ def peak_of(turns: int) -> tuple[int, int]:
         log.append("turn.committed", first, {"actor": "agent"})
         log.append("turn.committed", second, {"actor": "agent"})
     held = [(made.pos, event_line(exact, {})) for made, exact in zip(log.headers, log.exact, strict=True)]
-    head = BundleHead(log=log.id, size=log.size, streams={first: turns + 1}, export={"view": "export"})
+    head = BundleHead(log=log.id, size=log.size, streams={first: (1, turns + 1)}, export={"view": "export"})
     chosen = [one for one, made in zip(held, log.headers, strict=True) if made.stream == first]
     tracemalloc.start()
     for _ in bundle(head, iter(chosen), log.rows, log.checkpoint()):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from muniment.evidence import timestamps, verifier
-from muniment.evidence.bundle import ErasureHead, bundle, event_line
+from muniment.evidence.bundle import BundleHead, EarlierCheckpoint, ErasureHead, bundle, event_line
 from muniment.evidence.tree import consistency_proof
 from muniment.evidence.verifier import Refused, statement_line, verify_evidence
 from tests.evidence.authorities import ANY_CA, certified
@@ -96,6 +96,15 @@ def test_a_statement_of_another_form_is_refused(wrong: dict[str, object]) -> Non
         judged(certificate(LOG, places("span"), {**STATEMENT, **wrong}))
 
 
+def test_nothing_stands_behind_a_certificate_of_an_erasure() -> None:
+    sound = certificate(LOG, places("span"), STATEMENT)
+    for wrong in (sound + sound, b"".join(LOG.export(AT["opened"])) + sound):
+        with pytest.raises(Refused, match="trailing"):
+            judged(wrong)
+    with pytest.raises(Refused, match="head"):
+        judged(sound + b"".join(LOG.export(AT["opened"])))
+
+
 def test_a_statement_that_was_not_signed_is_refused() -> None:
     with pytest.raises(Refused, match="statement"):
         judged(certificate(LOG, places("span"), STATEMENT, "erasure " + "A" * 43 + "="))
@@ -114,6 +123,26 @@ def test_closing_lines_of_another_form_are_refused(line: bytes) -> None:
     for at in (len(lines) - 2, len(lines) - 1):
         with pytest.raises(Refused):
             judged(b"".join([*lines[:at], line + b"\n", *lines[at:]]))
+
+
+def test_behind_an_earlier_checkpoint_comes_only_the_last_one() -> None:
+    log = Log("earlier")
+    stream = log.converse(["one"])
+    earlier = EarlierCheckpoint(note=log.checkpoint(), consistency=[])
+    events = [(at, event_line(log.exact[at], {})) for at in (stream, stream + 1)]
+    head = BundleHead(log=log.id, size=log.size, streams={stream: (1, 2)}, export={"view": "export"})
+    lines = list(bundle(head, events, log.rows, log.checkpoint(), earlier))
+    assert verify_evidence(io.BytesIO(b"".join(lines)), log.signer.vkey).events == 2
+    for more in (lines[1], lines[2], lines[-2], b'{"skipped":[],"x":1}\n'):
+        with pytest.raises(Refused):
+            verify_evidence(io.BytesIO(b"".join([*lines[:-1], more, lines[-1]])), log.signer.vkey)
+    other = Log("earlier").checkpoint()
+    wrong = bundle(head, events, log.rows, log.checkpoint(), EarlierCheckpoint(note=other, consistency=[]))
+    with pytest.raises(Refused, match="consistency"):
+        verify_evidence(io.BytesIO(b"".join(wrong)), log.signer.vkey)
+    odd = lines[1].replace(b'{"skipped":[', b'{"skipped":5,"z":[')
+    with pytest.raises(Refused, match="skipped"):
+        verify_evidence(io.BytesIO(b"".join([lines[0], odd, *lines[2:]])), log.signer.vkey)
 
 
 def test_the_last_line_is_proved_with_what_came_before() -> None:

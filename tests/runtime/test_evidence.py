@@ -27,7 +27,7 @@ from muniment.evidence.bundle import BundleHead, bundle
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
-from muniment.operations.evidence import verify
+from muniment.operations.evidence import certify, verify
 from muniment.runtime.open import open_without_key
 from tests.runtime.damage import space_of
 from tests.turns import RICH, answer, question, rich_turn
@@ -87,11 +87,32 @@ def test_an_old_export_under_a_newer_checkpoint_is_not_complete(world: World) ->
     newer = world.runtime.evidence.checkpoint()
     held = [(json.loads(line)["header"]["pos"], line.encode()) for line in events if "header" in line]
     ledger = space_of(world).ledger
-    head = BundleHead(log=ledger.log, size=newer.size, streams={1: 3}, export={"view": "export"})
+    head = BundleHead(log=ledger.log, size=newer.size, streams={1: (1, 3)}, export={"view": "export"})
     with ledger.reader() as reader:
         stale = b"".join(bundle(head, held, reader, newer.note)).decode()
     report = verified(world, stale)
     assert (report.complete, report.as_of_ms, report.streams[0].through) == (False, None, 3)
+
+
+def test_a_conversation_is_exported_in_ranges_that_are_verified_as_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More events than a bundle may have: each range is a bundle, and one file of them is as good as one bundle."""
+    world.with_turns(7)
+    monkeypatch.setattr(certify, "BUNDLE_EVENTS_MAX", 3)
+    export = world.runtime.evidence.export
+    with pytest.raises(LimitExceeded, match="conversation"):
+        export(key_of())
+    parts = [export(key_of(), first_event=1, last_event=3)]
+    world.erased(5)
+    parts += [export(key_of(), first_event=4, last_event=6), export(key_of(), first_event=7)]
+    assert [part.summary["through"] for part in parts] == [8, 9, 9]
+    report = verified(world, "".join(part.text for part in parts))
+    assert (report.complete, report.streams[0].turns, report.erased_turns) == (True, 7, 1)
+    assert not verified(world, parts[2].text).complete
+    for first, last in ((0, 1), (8, 7), (1, 99)):
+        with pytest.raises(InvalidInput, match="event"):
+            export(key_of(), first_event=first, last_event=last)
 
 
 @pytest.mark.parametrize("view", View)

@@ -1,17 +1,17 @@
 """Export bundles: a slice of a log that anyone with the public key can check, as lines of canonical JSON.
 
-    {"bundle":"muniment-export/1","export":{…,"view":…},"log":…,"origin":…,"size":…,"streams":{"<stream>":<events>}}
+    {"bundle":"muniment-export/1","export":{…,"view":…},"log":…,"origin":…,"size":…,"streams":{"<stream>":[<first>,<last>]}}
     {"disclosures":[…],"header":{…}}        one line an event, in order of position
     {"skipped":[…]}                         what lies between two of them, or behind the last: base64 hashes of the
                                             largest complete subtrees, from left to right
     {"earlier":{"checkpoint":"…","consistency":[…]}}    only where an earlier checkpoint has a timestamp
     {"checkpoint":"…"}                      the signed note
 
-The head says how many events of each exported stream follow; they are all events of the stream from its first on. A
-certified export also carries the `export.issued` event that was appended for it (in the space's own stream), whose
-refs say how far the exported stream went, and whose field `export` is disclosed and equal to that of the head. It is
-the last event under the checkpoint (decision 0147), so nobody can cut the end off and still call it whole. Further
-events of the space may stand among the lines.
+The head says which events of each exported stream follow: all of them from the first number to the last. A bundle of a
+range is continued by the next one in the same file. A certified export also carries the `export.issued` event that was
+appended for it (in the space's own stream), whose refs say how far the exported stream went, and whose field `export`
+is disclosed and equal to that of the head. It is the last event under the checkpoint (decision 0147), so nobody can cut
+the end off and still call it whole. Further events of the space may stand among the lines.
 
 Disclosures of one event are in order of label. What a view hides, or what was erased, is simply not disclosed; its
 commitment stays in the header.
@@ -74,14 +74,14 @@ class ErasureHead(Struct, frozen=True, kw_only=True):
 
 
 class BundleHead(Struct, frozen=True, kw_only=True):
-    """What a bundle says of itself: the log, the size of its tree, events by stream, and what was exported.
+    """What a bundle says of itself: log and size of its tree, the first and last event by stream, what was exported.
 
     `export` has a `view`; that of a certified bundle is the field of that name of its certificate.
     """
 
     log: str
     size: int
-    streams: Mapping[int, int]
+    streams: Mapping[int, tuple[int, int]]
     export: Mapping[str, Any]
 
     def line(self) -> bytes:

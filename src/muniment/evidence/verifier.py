@@ -23,7 +23,8 @@ What is checked, from the bottom up:
 6. A *bundle* is lines of canonical JSON: a head, events in order of position with the hashes of what was skipped
    between them, the checkpoint. A stream in it is complete when an `export.issued` event, itself proved, says how far
    the stream went, and every event of the log from there to the checkpoint is in the bundle: then no later event of the
-   stream is under it.
+   stream is under it. A bundle may hold a range of events. The next one follows it in the same file and begins
+   with the event that names the leaf of the last one, whatever checkpoint each of them is under.
 7. An *erasure certificate* is the same lines about one erasure: its events, the turns that it erased, and a statement
    of what was cleaned and what is outside. Its checkpoint has an extension line with the digest of the statement.
 8. A *page* is HTML that a person can read, with a bundle or a certificate in it. The page is rendered again from what
@@ -203,6 +204,8 @@ class CompactRange:
 
     def skip(self, size: int, nodes: Sequence[bytes]) -> None:
         """Append leaves that nothing is said about, up to a size: the hashes of their complete subtrees, no other."""
+        if size == self.size and not nodes:
+            return
         places = list(complete_subtrees(self.size, size))
         if len(places) != len(nodes) or not _all_hashes(nodes):
             raise Refused("skipped")
@@ -450,13 +453,25 @@ class Erasures:
 
 @dataclass(slots=True)
 class Chains:
-    """The streams of one log as headers go by: each dense from 1, each event naming the leaf before it."""
+    """The streams of one log as headers go by: each dense, each event naming the leaf before it.
+
+    `lengths` and `turns` are the numbers of the last event and the last turn of each stream. A stream that does not
+    begin with its first event is in `parts`, with the number of turns before it once that is known.
+    """
 
     log: str
     lengths: dict[int, int] = field(default_factory=dict)
     turns: dict[int, int] = field(default_factory=dict)
+    parts: dict[int, int | None] = field(default_factory=dict)
     erasures: Erasures = field(default_factory=Erasures)
     _leaves: dict[int, str] = field(default_factory=dict)
+
+    def begin(self, stream: int, first: int) -> None:
+        """Expect this event of a stream next: the one after those that came, or the first that comes at all."""
+        if stream not in self.lengths and first > 1:
+            self.lengths[stream], self.parts[stream] = first - 1, None
+        if first != self.lengths.get(stream, 0) + 1:
+            raise Refused("incomplete")
 
     def take(self, header: Mapping[str, Any], leaf: bytes) -> None:
         """Follow the stream of this header by one event, or refuse: `foreign_log`, `incomplete`, `chain`."""
@@ -465,9 +480,11 @@ class Chains:
             raise Refused("foreign_log")
         if header["seq"] != self.lengths.get(stream, 0) + 1:
             raise Refused("incomplete")
-        if header["prev"] != self._leaves.get(stream):
+        if header["prev"] != self._leaves.get(stream) and (stream in self._leaves or stream not in self.parts):
             raise Refused("chain")
         if header["kind"] == TURN_KIND:
+            if self.parts.get(stream, 0) is None:
+                self.parts[stream] = self.turns[stream] = header["refs"].get("turn", 0) - 1
             self.turns[stream] = self.turns.get(stream, 0) + 1
             if header["refs"] != {"turn": self.turns[stream]}:
                 raise Refused("incomplete")
@@ -686,7 +703,7 @@ def verify_receipt(data: bytes, vkey: str) -> ProvedReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamReport:
-    """One stream of a bundle: how many events and turns it has there, and how far a certificate says that it went.
+    """One stream of a bundle: its events from `first` to `last`, and how far a certificate says that it went.
 
     `complete`: no event of the stream up to the checkpoint is absent.
     """
@@ -694,6 +711,8 @@ class StreamReport:
     stream: int
     events: int
     turns: int
+    first: int
+    last: int
     through: int | None
     complete: bool
 
@@ -828,7 +847,16 @@ def _is_export(head: Mapping[str, Any]) -> bool:
         and _matches(_WORD, export.get("view"))
         and type(streams) is dict
         and bool(streams)
-        and all(_NUMBER.fullmatch(stream) and _is_number(events, 1) for stream, events in streams.items())
+        and all(_NUMBER.fullmatch(stream) and _is_range(events) for stream, events in streams.items())
+    )
+
+
+def _is_range(events: Any) -> bool:
+    return (
+        type(events) is list
+        and len(events) == 2
+        and all(_is_number(one, 1) for one in events)
+        and events[0] <= events[1]
     )
 
 
@@ -853,11 +881,11 @@ def _are_texts(values: object) -> bool:
 class _Lines(ABC):
     """Lines on their way past: head, events and what was skipped, maybe an earlier checkpoint, the checkpoint."""
 
-    def __init__(self, head: dict[str, Any], key: VerifierKey, tally: _Tally) -> None:
+    def __init__(self, head: dict[str, Any], key: VerifierKey, tally: _Tally, former: _Lines | None) -> None:
         if head["origin"] != key.name:
             raise Refused("origin")
         self.head = head
-        self.notes: list[str] = []
+        self.notes: list[str] = [] if former is None else former.notes
         self.tally = tally
         self._key = key
         self._tree = CompactRange()
@@ -972,13 +1000,25 @@ class _Certificate(NamedTuple):
 
 
 class _Export(_Lines):
-    """A bundle: whole streams from their first event on, and events of the space, such as certificates."""
+    """A bundle: ranges of the events of streams, and events of the space, such as certificates.
 
-    def __init__(self, head: dict[str, Any], key: VerifierKey, tally: _Tally) -> None:
-        super().__init__(head, key, tally)
-        self._promised = {int(stream): events for stream, events in head["streams"].items()}
+    One that continues another goes on with its streams.
+    """
+
+    def __init__(self, head: dict[str, Any], key: VerifierKey, tally: _Tally, former: _Lines | None) -> None:
+        super().__init__(head, key, tally, former)
+        self._promised = {int(stream): (first, last) for stream, (first, last) in head["streams"].items()}
+        self.begun = {stream: first for stream, (first, _) in self._promised.items()}
         self.chains = Chains(head["log"])
         self._certified: dict[int, _Certificate] = {}
+        if former is not None:
+            if not isinstance(former, _Export) or former.head["export"] != head["export"]:
+                raise Refused("head")
+            if former.begun.keys() != self.begun.keys():
+                raise Refused("head")
+            self.chains, self.begun = former.chains, former.begun
+        for stream, (first, _) in self._promised.items():
+            self.chains.begin(stream, first)
 
     def accept(self, event: DisclosedEvent) -> None:
         """Follow the stream of the event; others than those of the head may only be of the space."""
@@ -996,16 +1036,17 @@ class _Export(_Lines):
         stream, through = header["refs"]["stream"], header["refs"]["through"]
         if stream not in self._promised:
             return
+        first, last = header["refs"].get("first", 1), header["refs"].get("last", through)
         present = self.chains.lengths.get(stream, 0) - (stream == header["stream"])
-        if present < through:
+        if present < last:
             raise Refused("incomplete")
-        if present == through:
+        if present == last and first == self._promised[stream][0]:
             self._certified[stream] = _Certificate(through, header["pos"], export)
 
     def complete(self, checkpoint: Checkpoint) -> None:
         """Check that every stream has the events that the head promised, and that the head says what was certified."""
         del checkpoint
-        if self.chains.lengths != self._promised:
+        if self.chains.lengths != {stream: last for stream, (_, last) in self._promised.items()}:
             raise Refused("incomplete")
         if not self.nothing_since(0):
             for certificate in self._certified.values():
@@ -1015,7 +1056,7 @@ class _Export(_Lines):
     def report(self) -> ProvedEvidence:
         """Return what was proved."""
         export = self.head["export"]
-        streams = tuple(self._stream(stream, events) for stream, events in sorted(self._promised.items()))
+        streams = tuple(self._stream(stream, last) for stream, (_, last) in sorted(self._promised.items()))
         return replace(
             self.tally.evidence("bundle", self.proved(), self.chains.erasures, self.chains.turns),
             view=export["view"],
@@ -1028,15 +1069,18 @@ class _Export(_Lines):
             streams=streams,
         )
 
-    def _stream(self, stream: int, events: int) -> StreamReport:
-        certificate = self._certified.get(stream)
-        is_certified = certificate is not None and certificate.export == self.head["export"]
+    def _stream(self, stream: int, last: int) -> StreamReport:
+        certificate, first, since = self._certified.get(stream), self.begun[stream], 0
+        if certificate is not None and certificate.export == self.head["export"] and last >= certificate.through:
+            since = certificate.position
         return StreamReport(
             stream=stream,
-            events=events,
-            turns=self.chains.turns.get(stream, 0),
+            events=last - first + 1,
+            turns=self.chains.turns.get(stream, 0) - (self.chains.parts.get(stream) or 0),
+            first=first,
+            last=last,
             through=None if certificate is None else certificate.through,
-            complete=self.nothing_since(certificate.position if certificate is not None and is_certified else 0),
+            complete=first == 1 and self.nothing_since(since),
         )
 
 
@@ -1047,8 +1091,10 @@ class _ErasureCertificate(_Lines):
     of it. The checkpoint is signed over the digest of the statement, too.
     """
 
-    def __init__(self, head: dict[str, Any], key: VerifierKey, tally: _Tally) -> None:
-        super().__init__(head, key, tally)
+    def __init__(self, head: dict[str, Any], key: VerifierKey, tally: _Tally, former: _Lines | None) -> None:
+        super().__init__(head, key, tally, former)
+        if former is not None:
+            raise Refused("trailing")
         self.erasures = Erasures()
         self._request: Any = None
         self._turns: list[tuple[int, int]] = []
@@ -1093,8 +1139,8 @@ _FORMS: dict[str, tuple[frozenset[str], Callable[[Mapping[str, Any]], bool], typ
 }
 
 
-def _begun(line: bytes, key: VerifierKey, tally: _Tally) -> _Lines:
-    """Return what reads on behind a head."""
+def _begun(line: bytes, key: VerifierKey, tally: _Tally, former: _Lines | None = None) -> _Lines:
+    """Return what reads on behind a head; `former` is the bundle that it continues."""
     head = _decode(line, _OURS)
     form = _FORMS.get(str(head.get("bundle"))) if type(head) is dict else None
     if form is None or head.keys() != form[0] | _HEAD_KEYS:
@@ -1104,7 +1150,7 @@ def _begun(line: bytes, key: VerifierKey, tally: _Tally) -> _Lines:
     sound = _matches(_LOG_ID, head["log"]) and head["origin"] == ORIGIN_PREFIX + head["log"]
     if not sound or not _is_number(head["size"], 1) or not form[1](head):
         raise Refused("head")
-    return form[2](head, key, tally)
+    return form[2](head, key, tally, former)
 
 
 def _taken(lines: Iterable[bytes], key: VerifierKey, kept: list[DisclosedEvent] | None) -> _Lines:
@@ -1114,7 +1160,9 @@ def _taken(lines: Iterable[bytes], key: VerifierKey, kept: list[DisclosedEvent] 
         number, first = next(numbered, (0, b""))
         taken = _begun(_content(first), key, _Tally(kept))
         for number, line in numbered:  # noqa: B007 (the refusal below names it)
-            if not (taken.closed and len(line) <= LINE_BYTES_MAX and not line.strip()):
+            if taken.closed and line.startswith(b'{"bundle":'):
+                taken = _begun(_content(line), key, taken.tally, taken)
+            elif not (taken.closed and len(line) <= LINE_BYTES_MAX and not line.strip()):
                 taken.take(_content(line))
     except Refused as refused:
         raise Refused(refused.code, f"line {number}") from None
@@ -1923,7 +1971,8 @@ def lines_of(evidence: ProvedEvidence) -> Iterator[str]:
         yield f"  {label:<10} {told}"
     for stream in evidence.streams:
         certified = "no certificate" if stream.through is None else f"certified through event {stream.through}"
-        yield f"  stream {stream.stream}: {stream.events} events, {stream.turns} turns, {certified}"
+        events = f"events {stream.first} to {stream.last}"
+        yield f"  stream {stream.stream}: {events}, {stream.turns} turns, {certified}"
     yield from statement_lines(evidence.statement)
     yield from text_of(evidence.entries)
 

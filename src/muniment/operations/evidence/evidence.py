@@ -21,6 +21,7 @@ from muniment.declaration.session import Session
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.records import ExportGrant
 from muniment.governance.views import View
+from muniment.operations.evidence.certify import EventRange
 from muniment.operations.evidence.disclosure_log import Disclosures, list_disclosures
 from muniment.operations.evidence.explain import Explanation, explain
 from muniment.operations.evidence.export import export
@@ -94,6 +95,11 @@ class Evidence(Group):
         format: Annotated[  # noqa: A002 - what the option is called everywhere
             EvidenceFormat, Meta(description="Lines for programs, or a page for people that carries the same lines.")
         ] = EvidenceFormat.JSONL,
+        *,
+        first_event: Annotated[int, Meta(description="First event of the conversation to export, counted from 1.")] = 1,
+        last_event: Annotated[
+            int | None, Meta(description="Last event to export. Without it: the last of the conversation.")
+        ] = None,
     ) -> Document:
         """Export a conversation as a bundle that a third party can check offline.
 
@@ -101,11 +107,13 @@ class Evidence(Group):
         checkpoint. A certified export first appends `export.issued`, which proves that nothing was cut off and records
         who received what; any other appends `content.exported`. The format `html` is one page that opens in any
         browser, without a network, and that `evidence verify` accepts like the bundle in it: every word that it shows
-        is checked. The facts beside the bundle count what is left out, with the reason. Raises
-        `transcript.unknown_conversation`.
+        is checked. A conversation of more than 100,000 events is exported in ranges (`first_event`, `last_event`):
+        bundles that follow one another in one file are verified as one. The facts beside the bundle count what is left
+        out, with the reason. Raises `transcript.unknown_conversation`.
         """
         grant = ExportGrant(view=view, recipient=recipient, purpose=purpose)
-        return export(self._session, conversation, grant, format, certified=certified)
+        events = EventRange(first_event, last_event)
+        return export(self._session, conversation, grant, events, format, certified=certified)
 
     @operation(Effect.READ, family=Family.VALIDATION, keyless=True, inspecting=True)
     def verify(

@@ -8,26 +8,29 @@ from msgspec.structs import replace
 
 from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
-from muniment.errors import LimitExceeded
 from muniment.events.identity import ConversationKey, check_name
 from muniment.events.records import ExportGrant
 from muniment.evidence.bundle import BundleHead, bundle
 from muniment.evidence.timestamps import is_stamped
 from muniment.governance.views import View
-from muniment.operations.evidence.certify import certificate_line, certify, record_bundle
+from muniment.operations.evidence.certify import EventRange, certificate_line, certify, record_bundle
 from muniment.operations.evidence.disclosed import event_lines
 from muniment.operations.evidence.proof_document import EvidenceFormat, earlier_stamped, in_format, media_type_of
 from muniment.operations.evidence.prove import looked_for
 from muniment.operations.left_out import LeftOut
 from muniment.projections.conversation import Conversation, opened
 
-BUNDLE_EVENTS_MAX = 100_000
-
 
 def export(
-    session: Session, key: ConversationKey, grant: ExportGrant, wanted: EvidenceFormat, *, certified: bool
+    session: Session,
+    key: ConversationKey,
+    grant: ExportGrant,
+    events: EventRange,
+    wanted: EvidenceFormat,
+    *,
+    certified: bool,
 ) -> Document:
-    """Export a conversation under a view; a certified export first puts on record who received what."""
+    """Export a range of a conversation under a view; a certified export first puts on record who received what."""
     view = View(grant.view)
     space = session.space
     session.access.require_view(view)
@@ -36,7 +39,7 @@ def export(
         if text is not None:
             check_name(text, at=at)
     grant = replace(grant, subject=session.access.subject)
-    issued = certify(space, key, grant) if certified else None
+    issued = certify(space, key, grant, events) if certified else None
     with space.ledger.reader() as reader:
         conversation = opened(space.transcript, reader, key)
     if issued is None:
@@ -44,31 +47,33 @@ def export(
         size, note = signed.checkpoint.size, signed.note
     else:
         through, size, note = issued.through, issued.position + 1, issued.note
-    if through > BUNDLE_EVENTS_MAX:
-        raise LimitExceeded(at="conversation", problem="too_many_events", limit=BUNDLE_EVENTS_MAX, found=through)
+    first, last = events.within(through)
     left_out = LeftOut()
     covers: dict[str, Any] = {"view": view}
-    events: list[tuple[int, bytes]] = []
+    lines: list[tuple[int, bytes]] = []
     with space.ledger.reader() as reader:
         conversation = Conversation(space.transcript, reader, key, conversation.stream)
-        for row, line in event_lines(space, conversation, 1, through, view, left_out.take):
-            events.append((row.position, line))
-            session.progress("export", len(events), through)
+        for row, line in event_lines(space, conversation, first, last, view, left_out.take):
+            lines.append((row.position, line))
+            session.progress("export", len(lines), last - first + 1)
         if issued is not None:
             certificate = reader.sealed(issued.position)
             assert certificate is not None, "the certificate was just made durable"
             covers, line = certificate_line(space, certificate)
-            events.append((issued.position, line))
-        earlier = None if is_stamped(note) else earlier_stamped(reader, events[-1][0], size)
-        head = BundleHead(log=space.ledger.log, size=size, streams={conversation.stream: through}, export=covers)
-        proved = b"".join(bundle(head, events, reader, note, earlier))
+            lines.append((issued.position, line))
+        earlier = None if is_stamped(note) else earlier_stamped(reader, lines[-1][0], size)
+        head = BundleHead(log=space.ledger.log, size=size, streams={conversation.stream: (first, last)}, export=covers)
+        proved = b"".join(bundle(head, lines, reader, note, earlier))
     if issued is None:
-        record_bundle(session, grant, left_out.turns_seen, conversation.stream, through)
+        record_bundle(session, grant, left_out.turns_seen, conversation.stream, last)
     return Document(
         media_type=media_type_of(wanted),
         text=in_format(space, proved, wanted).decode(),
         summary={
-            "events": len(events),
+            "events": len(lines),
+            "first": first,
+            "last": last,
+            "through": through,
             "size": size,
             "view": view,
             "certificate": None if issued is None else issued.position,

@@ -24,11 +24,13 @@ from muniment.operations.outfile import outside
 
 
 class VerifiedStream(Struct, frozen=True, kw_only=True):
-    """One stream of a verified bundle."""
+    """One stream of a verified bundle: its events from `first` to `last`."""
 
     stream: int
     events: int
     turns: int
+    first: int
+    last: int
     complete: bool
 
 
@@ -112,7 +114,7 @@ def verify(bundle: BinaryIO, vkey: str, certificate: str | None, *, show: bool) 
         raise EvidenceRefused(at=refused.at or None, problem=refused.code) from None
     facts = {name: getattr(proved, name) for name in VerificationReport.__struct_fields__}
     facts["streams"] = [
-        VerifiedStream(stream=stream.stream, events=stream.events, turns=stream.turns, complete=stream.complete)
+        VerifiedStream(**{name: getattr(stream, name) for name in VerifiedStream.__struct_fields__})
         for stream in proved.streams
     ]
     return VerificationReport(**{**facts, "timestamps": list(proved.timestamps), "entries": list(proved.entries)})
