@@ -30,6 +30,7 @@ CREATE TABLE streams (
     turns INTEGER NOT NULL,
     messages INTEGER NOT NULL,
     changes INTEGER NOT NULL,
+    names INTEGER NOT NULL,
     leaf BLOB NOT NULL,
     tag BLOB NOT NULL
 ) STRICT;
@@ -44,6 +45,11 @@ CREATE TABLE keyring (
     bundle BLOB NOT NULL
 ) STRICT;
 
+CREATE TABLE segments (
+    id INTEGER PRIMARY KEY, -- position / 65536
+    keys BLOB NOT NULL
+) STRICT;
+
 CREATE TABLE nodes (
     id INTEGER PRIMARY KEY, -- level << 48 | index
     hash BLOB NOT NULL
@@ -51,14 +57,14 @@ CREATE TABLE nodes (
 
 CREATE TABLE frontier (
     id INTEGER PRIMARY KEY CHECK (id = 0),
-    range BLOB NOT NULL
+    range BLOB NOT NULL,
+    seal BLOB NOT NULL
 ) STRICT;
 
-CREATE TABLE lookups (
-    digest BLOB PRIMARY KEY,
-    stream INTEGER NOT NULL,
-    position INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+CREATE TABLE names (
+    bucket INTEGER PRIMARY KEY,
+    body BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE checkpoints (
     size INTEGER PRIMARY KEY,

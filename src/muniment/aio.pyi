@@ -195,6 +195,9 @@ class AsyncEvidence:
         recipient: str | None = ...,
         purpose: str | None = ...,
         format: EvidenceFormat = ...,
+        *,
+        first_event: int = ...,
+        last_event: int | None = ...,
     ) -> Document: ...
     async def verify(
         self,

@@ -68,7 +68,7 @@ class Projection(NamedTuple):
 
 
 PROJECTIONS: dict[str, Projection] = {
-    "catalogue": Projection(3, _catalogue),
+    "catalogue": Projection(4, _catalogue),
     "changes": Projection(2, _changes),
     "links": Projection(1, _links),
     "search": Projection(2, _search),
