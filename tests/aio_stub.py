@@ -101,4 +101,4 @@ class _Spelling:
             return f"{self.of(origin)}[{', '.join(map(self.of, arguments))}]"
         if kind.__module__ == "builtins":
             return str(kind.__name__)
-        return self.needs(kind.__module__, kind.__name__)
+        return self.needs(kind.__module__.removesuffix("._local"), kind.__name__)  # as `pathlib.Path` says in 3.13

@@ -10,6 +10,7 @@ import argparse
 import json
 import re
 from collections.abc import Callable
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,12 @@ def json_text(value: Any) -> str:
 
 
 def _settled(value: Any) -> Any:
-    # Releases of msgspec differ in where `null` stands among alternatives; here it stands last.
+    # Releases of msgspec differ in where `null` stands among alternatives; here it stands last. Releases of Python
+    # differ in the indentation of what a docstring says; here it has none.
     if isinstance(value, dict):
         settled = {name: _settled(child) for name, child in value.items()}
+        if isinstance(settled.get("description"), str):
+            settled["description"] = cleandoc(settled["description"])
         if isinstance(settled.get("anyOf"), list):
             settled["anyOf"].sort(key=lambda shape: shape == {"type": "null"})
         return settled
