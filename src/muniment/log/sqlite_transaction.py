@@ -16,7 +16,7 @@ from msgspec.structs import astuple
 from muniment.errors import Conflict, MunimentError
 from muniment.evidence.tree import Frontier, Node
 from muniment.log.faults import PRIVATE, STORE_ERRORS, fault_of
-from muniment.log.port import CELL_CLASSES, SealedRow, StreamHead
+from muniment.log.port import CELL_CLASSES, CONTENT, SealedRow, StreamHead
 from muniment.log.schema import NODE_LEVEL_BITS
 from muniment.log.sqlite_reader import Bindings, SqliteReader
 from muniment.log.tail import agrees, follows, longer
@@ -25,12 +25,12 @@ EVENT_COLUMNS = 9
 
 INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_CELL = "INSERT INTO cells VALUES (?, ?)"
-INSERT_BUNDLE = "INSERT INTO keyring VALUES (?, ?)"
+INSERT_ENVELOPE = "INSERT INTO envelopes VALUES (?, ?)"
 INSERT_NODE = "INSERT INTO nodes VALUES (?, ?)"
 INSERT_LOOKUP = "INSERT INTO lookups VALUES (?, ?, ?)"
 UPDATE_LOOKUP = "UPDATE lookups SET digest = ?2 WHERE digest = ?1"
 UPDATE_FRONTIER = "UPDATE frontier SET range = ? WHERE id = 0"
-UPDATE_BUNDLE = "UPDATE keyring SET bundle = ?2 WHERE position = ?1"
+UPDATE_ENVELOPE = "UPDATE envelopes SET sealed = ?2 WHERE position = ?1"
 PUT_SEGMENTS = "INSERT INTO segments VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET keys = excluded.keys"
 PUT_STREAM_HEAD = """
 INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET
@@ -38,9 +38,9 @@ seq = excluded.seq, turns = excluded.turns, messages = excluded.messages, change
 leaf = excluded.leaf, tag = excluded.tag"""
 UPDATE_CELL = "UPDATE cells SET ciphertext = ?1 WHERE id = ?2"
 DELETE_CELL = "DELETE FROM cells WHERE id = ?"
-DELETE_BUNDLE = "DELETE FROM keyring WHERE position = ?"
+DELETE_ENVELOPE = "DELETE FROM envelopes WHERE position = ?"
 PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-TABLES = ("cells", "keyring", "segments", "events", "streams", "nodes", "lookups", "checkpoints", "meta")
+TABLES = ("cells", "envelopes", "segments", "events", "streams", "nodes", "lookups", "checkpoints", "meta")
 CLEAR = [f"DELETE FROM {table}" for table in TABLES]  # noqa: S608 - names of our own tables
 PUT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (size) DO UPDATE SET note = excluded.note"
 
@@ -144,14 +144,10 @@ class SqliteTransaction(SqliteReader):
 
     def _insert(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier) -> None:
         self._write(INSERT_EVENT, [astuple(row)[:EVENT_COLUMNS] for row in rows])
-        cells = [
-            (row.position * CELL_CLASSES + cls, cell)
-            for row in rows
-            for cls, cell in enumerate((row.meta, row.content))
-            if cell is not None
-        ]
-        self._write(INSERT_CELL, cells)
-        self._write(INSERT_BUNDLE, [(row.position, row.bundle) for row in rows if row.bundle is not None])
+        cells = [(row.position * CELL_CLASSES + CONTENT, row.content) for row in rows if row.content is not None]
+        if cells:
+            self._write(INSERT_CELL, cells)
+        self._write(INSERT_ENVELOPE, [(row.position, row.envelope) for row in rows if row.envelope is not None])
         if nodes:
             self._write(INSERT_NODE, [(node.level << NODE_LEVEL_BITS | node.index, node.hash) for node in nodes])
         self._write(UPDATE_FRONTIER, [(frontier.to_bytes(),)])
@@ -170,12 +166,12 @@ class SqliteTransaction(SqliteReader):
         """Set a named value."""
         self._write(PUT_META, [(name, value)])
 
-    def put_bundles(self, bundles: Sequence[tuple[int, bytes]]) -> None:
-        """Replace key bundles, by the position of their event."""
+    def put_envelopes(self, envelopes: Sequence[tuple[int, bytes]]) -> None:
+        """Replace envelopes, by the position of their event."""
         before = self._connection.total_changes()
-        self._write(UPDATE_BUNDLE, bundles)
+        self._write(UPDATE_ENVELOPE, envelopes)
         replaced = self._connection.total_changes() - before
-        self._demand(replaced == len(bundles), "bundles", "no_bundle")
+        self._demand(replaced == len(envelopes), "envelopes", "no_envelope")
 
     def put_segments(self, row: int, sealed: bytes) -> None:
         """Set the sealed segment keys of a row."""
@@ -191,9 +187,9 @@ class SqliteTransaction(SqliteReader):
         self._write(DELETE_CELL, [(position * CELL_CLASSES + cls,)])
         return self._connection.changes() == 1
 
-    def destroy_bundle(self, position: int) -> bool:
-        """Remove the key bundle of an event; return whether it was there."""
-        self._write(DELETE_BUNDLE, [(position,)])
+    def destroy_envelope(self, position: int) -> bool:
+        """Remove the envelope of an event; return whether it was there."""
+        self._write(DELETE_ENVELOPE, [(position,)])
         return self._connection.changes() == 1
 
     def put_checkpoint(self, size: int, note: str) -> None:
