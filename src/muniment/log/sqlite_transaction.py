@@ -8,7 +8,7 @@ plan, because nobody else can change them while the transaction lasts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import apsw
 from msgspec.structs import astuple
@@ -86,7 +86,7 @@ class SqliteTransaction(SqliteReader):
         self._heads.clear()
         self._tails.clear()
 
-    def _write(self, sql: str, rows: Iterable[Bindings]) -> None:
+    def _write(self, sql: str, rows: Sequence[Bindings]) -> None:
         assert self._cursor is not None, "a transaction is used while its plan runs"
         if not self._writing:
             self._writing = True
@@ -94,7 +94,10 @@ class SqliteTransaction(SqliteReader):
                 self.run("SAVEPOINT plan")
                 self._guarded = True
         try:
-            self._cursor.executemany(sql, rows)
+            if len(rows) == 1:  # `executemany` of one row takes as long as two statements
+                self._cursor.execute(sql, rows[0])
+            else:
+                self._cursor.executemany(sql, rows)
         except STORE_ERRORS as error:
             raise self._unwritten(fault_of(error)) from None
 
