@@ -48,7 +48,7 @@ MUTANTS: dict[str, Mutant] = {
                 "decrypt(ONCE, sealed[1:], CELL_CONTEXT + codec + leaf)",
                 "decrypt(ONCE, sealed[1:], CELL_CONTEXT + codec)",
             ),
-            ("CELL_CONTEXT + leaf, ", "CELL_CONTEXT, "),
+            ("self.secret, CELL_CONTEXT + leaf)", "self.secret, CELL_CONTEXT)"),
         ),
         checks=("tests/crypto/test_cell.py",),
     ),

@@ -19,7 +19,6 @@ fifty of each. The cipher of the segment key is cached, those of single-use keys
 
 from __future__ import annotations
 
-import hmac
 import zlib
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -30,6 +29,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from muniment.crypto.secret import KEY_BYTES, Secret
 from muniment.crypto.segment import KEY_ID_BYTES, NONCE_BYTES, SEALED_VERSION, TAG_BYTES, SegmentKey
 from muniment.errors import Corrupt, LimitExceeded
+from muniment.kernel.digest import hmac_of
 
 PLAINTEXT_BYTES_MAX = 64 * 1024 * 1024
 
@@ -74,11 +74,11 @@ class ContentKey(Secret):
 
     def salts(self) -> bytes:
         """Return the seed of the salts of the content."""
-        return hmac.digest(self.secret, SALTS_PURPOSE, "sha256")
+        return hmac_of(self.secret, SALTS_PURPOSE)
 
     def cipher(self, leaf: bytes) -> AESGCM:
         """Return the cipher of the cell of the event with this leaf."""
-        return AESGCM(hmac.digest(self.secret, CELL_CONTEXT + leaf, "sha256"))
+        return AESGCM(hmac_of(self.secret, CELL_CONTEXT + leaf))
 
 
 class OpenEnvelope(NamedTuple):
