@@ -49,21 +49,16 @@ class SegmentTable:
         """Take in a row; raises `Corrupt` or `KeyMissing`."""
         self._keys.update((key.number, key) for key in open_segments(self._keyring, row.row, row.sealed))
 
-    def knows(self, row: EnvelopeRow) -> bool:
-        """Tell whether the key that the envelope of a row names is known; raises `Corrupt` for what is no envelope."""
-        key = self._keys.get(segment_of(row.position))
-        return key is not None and row.envelope is not None and key.key_id == envelope_key_id(row.envelope)
-
     def open(self, row: EnvelopeRow) -> OpenEnvelope:
         """Return what the envelope of a row holds, having proved its leaf and every column.
 
         Raises `Corrupt` or `KeyMissing`, this also for a row without an envelope.
         """
-        at = f"position {row.position}"
+        at, key = f"position {row.position}", self._keys.get(segment_of(row.position))
         try:
-            if row.envelope is None or not self.knows(row):
+            if row.envelope is None or key is None or key.key_id != envelope_key_id(row.envelope):
                 raise KeyMissing(at=at)
-            return open_envelope(self._keys[segment_of(row.position)], row.envelope, row.leaf, place_of(row))
+            return open_envelope(key, row.envelope, row.leaf, place_of(row))
         except Corrupt as corrupt:
             raise Corrupt(at=at, problem=corrupt.problem) from None
 
