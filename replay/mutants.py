@@ -41,13 +41,14 @@ MUTANTS: dict[str, Mutant] = {
         file="src/muniment/crypto/cell.py",
         edits=(
             (
-                "encrypt(nonce, body, CELL_CONTEXT + head + leaf + _CLASS[cls])",
-                "encrypt(nonce, body, CELL_CONTEXT + head)",
+                "encrypt(ONCE, body, CELL_CONTEXT + codec + leaf)",
+                "encrypt(ONCE, body, CELL_CONTEXT + codec)",
             ),
             (
-                "context = CELL_CONTEXT + codec + key_id + leaf + _CLASS[cls]",
-                "context = CELL_CONTEXT + codec + key_id",
+                "decrypt(ONCE, sealed[1:], CELL_CONTEXT + codec + leaf)",
+                "decrypt(ONCE, sealed[1:], CELL_CONTEXT + codec)",
             ),
+            ("self.secret, CELL_CONTEXT + leaf)", "self.secret, CELL_CONTEXT)"),
         ),
         checks=("tests/crypto/test_cell.py",),
     ),
@@ -78,8 +79,22 @@ MUTANTS: dict[str, Mutant] = {
     "delete": Mutant(
         breaks="forget a delete: the ciphertext of erased content stays",
         file="src/muniment/ledger/ledger.py",
-        edits=(("            self.tx.destroy_cell(row.position, CONTENT)\n", ""),),
+        edits=(
+            ("        self.tx.destroy_cell(row.position, CONTENT)\n        return True\n", "        return True\n"),
+        ),
         checks=("drill erase 6",),
+    ),
+    "segment-key": Mutant(
+        breaks="keep the key of a segment in which something was erased",
+        file="src/muniment/ledger/segments.py",
+        edits=(("self._replaced(tx, key) if key.number in here else key for key in keys", "key for key in keys"),),
+        checks=("tests/log/test_segments.py",),
+    ),
+    "segment-range": Mutant(
+        breaks="leave the last event of a segment under its former key",
+        file="src/muniment/ledger/segments.py",
+        edits=(("first + SEGMENT_EVENTS - 1", "first + SEGMENT_EVENTS - 2"),),
+        checks=("tests/log/test_segments.py",),
     ),
     "catalogue-delete": Mutant(
         breaks="forget the catalogue: lists of conversations still count erased turns",

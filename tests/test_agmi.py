@@ -27,16 +27,15 @@ from tests.turns import plain_turn
 from tests.worlds import STORE, key_of, open_store
 
 PLACE = ("position", "stream", "seq", "turn_seq")
-SAID = ("header", "leaf", "bundle", "meta", "content")
+SAID = ("header", "leaf", "envelope", "content")
 LABELLED = ("kind", "target_seq", "time")
 VICTIM, OTHER = "victim", "other"
 
 READ = """
-SELECT e.position, e.stream, e.seq, e.turn_seq, e.kind, e.target_seq, e.time, e.header, e.leaf, k.bundle,
-    m.ciphertext AS meta, c.ciphertext AS content
+SELECT e.position, e.stream, e.seq, e.turn_seq, e.kind, e.target_seq, e.time, e.header, e.leaf, k.sealed AS envelope,
+    c.ciphertext AS content
 FROM events e
-JOIN keyring k ON k.position = e.position
-JOIN cells m ON m.id = e.position * 2
+JOIN envelopes k ON k.position = e.position
 JOIN cells c ON c.id = e.position * 2 + 1
 WHERE e.turn_seq IS NOT NULL ORDER BY e.turn_seq"""
 
@@ -138,9 +137,8 @@ class StoreUnderAttack(MemoryAdapter):  # type: ignore[misc]  # the suite is not
                 "UPDATE events SET header = ?, leaf = ? WHERE position = ?",
                 (fields["header"], fields["leaf"], position),
             )
-            raw.execute("UPDATE keyring SET bundle = ? WHERE position = ?", (fields["bundle"], position))
-            for cls, cell in enumerate(("meta", "content")):
-                raw.execute("UPDATE cells SET ciphertext = ? WHERE id = ?", (fields[cell], position * 2 + cls))
+            raw.execute("UPDATE envelopes SET sealed = ? WHERE position = ?", (fields["envelope"], position))
+            raw.execute("UPDATE cells SET ciphertext = ? WHERE id = ?", (fields["content"], position * 2 + 1))
 
     def _insert(self, fields: dict[str, Any]) -> None:
         """Append a record with everything that SQL can make agree with it."""
@@ -151,9 +149,8 @@ class StoreUnderAttack(MemoryAdapter):  # type: ignore[misc]  # the suite is not
                 " SELECT ?, stream, seq + 1, ?, turns + 1, ?, ?, ? FROM streams WHERE stream = ?",
                 (last + 1, *(fields[name] for name in ("kind", "time", "header", "leaf", "stream"))),
             )
-            raw.execute("INSERT INTO keyring VALUES (?, ?)", (last + 1, fields["bundle"]))
-            for cls, cell in enumerate(("meta", "content")):
-                raw.execute("INSERT INTO cells VALUES (?, ?)", ((last + 1) * 2 + cls, fields[cell]))
+            raw.execute("INSERT INTO envelopes VALUES (?, ?)", (last + 1, fields["envelope"]))
+            raw.execute("INSERT INTO cells VALUES (?, ?)", ((last + 1) * 2 + 1, fields["content"]))
             raw.execute(
                 "UPDATE streams SET seq = seq + 1, turns = turns + 1, leaf = ? WHERE stream = ?",
                 (fields["leaf"], fields["stream"]),
@@ -163,7 +160,7 @@ class StoreUnderAttack(MemoryAdapter):  # type: ignore[misc]  # the suite is not
         position = self._read(VICTIM)[seq].fields["position"]
         with self._raw() as raw:
             raw.execute("DELETE FROM events WHERE position = ?", (position,))
-            raw.execute("DELETE FROM keyring WHERE position = ?", (position,))
+            raw.execute("DELETE FROM envelopes WHERE position = ?", (position,))
             names.rewritten(raw, names.without(position))
             raw.execute("DELETE FROM cells WHERE id / 2 = ?", (position,))
 

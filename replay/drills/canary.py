@@ -25,7 +25,6 @@ from typing import Any
 
 import msgspec
 
-from muniment.crypto.cell import CELL_BODY_AT
 from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.message import TextPart
@@ -197,7 +196,7 @@ class Drill:
                 stream = space.transcript.stream_of(reader, self.keys[number])
                 assert stream is not None, "it was committed"
                 rows = reader.turns(stream, 1, CONVERSATION_TURNS)
-                pieces += [row.content[CELL_BODY_AT : CELL_BODY_AT + NEEDLE_BYTES] for row in rows if row.content]
+                pieces += [row.content[1 : 1 + NEEDLE_BYTES] for row in rows if row.content]
         space.store.close()
         return pieces
 

@@ -14,17 +14,17 @@ from replay.stores import inside, space_below
 
 
 def cells_of(directory: Path) -> Iterator[bytes]:
-    """Yield the plaintext of every cell whose key there is."""
+    """Yield what every envelope says, and the plaintext of every cell whose key there is."""
     space = inside(directory)
     with space.ledger.reader() as reader:
         for row in reader.sealed_events(0, reader.frontier().size - 1):
             try:
-                keys = space.ledger.keys_of(row)
+                opened = space.ledger.unsealed(row)
             except KeyMissing:
                 continue
-            for cls, cell in enumerate((row.meta, row.content)):
-                if cell is not None and cls in keys:
-                    yield open_cell(keys[cls], cell, row.leaf, cls)
+            yield opened.meta
+            if row.content is not None and opened.key is not None:
+                yield open_cell(opened.key, row.content, row.leaf)
     space.store.close()
 
 

@@ -60,7 +60,7 @@ def edits(count: int | None, seed: int) -> Outcome:
 def rewrite(vandal: Vandal, _: Exhibit) -> None:
     """Change one bit of something sealed (T1)."""
     table, column, key = vandal.chance.choice(
-        [("cells", "ciphertext", "id"), ("keyring", "bundle", "position"), ("events", "header", "position")]
+        [("cells", "ciphertext", "id"), ("envelopes", "sealed", "position"), ("events", "header", "position")]
     )
     rows = vandal.rows(f"SELECT {key}, {column} FROM {table}")  # noqa: S608 - words of this file
     name, held = vandal.chance.choice([row for row in rows if isinstance(row[1], bytes)])
@@ -76,8 +76,7 @@ def reorder(vandal: Vandal, _: Exhibit) -> None:
     for table, column, places in (
         ("events", "header", ("position", one, other)),
         ("events", "leaf", ("position", one, other)),
-        ("keyring", "bundle", ("position", one, other)),
-        ("cells", "ciphertext", ("id", one * 2, other * 2)),
+        ("envelopes", "sealed", ("position", one, other)),
         ("cells", "ciphertext", ("id", one * 2 + 1, other * 2 + 1)),
     ):
         key, here, there = places
@@ -110,7 +109,7 @@ def cut_tail(vandal: Vandal, _: Exhibit) -> None:
 
 def _remove(vandal: Vandal, position: int) -> None:
     assert vandal.sql("DELETE FROM events WHERE position = ?", position)
-    vandal.sql("DELETE FROM keyring WHERE position = ?", position)
+    vandal.sql("DELETE FROM envelopes WHERE position = ?", position)
     vandal.sql("DELETE FROM cells WHERE id / 2 = ?", position)
 
 
@@ -121,7 +120,7 @@ def remove_words(vandal: Vandal, _: Exhibit) -> None:
     if which != 1:
         assert vandal.sql("DELETE FROM cells WHERE id = ?", position * 2 + 1)
     if which != 0:
-        assert vandal.sql("DELETE FROM keyring WHERE position = ?", position)
+        assert vandal.sql("DELETE FROM envelopes WHERE position = ?", position)
 
 
 def insert(vandal: Vandal, _: Exhibit) -> None:
@@ -134,7 +133,7 @@ def insert(vandal: Vandal, _: Exhibit) -> None:
         end,
         position,
     )
-    vandal.sql("INSERT INTO keyring SELECT ?, bundle FROM keyring WHERE position = ?", end, position)
+    vandal.sql("INSERT INTO envelopes SELECT ?, sealed FROM envelopes WHERE position = ?", end, position)
     vandal.sql("INSERT INTO cells SELECT ? * 2 + id % 2, ciphertext FROM cells WHERE id / 2 = ?", end, position)
     vandal.sql(
         "UPDATE streams SET seq = seq + 1, turns = turns + 1"
@@ -169,8 +168,8 @@ def transplant(vandal: Vandal, _: Exhibit) -> None:
     position = vandal.positions()[0]
     donor = vandal.rows("SELECT leaf, header FROM events WHERE position = ?", position, log=vandal.other)[0]
     assert vandal.sql("UPDATE events SET leaf = ?, header = ? WHERE position = ?", *donor, position)
-    bundle = vandal.rows("SELECT bundle FROM keyring WHERE position = ?", position, log=vandal.other)[0]
-    vandal.sql("UPDATE keyring SET bundle = ? WHERE position = ?", *bundle, position)
+    bundle = vandal.rows("SELECT sealed FROM envelopes WHERE position = ?", position, log=vandal.other)[0]
+    vandal.sql("UPDATE envelopes SET sealed = ? WHERE position = ?", *bundle, position)
     for cell in vandal.rows("SELECT ciphertext, id FROM cells WHERE id / 2 = ?", position, log=vandal.other):
         vandal.sql("UPDATE cells SET ciphertext = ? WHERE id = ?", *cell)
 
@@ -220,10 +219,10 @@ def keyring(vandal: Vandal, _: Exhibit) -> None:
 
 
 def bundles(vandal: Vandal, _: Exhibit) -> None:
-    """Roll the key bundles in the log back."""
+    """Roll the envelopes in the log back."""
     older = vandal.older_of(vandal.log)
-    for position, bundle in vandal.rows("SELECT position, bundle FROM keyring", log=older):
-        vandal.sql("UPDATE keyring SET bundle = ? WHERE position = ?", bundle, position)
+    for position, bundle in vandal.rows("SELECT position, sealed FROM envelopes", log=older):
+        vandal.sql("UPDATE envelopes SET sealed = ? WHERE position = ?", bundle, position)
 
 
 def log(vandal: Vandal, _: Exhibit) -> None:

@@ -22,7 +22,6 @@ from pathlib import Path
 
 import apsw
 
-from muniment.crypto.cell import CELL_BODY_AT
 from muniment.errors import MunimentError
 from muniment.events.changes import Action
 from muniment.events.identity import ConversationId, SpaceName, SubjectId, TurnId
@@ -231,7 +230,7 @@ class Drill:
             cells = [cell for (cell,) in raw.execute(CELLS)]
         placed = sorted({placed for placed, _ in self._words}, key=lambda one: one[1])
         return {
-            one: bytes(cell[CELL_BODY_AT : CELL_BODY_AT + NEEDLE_BYTES])
+            one: bytes(cell[1 : 1 + NEEDLE_BYTES])
             for one, cell in zip(placed, cells, strict=True)
             if isinstance(cell, bytes)
         }

@@ -34,8 +34,7 @@ def made(word: str, size: int) -> bytes:
 
 
 LEAF, PLACE = made("leaf", 32), made("place", 24)
-META_ID, META_KEY = made("meta key id", 4), made("meta key", 32)
-CONTENT_ID, CONTENT_KEY = made("content key id", 4), made("content key", 32)
+CONTENT_KEY = made("content key", 32)
 SEGMENT_ID, SEGMENT_KEY = made("segment key id", 4), made("segment key", 32)
 SPACE_KEY, ROOT = made("space key", 32), made("root key", 32)
 SHORT = b"What was said is what is shown."
@@ -57,25 +56,24 @@ def keyed(key: bytes, *parts: bytes) -> bytes:
     return hmac.digest(key, b"".join(len(part).to_bytes(8, "big") + part for part in parts), "sha256")
 
 
-# --- cells, bundles and segment keys --------------------------------------------------------------------------------
+# --- cells, envelopes, segment keys ----------------------------------------------------------------------------------
 
 
-def cell(body: bytes, codec: int, cls: int = 1, leaf: bytes = LEAF, version: int = 1) -> bytes:
+def cell(body: bytes, codec: int, leaf: bytes = LEAF, sealed_as: int | None = None) -> bytes:
     """Seal a body that is already encoded."""
-    head = bytes((version, codec)) + CONTENT_ID
-    nonce = made("cell nonce", 12)
-    return head + nonce + AESGCM(CONTENT_KEY).encrypt(nonce, body, b"muniment/cell" + head + leaf + bytes((cls,)))
+    head = bytes((codec,))
+    bound = head if sealed_as is None else bytes((sealed_as,))
+    key = hmac.digest(CONTENT_KEY, b"muniment/cell" + leaf, "sha256")
+    return head + AESGCM(key).encrypt(bytes(12), body, b"muniment/cell" + bound + leaf)
 
 
 def cell_vector(sealed: bytes, plaintext: bytes | None, fault: str | None = None) -> Vector:
     """Describe a cell."""
     return {
         "what": "cell",
-        "key_id": CONTENT_ID.hex(),
         "key": CONTENT_KEY.hex(),
-        "nonce": made("cell nonce", 12).hex(),
+        "salts": hmac.digest(CONTENT_KEY, b"muniment/salts", "sha256").hex(),
         "leaf": LEAF.hex(),
-        "class": 1,
         "sealed": sealed.hex(),
         "plaintext": None if plaintext is None else plaintext.hex(),
         "fault": fault,
@@ -83,28 +81,30 @@ def cell_vector(sealed: bytes, plaintext: bytes | None, fault: str | None = None
     }
 
 
-ENTRIES = b"\x00" + META_ID + META_KEY + b"\x01" + CONTENT_ID + CONTENT_KEY
+META = b"what the event says"
+HELD = b"\x01" + CONTENT_KEY + META
 
 
-def bundle(entries: bytes = ENTRIES, segment: int = 3, leaf: bytes = LEAF, place: bytes = PLACE) -> bytes:
-    """Seal the entries of a bundle."""
+def envelope(held: bytes = HELD, segment: int = 3, leaf: bytes = LEAF, place: bytes = PLACE) -> bytes:
+    """Seal what an envelope holds."""
     head = b"\x01" + SEGMENT_ID
-    nonce = made("bundle nonce", 12)
-    context = b"muniment/bundle" + head + segment.to_bytes(8, "big") + leaf + place
-    return head + nonce + AESGCM(SEGMENT_KEY).encrypt(nonce, entries, context)
+    nonce = made("envelope nonce", 12)
+    context = b"muniment/envelope" + head + segment.to_bytes(8, "big") + leaf + place
+    return head + nonce + AESGCM(SEGMENT_KEY).encrypt(nonce, held, context)
 
 
-def bundle_vector(sealed: bytes, fault: str | None = None) -> Vector:
-    """Describe a bundle."""
+def envelope_vector(sealed: bytes, fault: str | None = None, key: bytes | None = CONTENT_KEY) -> Vector:
+    """Describe an envelope."""
     return {
-        "what": "bundle",
+        "what": "envelope",
         "segment": 3,
         "segment_key": (SEGMENT_ID + SEGMENT_KEY).hex(),
-        "nonce": made("bundle nonce", 12).hex(),
+        "nonce": made("envelope nonce", 12).hex(),
         "leaf": LEAF.hex(),
         "place": PLACE.hex(),
         "sealed": sealed.hex(),
-        "keys": {"0": [META_ID.hex(), META_KEY.hex()], "1": [CONTENT_ID.hex(), CONTENT_KEY.hex()]},
+        "meta": META.hex(),
+        "content_key": None if key is None else key.hex(),
         "fault": fault,
         "error": fault and "store.corrupt",
     }
@@ -324,41 +324,45 @@ def renamed() -> list[Vector]:
 
 def vectors() -> dict[str, Vector]:
     """Return every vector by the name of its file."""
-    return cell_vectors() | bundle_vectors() | segments_vectors() | key_vectors() | cursor_vectors()
+    return cell_vectors() | envelope_vectors() | segments_vectors() | key_vectors() | cursor_vectors()
+
+
+def deflated(plaintext: bytes) -> bytes:
+    """Return a deflate stream without header and checksum."""
+    deflater = zlib.compressobj(6, zlib.DEFLATED, -15)
+    return deflater.compress(plaintext) + deflater.flush()
 
 
 def cell_vectors() -> dict[str, Vector]:
     """Return the vectors of cells."""
-    packed = zlib.compress(LONG, 6)
+    packed = deflated(LONG)
     return {
         "cell_raw": cell_vector(cell(SHORT, 0), SHORT),
         "cell_empty": cell_vector(cell(b"", 0), b""),
-        "cell_zlib": cell_vector(cell(packed, 1), LONG),
-        "cell_zlib_as_raw": cell_vector(flipped(cell(packed, 1), 1), None, "the codec is changed from zlib to raw"),
+        "cell_deflated": cell_vector(cell(packed, 1), LONG),
+        "cell_deflated_as_raw": cell_vector(cell(packed, 0, sealed_as=1), None, "the codec is changed to raw"),
         "cell_codec_unknown": cell_vector(cell(SHORT, 2), None, "the codec is 2"),
-        "cell_version_unknown": cell_vector(cell(SHORT, 0, version=2), None, "the version is 2"),
-        "cell_key_id_flipped": cell_vector(flipped(cell(SHORT, 0), 2), None, "the key id is another"),
         "cell_tag_cut": cell_vector(cell(SHORT, 0)[:-1], None, "the last byte of the tag is missing"),
         "cell_of_other_leaf": cell_vector(cell(SHORT, 0, leaf=made("other leaf", 32)), None, "sealed for another leaf"),
-        "cell_of_other_class": cell_vector(cell(SHORT, 0, cls=0), None, "sealed as class 0"),
-        "cell_zlib_cut": cell_vector(cell(packed[:-1], 1), None, "the zlib stream lacks its last byte"),
-        "cell_zlib_longer": cell_vector(cell(packed + b"\0", 1), None, "a byte follows the zlib stream"),
-        "cell_zlib_malformed": cell_vector(cell(b"\0" + packed, 1), None, "the body is not zlib"),
+        "cell_deflated_cut": cell_vector(cell(packed[:-1], 1), None, "the stream lacks its last byte"),
+        "cell_deflated_longer": cell_vector(cell(packed + b"\0", 1), None, "a byte follows the stream"),
+        "cell_deflated_malformed": cell_vector(cell(b"\x07" + packed, 1), None, "the body is no deflate stream"),
     }
 
 
-def bundle_vectors() -> dict[str, Vector]:
-    """Return the vectors of bundles."""
+def envelope_vectors() -> dict[str, Vector]:
+    """Return the vectors of envelopes."""
     return {
-        "bundle": bundle_vector(bundle()),
-        "bundle_entry_cut": bundle_vector(bundle(ENTRIES[:-1]), "the last entry lacks a byte"),
-        "bundle_order": bundle_vector(bundle(ENTRIES[37:] + ENTRIES[:37]), "class 1 stands before class 0"),
-        "bundle_twice": bundle_vector(bundle(ENTRIES[:37] * 2), "class 0 is there twice"),
-        "bundle_of_other_leaf": bundle_vector(bundle(leaf=made("other leaf", 32)), "sealed for another leaf"),
-        "bundle_of_other_place": bundle_vector(bundle(place=made("other place", 24)), "sealed for another place"),
-        "bundle_of_other_segment": bundle_vector(bundle(segment=4), "sealed for another segment"),
-        "bundle_layout_unknown": bundle_vector(b"\x02" + bundle()[1:], "the version of the layout is 2"),
-        "bundle_key_id_flipped": bundle_vector(flipped(bundle(), 1), "the id of the segment key is another"),
+        "envelope": envelope_vector(envelope()),
+        "envelope_without_content": envelope_vector(envelope(b"\x00" + META), key=None),
+        "envelope_key_cut": envelope_vector(envelope(HELD[:32]), "the content key lacks a byte"),
+        "envelope_mark_unknown": envelope_vector(envelope(b"\x02" + HELD[1:]), "the first byte is 2"),
+        "envelope_empty": envelope_vector(envelope(b""), "it holds nothing"),
+        "envelope_of_other_leaf": envelope_vector(envelope(leaf=made("other leaf", 32)), "sealed for another leaf"),
+        "envelope_of_other_place": envelope_vector(envelope(place=made("other place", 24)), "sealed for another place"),
+        "envelope_of_other_segment": envelope_vector(envelope(segment=4), "sealed for another segment"),
+        "envelope_layout_unknown": envelope_vector(b"\x02" + envelope()[1:], "the version of the layout is 2"),
+        "envelope_key_id_flipped": envelope_vector(flipped(envelope(), 1), "the id of the segment key is another"),
     }
 
 

@@ -14,7 +14,7 @@ import pytest
 from rich.pretty import pretty_repr
 from rich.traceback import Traceback
 
-from muniment.crypto.cell import CellKey, open_bundle, open_cell, seal_bundle, seal_cell
+from muniment.crypto.cell import ContentKey, OpenEnvelope, open_cell, open_envelope, seal_cell, seal_envelope, squeeze
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
 from muniment.crypto.root_sources import Argon2, OpenerContext, RootDescriptor, open_root
@@ -24,7 +24,7 @@ from muniment.crypto.store import StoreKeys
 from muniment.errors import MunimentError
 from muniment.kernel.digest import b64url
 from muniment.kernel.sources import Sources, SystemClock, SystemEntropy, system_sources
-from tests.crypto.worlds import FROM_FILE, Versions, draw_keys, flipped
+from tests.crypto.worlds import FROM_FILE, Versions, flipped
 
 CANARY = b"canary:tweet:canary:tweet:canary"
 SPELLINGS = (b"tweet", CANARY.hex().encode(), b64url(CANARY).encode(), repr(list(CANARY))[1:-1].encode())
@@ -55,10 +55,10 @@ def holders(directory: Path) -> list[object]:
         store,
         space,
         space.unwrapped,
-        CellKey(b"1234", CANARY),
+        ContentKey(CANARY),
         SpaceKey(1, CANARY),
         SegmentKey(1, bytes(4) + CANARY),
-        draw_keys(Canaries(), (0, 1)),
+        OpenEnvelope(b"", ContentKey(CANARY)),
         OpenerContext(entropy=Canaries(), descriptor=FROM_FILE),
     ]
 
@@ -105,10 +105,10 @@ def failures(directory: Path) -> list[Callable[[], object]]:
     root = LocalRoot(CANARY, SystemEntropy())
     store = StoreKeys.create(directory / "store", root, FROM_FILE, system_sources())
     space = store.create_space("tweet", system_sources())
-    keys, leaf = draw_keys(Canaries(), (1,)), bytes(32)
-    sealed = seal_cell(keys[1], bytes(12), CANARY, leaf, 1)
+    key, leaf = ContentKey(CANARY), bytes(32)
+    sealed = seal_cell(key, squeeze(CANARY), leaf)
     segment = SegmentKey(0, bytes(4) + CANARY)
-    bundle = seal_bundle(segment, bytes(12), keys, leaf, b"")
+    envelope = seal_envelope(segment, bytes(12), OpenEnvelope(CANARY, key), leaf, b"")
     row = seal_segments(space.current, bytes(12), 0, [segment])
     (directory / "key").write_bytes(CANARY)
     (directory / "key").chmod(0o600)
@@ -121,9 +121,9 @@ def failures(directory: Path) -> list[Callable[[], object]]:
         return lambda: open_root(uri, OpenerContext(entropy=Canaries(), descriptor=descriptor, ask=lambda _: typed))
 
     return [
-        lambda: open_cell(keys[1], flipped(sealed, 200), leaf, 1),
-        lambda: open_cell(CellKey(keys[1].key_id, flipped(CANARY, 7)), sealed, leaf, 1),
-        lambda: open_bundle(segment, flipped(bundle, 200), leaf, b""),
+        lambda: open_cell(key, flipped(sealed, 200), leaf),
+        lambda: open_cell(ContentKey(flipped(CANARY, 7)), sealed, leaf),
+        lambda: open_envelope(segment, flipped(envelope, 200), leaf, b""),
         lambda: open_segments(space, 0, flipped(row, 200)),
         lambda: open_segments(Versions(), 0, row),
         lambda: root.unwrap(flipped(root.wrap(CANARY, CANARY), 300), CANARY),

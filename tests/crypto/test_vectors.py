@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from msgspec import Struct
 
-from muniment.crypto.cell import CellKey, open_bundle, open_cell, seal_bundle, seal_cell
+from muniment.crypto.cell import ContentKey, open_cell, open_envelope, seal_cell, seal_envelope, squeeze
 from muniment.crypto.cursor_key import CursorKey
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
@@ -26,23 +26,24 @@ Vector = dict[str, Any]
 
 
 def the_cell(vector: Vector, _: Path) -> None:
-    key = CellKey(bytes.fromhex(vector["key_id"]), bytes.fromhex(vector["key"]))
+    key = ContentKey(bytes.fromhex(vector["key"]))
     sealed, leaf = bytes.fromhex(vector["sealed"]), bytes.fromhex(vector["leaf"])
-    plaintext = open_cell(key, sealed, leaf, vector["class"])
+    plaintext = open_cell(key, sealed, leaf)
     assert plaintext.hex() == vector["plaintext"]
-    again = seal_cell(key, bytes.fromhex(vector["nonce"]), plaintext, leaf, vector["class"])
-    assert open_cell(key, again, leaf, vector["class"]) == plaintext
-    if sealed[1] == 0:  # which bytes zlib writes is zlib's business
+    assert key.salts().hex() == vector["salts"]
+    again = seal_cell(key, squeeze(plaintext), leaf)
+    assert open_cell(key, again, leaf) == plaintext
+    if sealed[0] == 0:  # which bytes zlib writes is zlib's business
         assert again == sealed
 
 
-def the_bundle(vector: Vector, _: Path) -> None:
+def the_envelope(vector: Vector, _: Path) -> None:
     segment_key = SegmentKey(vector["segment"], bytes.fromhex(vector["segment_key"]))
     leaf, place = bytes.fromhex(vector["leaf"]), bytes.fromhex(vector["place"])
-    keys = open_bundle(segment_key, bytes.fromhex(vector["sealed"]), leaf, place)
-    assert {str(cls): [key.key_id.hex(), key.secret.hex()] for cls, key in keys.items()} == vector["keys"]
-    backwards = dict(reversed(keys.items()))
-    assert seal_bundle(segment_key, bytes.fromhex(vector["nonce"]), backwards, leaf, place).hex() == vector["sealed"]
+    held = open_envelope(segment_key, bytes.fromhex(vector["sealed"]), leaf, place)
+    assert held.meta.hex() == vector["meta"]
+    assert (None if held.key is None else held.key.secret.hex()) == vector["content_key"]
+    assert seal_envelope(segment_key, bytes.fromhex(vector["nonce"]), held, leaf, place).hex() == vector["sealed"]
 
 
 def the_segments(vector: Vector, _: Path) -> None:
@@ -94,7 +95,7 @@ def the_cursor(vector: Vector, _: Path) -> None:
 
 OPENINGS = {
     "cell": the_cell,
-    "bundle": the_bundle,
+    "envelope": the_envelope,
     "segments": the_segments,
     "root": the_root,
     "keys.json": the_keys_file,

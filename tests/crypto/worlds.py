@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from muniment.crypto.cell import KEY_ENTROPY_BYTES, CellKey, keys_from
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
 from muniment.crypto.root_sources import RootDescriptor
 from muniment.crypto.segment import SpaceKey
 from muniment.crypto.store import StoreKeys
 from muniment.errors import KeyMissing
-from muniment.kernel.sources import Entropy, SystemEntropy, system_sources
+from muniment.kernel.sources import SystemEntropy, system_sources
 
 FROM_FILE = RootDescriptor(scheme="file")
 
@@ -40,11 +39,6 @@ def opened_space(directory: Path, root: LocalRoot | None = None) -> SpaceKeys:
 def new_store(directory: Path, root: LocalRoot | None = None) -> StoreKeys:
     """Make the keys of a store."""
     return StoreKeys.create(directory, root or new_root(), FROM_FILE, system_sources())
-
-
-def draw_keys(entropy: Entropy, classes: Sequence[int]) -> dict[int, CellKey]:
-    """Return fresh keys for these classes of cells."""
-    return keys_from(entropy.take(KEY_ENTROPY_BYTES * len(classes)), classes)
 
 
 class OneEntropy:

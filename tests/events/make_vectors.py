@@ -27,7 +27,7 @@ def cell_vector(cell: bytes, kind: str, cls: str, body: Vector | None, fault: tu
         "kind": kind,
         "class": cls,
         "version": 1,
-        "seed": (META_SEED if cls == "meta" else CONTENT_SEED).hex(),
+        "seed": META_SEED.hex() if cls == "meta" else None,
         "cell": cell.hex(),
         "body": plain(body),
         "fault": fault and fault[0],
@@ -58,7 +58,7 @@ def good_vectors() -> dict[str, Vector]:
         found[f"cell_{name}_v1"] = cell_vector(msgpack([1, META_SEED, body]), kind, "meta", body)
         found[f"fields_{name}_v1"] = fields_vector(kind, "meta", body, texts)
     for name, (kind, body, texts) in CONTENTS.items():
-        cell = msgpack([1, CONTENT_SEED, body])
+        cell = msgpack([1, None, body])
         found[f"cell_{name}_v1"] = cell_vector(cell, kind, "content", body)
         found[f"fields_{name}_v1"] = fields_vector(kind, "content", body, texts)
     cell = msgpack([1, LEFT_SALTS, LEFT_CONTENT])
@@ -75,7 +75,7 @@ def meta_fault(body: object, fault: str, *, kind: str = "space.opened", error: s
 
 def content_fault(parts: object, fault: str) -> Vector:
     """Describe a content cell of which nothing but the parts is wrong."""
-    cell = msgpack([1, CONTENT_SEED, USUAL_CONTENT | {"parts": parts}])
+    cell = msgpack([1, None, USUAL_CONTENT | {"parts": parts}])
     return cell_vector(cell, "turn.committed", "content", None, (fault, "store.corrupt"))
 
 
@@ -126,6 +126,14 @@ def bad_vectors() -> dict[str, Vector]:
         "bad_inner_member": meta_fault(
             {"request": request | {"more": 1}}, "there is an inner member too many", kind="turn.lifecycle"
         ),
+        "bad_content_seed": cell_vector(
+            msgpack([1, CONTENT_SEED, USUAL_CONTENT]),
+            "turn.committed",
+            "content",
+            None,
+            ("the content has a seed", "store.corrupt"),
+        ),
+        "bad_meta_without_seed": envelope_fault(msgpack([1, None, body]), "there is no seed"),
         "bad_part_type": content_fault([[{"type": "song", "content": "la"}]], "the type of a part is unknown"),
         "bad_part_untyped": content_fault([[{"content": "la"}]], "a part has no type"),
         "bad_part_flat": content_fault([{"type": "text", "content": "la"}], "a part stands where a message should"),

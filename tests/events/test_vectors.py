@@ -30,11 +30,13 @@ def read(path: Path) -> Vector:
     return vector
 
 
-def written(salts: Salts) -> str | dict[str, str]:
+def written(salts: Salts | None) -> str | dict[str, str] | None:
+    if salts is None:
+        return None
     return salts.hex() if isinstance(salts, bytes) else {label: salt.hex() for label, salt in salts.items()}
 
 
-def opened(vector: Vector) -> tuple[Salts, MetaBody | ContentBody]:
+def opened(vector: Vector) -> tuple[Salts | None, MetaBody | ContentBody]:
     cell = bytes.fromhex(vector["cell"])
     return unpack_content(vector["kind"], cell) if vector["class"] == "content" else unpack_meta(vector["kind"], cell)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.kernel.digest import DIGEST_BYTES, b64url, keyed_digest, sha256, unb64url
+from muniment.kernel.digest import DIGEST_BYTES, b64url, hmac_of, keyed_digest, sha256, unb64url
 
 KEY = bytes(range(32))
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -61,3 +61,9 @@ def test_base64url_is_read_back(data: bytes) -> None:
 def test_every_other_spelling_of_bytes_is_refused(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 (the contract names no more than that)
         unb64url(text)
+
+
+@given(st.binary(max_size=64), st.binary(max_size=200))
+def test_hmac_of_is_hmac(key: bytes, message: bytes) -> None:
+    """The short way gives what the standard library gives, for every key up to a block."""
+    assert hmac_of(key, message) == hmac.digest(key, message, "sha256")

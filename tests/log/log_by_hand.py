@@ -36,45 +36,46 @@ LABEL_SETS = [" ".join(usual_labels(n, source=False)) for n in range(1, 17)] + [
 
 
 def place(row: Vector) -> bytes:
-    """Return the columns of a row as the associated data of its bundle."""
+    """Return the columns of a row as the associated data of its envelope."""
     numbers = [row["position"], row["stream"], row["seq"], row["turn_seq"], row["target_seq"], row["time"]]
     packed = b"".join((NONE if number is None else number).to_bytes(8, "big") for number in numbers)
     return packed + str(row["kind"]).encode()
 
 
 class Draws:
-    """What is drawn for one event: a seed, a key id, a key and a nonce for each class; a nonce when it is placed."""
+    """What is drawn for one event: a seed, a content key if it has content, and a nonce when it is placed."""
 
-    def __init__(self, word: str, classes: int) -> None:
-        self.seeds = [made(f"{word}: seed {cls}", 32) for cls in range(classes)]
-        self.key_ids = [made(f"{word}: key id {cls}", 4) for cls in range(classes)]
-        self.keys = [made(f"{word}: key {cls}", 32) for cls in range(classes)]
-        self.nonces = [made(f"{word}: nonce {cls}", 12) for cls in range(classes)]
-        self.bundle_nonce = made(f"{word}: nonce of the bundle", 12)
+    def __init__(self, word: str, *, has_content: bool) -> None:
+        self.seed = made(f"{word}: seed", 32)
+        self.content_key = made(f"{word}: content key", 32) if has_content else b""
+        self.nonce = made(f"{word}: nonce", 12)
 
     def told(self) -> Vector:
         """Return all of it as hexadecimal text; in which order it is drawn is nobody's business."""
         return {
-            "seeds": [seed.hex() for seed in self.seeds],
-            "keys": [key_id.hex() + key.hex() for key_id, key in zip(self.key_ids, self.keys, strict=True)],
-            "nonces": [nonce.hex() for nonce in self.nonces],
-            "bundle_nonce": self.bundle_nonce.hex(),
+            "seed": self.seed.hex(),
+            "content_key": self.content_key.hex(),
+            "nonce": self.nonce.hex(),
         }
 
-    def cell(self, cls: int, body: Vector, leaf: bytes) -> bytes:
-        """Seal the cell of a class, too short to be compressed."""
-        plaintext = msgpack([1, self.seeds[cls], body])
-        assert len(plaintext) < 512, "short enough to lie as it is"
-        head = b"\x01\x00" + self.key_ids[cls]
-        context = b"muniment/cell" + head + leaf + bytes((cls,))
-        return head + self.nonces[cls] + AESGCM(self.keys[cls]).encrypt(self.nonces[cls], plaintext, context)
+    def cell(self, body: Vector, leaf: bytes) -> bytes:
+        """Seal content, too short to be compressed."""
+        plaintext = msgpack([1, None, body])
+        assert len(plaintext) < 256, "short enough to be as it is"
+        key = hmac.digest(self.content_key, b"muniment/cell" + leaf, "sha256")
+        return b"\x00" + AESGCM(key).encrypt(bytes(12), plaintext, b"muniment/cell\x00" + leaf)
 
-    def bundle(self, classes: range, leaf: bytes, where: bytes) -> bytes:
-        """Seal the keys of classes."""
-        entries = b"".join(bytes((cls,)) + self.key_ids[cls] + self.keys[cls] for cls in classes)
+    def salts(self) -> bytes:
+        """Return what the salts of the content are derived from."""
+        return hmac.digest(self.content_key, b"muniment/salts", "sha256")
+
+    def envelope(self, meta: Vector, leaf: bytes, where: bytes, key: bytes | None = None) -> bytes:
+        """Seal what an event says, and the key of its content or another one."""
+        content_key = self.content_key if key is None else key
+        held = (b"\x01" + content_key if content_key else b"\x00") + msgpack([1, self.seed, meta])
         head = b"\x01" + SEGMENT_KEY_ID
-        context = b"muniment/bundle" + head + bytes(8) + leaf + where
-        return head + self.bundle_nonce + AESGCM(SEGMENT_KEY).encrypt(self.bundle_nonce, entries, context)
+        context = b"muniment/envelope" + head + bytes(8) + leaf + where
+        return head + self.nonce + AESGCM(SEGMENT_KEY).encrypt(self.nonce, held, context)
 
 
 def segments() -> bytes:
@@ -155,7 +156,7 @@ class Log:
         stream = position if step.into is None else step.into
         before = self.heads.get(stream)
         head = self._longer(stream, before, step)
-        chance = Draws(f"chance of {position}", 1 if step.content is None else 2)
+        chance = Draws(f"chance of {position}", has_content=step.content is not None)
         commitments = _commitments(chance, step)
         prev = None if before is None else bytes.fromhex(before["leaf"])
         is_turn = step.facts["messages"] is not None
@@ -189,9 +190,8 @@ class Log:
                 ]
             ).hex(),
         }
-        row["bundle"] = chance.bundle(range(len(chance.keys)), leaf, place(row)).hex()
-        row["meta"] = chance.cell(0, step.meta[0], leaf).hex()
-        row["content"] = None if step.content is None else chance.cell(1, step.content[0], leaf).hex()
+        row["envelope"] = chance.envelope(step.meta[0], leaf, place(row)).hex()
+        row["content"] = None if step.content is None else chance.cell(step.content[0], leaf).hex()
         self.heads[stream] = head | {"leaf": leaf.hex(), "tag": head_tag(head, leaf).hex()}
         self.events.append(
             {
@@ -230,9 +230,7 @@ class Log:
 
 
 def _commitments(chance: Draws, step: Step) -> dict[str, str]:
-    bodies = [step.meta] if step.content is None else [step.meta, step.content]
-    return {
-        label: disclosed(seed, label, text)["commitment"]
-        for seed, (_, texts) in zip(chance.seeds, bodies, strict=True)
-        for label, text in texts.items()
-    }
+    parts = [(chance.seed, step.meta[1])]
+    if step.content is not None:
+        parts.append((chance.salts(), step.content[1]))
+    return {label: disclosed(seed, label, text)["commitment"] for seed, texts in parts for label, text in texts.items()}

@@ -201,7 +201,7 @@ def rows() -> dict[str, Vector]:
             "row": event["row"],
             "place": event["place"],
             "segments": segments().hex(),
-            "seed": event["chance"]["seeds"][0],
+            "seed": event["chance"]["seed"],
             "meta": event["meta"],
             "content": event["content"],
             "fault": None,
@@ -215,7 +215,8 @@ def row_vectors() -> dict[str, Vector]:
     """Return rows, good ones and those with a fault."""
     good = rows()["turn"]
     row, other = good["row"], Log().events[3]["row"]
-    chance = Draws("chance of 2", 2)
+    chance = Draws("chance of 2", has_content=True)
+    meta = Log().events[2]["meta"]
     leaf, where = bytes.fromhex(row["leaf"]), place(row)
     changed: dict[str, tuple[str, Vector]] = {
         "position": ("the column position says something else", {"position": 3}),
@@ -229,27 +230,23 @@ def row_vectors() -> dict[str, Vector]:
         "target_seq_all": ("the column target_seq speaks of all turns", {"target_seq": 0}),
         "time": ("the column time says something else", {"time": TIME_MS}),
         "leaf": ("the leaf is that of another event", {"leaf": other["leaf"]}),
-        "bundle_other": ("the bundle is that of another event", {"bundle": other["bundle"]}),
-        "meta_other": ("the meta cell is that of another event", {"meta": other["meta"]}),
-        "meta_as_content": ("the meta cell lies in place of the content", {"content": row["meta"]}),
-        "content_as_meta": ("the content lies in place of the meta cell", {"meta": row["content"]}),
+        "envelope_other": ("the envelope is that of another event", {"envelope": other["envelope"]}),
+        "content_key_other": (
+            "the envelope has the key of other content",
+            {"envelope": chance.envelope(meta, leaf, where, made("another key", 32)).hex()},
+        ),
         "content_other": ("the content is that of another event", {"content": other["content"]}),
         "place_short": (
-            "the bundle is bound to a place without its kind",
-            {"bundle": chance.bundle(range(2), leaf, where[:48]).hex()},
+            "the envelope is bound to a place without its kind",
+            {"envelope": chance.envelope(meta, leaf, where[:48]).hex()},
         ),
     }
     missing: dict[str, tuple[str, Vector]] = {
-        "bundle_missing": ("there is no bundle", {"bundle": None}),
-        "meta_missing": ("there is no meta cell", {"meta": None}),
+        "envelope_missing": ("there is no envelope", {"envelope": None}),
         "content_missing": ("there is no content", {"content": None}),
-        "meta_key_missing": (
-            "the bundle has no key for the meta cell",
-            {"bundle": chance.bundle(range(1, 2), leaf, where).hex()},
-        ),
         "content_key_missing": (
-            "the bundle has no key for the content",
-            {"bundle": chance.bundle(range(1), leaf, where).hex()},
+            "the envelope has no key for the content",
+            {"envelope": chance.envelope(meta, leaf, where, b"").hex()},
         ),
     }
     found = {f"row_{name}": vector for name, vector in rows().items()}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from muniment.crypto.cell import bundle_key_id, seal_bundle
+from muniment.crypto.cell import envelope_key_id, seal_envelope
 from muniment.crypto.segment import SegmentKey
 from muniment.errors import Corrupt, Kind, MunimentError, RolledBack
 from muniment.events.changes import Transition
@@ -87,7 +87,7 @@ def test_an_empty_store_is_sound(tmp_path: Path) -> None:
 
 def test_what_lies_before_the_checkpoint_is_proved_when_it_is_read(book: FileBook) -> None:
     """Attestation reads the tail alone; a bundle that was edited earlier does not open."""
-    book.edited("UPDATE keyring SET bundle = zeroblob(80) WHERE position = 2")
+    book.edited("UPDATE envelopes SET sealed = zeroblob(80) WHERE position = 2")
     book.attest()
     with pytest.raises(MunimentError) as refused:
         book.ledger.open(book.row(2))
@@ -228,9 +228,9 @@ def test_step_two_finds_a_node_that_is_not_there(book: FileBook) -> None:
         "UPDATE events SET time = -1 WHERE position = 21",
         "UPDATE events SET leaf = zeroblob(32) WHERE position = 21",
         "UPDATE events SET header = zeroblob(9) WHERE position = 21",
-        "UPDATE keyring SET bundle = zeroblob(80) WHERE position = 21",
-        "UPDATE keyring SET bundle = (SELECT bundle FROM keyring WHERE position = 20) WHERE position = 21",
-        "DELETE FROM keyring WHERE position = 21",
+        "UPDATE envelopes SET sealed = zeroblob(80) WHERE position = 21",
+        "UPDATE envelopes SET sealed = (SELECT sealed FROM envelopes WHERE position = 20) WHERE position = 21",
+        "DELETE FROM envelopes WHERE position = 21",
     ],
 )
 def test_step_three_finds_a_row_of_the_tail_that_was_edited(book: FileBook, edit: str) -> None:
@@ -251,10 +251,10 @@ def test_step_three_finds_a_change_that_was_taken_from_its_turn(book: FileBook, 
 def test_step_three_finds_a_row_that_was_forged_without_the_key(book: FileBook) -> None:
     """Everything else of the forged row fits: its leaf, its header, the tree over it."""
     row = book.row(TAIL_TURN)
-    keys = book.ledger.keys_of(row)
-    segment_key = SegmentKey(0, bundle_key_id(row.bundle or b"") + bytes(32))
-    forged = seal_bundle(segment_key, bytes(12), keys, row.leaf, place_of(row))
-    book.edited("UPDATE keyring SET bundle = ? WHERE position = ?", forged, TAIL_TURN)
+    opened = book.ledger.unsealed(row)
+    segment_key = SegmentKey(0, envelope_key_id(row.envelope or b"") + bytes(32))
+    forged = seal_envelope(segment_key, bytes(12), opened, row.leaf, place_of(row))
+    book.edited("UPDATE envelopes SET sealed = ? WHERE position = ?", forged, TAIL_TURN)
     assert refusal(book) == ("position 21", "not_authentic")
 
 
@@ -273,7 +273,7 @@ def test_step_three_finds_a_head_that_is_not_the_tree_over_the_tail(book: FileBo
 def test_step_three_reads_nothing_before_the_checkpoint(book: FileBook) -> None:
     """Cells that are not there are not looked for; the tail is what is read."""
     book.notary.checkpoint(book.ledger)
-    book.edited("DELETE FROM keyring")
+    book.edited("DELETE FROM envelopes")
     assert book.attest() == book.head()
 
 
@@ -451,7 +451,7 @@ def test_an_audit_of_another_log_finds_another_log(book: FileBook) -> None:
 
 def sealed_only(book: FileBook) -> None:
     """Take away everything that an audit does without."""
-    for table in ("cells", "keyring", "names", "streams"):
+    for table in ("cells", "envelopes", "names", "streams"):
         book.edited(f"DELETE FROM {table}")  # noqa: S608 - a name of the schema
 
 

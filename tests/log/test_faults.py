@@ -33,7 +33,7 @@ def read_everything(store: Store) -> None:
         frontier = reader.frontier()
         list(reader.sealed_events(0, frontier.size))
         list(reader.events(0, frontier.size))
-        reader.bundles(-1, 100)
+        reader.envelopes(-1, 100)
         list(reader.of_kind("conversation.opened"))
         reader.checkpoints()
         list(reader.stream_heads())
@@ -298,7 +298,7 @@ def test_a_log_that_cannot_be_made_is_told(log: Path) -> None:
         ("PRAGMA user_version = 2", StoreNewer),
         ("PRAGMA user_version = -1", StoreNewer),
         ("DROP INDEX events_by_change", Corrupt),
-        ("CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM keyring; END", Corrupt),
+        ("CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM envelopes; END", Corrupt),
         ("ALTER TABLE meta ADD COLUMN more TEXT", Corrupt),
     ],
 )

@@ -19,7 +19,7 @@ from muniment.evidence.notes import origin_of
 from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import frontier_at
 from muniment.evidence.verifier import open_checkpoint
-from muniment.ledger.ledger import CHECKPOINT_EVENTS, CONTENT, META, SPACE_STREAM, Writer
+from muniment.ledger.ledger import CHECKPOINT_EVENTS, CONTENT, SPACE_STREAM, Writer
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, SealedRow
 from muniment.log.sqlite import SqliteStore
 from tests.log.ledgers import BOOKS, Book, FileBook, memory_book, space_keys, sqlite_book
@@ -196,7 +196,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Book, list[SealedRo
 
 
 NUMBERS = st.none() | st.integers(-(2**63), 2**63 - 1) | st.integers(0, 5)
-COLUMNS = [*EventRow.__struct_fields__, "bundle", "meta", "content"]
+COLUMNS = [*EventRow.__struct_fields__, "envelope", "content"]
 
 
 @given(st.integers(0, 5), st.sampled_from(COLUMNS), st.data())
@@ -223,7 +223,7 @@ def test_a_row_with_anything_edited_does_not_open(
     assert refused.value.kind is Kind.CORRUPT
 
 
-@pytest.mark.parametrize("column", ["bundle", "meta", "content"])
+@pytest.mark.parametrize("column", ["envelope", "content"])
 def test_what_is_missing_without_an_erasure_is_a_missing_key(sound: tuple[Book, list[SealedRow]], column: str) -> None:
     book, rows = sound
     with pytest.raises(KeyMissing) as refused:
@@ -232,10 +232,10 @@ def test_what_is_missing_without_an_erasure_is_a_missing_key(sound: tuple[Book, 
 
 
 def test_no_row_opens_in_the_place_of_another(sound: tuple[Book, list[SealedRow]]) -> None:
-    """Bundle, meta and content of one row belong to it alone."""
+    """Envelope and content of one row belong to it alone."""
     book, rows = sound
     for other in (row for row in rows if row.position != 2):
-        for column in ("bundle", "meta", "content"):
+        for column in ("envelope", "content"):
             if asdict(other)[column] is not None:
                 with pytest.raises(MunimentError) as refused:
                     open_all(book, replace(rows[2], **{column: asdict(other)[column]}))
@@ -285,9 +285,9 @@ def test_destroying_takes_key_and_ciphertext_and_leaves_the_rest(book: Book) -> 
     assert destroyed(book, 2)
     row = book.row(2)
     assert row.content is None
-    assert replace(row, bundle=before.bundle, content=before.content) == before
+    assert replace(row, envelope=before.envelope, content=before.content) == before
     opened = book.ledger.open(row)
-    assert opened.keys.keys() == {META}
+    assert opened.key is None
     assert opened.meta == book.ledger.open(before).meta
     with pytest.raises(KeyMissing):
         book.ledger.content(opened)
@@ -313,8 +313,8 @@ def ciphertext_again(book: FileBook, old: SealedRow) -> None:
 
 
 def key_again(book: FileBook, old: SealedRow) -> None:
-    assert old.bundle is not None
-    book.edited("UPDATE keyring SET bundle = ? WHERE position = ?", old.bundle, old.position)
+    assert old.envelope is not None
+    book.edited("UPDATE envelopes SET sealed = ? WHERE position = ?", old.envelope, old.position)
 
 
 @pytest.mark.parametrize("restored", [[ciphertext_again], [key_again], [ciphertext_again, key_again]])
@@ -330,7 +330,7 @@ def test_whatever_came_back_of_the_content_is_destroyed_again(
     assert not destroyed(file_book, 2)
     row = file_book.row(2)
     assert row.content is None
-    assert set(file_book.ledger.keys_of(row)) == {META}
+    assert file_book.ledger.unsealed(row).key is None
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

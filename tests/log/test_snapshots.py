@@ -34,7 +34,7 @@ def test_snapshots_of_different_ages_answer_each_for_its_own_time(any_store: Sto
     def change(tx: Transaction) -> None:
         a_turn()(tx)
         tx.destroy_cell(0, 1)
-        tx.put_bundles([(1, b"other")])
+        tx.put_envelopes([(1, b"other")])
 
     with ExitStack() as old, ExitStack() as young:
         any_store.transact(a_turn())
@@ -44,7 +44,7 @@ def test_snapshots_of_different_ages_answer_each_for_its_own_time(any_store: Sto
         assert len(first.turns(0, 1, 9)) == 1
         old.close()
         any_store.transact(change)
-        assert [(row.content, row.bundle) for row in second.turns(0, 1, 9)] == [(b"words", b"bundle")] * 2
+        assert [(row.content, row.envelope) for row in second.turns(0, 1, 9)] == [(b"words", b"envelope")] * 2
         assert sum(head.seq for head in second.stream_heads()) == second.count() == 2
     assert check_whole(any_store) == 3
 

@@ -111,8 +111,8 @@ FAULTS: dict[str, Callable[[list[Frame]], list[Frame]]] = {
     "another time": row(lambda one: replace(one, time=one.time + 1)),
     "another target": row(lambda one: replace(one, target_seq=1)),
     "another turn": row(lambda one: replace(one, turn_seq=2)),
-    "another bundle": row(lambda one: replace(one, bundle=bytes(60))),
-    "a bundle that does not open": row(lambda one: replace(one, bundle=(one.bundle or b"")[:-1] + b"\x00")),
+    "another envelope": row(lambda one: replace(one, envelope=bytes(60))),
+    "an envelope that does not open": row(lambda one: replace(one, envelope=(one.envelope or b"")[:-1] + b"\x00")),
     "segment keys left out": lambda told: [
         EventsFrame(frame.rows, []) if isinstance(frame, EventsFrame) else frame for frame in told
     ],
@@ -170,7 +170,7 @@ def test_a_log_of_a_newer_release_is_refused_as_that(world: FileWorld) -> None:
 def test_an_event_without_its_keys_is_refused(world: FileWorld) -> None:
     told = all_frames(world)
     with pytest.raises(KeyMissing):
-        taken(world, row(lambda one: replace(one, bundle=None))(told))
+        taken(world, row(lambda one: replace(one, envelope=None))(told))
     ring = world.runtime._session.space.keys.unwrapped
     with pytest.raises(KeyMissing):
         taken(world, told, replace(ring, space={99: ring.current}))
@@ -181,10 +181,8 @@ def test_an_event_without_its_keys_is_refused(world: FileWorld) -> None:
     [
         lambda one: replace(one, content=bytes(80)),
         lambda one: replace(one, content=None),
-        lambda one: replace(one, meta=bytes(80)),
-        lambda one: replace(one, meta=None),
     ],
-    ids=["content", "no content", "meta", "no meta"],
+    ids=["content", "no content"],
 )
 def test_a_cell_that_does_not_open_is_counted(world: FileWorld, change: Callable[[SealedRow], SealedRow]) -> None:
     """A position of a turn that is there: what it holds besides is not lost for it."""

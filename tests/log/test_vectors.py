@@ -34,18 +34,18 @@ from tests.crypto.worlds import new_root
 from tests.log import log_by_hand, make_vectors
 
 FILES = sorted(make_vectors.FOLDER.glob("*.json"))
-BLOBS = {"leaf", "header", "bundle", "meta", "content", "tag"}
+BLOBS = {"leaf", "header", "envelope", "content", "tag"}
 
 
 class Drawn:
-    """Gives what a vector says was drawn: seeds, keys and nonces of an event at once, the rest one by one."""
+    """Gives what a vector says was drawn: seed and content key of an event at once, the rest one by one."""
 
     def __init__(self) -> None:
         self.draws: deque[bytes] = deque()
 
     def load(self, chance: Vector) -> None:
-        self.draws.append(bytes.fromhex("".join(chance["seeds"] + chance["keys"] + chance["nonces"])))
-        self.draws.append(bytes.fromhex(chance["bundle_nonce"]))
+        self.draws.append(bytes.fromhex(chance["seed"] + chance["content_key"]))
+        self.draws.append(bytes.fromhex(chance["nonce"]))
 
     def take(self, size: int) -> bytes:
         drawn = self.draws.popleft()

@@ -31,8 +31,7 @@ def turn_row(tx: Transaction, stream: int, content: bytes) -> SealedRow:
         time=1_700_000_000_000 + position,
         leaf=hashlib.sha256(b"%d" % position + content).digest(),
         header=b'{"pos":%d}' % position,
-        bundle=b"bundle",
-        meta=b"meta",
+        envelope=b"envelope",
         content=content,
     )
 

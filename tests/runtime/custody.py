@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 import muniment
+from muniment.crypto.cell import OpenEnvelope
 from muniment.errors import UnknownConversation
 from muniment.events.identity import DEFAULT_SPACE, ConversationId, SubjectId, TurnId
 from muniment.events.message import TextPart
@@ -133,3 +134,14 @@ def with_subjects(world: World) -> World:
         world.with_turn(said(number, subject))
     world.with_turn(said(1, "ada", "other", acting="bob")).with_turn(said(2, "ada", "other"))
     return world.with_turn(said(1, "ada", "third"))
+
+
+def unnamed(world: FileWorld, position: int) -> None:
+    """Let an event say nothing that can be read, as only a holder of the keys can do it; its content is as it was."""
+    ledger = world.runtime._session.space.ledger
+    with ledger.reader() as reader:
+        row = reader.sealed(position)
+    assert row is not None
+    says_nothing = OpenEnvelope(b"", ledger.unsealed(row).key)
+    ledger.transact(lambda writer: writer.tx.put_envelopes([(position, writer.sealed_envelope(row, says_nothing))]))
+    world.reopened()

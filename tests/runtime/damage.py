@@ -12,8 +12,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from muniment.crypto.cell import seal_cell
-from muniment.crypto.segment import NONCE_BYTES
+from muniment.crypto.cell import OpenEnvelope
 from muniment.events.attributes import (
     AttributeContent,
     AttributeGovernance,
@@ -46,7 +45,7 @@ from muniment.events.records import (
 )
 from muniment.events.references import Plane, RefDerived, SourceEvidence, Visibility
 from muniment.evidence.verifier import source_digest
-from muniment.ledger.ledger import META, SPACE_STREAM, OpenedEvent, Writer, draft
+from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent, Writer, draft
 from muniment.ledger.vocabulary import PRESENT, Entry
 from muniment.log.port import WHOLE_CONVERSATION
 from muniment.projections.inspection.findings import FindingKind
@@ -74,12 +73,11 @@ AT_REST: dict[str, FindingKind] = {
     "a mask moved to another turn": Is.COLUMN_MISMATCH,
     "a mask that masks nothing": Is.COLUMN_MISMATCH,
     "the newest event deleted": Is.EVENT_MISSING,
-    "a bundle deleted": Is.KEYS_MISSING,
-    "a bundle of a mask deleted": Is.KEYS_MISSING,
-    "a bundle edited": Is.KEYS_DAMAGED,
-    "a bundle cut": Is.KEYS_DAMAGED,
+    "an envelope deleted": Is.KEYS_MISSING,
+    "an envelope of a mask deleted": Is.KEYS_MISSING,
+    "an envelope edited": Is.KEYS_DAMAGED,
+    "an envelope cut": Is.KEYS_DAMAGED,
     "words deleted": Is.CONTENT_MISSING,
-    "meta deleted": Is.RECORD_MISSING,
     "words edited": Is.CONTENT_DAMAGED,
     "words cut": Is.CONTENT_DAMAGED,
     "a stream head deleted": Is.HEAD_MISSING,
@@ -104,9 +102,8 @@ AT_REST: dict[str, FindingKind] = {
     "the seal of the log": Is.TREE_MISMATCH,
     "no seal of the log": Is.TREE_MISMATCH,
     "words of two turns swapped": Is.CONTENT_DAMAGED,
-    "cells of one turn swapped": Is.RECORD_DAMAGED,
     "headers of two turns swapped": Is.HEADER_MISMATCH,
-    "bundles of two turns swapped": Is.KEYS_DAMAGED,
+    "envelopes of two turns swapped": Is.KEYS_DAMAGED,
     "two turns swapped with all that is sealed": Is.HEADER_MISMATCH,
     "a turn appended that was copied": Is.EVENT_UNCOUNTED,
     "the newest event cut off": Is.EVENT_MISSING,
@@ -133,7 +130,7 @@ def sql(text: str) -> Callable[[sqlite3.Connection], None]:
 
 
 MORE_AT_REST: dict[str, tuple[FindingKind, Callable[[sqlite3.Connection], object]]] = {
-    "keys of no event": (Is.ORPHAN_CELLS, sql("INSERT INTO keyring SELECT 900, bundle FROM keyring LIMIT 1")),
+    "keys of no event": (Is.ORPHAN_CELLS, sql("INSERT INTO envelopes SELECT 900, sealed FROM envelopes LIMIT 1")),
     "a cell of no event": (Is.ORPHAN_CELLS, sql("INSERT INTO cells VALUES (1801, x'00')")),
     "a head of no event": (
         Is.HEAD_MISMATCH, sql("INSERT INTO streams VALUES (900, 1, 0, 0, 0, 0, zeroblob(32), zeroblob(16))"),
@@ -258,14 +255,12 @@ def with_words(*parts: list[Part]) -> Callable[[Space, Writer, OpenedEvent], obj
 
 
 def with_meta(edit: Callable[[TurnMeta], bytes]) -> Callable[[Space, Writer, OpenedEvent], object]:
-    """Seal another meta cell under the key that there is."""
+    """Seal another meta body under the key that there is."""
 
-    def work(space: Space, writer: Writer, opened: OpenedEvent) -> None:
+    def work(_space: Space, writer: Writer, opened: OpenedEvent) -> None:
         assert isinstance(opened.meta, TurnMeta)
-        cell = seal_cell(
-            opened.keys[META], space.sources.entropy.take(NONCE_BYTES), edit(opened.meta), opened.row.leaf, META
-        )
-        writer.tx.put_cell(opened.row.position, META, cell)
+        sealed = writer.sealed_envelope(opened.row, OpenEnvelope(edit(opened.meta), opened.key))
+        writer.tx.put_envelopes([(opened.row.position, sealed)])
 
     return work
 

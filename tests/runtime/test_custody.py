@@ -30,6 +30,7 @@ from tests.runtime.custody import (
     said,
     talk,
     turn,
+    unnamed,
     words,
 )
 from tests.turns import TALK
@@ -394,8 +395,7 @@ def test_a_turn_that_cannot_be_named_any_more_is_kept_by_every_hold_of_a_subject
     assert isinstance(world, FileWorld)
     world.with_turn(said(1)).with_turn(said(2))
     hold(world, of("bob"))
-    with world.edited() as raw:
-        raw.execute("UPDATE cells SET ciphertext = zeroblob(80) WHERE id = 2 * 2")
+    unnamed(world, 2)
     report = erase(world, TALKING)
     assert [(each.sequence, each.rule, each.turn) for each in report.kept] == [(1, Rule.HOLD, None)]
     assert report.turns == [TurnId("turn-2")]

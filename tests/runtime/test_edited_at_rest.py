@@ -123,10 +123,6 @@ def _swap_cells(raw: sqlite3.Connection) -> None:
     swapped(raw, "cells", "ciphertext", "id", place(raw, 1) * 2 + 1, place(raw, 4) * 2 + 1)
 
 
-def _swap_cells_of_one_turn(raw: sqlite3.Connection) -> None:
-    swapped(raw, "cells", "ciphertext", "id", place(raw, 1) * 2, place(raw, 1) * 2 + 1)
-
-
 def _swap_headers(raw: sqlite3.Connection) -> None:
     for column in ("header", "leaf"):
         swapped(raw, "events", column, "position", place(raw, 1), place(raw, 4))
@@ -135,13 +131,12 @@ def _swap_headers(raw: sqlite3.Connection) -> None:
 def _swap_everything(raw: sqlite3.Connection) -> None:
     one, two = place(raw, 1), place(raw, 4)
     _swap_headers(raw)
-    swapped(raw, "keyring", "bundle", "position", one, two)
-    for cls in (0, 1):
-        swapped(raw, "cells", "ciphertext", "id", one * 2 + cls, two * 2 + cls)
+    swapped(raw, "envelopes", "sealed", "position", one, two)
+    swapped(raw, "cells", "ciphertext", "id", one * 2 + 1, two * 2 + 1)
 
 
-def _swap_bundles(raw: sqlite3.Connection) -> None:
-    swapped(raw, "keyring", "bundle", "position", place(raw, 1), place(raw, 4))
+def _swap_envelopes(raw: sqlite3.Connection) -> None:
+    swapped(raw, "envelopes", "sealed", "position", place(raw, 1), place(raw, 4))
 
 
 def name_of(turn: int, change: Callable[[int], names.Change], stream: int = 0) -> Callable[[sqlite3.Connection], None]:
@@ -176,11 +171,8 @@ def _append_a_copy(raw: sqlite3.Connection) -> None:
         " FROM events e JOIN streams s ON s.stream = e.stream WHERE e.position = ?",
         (last + 1, turn),
     )
-    raw.execute("INSERT INTO keyring SELECT ?, bundle FROM keyring WHERE position = ?", (last + 1, turn))
-    for cls in (0, 1):
-        raw.execute(
-            "INSERT INTO cells SELECT ?, ciphertext FROM cells WHERE id = ?", ((last + 1) * 2 + cls, turn * 2 + cls)
-        )
+    raw.execute("INSERT INTO envelopes SELECT ?, sealed FROM envelopes WHERE position = ?", (last + 1, turn))
+    raw.execute("INSERT INTO cells SELECT ?, ciphertext FROM cells WHERE id = ?", ((last + 1) * 2 + 1, turn * 2 + 1))
     raw.execute(
         "UPDATE streams SET seq = seq + 1, turns = turns + 1"
         " WHERE stream = (SELECT stream FROM events WHERE position = ?)",
@@ -193,7 +185,7 @@ def _drop_the_newest(raw: sqlite3.Connection) -> None:
     position, stream = raw.execute("SELECT position, stream FROM events ORDER BY position DESC LIMIT 1").fetchone()
     for statement in (
         "DELETE FROM events WHERE position = ?",
-        "DELETE FROM keyring WHERE position = ?",
+        "DELETE FROM envelopes WHERE position = ?",
         "DELETE FROM cells WHERE id / 2 = ?",
         "DELETE FROM checkpoints WHERE size > ?",
     ):
@@ -220,12 +212,11 @@ EDITS |= {
     "a mask moved to another turn": edit("UPDATE events SET target_seq = 4 WHERE position = {mask}"),
     "a mask that masks nothing": edit("UPDATE events SET target_seq = NULL WHERE position = {mask}"),
     "the newest event deleted": edit("DELETE FROM events WHERE position = {last}"),
-    "a bundle deleted": edit("DELETE FROM keyring WHERE position = {turn}"),
-    "a bundle of a mask deleted": edit("DELETE FROM keyring WHERE position = {mask}"),
-    "a bundle edited": edit("UPDATE keyring SET bundle = zeroblob(length(bundle)) WHERE position = {turn}"),
-    "a bundle cut": edit("UPDATE keyring SET bundle = substr(bundle, 1, 5) WHERE position = {turn}"),
+    "an envelope deleted": edit("DELETE FROM envelopes WHERE position = {turn}"),
+    "an envelope of a mask deleted": edit("DELETE FROM envelopes WHERE position = {mask}"),
+    "an envelope edited": edit("UPDATE envelopes SET sealed = zeroblob(length(sealed)) WHERE position = {turn}"),
+    "an envelope cut": edit("UPDATE envelopes SET sealed = substr(sealed, 1, 5) WHERE position = {turn}"),
     "words deleted": edit("DELETE FROM cells WHERE id = {turn} * 2 + 1"),
-    "meta deleted": edit("DELETE FROM cells WHERE id = {turn} * 2"),
     "words edited": edit("UPDATE cells SET ciphertext = zeroblob(length(ciphertext)) WHERE id = {turn} * 2 + 1"),
     "words cut": edit("UPDATE cells SET ciphertext = substr(ciphertext, 1, 6) WHERE id = {turn} * 2 + 1"),
     "a stream head deleted": edit(
@@ -254,9 +245,8 @@ EDITS |= {
     "the seal of the log": edit("UPDATE frontier SET seal = zeroblob(length(seal))"),
     "no seal of the log": edit("UPDATE frontier SET seal = x''"),
     "words of two turns swapped": _swap_cells,
-    "cells of one turn swapped": _swap_cells_of_one_turn,
     "headers of two turns swapped": _swap_headers,
-    "bundles of two turns swapped": _swap_bundles,
+    "envelopes of two turns swapped": _swap_envelopes,
     "two turns swapped with all that is sealed": _swap_everything,
     "a turn appended that was copied": _append_a_copy,
     "the newest event cut off": _drop_the_newest,
@@ -360,7 +350,7 @@ def test_an_edit_of_the_open_store_is_met_when_it_is_read(
 UNSIGNED: dict[str, str] = {
     "a turn moved": "UPDATE events SET position = 900 WHERE position = {last}",
     "the time of a turn": "UPDATE events SET time = time + 1 WHERE position = {last}",
-    "the words of a bundle": "UPDATE keyring SET bundle = zeroblob(length(bundle)) WHERE position = {last}",
+    "the words of an envelope": "UPDATE envelopes SET sealed = zeroblob(length(sealed)) WHERE position = {last}",
     "the root of the tree": "UPDATE frontier SET range = CAST(substr(range, 1, length(range) - 1) || x'00' AS BLOB)",
     "the leaf of a turn": "UPDATE events SET leaf = zeroblob(32) WHERE position = {last}",
 }
@@ -387,7 +377,7 @@ def test_a_process_that_was_killed_leaves_everything_that_it_acknowledged(lastin
 def test_a_bundle_that_was_edited_stops_a_rotation_and_nothing_is_lost(lasting: FileWorld) -> None:
     furnished(lasting)
     with lasting.edited() as raw:
-        EDITS["a bundle edited"](raw)
+        EDITS["an envelope edited"](raw)
     with pytest.raises(Corrupt) as refused:
         lasting.runtime.spaces.rotate()
     assert (refused.value.at or "").startswith("position")

@@ -77,8 +77,8 @@ def test_after_a_space_was_erased_nothing_of_it_can_be_read_or_written(lasting: 
     pinned = next((lasting.home / PINS).glob("*.checkpoint")).read_text()
     assert f"\n{events + 1}\n" in pinned
     with closing(sqlite3.connect(lasting.database)) as look:
-        assert look.execute("SELECT count(*) FROM cells").fetchone() == (1,)
-        assert look.execute("SELECT count(*) FROM keyring").fetchone() == (1,)
+        assert look.execute("SELECT count(*) FROM cells").fetchone() == (0,)
+        assert look.execute("SELECT count(*) FROM envelopes").fetchone() == (1,)
     look.close()
     lasting.runtime = open_store(lasting.home, "another", space="another")
 
@@ -226,7 +226,7 @@ def test_a_space_whose_log_ended_before_its_keys_went_loses_them_at_the_next_ope
     ["UPDATE meta SET value = cast(replace(value, 'space.opened', 'space.erased') AS BLOB) WHERE name = 'vocabulary'",
      "UPDATE events SET kind = 'space.erased' WHERE position = 0",
      "UPDATE events SET kind = 'space.erased' WHERE kind = 'conversation.opened'",
-     "UPDATE events SET kind = 'space.erased' WHERE position = 0; DELETE FROM keyring WHERE position = 0"],
+     "UPDATE events SET kind = 'space.erased' WHERE position = 0; DELETE FROM envelopes WHERE position = 0"],
     ids=["flag", "first", "other", "without keys"],
 )  # fmt: skip
 def test_nobody_without_the_keys_can_have_them_destroyed(lasting: FileWorld, forged: str) -> None:

@@ -38,6 +38,7 @@ from tests.runtime.custody import (
     of,
     said,
     turn,
+    unnamed,
     with_subjects,
     words,
 )
@@ -240,11 +241,9 @@ def test_a_message_can_only_be_taken_out_of_words_that_open(lasting: FileWorld) 
 
 DAMAGE = {
     "content": "UPDATE cells SET ciphertext = zeroblob(length(ciphertext)) WHERE id = {at} * 2 + 1",
-    "meta": "UPDATE cells SET ciphertext = zeroblob(length(ciphertext)) WHERE id = {at} * 2",
-    "no meta": "DELETE FROM cells WHERE id = {at} * 2",
-    "bundle": "UPDATE keyring SET bundle = zeroblob(length(bundle)) WHERE position = {at}",
-    "no bundle": "DELETE FROM keyring WHERE position = {at}",
-    "bundle of a key that is gone": "UPDATE keyring SET bundle = CAST(x'0100000063' || substr(bundle, 6) AS BLOB) "
+    "envelope": "UPDATE envelopes SET sealed = zeroblob(length(sealed)) WHERE position = {at}",
+    "no envelope": "DELETE FROM envelopes WHERE position = {at}",
+    "envelope under another key": "UPDATE envelopes SET sealed = CAST(x'0100000063' || substr(sealed, 6) AS BLOB) "
     "WHERE position = {at}",
 }
 
@@ -265,12 +264,12 @@ def test_what_does_not_open_any_more_can_still_be_erased(lasting: FileWorld, nam
     assert report.affected_turns == len(others) + 1 == reviewed.affected_turns
     assert sorted(report.turns) == sorted([*others, *(["turn-2"] if named else [])]) == sorted(reviewed.turns)
     assert report.receipt is not None
-    assert ("key bundles" in {each.place for each in report.receipt.places}) == ("bundle" in name)
+    assert ("envelopes" in {each.place for each in report.receipt.places}) == ("envelope" in name)
     with closing(sqlite3.connect(lasting.database)) as look:
         assert look.execute("SELECT count(*) FROM cells WHERE id = ?", (at * 2 + 1,)).fetchone() == (0,)
-        bundles = look.execute("SELECT count(*) FROM keyring WHERE position = ?", (at,)).fetchone()
+        envelopes = look.execute("SELECT count(*) FROM envelopes WHERE position = ?", (at,)).fetchone()
     look.close()
-    assert bundles == (0 if "bundle" in name else 1,)
+    assert envelopes == (0 if "envelope" in name else 1,)
     assert lasting.runtime.evidence.audit().spaces[0].turns == 3
     assert not erase(lasting, scope).changed
     assert lasting.reopened().runtime.system.health().sound
@@ -282,7 +281,7 @@ def test_a_damaged_turn_is_not_erased_in_the_name_of_another(lasting: FileWorld)
     lasting.runtime.evidence.checkpoint()
     with lasting.edited() as raw:
         places = dict(raw.execute("SELECT turn_seq, position FROM events WHERE turn_seq IS NOT NULL"))
-        raw.execute(DAMAGE["meta"].format(at=places[2]))
+        raw.execute(DAMAGE["envelope"].format(at=places[2]))
         names.rewritten(raw, names.swapped(places[1], places[2]))
     for number in (1, 2):
         with pytest.raises((Corrupt, KeyMissing)):
@@ -357,9 +356,9 @@ def test_turns_of_a_subject_that_came_while_it_was_searched_are_erased_too(world
 def test_turns_that_nobody_can_name_are_counted_and_left_alone(lasting: FileWorld) -> None:
     with_subjects(lasting)
     lasting.runtime.evidence.checkpoint()
-    with lasting.edited() as raw:
+    with lasting.broken_into() as raw:
         (at,) = raw.execute("SELECT position FROM events WHERE turn_seq = 2 AND stream = 1").fetchone()
-        raw.execute(DAMAGE["meta"].format(at=at))
+    unnamed(lasting.reopened(), at)
     report = erase(lasting, of("bob"))
     assert (report.affected_turns, report.unreadable_turns) == (3, 1)
     assert erase(lasting, of("bob")).unreadable_turns == 1
@@ -412,13 +411,13 @@ def test_what_was_erased_is_in_no_file_and_its_ciphertext_neither(
     with closing(sqlite3.connect(lasting.database)) as look:
         (at,) = look.execute("SELECT min(position) FROM events WHERE turn_seq = 1").fetchone()
         (sealed,) = look.execute("SELECT ciphertext FROM cells WHERE id = ?", (at * 2 + 1,)).fetchone()
-        (bundle,) = look.execute("SELECT bundle FROM keyring WHERE position = ?", (at,)).fetchone()
+        (envelope,) = look.execute("SELECT sealed FROM envelopes WHERE position = ?", (at,)).fetchone()
     look.close()
     keys = lasting.runtime._session.space.keys.current.secret
     erase(lasting, scope)
     for stage in ("open", "closed"):
         for name, data in files(lasting.home).items():
-            for needle in (*spelled(gone), sealed[20:60], bundle[17:57], keys):
+            for needle in (*spelled(gone), sealed[20:60], envelope[17:57], keys):
                 assert needle not in data, (stage, name)
         lasting.close()
     if stays is None:
@@ -437,7 +436,7 @@ def _decrypted(world: World) -> Iterator[bytes]:
     space = world.runtime._session.space
     with space.ledger.reader() as reader:
         for row in reader.sealed_events(0, reader.frontier().size - 1):
-            keys = space.ledger.keys_of(row)
-            for cls, cell in enumerate((row.meta, row.content)):
-                if cell is not None and cls in keys:
-                    yield open_cell(keys[cls], cell, row.leaf, cls)
+            meta, key = space.ledger.unsealed(row)
+            yield meta
+            if row.content is not None and key is not None:
+                yield open_cell(key, row.content, row.leaf)

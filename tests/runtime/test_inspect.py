@@ -97,7 +97,7 @@ def test_a_disk_that_lost_pages_is_told_row_by_row(lasting: FileWorld) -> None:
             page for (page,) in raw.execute("SELECT pageno FROM dbstat WHERE name = 'cells' AND pagetype = 'leaf'")
         ]
     with lasting.database.open("r+b") as file:
-        file.seek((pages[3] - 1) * size)
+        file.seek((pages[1] - 1) * size)
         file.write(bytes(size))
     lasting.reopened()
     report = repaired(lasting)
@@ -211,7 +211,7 @@ def test_a_recovery_after_which_nothing_is_sound_derives_nothing(lasting: FileWo
 def test_a_recovery_that_cannot_derive_says_what_it_could_not_read(lasting: FileWorld) -> None:
     """What is damaged is an error and no shorter projection."""
     with furnished(lasting).edited() as raw:
-        EDITS["a bundle edited"](raw)
+        EDITS["an envelope edited"](raw)
     with pytest.raises(MunimentError) as refused:
         lasting.runtime.system.recover()
     assert (refused.value.code, refused.value.at) == ("store.corrupt", "position 2")
@@ -384,7 +384,7 @@ def test_an_event_whose_keys_were_turned_over_meanwhile_is_looked_at_again(erase
         world.runtime.spaces.rotate()
         assert rows.look(older, row).opened is not None
         assert findings.total == 0
-        on_turn(2, lambda _, writer, opened: writer.tx.put_bundles([(opened.row.position, bytes(60))]))(world)
+        on_turn(2, lambda _, writer, opened: writer.tx.put_envelopes([(opened.row.position, bytes(60))]))(world)
         assert rows.look(older, row).opened is None
         assert findings.counts == {Is.KEYS_MISSING: 1}
     world.close()
@@ -402,17 +402,17 @@ def test_the_turns_of_a_conversation_without_a_head_are_looked_at(lasting: FileW
     lasting.with_turns(2).with_turns(3, "other")
     with lasting.edited() as raw:
         raw.execute("DELETE FROM streams WHERE turns = 2")
-        raw.execute("UPDATE cells SET ciphertext = x'00' WHERE id = 2 * 2")
+        raw.execute("UPDATE envelopes SET sealed = x'00' WHERE position = 2")
     report = repaired(lasting, TALK)
     assert report.turns == 1
-    assert {Is.HEAD_MISSING, Is.RECORD_DAMAGED} == set(report.kinds)
+    assert {Is.HEAD_MISSING, Is.KEYS_DAMAGED} == set(report.kinds)
 
 
 def test_a_damaged_source_leaves_a_reference_unproved(lasting: FileWorld) -> None:
     record(lasting.with_turns(3), derived(1, through=3))
     with lasting.edited() as raw:
         (position,) = raw.execute("SELECT position FROM events WHERE turn_seq = 2").fetchone()
-        raw.execute("UPDATE keyring SET bundle = zeroblob(60) WHERE position = ?", (position,))
+        raw.execute("UPDATE envelopes SET sealed = zeroblob(60) WHERE position = ?", (position,))
     report = repaired(lasting)
     assert report.kinds == {Is.KEYS_DAMAGED: 1, Is.MISSING_SOURCE_TURN: 1}
     with pytest.raises(MunimentError):

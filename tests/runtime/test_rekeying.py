@@ -74,10 +74,10 @@ def turns_of(runtime: Runtime) -> list[SealedRow]:
         return reader.turns(lookup, 1, 99)
 
 
-def bundles_of(world: FileWorld) -> dict[int, bytes]:
+def envelopes_of(world: FileWorld) -> dict[int, bytes]:
     with space_of(world.runtime).ledger.reader() as reader:
-        rows = reader.bundles(0, reader.frontier().size)
-    return {row.position: row.bundle for row in rows if row.bundle is not None}
+        rows = reader.envelopes(0, reader.frontier().size)
+    return {row.position: row.envelope for row in rows if row.envelope is not None}
 
 
 def is_due(runtime: Runtime) -> bool:
@@ -88,11 +88,11 @@ def is_due(runtime: Runtime) -> bool:
 
 
 def test_an_erasure_reaches_the_segments_that_it_touched_and_no_other(spread: FileWorld) -> None:
-    """One turn: the bundles of its segment are sealed again, from the first to the last; no other is."""
-    before = bundles_of(spread)
+    """One turn: the envelopes of its segment are sealed again, from the first to the last; no other is."""
+    before = envelopes_of(spread)
     spread.erased(2)
-    after = bundles_of(spread)
-    changed = [position for position, bundle in before.items() if after[position] != bundle]
+    after = envelopes_of(spread)
+    changed = [position for position, envelope in before.items() if after[position] != envelope]
     assert changed == list(range(SEGMENT_EVENTS, 2 * SEGMENT_EVENTS))
 
 
@@ -105,11 +105,11 @@ def test_many_turns_are_one_rotation(spread: FileWorld) -> None:
 
 def test_a_rotation_on_demand_reaches_every_segment(spread: FileWorld) -> None:
     """Whoever knew a former key of the space, and all rows of then, opens nothing of the rows of now."""
-    before = bundles_of(spread)
+    before = envelopes_of(spread)
     report = spread.runtime.spaces.rotate()
-    after = bundles_of(spread)
+    after = envelopes_of(spread)
     assert report.segments_rekeyed == len({position >> 10 for position in before})
-    assert not [position for position, bundle in before.items() if after[position] == bundle]
+    assert not [position for position, envelope in before.items() if after[position] == envelope]
 
 
 def test_old_rows_and_old_keys_of_segments_open_nothing_that_was_erased(spread: FileWorld) -> None:
@@ -169,7 +169,7 @@ def test_what_a_crash_interrupts_between_two_steps_is_completed_by_the_next_open
     spread: FileWorld, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
     """The segments that are left are remembered in the log; when they are done, the former space key is destroyed."""
-    before, done = bundles_of(spread), list[int]()
+    before, done = envelopes_of(spread), list[int]()
     part = rotation.Rotator._part
 
     def stopping(self: rotation.Rotator, *arguments: Any) -> rotation.Part:
@@ -186,7 +186,7 @@ def test_what_a_crash_interrupts_between_two_steps_is_completed_by_the_next_open
     assert is_due(spread.runtime)
     spread.crashed().reopened()
     assert not is_due(spread.runtime)
-    after = bundles_of(spread)
+    after = envelopes_of(spread)
     assert not [position for position in before if before[position] == after[position]]
     assert len(space_of(spread.runtime).keys.versions) == 1
     assert spread.runtime.evidence.inspect().findings == []

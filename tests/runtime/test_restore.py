@@ -446,8 +446,8 @@ def test_erasures_that_a_damaged_log_cannot_tell_any_more_are_counted(tmp_path: 
     backup = backed_up(world)
     world.erased(1).erased(2)
     with world.edited() as raw:
-        raw.execute("UPDATE keyring SET bundle = zeroblob(60) WHERE position = 6")  # of the first erasure
-        raw.execute("UPDATE cells SET ciphertext = zeroblob(60) WHERE id = 3 * 2")  # who and when of the second turn
+        raw.execute("UPDATE envelopes SET sealed = zeroblob(60) WHERE position = 6")  # of the first erasure
+        raw.execute("UPDATE envelopes SET sealed = zeroblob(60) WHERE position = 3")  # who and when of the second turn
     report = world.runtime.spaces.restore(str(backup), replace=True)
     assert (report.erased_again, report.fences_unreadable, report.sound) == (1, 1, True)
     assert question(2) not in str(words(world.runtime))
@@ -459,7 +459,7 @@ def test_a_fence_holds_without_the_names_of_its_conversation(tmp_path: Path) -> 
     backup = backed_up(world)
     world.erased(1)
     with world.edited() as raw:
-        raw.execute("UPDATE cells SET ciphertext = zeroblob(60) WHERE id = 1 * 2")
+        raw.execute("UPDATE envelopes SET sealed = zeroblob(60) WHERE position = 1")
     report = world.runtime.spaces.restore(str(backup), replace=True)
     assert (report.erased_again, report.fences_unreadable) == (1, 0)
     assert question(1) not in str(words(world.runtime))

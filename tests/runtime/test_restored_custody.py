@@ -47,7 +47,7 @@ def test_a_space_with_a_turn_that_was_erased_unread_can_be_backed_up(tmp_path: P
     """Its keys are gone as a whole; the backup says that something is damaged, and comes back as it was."""
     world = sqlite_world(tmp_path).with_turns(3)
     with world.edited() as raw:
-        raw.execute("UPDATE keyring SET bundle = zeroblob(length(bundle)) WHERE position = 3")
+        raw.execute("UPDATE envelopes SET sealed = zeroblob(length(sealed)) WHERE position = 3")
     world.erased(2)
     backup = backed_up(world)
     report = world.runtime.spaces.restore(str(backup), replace=True)

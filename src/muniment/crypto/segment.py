@@ -1,6 +1,6 @@
-"""The two levels of keys above a bundle: the key of a space, and the keys of its segments.
+"""The two levels of keys above an envelope: the key of a space, and the keys of its segments.
 
-A segment is `SEGMENT_EVENTS` positions of the log. Its key seals the key bundles of its events (`crypto.cell`). The
+A segment is `SEGMENT_EVENTS` positions of the log. Its key seals the envelopes of its events (`crypto.cell`). The
 keys of `SEGMENTS_IN_ROW` segments are stored together in one row, sealed under the key of the space:
 
 `0x01 ‖ version of the space key (4, big endian) ‖ nonce (12) ‖ AES-256-GCM body` over
@@ -35,7 +35,7 @@ KEY_ID_BYTES = 4
 NONCE_BYTES = 12
 TAG_BYTES = 16
 SEGMENTS_CONTEXT = b"muniment/segments"
-BUNDLE_CONTEXT = b"muniment/bundle"
+ENVELOPE_CONTEXT = b"muniment/envelope"
 
 _HEAD = struct.Struct(f">cI{NONCE_BYTES}s")
 _ENTRY = struct.Struct(f"{KEY_ID_BYTES}s{KEY_BYTES}s")
@@ -71,7 +71,7 @@ class SpaceKeyring(Protocol):
 
 
 class SegmentKey(Secret):
-    """The key of one segment, with its cipher. `context` is what all bundles under it are bound to."""
+    """The key of one segment, with its cipher. `context` is what all envelopes under it are bound to."""
 
     __slots__ = ("aead", "context", "head", "key_id", "number", "secret")
 
@@ -82,7 +82,7 @@ class SegmentKey(Secret):
         self.number = number
         self.key_id, self.secret = _ENTRY.unpack(entry)
         self.head = SEALED_VERSION + self.key_id
-        self.context = BUNDLE_CONTEXT + self.head + number.to_bytes(8)
+        self.context = ENVELOPE_CONTEXT + self.head + number.to_bytes(8)
         self.aead = AESGCM(self.secret)
 
     def _label(self) -> str:

@@ -1,8 +1,9 @@
 """Plaintext cells: how the parts of an event are packed before encryption, and read again in every later release.
 
-A packed cell is msgpack `[version, salts, body]`: the version of the body's shape, the salts of its fields, the body.
-The salts are one seed of 32 bytes, from which each is derived. After part of the body was erased they are a map, 32
-bytes for each remaining label, because the seed would also give the salts of the erased part.
+A packed body is msgpack `[version, salts, body]`: the version of the body's shape, the salts of its fields, the body.
+The salts of a meta body are one seed of 32 bytes, from which each is derived. Those of content are nil: they are
+derived from its key. After part of the content was erased they are a map, 32 bytes for each remaining label, because
+what they were derived from would also give the salts of the erased part.
 
 The reader checks the version first. The current version is decoded directly into its struct. An older one is decoded as
 plain data and lifted, version by version, by the functions in `UPCASTS`, each of which turns the data of version n into
@@ -39,7 +40,7 @@ Salt = Annotated[bytes, Meta(min_length=SEED_BYTES, max_length=SEED_BYTES)]
 
 class _Packed(Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
     version: Annotated[int, Meta(ge=1)]
-    salts: Salt | dict[str, Salt]
+    salts: dict[str, Salt] | None
     body: Raw
 
 
@@ -64,8 +65,8 @@ _CONTENTS = {
 }
 
 
-def pack(salts: Salts, body: MetaBody | ContentBody) -> bytes:
-    """Return the plaintext cell for a body and the salts of its fields."""
+def pack(salts: Salts | None, body: MetaBody | ContentBody) -> bytes:
+    """Return the plaintext for a body and the salts of its fields (None: they are derived from the content key)."""
     return _encoder.encode((VERSIONS[type(body)], salts, body))
 
 
@@ -88,15 +89,13 @@ def _unpack(shapes: Mapping[str, _Shape], kind: str, cell: bytes) -> tuple[Any, 
 
 # (kind, cell) -> salts and body. Partial functions, because each is called for every turn of a page.
 unpack_meta: Callable[[str, bytes], tuple[bytes, MetaBody]] = partial(_unpack, _METAS)
-unpack_content: Callable[[str, bytes], tuple[Salts, ContentBody]] = partial(_unpack, _CONTENTS)
+unpack_content: Callable[[str, bytes], tuple[Salts | None, ContentBody]] = partial(_unpack, _CONTENTS)
 
 
 def former_fields(body_type: type[Struct], cell: bytes) -> list[tuple[str, bytes]] | None:
     """Return the fields of a cell that an older version of its body was stored in; None for the present version."""
-    packed = _sealed_in_part.decode(cell)
-    if packed.version == VERSIONS[body_type]:
-        return None
-    return FIELDS[body_type, packed.version](msgspec.msgpack.decode(packed.body))
+    version, _, data = msgspec.msgpack.decode(cell)
+    return None if version == VERSIONS[body_type] else FIELDS[body_type, version](data)
 
 
 def lifted(

@@ -31,6 +31,13 @@ def keyed_digest(key: bytes, purpose: str, *parts: str | bytes) -> bytes:
     return KeyedDigest(key).of(framed(purpose, *parts))
 
 
+def hmac_of(key: bytes, message: bytes) -> bytes:
+    """Return HMAC-SHA-256 of one message under a key of at most a block (RFC 2104), without the setup of `hmac`."""
+    block = key.ljust(BLOCK_BYTES, b"\0")
+    inner = hashlib.sha256(block.translate(_INNER) + message).digest()
+    return hashlib.sha256(block.translate(_OUTER) + inner).digest()
+
+
 def framed(purpose: str, *parts: str | bytes) -> bytes:
     """Return a purpose and its parts as one message, each with its length before it."""
     message = bytearray()

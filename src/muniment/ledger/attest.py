@@ -6,8 +6,8 @@ Opening a log believes nothing that it has not accounted for:
 missing; the seal of the log vouches for its frontier and, with every bucket read, for all names, and there are as many
 as the heads say that their streams have claimed: nothing is there and cannot be found;
 2. the last checkpoint in the store carries the signature of the log, and the tree still has its root at that size;
-3. every event behind that checkpoint has a bundle that only a holder of the space key can have made, and the tree over
-   these events is the head;
+3. every event behind that checkpoint has an envelope that only a holder of the space key can have made, and the tree
+   over these events is the head;
 4. the head is a descendant of the checkpoint that is pinned outside the store.
 
 Checkpoints are signed on demand, at closing, and whenever the log passes a multiple of `CHECKPOINT_EVENTS`, so that
@@ -118,8 +118,8 @@ class Notary:
             last = next(reader.of_kind(EventKind.SPACE_ERASED), None)
             kept = reader.latest_checkpoint()
             is_ended = ledger.vocabulary.of(reader).has_ended
-        if last is not None and last.bundle is not None:
-            ledger.keys_of(last)  # only a holder of the keys can have written it
+        if last is not None and last.envelope is not None:
+            ledger.unsealed(last)  # only a holder of the keys can have written it
             assert kept is not None, "it was signed with the event"
             self.remember(kept.note)
             return True
@@ -186,7 +186,7 @@ def _replayed(ledger: Ledger, reader: Reader, base: Frontier, head: Frontier) ->
     for position, row in enumerate(reader.sealed_events(base.size, head.size - 1), start=base.size):
         if row.position != position:
             raise Corrupt(at=f"position {position}", problem="rows_missing")
-        ledger.keys_of(row)
+        ledger.unsealed(row)
         ledger.header(row)
         leaves.append(row.leaf)
     return extend(base, leaves)[0]

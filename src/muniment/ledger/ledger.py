@@ -3,13 +3,13 @@
 A store keeps rows and knows nothing; governance decides and stores nothing. The ledger stands between them, and it is
 the only place that brings header, commitments, tree, cells and keys together.
 
-Appending: a `Draft` is everything about an event that does not depend on its place (commitments, packed cells, fresh
+Appending: a `Draft` is everything about an event that does not depend on its place (commitments, packed bodies, fresh
 keys); it is made before the write transaction. A *plan* runs inside the transaction (decision 0005). It is given a
 `Writer`, looks at the state it would append to, decides, and appends; the writer gives each draft its place, makes
 the header, seals the cells under the leaf and keeps the stream heads. A plan that raises leaves no trace.
 
-Reading: every row that is opened is checked against its header's hash, and its key bundle is unwrapped with all columns
-of the row as associated data; an edited row does not open. What no single row can show is an *omission*. For that
+Reading: every row that is opened is checked against its header's hash, and its envelope is opened with all columns of
+the row as associated data; an edited row does not open. What no single row can show is an *omission*. For that
 each stream has a head, a row with a MAC under a key of the space, the log has a seal over its frontier and its names
 (`ledger.name_buckets`), and `ledger.attest` checks at opening that heads, tree and names account for every row. Each
 state that is read or appended to is proved by its seal first, and is never older than one seen before.
@@ -25,13 +25,12 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from muniment.crypto.cell import (
-    CELL_NONCE_BYTES,
-    KEY_ENTROPY_BYTES,
-    CellKey,
+    CONTENT_KEY_BYTES,
+    ContentKey,
+    OpenEnvelope,
     Squeezed,
-    keys_from,
     open_cell,
-    seal_squeezed,
+    seal_cell,
     squeeze,
 )
 from muniment.errors import Corrupt, KeyMissing
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
     from muniment.crypto.segment import SegmentKey, SpaceKey
     from muniment.kernel.sources import Entropy
 
-META, CONTENT = 0, 1
+CONTENT = 1
 SPACE_STREAM = 0
 EPOCH = "epoch"  # the named value that counts restores: an id, new with each
 VKEY = "vkey"  # the named value that holds the public key of the log
@@ -72,9 +71,8 @@ class Draft(NamedTuple):
     time_ms: int
     reason: str | None
     fields: dict[str, str]
-    cells: list[Squeezed]  # packed, by class
-    keys: dict[int, CellKey]  # fresh, by class
-    nonces: list[bytes]  # one for each cell
+    meta: bytes  # packed
+    content: tuple[ContentKey, Squeezed] | None  # under a fresh key
 
 
 NO_REFS: dict[str, int] = {}
@@ -115,10 +113,10 @@ class Placed(NamedTuple):
 
 
 class OpenedEvent(Struct, frozen=True, kw_only=True, gc=False):
-    """A row that was opened: its columns, proved, the keys of its cells and its meta body."""
+    """A row that was opened: its columns, proved, the key of its content if there is any, and its meta body."""
 
     row: SealedRow
-    keys: dict[int, CellKey]
+    key: ContentKey | None
     meta_seed: bytes
     meta: MetaBody
 
@@ -133,18 +131,15 @@ def draft(
     content: EncodedContent | None = None,
 ) -> Draft:
     """Return an event without a place. `content` comes with its fields, which the caller has already encoded."""
-    classes = 1 if content is None else 2
-    keys_at, nonces_at = classes * SEED_BYTES, classes * (SEED_BYTES + KEY_ENTROPY_BYTES)
-    chance = entropy.take(nonces_at + classes * CELL_NONCE_BYTES)  # one draw: seeds, keys, nonces
-    seeds = [chance[at : at + SEED_BYTES] for at in range(0, keys_at, SEED_BYTES)]
-    nonces = [chance[at : at + CELL_NONCE_BYTES] for at in range(nonces_at, len(chance), CELL_NONCE_BYTES)]
-    fields = commit_fields(seeds[META], meta_fields(meta))
-    cells = [squeeze(pack_cell(seeds[META], meta))]
+    chance = entropy.take(SEED_BYTES if content is None else SEED_BYTES + CONTENT_KEY_BYTES)
+    seed, sealing = chance[:SEED_BYTES], None
+    fields = commit_fields(seed, meta_fields(meta))
     if content is not None:
         body, encoded = content
-        fields.update(commit_fields(seeds[CONTENT], encoded))
-        cells.append(squeeze(pack_cell(seeds[CONTENT], body)))
-    return Draft(kind, time_ms, reason, fields, cells, keys_from(chance[keys_at:nonces_at], range(classes)), nonces)
+        key = ContentKey(chance[SEED_BYTES:])
+        fields.update(commit_fields(key.salts(), encoded))
+        sealing = key, squeeze(pack_cell(None, body))
+    return Draft(kind, time_ms, reason, fields, pack_cell(seed, meta), sealing)
 
 
 class CheckpointSigner(Protocol):
@@ -229,12 +224,10 @@ class Writer:
             leaf=leaf,
             header=pack(header),
         )
-        cells = [
-            seal_squeezed(event.keys[cls], event.nonces[cls], cell, leaf, cls) for cls, cell in enumerate(event.cells)
-        ]
-        bundle = self.sealed_bundle(bare, event.keys)
-        content = cells[CONTENT] if len(cells) > 1 else None
-        self._rows.append(SealedRow(**asdict(bare), bundle=bundle, meta=cells[META], content=content))
+        key, squeezed = event.content or (None, None)
+        envelope = self.sealed_envelope(bare, OpenEnvelope(event.meta, key))
+        content = None if key is None or squeezed is None else seal_cell(key, squeezed, leaf)
+        self._rows.append(SealedRow(**asdict(bare), envelope=envelope, content=content))
         total = head.messages + (messages or 0)
         self._heads[stream] = StreamHead(
             stream=stream,
@@ -283,7 +276,7 @@ class Writer:
         return list(flaws_of(change.kind, change.reason, change.refs, state))
 
     def segment_key(self, position: int) -> SegmentKey:
-        """Return the key that seals the bundle at a position; the first event of a segment makes one."""
+        """Return the key that seals the envelope at a position; the first event of a segment makes one."""
         segment = segment_of(position)
         key = self._segment_keys.get(segment)
         if key is None:
@@ -295,19 +288,19 @@ class Writer:
             key = self._segment_keys[segment] = key or segments.sealing(self.tx, segment)
         return key
 
-    def sealed_bundle(self, row: EventRow, keys: dict[int, CellKey]) -> bytes:
-        """Return keys as the bundle of a row."""
-        return self._ledger.segments.seal(self.segment_key(row.position), row, keys)
+    def sealed_envelope(self, row: EventRow, opened: OpenEnvelope) -> bytes:
+        """Return what an envelope holds, sealed for a row."""
+        return self._ledger.segments.seal(self.segment_key(row.position), row, opened)
 
     def destroy_content(self, row: SealedRow) -> bool:
         """Destroy the key and the ciphertext of an event's content; return whether there was any."""
-        keys = self._ledger.keys_of(row)
-        gone = keys.pop(CONTENT, None) is not None
-        if gone or row.content is not None:
-            self._touch(row.position)
-            self.tx.put_bundles([(row.position, self.sealed_bundle(row, keys))])
-            self.tx.destroy_cell(row.position, CONTENT)
-        return gone or row.content is not None
+        meta, key = self._ledger.unsealed(row)
+        if key is None and row.content is None:
+            return False
+        self._touch(row.position)
+        self.tx.put_envelopes([(row.position, self.sealed_envelope(row, OpenEnvelope(meta, None)))])
+        self.tx.destroy_cell(row.position, CONTENT)
+        return True
 
     def _touch(self, position: int) -> None:
         self.touched.add(segment_of(position))
@@ -325,19 +318,18 @@ class Writer:
 
     def destroy_sealed(self, position: int) -> None:
         """Destroy everything that is sealed of an event, and the keys of it, whether they can be read or not."""
-        for cls in (META, CONTENT):
-            self.tx.destroy_cell(position, cls)
-        self.tx.destroy_bundle(position)
+        self.tx.destroy_cell(position, CONTENT)
+        self.tx.destroy_envelope(position)
 
     def destroy_unreadable(self, row: SealedRow) -> bool:
-        """Destroy the content of a turn whose bundle does not open; return whether there was any.
+        """Destroy the content of a turn whose envelope does not open; return whether there was any.
 
-        No key can be taken out of such a bundle, so it goes as a whole, and the meta cell stays without a key. That the
-        row is the turn that it says it is has to be proved without keys: by its header, and by the tree (`Corrupt`).
+        No key can be taken out of such an envelope, so it goes as a whole, with what it says. That the row is the turn
+        that it says it is has to be proved without keys: by its header, and by the tree (`Corrupt`).
         """
         self._ledger.prove_place(self.tx, row)
         self._touch(row.position)
-        gone = self.tx.destroy_bundle(row.position)
+        gone = self.tx.destroy_envelope(row.position)
         return self.tx.destroy_cell(row.position, CONTENT) or gone
 
     def committed(self) -> None:
@@ -361,12 +353,10 @@ class Writer:
         """Seal what is left of an event's content under a new key, with the salt of each field; the old key is gone."""
         row = opened.row
         left = pack_cell(salts_of(salts, (label for label, _ in content_fields(body))), body)
-        chance = self._ledger.entropy.take(KEY_ENTROPY_BYTES + CELL_NONCE_BYTES)
-        fresh = keys_from(chance[:KEY_ENTROPY_BYTES], [CONTENT])
-        cell = seal_squeezed(fresh[CONTENT], chance[KEY_ENTROPY_BYTES:], squeeze(left), row.leaf, CONTENT)
+        meta, key = self._ledger.unsealed(row).meta, ContentKey(self._ledger.entropy.take(CONTENT_KEY_BYTES))
         self._touch(row.position)
-        self.tx.put_bundles([(row.position, self.sealed_bundle(row, opened.keys | fresh))])
-        self.tx.put_cell(row.position, CONTENT, cell)
+        self.tx.put_envelopes([(row.position, self.sealed_envelope(row, OpenEnvelope(meta, key)))])
+        self.tx.put_cell(row.position, CONTENT, seal_cell(key, squeeze(left), row.leaf))
 
     def clear(self) -> None:
         """Remove the whole log; what is put back or appended from now on is all that there is."""
@@ -475,9 +465,9 @@ class Ledger:
                 self.names.begin(reader, newest)
             yield reader
 
-    def keys_of(self, row: SealedRow) -> dict[int, CellKey]:
-        """Return the keys of a row's cells, having proved its leaf and every column, or raise `Corrupt`."""
-        if row.bundle is None:
+    def unsealed(self, row: SealedRow) -> OpenEnvelope:
+        """Return what the envelope of a row holds, having proved its leaf and every column, or raise `Corrupt`."""
+        if row.envelope is None:
             self.keys.refresh()  # raises when the whole space was erased meanwhile
             raise KeyMissing(at=f"position {row.position}")
         return self.segments.open(row)
@@ -495,41 +485,40 @@ class Ledger:
 
     def open(self, row: SealedRow) -> OpenedEvent:
         """Return a row with its meta body."""
-        keys = self.keys_of(row)
-        key = keys.get(META)
-        if key is None or row.meta is None:
-            raise KeyMissing(at=f"position {row.position}")
+        packed, key = self.unsealed(row)
         try:
-            seed, meta = unpack_meta(row.kind, open_cell(key, row.meta, row.leaf, META))
+            seed, meta = unpack_meta(row.kind, packed)
         except Corrupt as corrupt:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
-        return OpenedEvent(row=row, keys=keys, meta_seed=seed, meta=meta)
+        return OpenedEvent(row=row, key=key, meta_seed=seed, meta=meta)
 
     def content(self, opened: OpenedEvent) -> tuple[Salts, ContentBody]:
         """Return salts and content of an event whose content the log does not call erased."""
-        row, key = opened.row, opened.keys.get(CONTENT)
+        row, key = opened.row, opened.key
         if key is None or row.content is None:
             raise KeyMissing(at=f"position {row.position}")
         try:
-            return unpack_content(row.kind, open_cell(key, row.content, row.leaf, CONTENT))
+            salts, body = unpack_content(row.kind, open_cell(key, row.content, row.leaf))
         except Corrupt as corrupt:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+        return key.salts() if salts is None else salts, body
 
     def meta_fields(self, opened: OpenedEvent) -> list[Field]:
         """Return the fields of a meta body as the header commits to them: as the version that was stored spelt them."""
-        former = self._former(opened, META, opened.row.meta, type(opened.meta))
-        return meta_fields(opened.meta) if former is None else former
+        if VERSIONS[type(opened.meta)] > 1:
+            former = former_fields(type(opened.meta), self.unsealed(opened.row).meta)
+            if former is not None:
+                return former
+        return meta_fields(opened.meta)
 
     def content_fields(self, opened: OpenedEvent, content: ContentBody) -> list[Field]:
         """Return the fields of a content body, which is still there; as `meta_fields`."""
-        former = self._former(opened, CONTENT, opened.row.content, type(content))
-        return content_fields(content) if former is None else former
-
-    def _former(self, opened: OpenedEvent, cls: int, cell: bytes | None, body: type[Struct]) -> list[Field] | None:
-        if VERSIONS[body] == 1:
-            return None
-        assert cell is not None, "it was opened"
-        return former_fields(body, open_cell(opened.keys[cls], cell, opened.row.leaf, cls))
+        row, key = opened.row, opened.key
+        if VERSIONS[type(content)] > 1 and key is not None and row.content is not None:
+            former = former_fields(type(content), open_cell(key, row.content, row.leaf))
+            if former is not None:
+                return former
+        return content_fields(content)
 
     def words(self, opened: OpenedEvent) -> tuple[Salts, TurnContent]:
         """Return salts and content of a turn; as `content`."""

@@ -1,4 +1,4 @@
-"""What binds a key bundle and a stream head to their rows: the columns, packed, as associated data and under a MAC."""
+"""What binds an envelope and a stream head to their rows: the columns, packed, as associated data and under a MAC."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from muniment.errors import Corrupt
 from muniment.kernel.digest import KeyedDigest
 
 if TYPE_CHECKING:
-    from muniment.crypto.cell import PlacedBundle
-    from muniment.log.port import BundleRow, EventRow, StreamHead
+    from muniment.crypto.cell import PlacedEnvelope
+    from muniment.log.port import EnvelopeRow, EventRow, StreamHead
 
 HEAD_TAG_BYTES = 16
 ABSENT = 2**64 - 1  # what a column without a value packs to
@@ -22,7 +22,7 @@ _HEAD = struct.Struct(">QQQQQQ")
 
 
 def place_of(row: EventRow) -> bytes:
-    """Return the columns of a row as the associated data of its bundle."""
+    """Return the columns of a row as the associated data of its envelope."""
     turn = ABSENT if row.turn_seq is None else row.turn_seq
     target = ABSENT if row.target_seq is None else row.target_seq
     try:
@@ -32,14 +32,14 @@ def place_of(row: EventRow) -> bytes:
     return numbers + row.kind.encode()
 
 
-def placed_bundles(rows: Iterable[BundleRow]) -> list[PlacedBundle]:
-    """Return the bundles of rows, each with leaf and place of its event.
+def placed_envelopes(rows: Iterable[EnvelopeRow]) -> list[PlacedEnvelope]:
+    """Return the envelopes of rows, each with leaf and place of its event.
 
     As `place_of`, but one loop without a call: a rotation does this for every event of a space.
     """
-    bundles: list[PlacedBundle] = []
+    envelopes: list[PlacedEnvelope] = []
     for row in rows:
-        if row.bundle is None:
+        if row.envelope is None:
             continue
         turn = ABSENT if row.turn_seq is None else row.turn_seq
         target = ABSENT if row.target_seq is None else row.target_seq
@@ -47,8 +47,8 @@ def placed_bundles(rows: Iterable[BundleRow]) -> list[PlacedBundle]:
             numbers = _PLACE.pack(row.position, row.stream, row.seq, turn, target, row.time)
         except struct.error:
             raise Corrupt(at=f"position {row.position}", problem="columns") from None
-        bundles.append((row.position, row.bundle, row.leaf + numbers + row.kind.encode()))
-    return bundles
+        envelopes.append((row.position, row.envelope, row.leaf + numbers + row.kind.encode()))
+    return envelopes
 
 
 def proved_head(keyed: KeyedDigest, head: StreamHead) -> StreamHead:

@@ -1,23 +1,23 @@
-"""The segment keys of a log: made when a segment begins, found when a bundle is opened, replaced by an erasure.
+"""The segment keys of a log: made when a segment begins, found when an envelope is opened, replaced by an erasure.
 
-Reading: the key of an event is kept in memory by the number of its segment. A bundle names the key that it is under; if
-that is another one, the row of segment keys is read again, in the present log or (inside a plan) in the transaction.
+Reading: the key of an event is kept in memory by the number of its segment. An envelope names the key that it is under;
+if that is another one, the row of segment keys is read again, in the present log or (inside a plan) in the transaction.
 
 Appending: only the newest segment grows. Its key is remembered together with the version of the space key. Whoever
 replaces the key of a segment that grows adds a version first, in the same write transaction, so a remembered key is
 never stale. The key of a segment that does not grow any more may be replaced under any version.
 
-Replacing: all bundles of a segment are sealed again under a fresh key, in one write transaction. The former key is
+Replacing: all envelopes of a segment are sealed again under a fresh key, in one write transaction. The former key is
 then in former rows of segment keys only, and all of those are sealed under former versions of the space key.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
-from muniment.crypto.cell import CellKey, bundle_key_id, open_bundle, reseal_bundles, seal_bundle
+from muniment.crypto.cell import OpenEnvelope, envelope_key_id, open_envelope, reseal_envelopes, seal_envelope
 from muniment.crypto.segment import (
     NONCE_BYTES,
     SEGMENT_BITS,
@@ -32,8 +32,8 @@ from muniment.crypto.segment import (
 )
 from muniment.errors import Corrupt, KeyMissing
 from muniment.kernel.sources import Entropy
-from muniment.ledger.packing import place_of, placed_bundles
-from muniment.log.port import BundleRow, EventRow, Reader, SegmentsRow, Store, Transaction
+from muniment.ledger.packing import place_of, placed_envelopes
+from muniment.log.port import EnvelopeRow, EventRow, Reader, SegmentsRow, Store, Transaction
 
 OWED, OWED_BYTES = "rekeying", 4  # the named value of segments whose keys are still to be replaced
 
@@ -49,21 +49,16 @@ class SegmentTable:
         """Take in a row; raises `Corrupt` or `KeyMissing`."""
         self._keys.update((key.number, key) for key in open_segments(self._keyring, row.row, row.sealed))
 
-    def knows(self, row: BundleRow) -> bool:
-        """Tell whether the key that the bundle of a row names is known; raises `Corrupt` for what is no bundle."""
-        key = self._keys.get(segment_of(row.position))
-        return key is not None and row.bundle is not None and key.key_id == bundle_key_id(row.bundle)
+    def open(self, row: EnvelopeRow) -> OpenEnvelope:
+        """Return what the envelope of a row holds, having proved its leaf and every column.
 
-    def open(self, row: BundleRow) -> dict[int, CellKey]:
-        """Return the keys of a row's cells, having proved its leaf and every column; raises `Corrupt` or `KeyMissing`.
-
-        A row without a bundle has no keys.
+        Raises `Corrupt` or `KeyMissing`, this also for a row without an envelope.
         """
-        at = f"position {row.position}"
+        at, key = f"position {row.position}", self._keys.get(segment_of(row.position))
         try:
-            if row.bundle is None or not self.knows(row):
+            if row.envelope is None or key is None or key.key_id != envelope_key_id(row.envelope):
                 raise KeyMissing(at=at)
-            return open_bundle(self._keys[segment_of(row.position)], row.bundle, row.leaf, place_of(row))
+            return open_envelope(key, row.envelope, row.leaf, place_of(row))
         except Corrupt as corrupt:
             raise Corrupt(at=at, problem=corrupt.problem) from None
 
@@ -85,8 +80,8 @@ class SegmentKeys:
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
-    def open(self, row: BundleRow) -> dict[int, CellKey]:
-        """Return the keys of a row's cells, as `SegmentTable.open`; a key that was not met yet is read."""
+    def open(self, row: EnvelopeRow) -> OpenEnvelope:
+        """Return what the envelope of a row holds, as `SegmentTable.open`; a key that was not met yet is read."""
         try:
             return self._table.open(row)
         except KeyMissing:
@@ -132,7 +127,7 @@ class SegmentKeys:
         self._growing = version, key
 
     def sealing(self, tx: Transaction, segment: int) -> SegmentKey:
-        """Return the key that seals the bundles of a segment that has begun; raises `Corrupt` or `KeyMissing`."""
+        """Return the key that seals the envelopes of a segment that has begun; raises `Corrupt` or `KeyMissing`."""
         row, place = divmod(segment, SEGMENTS_IN_ROW)
         sealed = tx.segments(row)
         keys = [] if sealed is None else open_segments(self._keys, row, sealed)
@@ -151,14 +146,14 @@ class SegmentKeys:
         tx.put_segments(row, self._sealed(space_key, row, keys))
         return keys[-1]
 
-    def seal(self, key: SegmentKey, row: EventRow, keys: Mapping[int, CellKey]) -> bytes:
-        """Return the bundle of a row under the key of its segment."""
-        return seal_bundle(key, self._entropy.take(NONCE_BYTES), keys, row.leaf, place_of(row))
+    def seal(self, key: SegmentKey, row: EventRow, opened: OpenEnvelope) -> bytes:
+        """Return what an envelope holds, sealed for a row under the key of its segment."""
+        return seal_envelope(key, self._entropy.take(NONCE_BYTES), opened, row.leaf, place_of(row))
 
     def replace(self, tx: Transaction, space_key: SpaceKey, segments: Collection[int], *, every_row: bool) -> None:
         """Replace the keys of segments and seal their rows, or every row, under a version of the space key.
 
-        Raises `Corrupt` for a bundle or a row that does not open, so that nothing readable is lost with a key.
+        Raises `Corrupt` for an envelope or a row that does not open, so that nothing readable is lost with a key.
         """
         due = set(segments)
         for row in tx.segment_rows():
@@ -175,10 +170,10 @@ class SegmentKeys:
 
     def _replaced(self, tx: Transaction, former: SegmentKey) -> SegmentKey:
         first = former.number << SEGMENT_BITS
-        fresh, rows = self._fresh(former.number), tx.bundles(first, first + SEGMENT_EVENTS - 1)
+        fresh, rows = self._fresh(former.number), tx.envelopes(first, first + SEGMENT_EVENTS - 1)
         drawn = self._entropy.take(NONCE_BYTES * len(rows))
         nonces = [drawn[at : at + NONCE_BYTES] for at in range(0, len(drawn), NONCE_BYTES)]
-        tx.put_bundles(reseal_bundles(former, fresh, zip(nonces, placed_bundles(rows), strict=True)))
+        tx.put_envelopes(reseal_envelopes(former, fresh, zip(nonces, placed_envelopes(rows), strict=True)))
         return fresh
 
     def _fresh(self, segment: int) -> SegmentKey:

@@ -9,9 +9,9 @@ grows, except for keys and cells that are destroyed; the caller makes sure that 
 part is read in the snapshot that heads and names come from.
 
 Taking holds every frame to the rules before it is handed on: each header against its leaf and its columns, streams and
-chains (`evidence.audit`), each bundle against the key of its segment, each checkpoint against the root at its size, the
-heads against the rows and their MAC, as many names as the heads have claimed, and the signed head at the end. A cell
-that does not open is no reason to lose the others: it is counted.
+chains (`evidence.audit`), each envelope against the key of its segment, each checkpoint against the root at its size,
+the heads against the rows and their MAC, as many names as the heads have claimed, and the signed head at the end. A
+cell that does not open is no reason to lose the others: it is counted.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow
 from muniment.ledger.packing import proved_head
 from muniment.ledger.segments import SegmentTable, row_of
 from muniment.ledger.vocabulary import VOCABULARY, Vocabulary
-from muniment.log.port import BATCH_SEALED_MAX, CONTENT, META, CheckpointRow, Reader, SealedRow, SegmentsRow, StreamHead
+from muniment.log.port import BATCH_SEALED_MAX, CheckpointRow, Reader, SealedRow, SegmentsRow, StreamHead
 from muniment.log.tail import agrees, longer
 
 Row = TypeVar("Row")
 
-FORMAT = 2
+FORMAT = 3
 PART_EVENTS = 2000  # read in one snapshot
 FRAME_ROWS = 500  # heads or names in one frame
-FRAME_BYTES = 2**20  # of cells, in one frame of events
+FRAME_BYTES = 2**20  # of envelopes and cells, in one frame of events
 FRAME_BYTES_MAX = 256 * 2**20
 LENGTH_BYTES = 4
 
@@ -113,7 +113,7 @@ class Discard:
 
 
 class LogRestorer:
-    """Writes the frames of a log into a transaction, every bundle under a fresh segment key."""
+    """Writes the frames of a log into a transaction, every envelope under a fresh segment key."""
 
     def __init__(self, writer: Writer, ring: UnwrappedKeys) -> None:
         self._writer = writer
@@ -142,9 +142,9 @@ class LogRestorer:
 
     def _resealed(self, row: SealedRow) -> SealedRow:
         self._writer.segment_key(row.position)  # the first event of a segment makes one, with keys or without
-        if row.bundle is None:
+        if row.envelope is None:
             return row
-        return replace(row, bundle=self._writer.sealed_bundle(row, self._segments.open(row)))
+        return replace(row, envelope=self._writer.sealed_envelope(row, self._segments.open(row)))
 
 
 class ReceivedLog(Struct, frozen=True, kw_only=True):
@@ -197,7 +197,7 @@ def _batches(reader: Reader, first: int, last: int) -> Iterator[list[SealedRow]]
     size = 0
     for row in reader.sealed_events(first, last):
         batch.append(row)
-        size += len(row.meta or b"") + len(row.content or b"")
+        size += len(row.envelope or b"") + len(row.content or b"")
         if len(batch) == BATCH_SEALED_MAX or size >= FRAME_BYTES:
             yield batch
             batch, size = [], 0
@@ -306,21 +306,19 @@ class LogReceiver:
             self._audit.checkpoint(checkpoint)
 
     def _cells(self, row: SealedRow) -> None:
-        if row.bundle is None:  # so is left what was erased when its keys did not open any more
+        if row.envelope is None:  # so is left what was erased when its keys did not open any more
             if row.content is not None:
                 raise KeyMissing(at=f"position {row.position}")
             self._damaged += 1
             return
-        keys = self._segments.open(row)
-        for cls, cell in ((META, row.meta), (CONTENT, row.content)):
-            key = keys.get(cls)
-            try:
-                if key is not None:
-                    open_cell(key, cell or b"", row.leaf, cls)
-                elif cell is not None or cls == META:
-                    self._damaged += 1
-            except Corrupt:
-                self._damaged += 1
+        _, key = self._segments.open(row)
+        if key is None:
+            self._damaged += row.content is not None
+            return
+        try:
+            open_cell(key, row.content or b"", row.leaf)
+        except Corrupt:
+            self._damaged += 1
 
     def _head(self, head: StreamHead) -> None:
         whole = agrees(head, self._tails.pop(head.stream, None))

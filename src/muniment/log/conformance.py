@@ -30,7 +30,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from muniment.errors import Conflict, StoreClosed
 from muniment.log.model import CHANGE, MISFITS, OPENED, TURN, LogModel, ModelBatch, ModelDraft, check_all, event, placed
-from muniment.log.port import CELL_CLASSES, Reader, ScrubReport, Store, Transaction
+from muniment.log.port import CONTENT, Reader, ScrubReport, Store, Transaction
 
 SNAPSHOTS_MAX = 3
 SETTINGS = settings(
@@ -46,8 +46,8 @@ drafts = st.builds(
     time=st.integers(0, 2**45),
     leaf=st.binary(min_size=32, max_size=32),
     header=st.binary(min_size=1, max_size=400),
-    bundle=st.none() | blobs,
-    cells=st.tuples(st.none() | blobs, st.none() | st.binary(max_size=6000)),
+    envelope=st.none() | blobs,
+    content=st.none() | st.binary(max_size=6000),
 )
 names = st.sampled_from(["format", "état", "x" * 100])
 
@@ -114,7 +114,7 @@ class StoreMachine(RuleBasedStateMachine):
             tx.put_buckets([(0, body), (1, body)])
             for row in self.model.rows:
                 tx.destroy_cell(row.position, 1)
-                tx.destroy_bundle(row.position)
+                tx.destroy_envelope(row.position)
             raise LookupError
 
         try:
@@ -161,36 +161,35 @@ class StoreMachine(RuleBasedStateMachine):
             self.store.transact(lambda tx: tx.put_checkpoint(size, note))
             self.model.checkpoints[size] = note
 
-    @rule(position=st.integers(0, 50), cls=st.integers(0, CELL_CLASSES - 1))
-    def destroy_cell(self, position: int, cls: int) -> None:
+    @rule(position=st.integers(0, 50))
+    def destroy_cell(self, position: int) -> None:
         """Check that a destroyed cell is gone, and that a second time nothing happens."""
         row = self.model.rows[position] if position < len(self.model.rows) else None
-        there = row is not None and (row.meta, row.content)[cls] is not None
-        assert self.store.transact(lambda tx: tx.destroy_cell(position, cls)) == there
+        there = row is not None and row.content is not None
+        assert self.store.transact(lambda tx: tx.destroy_cell(position, CONTENT)) == there
         if row is not None:
-            gone = {("meta", "content")[cls]: None}
-            self.model.rows[position] = msgspec.structs.replace(row, **gone)
+            self.model.rows[position] = msgspec.structs.replace(row, content=None)
 
-    @rule(position=st.integers(0, 50), cls=st.integers(0, CELL_CLASSES - 1), cell=blobs)
-    def put_cell(self, position: int, cls: int, cell: bytes) -> None:
+    @rule(position=st.integers(0, 50), cell=blobs)
+    def put_cell(self, position: int, cell: bytes) -> None:
         """Check that a cell can be replaced, not made."""
         row = self.model.rows[position] if position < len(self.model.rows) else None
-        if row is None or (row.meta, row.content)[cls] is None:
-            self.refused(lambda tx: tx.put_cell(position, cls, cell))
+        if row is None or row.content is None:
+            self.refused(lambda tx: tx.put_cell(position, CONTENT, cell))
         else:
-            self.store.transact(lambda tx: tx.put_cell(position, cls, cell))
-            self.model.rows[position] = msgspec.structs.replace(row, **{("meta", "content")[cls]: cell})
+            self.store.transact(lambda tx: tx.put_cell(position, CONTENT, cell))
+            self.model.rows[position] = msgspec.structs.replace(row, content=cell)
 
-    @rule(bundles=st.dictionaries(st.integers(0, 50), blobs, max_size=3))
-    def put_bundles(self, bundles: dict[int, bytes]) -> None:
-        """Check that bundles can be replaced, not made."""
-        rows = {row.position: row for row in self.model.rows if row.bundle is not None}
-        if bundles.keys() - rows.keys():
-            self.refused(lambda tx: tx.put_bundles(list(bundles.items())))
+    @rule(envelopes=st.dictionaries(st.integers(0, 50), blobs, max_size=3))
+    def put_envelopes(self, envelopes: dict[int, bytes]) -> None:
+        """Check that envelopes can be replaced, not made."""
+        rows = {row.position: row for row in self.model.rows if row.envelope is not None}
+        if envelopes.keys() - rows.keys():
+            self.refused(lambda tx: tx.put_envelopes(list(envelopes.items())))
             return
-        self.store.transact(lambda tx: tx.put_bundles(list(bundles.items())))
-        for position, bundle in bundles.items():
-            self.model.rows[position] = msgspec.structs.replace(rows[position], bundle=bundle)
+        self.store.transact(lambda tx: tx.put_envelopes(list(envelopes.items())))
+        for position, envelope in envelopes.items():
+            self.model.rows[position] = msgspec.structs.replace(rows[position], envelope=envelope)
 
     @rule(segments=st.dictionaries(st.integers(0, 3), blobs, max_size=2), kept=st.booleans())
     def put_segments(self, segments: dict[int, bytes], kept: bool) -> None:
@@ -233,13 +232,13 @@ class StoreMachine(RuleBasedStateMachine):
                 self.store.transact(plan)
 
     @rule(position=st.integers(0, 50))
-    def destroy_bundle(self, position: int) -> None:
-        """Check that a destroyed bundle is gone, and that a second time nothing happens."""
+    def destroy_envelope(self, position: int) -> None:
+        """Check that a destroyed envelope is gone, and that a second time nothing happens."""
         row = self.model.rows[position] if position < len(self.model.rows) else None
-        there = row is not None and row.bundle is not None
-        assert self.store.transact(lambda tx: tx.destroy_bundle(position)) == there
+        there = row is not None and row.envelope is not None
+        assert self.store.transact(lambda tx: tx.destroy_envelope(position)) == there
         if row is not None:
-            self.model.rows[position] = msgspec.structs.replace(row, bundle=None)
+            self.model.rows[position] = msgspec.structs.replace(row, envelope=None)
 
     @precondition(lambda self: self.model.heads)
     @rule(choice=st.integers(0, 9), tag=st.binary(min_size=16, max_size=16))

@@ -20,9 +20,9 @@ from muniment.kernel.locks import new_lock
 from muniment.kernel.one_process import OneProcess
 from muniment.log.port import (
     BATCH_EVENTS_MAX,
-    CELL_CLASSES,
-    BundleRow,
+    CONTENT,
     CheckpointRow,
+    EnvelopeRow,
     EventRow,
     Reader,
     ScrubReport,
@@ -46,7 +46,7 @@ class _State:
         self.seal = b""
         self.rows: list[EventRow] = []
         self.cells: dict[tuple[int, int], bytes] = {}
-        self.bundles: dict[int, bytes] = {}
+        self.envelopes: dict[int, bytes] = {}
         self.segments: dict[int, bytes] = {}
         self.streams: dict[int, list[int]] = {}
         self.turns: dict[int, list[int]] = {}
@@ -66,7 +66,7 @@ class _State:
         for name in ("streams", "turns", "changes", "kinds"):
             lists: dict[object, list[int]] = getattr(self, name)
             setattr(other, name, {key: positions.copy() for key, positions in lists.items()})
-        for name in ("heads", "cells", "bundles", "segments", "nodes", "buckets", "checkpoints", "meta"):
+        for name in ("heads", "cells", "envelopes", "segments", "nodes", "buckets", "checkpoints", "meta"):
             setattr(other, name, getattr(self, name).copy())
         return other
 
@@ -93,9 +93,9 @@ class MemoryReader:
 
     def _sealed(self, position: int) -> SealedRow:
         state = self._state
-        meta, content = (state.cells.get((position, cls)) for cls in range(CELL_CLASSES))
         values = msgspec.structs.asdict(state.rows[position])
-        return SealedRow(**values, bundle=state.bundles.get(position), meta=meta, content=content)
+        content = state.cells.get((position, CONTENT))
+        return SealedRow(**values, envelope=state.envelopes.get(position), content=content)
 
     def _sealed_rows(self, positions: Sequence[int]) -> list[SealedRow]:
         return [self._sealed(position) for position in positions]
@@ -158,12 +158,12 @@ class MemoryReader:
         positions = self._state.kinds.get(kind, [])
         return iter(self._sealed_rows(positions[bisect_right(positions, after) :]))
 
-    def bundles(self, first: int, last: int) -> list[BundleRow]:
-        """Return the events of a range of positions that have a key bundle."""
+    def envelopes(self, first: int, last: int) -> list[EnvelopeRow]:
+        """Return the events of a range of positions that have an envelope."""
         here = range(max(first, 0), min(last + 1, self.frontier().size))
-        positions = [position for position in here if position in self._state.bundles]
-        rows = ((self._state.rows[position], self._state.bundles[position]) for position in positions)
-        return [BundleRow(**msgspec.structs.asdict(row), bundle=bundle) for row, bundle in rows]
+        positions = [position for position in here if position in self._state.envelopes]
+        rows = ((self._state.rows[position], self._state.envelopes[position]) for position in positions)
+        return [EnvelopeRow(**msgspec.structs.asdict(row), envelope=envelope) for row, envelope in rows]
 
     def segments(self, row: int) -> bytes | None:
         """Return the sealed segment keys of a row."""
@@ -199,13 +199,13 @@ class MemoryReader:
         return len(self._state.rows)
 
     def orphans(self) -> int:
-        """Return 0: bundles and cells are only ever put beside an event."""
+        """Return 0: envelopes and cells are only ever put beside an event."""
         return 0
 
     def size_bytes(self) -> int:
-        """Return the memory that headers, cells and bundles take."""
+        """Return the memory that headers, cells and envelopes take."""
         state = self._state
-        blobs = [*(row.header for row in state.rows), *state.cells.values(), *state.bundles.values()]
+        blobs = [*(row.header for row in state.rows), *state.cells.values(), *state.envelopes.values()]
         return sum(map(len, blobs))
 
 
@@ -281,11 +281,10 @@ class MemoryTransaction(MemoryReader):
             self._add(state.turns.setdefault(row.stream, []), position)
         if row.target_seq is not None:
             self._add(state.changes.setdefault(row.stream, []), position)
-        for cls, cell in enumerate((row.meta, row.content)):
-            if cell is not None:
-                self._set(state.cells, (position, cls), cell)
-        if row.bundle is not None:
-            self._set(state.bundles, position, row.bundle)
+        if row.content is not None:
+            self._set(state.cells, (position, CONTENT), row.content)
+        if row.envelope is not None:
+            self._set(state.envelopes, position, row.envelope)
 
     def put_buckets(self, buckets: Sequence[tuple[int, bytes]]) -> None:
         """Put buckets of names in place of those with the same numbers, or beside the others."""
@@ -296,11 +295,11 @@ class MemoryTransaction(MemoryReader):
         """Set a named value."""
         self._set(self._state.meta, name, value)
 
-    def put_bundles(self, bundles: Sequence[tuple[int, bytes]]) -> None:
-        """Replace key bundles, by the position of their event."""
-        for position, bundle in bundles:
-            self._demand(position in self._state.bundles, f"position {position}", "no_bundle")
-            self._set(self._state.bundles, position, bundle)
+    def put_envelopes(self, envelopes: Sequence[tuple[int, bytes]]) -> None:
+        """Replace envelopes, by the position of their event."""
+        for position, envelope in envelopes:
+            self._demand(position in self._state.envelopes, f"position {position}", "no_envelope")
+            self._set(self._state.envelopes, position, envelope)
 
     def put_segments(self, row: int, sealed: bytes) -> None:
         """Set the sealed segment keys of a row."""
@@ -319,13 +318,13 @@ class MemoryTransaction(MemoryReader):
             self._undoing.append(lambda: cells.__setitem__((position, cls), cell))
         return cell is not None
 
-    def destroy_bundle(self, position: int) -> bool:
-        """Remove the key bundle of an event; return whether it was there."""
-        bundles = self._state.bundles
-        bundle = bundles.pop(position, None)
-        if bundle is not None:
-            self._undoing.append(lambda: bundles.__setitem__(position, bundle))
-        return bundle is not None
+    def destroy_envelope(self, position: int) -> bool:
+        """Remove the envelope of an event; return whether it was there."""
+        envelopes = self._state.envelopes
+        envelope = envelopes.pop(position, None)
+        if envelope is not None:
+            self._undoing.append(lambda: envelopes.__setitem__(position, envelope))
+        return envelope is not None
 
     def put_checkpoint(self, size: int, note: str) -> None:
         """Keep the checkpoint of a size, in place of an earlier one."""

@@ -11,8 +11,8 @@ import msgspec
 
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.log.port import (
-    BundleRow,
     CheckpointRow,
+    EnvelopeRow,
     EventRow,
     Reader,
     SealedRow,
@@ -76,8 +76,8 @@ class ModelDraft(msgspec.Struct, frozen=True, kw_only=True):
     time: int
     leaf: bytes
     header: bytes
-    bundle: bytes | None
-    cells: tuple[bytes | None, bytes | None]
+    envelope: bytes | None
+    content: bytes | None
 
 
 def placed(model: LogModel, wanted: list[ModelDraft]) -> ModelBatch:
@@ -99,9 +99,8 @@ def placed(model: LogModel, wanted: list[ModelDraft]) -> ModelBatch:
             time=draft.time,
             leaf=draft.leaf,
             header=draft.header,
-            bundle=draft.bundle,
-            meta=draft.cells[0],
-            content=draft.cells[1],
+            envelope=draft.envelope,
+            content=draft.content,
         )
         rows.append(row)
         tails[stream] = longer(tail, row)
@@ -119,9 +118,9 @@ def event(row: SealedRow) -> EventRow:
     return EventRow(**{name: getattr(row, name) for name in EventRow.__struct_fields__})
 
 
-def with_bundle(row: SealedRow) -> BundleRow:
+def with_envelope(row: SealedRow) -> EnvelopeRow:
     """Return a row without its cells."""
-    return BundleRow(**{name: getattr(row, name) for name in BundleRow.__struct_fields__})
+    return EnvelopeRow(**{name: getattr(row, name) for name in EnvelopeRow.__struct_fields__})
 
 
 def check_log(reader: Reader, model: LogModel, first: int, last: int) -> None:
@@ -132,7 +131,7 @@ def check_log(reader: Reader, model: LogModel, first: int, last: int) -> None:
     assert reader.sealed(first) == (model.rows[first] if 0 <= first < len(model.rows) else None)
     assert reader.count() == len(model.rows)
     assert reader.orphans() == 0
-    assert reader.bundles(first, last) == [with_bundle(row) for row in rows if row.bundle is not None]
+    assert reader.envelopes(first, last) == [with_envelope(row) for row in rows if row.envelope is not None]
     for number in [*model.segments, -1]:
         assert reader.segments(number) == model.segments.get(number)
     segments = [SegmentsRow(row=number, sealed=sealed) for number, sealed in sorted(model.segments.items())]

@@ -1,8 +1,8 @@
 """What a store is: the append-only port on two pages.
 
-- A store keeps rows: events in the order of their positions (dense from 0), the sealed cells and the sealed key
-  bundle of each, rows of sealed segment keys, the heads of the streams, the nodes and the frontier of the tree,
-  buckets of names, checkpoints and a few named values. It never sees a key.
+- A store keeps rows: events in the order of their positions (dense from 0), the sealed cells and the envelope of
+  each, rows of sealed segment keys, the heads of the streams, the nodes and the frontier of the tree, buckets of
+  names, checkpoints and a few named values. It never sees a key.
 - All writing happens in *plans*: functions that the store runs inside one write transaction. A plan reads the present
   state and writes what follows from it, so that no decision is ever stale. Plans that arrive together share a
   transaction and its fsync; a plan that raises is undone alone. A plan is quick, does not block, uses nothing of the
@@ -28,7 +28,7 @@ from muniment.evidence.tree import Frontier, Hashes, Node
 
 T = TypeVar("T")
 
-META, CONTENT = 0, 1  # classes of cells; a third one would change the numbering of cells at rest
+CONTENT = 1  # the class of the one cell that there is; class 0 is free, and more would change the numbering at rest
 CELL_CLASSES = 2
 WHOLE_CONVERSATION = 0  # the target_seq of an event that targets every turn so far
 BATCH_EVENTS_MAX = 500  # rows in memory at a time while a range is read
@@ -53,16 +53,15 @@ class EventRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     header: bytes
 
 
-class BundleRow(EventRow, frozen=True, kw_only=True, array_like=True, gc=False):
-    """An event with its sealed key bundle, without its cells."""
+class EnvelopeRow(EventRow, frozen=True, kw_only=True, array_like=True, gc=False):
+    """An event with its envelope, without its cells."""
 
-    bundle: bytes | None
+    envelope: bytes | None
 
 
-class SealedRow(BundleRow, frozen=True, kw_only=True, array_like=True, gc=False):
-    """An event with all that is sealed of it; a cell is None when there was none or when it was destroyed."""
+class SealedRow(EnvelopeRow, frozen=True, kw_only=True, array_like=True, gc=False):
+    """An event with all that is sealed of it; its content is None when there was none or when it was destroyed."""
 
-    meta: bytes | None
     content: bytes | None
 
 
@@ -163,8 +162,8 @@ class Reader(Hashes, Protocol):
         """Yield events without turn_seq of a kind, from the position behind `after`; reads in bounded batches."""
         ...
 
-    def bundles(self, first: int, last: int) -> list[BundleRow]:
-        """Return the events of a range of positions that have a key bundle, without their cells."""
+    def envelopes(self, first: int, last: int) -> list[EnvelopeRow]:
+        """Return the events of a range of positions that have an envelope, without their cells."""
         ...
 
     def segments(self, row: int) -> bytes | None:
@@ -192,7 +191,7 @@ class Reader(Hashes, Protocol):
         ...
 
     def orphans(self) -> int:
-        """Return how many key bundles and cells there are that belong to no event, by counting them."""
+        """Return how many envelopes and cells there are that belong to no event, by counting them."""
         ...
 
     def size_bytes(self) -> int:
@@ -223,8 +222,8 @@ class Transaction(Reader, Protocol):
         """Set a named value."""
         ...
 
-    def put_bundles(self, bundles: Sequence[tuple[int, bytes]]) -> None:
-        """Replace key bundles, by the position of their event; an event without one is a `Conflict`."""
+    def put_envelopes(self, envelopes: Sequence[tuple[int, bytes]]) -> None:
+        """Replace envelopes, by the position of their event; an event without one is a `Conflict`."""
         ...
 
     def put_segments(self, row: int, sealed: bytes) -> None:
@@ -239,8 +238,8 @@ class Transaction(Reader, Protocol):
         """Remove a cell; return whether it was there."""
         ...
 
-    def destroy_bundle(self, position: int) -> bool:
-        """Remove the key bundle of an event; return whether it was there."""
+    def destroy_envelope(self, position: int) -> bool:
+        """Remove the envelope of an event; return whether it was there."""
         ...
 
     def put_checkpoint(self, size: int, note: str) -> None:

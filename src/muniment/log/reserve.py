@@ -1,8 +1,8 @@
 """The reserve: disk space that is kept for erasures (decision 0123).
 
-An erasure has to write before it can destroy: its event, and every key bundle again. On a full disk it would fail, just
-when somebody erases to free space. So a file of `RESERVE_BYTES` without any content is beside each log. An erasure that
-finds the disk full removes it. It is made again as soon as there is space.
+An erasure has to write before it can destroy: its event, and the envelopes of each segment that it touches. On a full
+disk it would fail, just when somebody erases to free space. So a file of `RESERVE_BYTES` without any content is beside
+each log. An erasure that finds the disk full removes it. It is made again as soon as there is space.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from muniment.log.faults import STORE_ERRORS, fault_of
 from muniment.log.port import (
     BATCH_EVENTS_MAX,
     BATCH_SEALED_MAX,
-    BundleRow,
     CheckpointRow,
+    EnvelopeRow,
     EventRow,
     SealedRow,
     SegmentsRow,
@@ -46,9 +46,9 @@ IN_STREAM = "SELECT * FROM sealed WHERE stream = ? AND seq BETWEEN ? AND ? ORDER
 TURNS = "SELECT * FROM sealed WHERE stream = ? AND turn_seq BETWEEN ? AND ? ORDER BY turn_seq"
 CHANGES = "SELECT * FROM sealed WHERE stream = ? AND seq > ? AND target_seq IS NOT NULL ORDER BY seq LIMIT ?"
 OF_KIND = "SELECT * FROM sealed WHERE kind = ? AND turn_seq IS NULL AND position > ? ORDER BY position LIMIT ?"
-BUNDLES = """
-SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header, k.bundle
-FROM keyring AS k JOIN events AS e ON e.position = k.position WHERE k.position BETWEEN ? AND ? ORDER BY k.position"""
+ENVELOPES = """
+SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header, k.sealed AS envelope
+FROM envelopes AS k JOIN events AS e ON e.position = k.position WHERE k.position BETWEEN ? AND ? ORDER BY k.position"""
 SEGMENTS = "SELECT keys FROM segments WHERE id = ?"
 SEGMENT_ROWS = "SELECT id, keys FROM segments ORDER BY id"
 LEAVES = "SELECT leaf FROM events WHERE position BETWEEN ? AND ? ORDER BY position"
@@ -58,13 +58,13 @@ CHECKPOINT = "SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1"
 CHECKPOINTS = "SELECT size, note FROM checkpoints ORDER BY size"
 COUNT = "SELECT count(*) FROM events"
 ORPHANS = """
-SELECT (SELECT count(*) FROM keyring AS k LEFT JOIN events AS e ON e.position = k.position WHERE e.position IS NULL)
+SELECT (SELECT count(*) FROM envelopes AS k LEFT JOIN events AS e ON e.position = k.position WHERE e.position IS NULL)
     + (SELECT count(*) FROM cells AS c LEFT JOIN events AS e ON e.position = c.id / 2 WHERE e.position IS NULL)"""
 POSITION_MAX = 2**63 - 1  # of an integer in SQLite
 SIZE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 # msgspec learns a type when it meets it first, and two threads that both learn would crash: these are learned here.
-for _met in (EventRow, BundleRow, SealedRow, SegmentsRow, StreamHead, CheckpointRow):
+for _met in (EventRow, EnvelopeRow, SealedRow, SegmentsRow, StreamHead, CheckpointRow):
     msgspec.convert([], list[_met])  # type: ignore[valid-type]  # the types of a loop
 
 
@@ -204,9 +204,9 @@ class SqliteReader:
             yield from rows
             after = rows[-1].position if rows else after
 
-    def bundles(self, first: int, last: int) -> list[BundleRow]:
-        """Return the events of a range of positions that have a key bundle."""
-        return self._rows(list[BundleRow], BUNDLES, (first, last))
+    def envelopes(self, first: int, last: int) -> list[EnvelopeRow]:
+        """Return the events of a range of positions that have an envelope."""
+        return self._rows(list[EnvelopeRow], ENVELOPES, (first, last))
 
     def segments(self, row: int) -> bytes | None:
         """Return the sealed segment keys of a row."""
@@ -240,7 +240,7 @@ class SqliteReader:
         return self._number(COUNT)
 
     def orphans(self) -> int:
-        """Return how many key bundles and cells belong to no event."""
+        """Return how many envelopes and cells belong to no event."""
         return self._number(ORPHANS)
 
     def size_bytes(self) -> int:

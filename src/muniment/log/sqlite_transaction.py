@@ -8,7 +8,7 @@ plan, because nobody else can change them while the transaction lasts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import apsw
 from msgspec.structs import astuple
@@ -16,7 +16,7 @@ from msgspec.structs import astuple
 from muniment.errors import Conflict, MunimentError
 from muniment.evidence.tree import Frontier, Node
 from muniment.log.faults import PRIVATE, STORE_ERRORS, fault_of
-from muniment.log.port import CELL_CLASSES, SealedRow, StreamHead
+from muniment.log.port import CELL_CLASSES, CONTENT, SealedRow, StreamHead
 from muniment.log.schema import NODE_LEVEL_BITS
 from muniment.log.sqlite_reader import Bindings, SqliteReader
 from muniment.log.tail import agrees, follows, longer
@@ -25,11 +25,11 @@ EVENT_COLUMNS = 9
 
 INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_CELL = "INSERT INTO cells VALUES (?, ?)"
-INSERT_BUNDLE = "INSERT INTO keyring VALUES (?, ?)"
+INSERT_ENVELOPE = "INSERT INTO envelopes VALUES (?, ?)"
 INSERT_NODE = "INSERT INTO nodes VALUES (?, ?)"
 PUT_BUCKET = "INSERT INTO names VALUES (?, ?) ON CONFLICT (bucket) DO UPDATE SET body = excluded.body"
 UPDATE_FRONTIER = "UPDATE frontier SET range = ?, seal = ? WHERE id = 0"
-UPDATE_BUNDLE = "UPDATE keyring SET bundle = ?2 WHERE position = ?1"
+UPDATE_ENVELOPE = "UPDATE envelopes SET sealed = ?2 WHERE position = ?1"
 PUT_SEGMENTS = "INSERT INTO segments VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET keys = excluded.keys"
 PUT_STREAM_HEAD = """
 INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET
@@ -37,9 +37,9 @@ seq = excluded.seq, turns = excluded.turns, messages = excluded.messages, change
 names = excluded.names, leaf = excluded.leaf, tag = excluded.tag"""
 UPDATE_CELL = "UPDATE cells SET ciphertext = ?1 WHERE id = ?2"
 DELETE_CELL = "DELETE FROM cells WHERE id = ?"
-DELETE_BUNDLE = "DELETE FROM keyring WHERE position = ?"
+DELETE_ENVELOPE = "DELETE FROM envelopes WHERE position = ?"
 PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-TABLES = ("cells", "keyring", "segments", "events", "streams", "nodes", "names", "checkpoints", "meta")
+TABLES = ("cells", "envelopes", "segments", "events", "streams", "nodes", "names", "checkpoints", "meta")
 CLEAR = [f"DELETE FROM {table}" for table in TABLES]  # noqa: S608 - names of our own tables
 PUT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (size) DO UPDATE SET note = excluded.note"
 
@@ -84,7 +84,7 @@ class SqliteTransaction(SqliteReader):
         self._heads.clear()
         self._tails.clear()
 
-    def _write(self, sql: str, rows: Iterable[Bindings]) -> None:
+    def _write(self, sql: str, rows: Sequence[Bindings]) -> None:
         assert self._cursor is not None, "a transaction is used while its plan runs"
         if not self._writing:
             self._writing = True
@@ -92,7 +92,10 @@ class SqliteTransaction(SqliteReader):
                 self.run("SAVEPOINT plan")
                 self._guarded = True
         try:
-            self._cursor.executemany(sql, rows)
+            if len(rows) == 1:  # `executemany` of one row takes as long as two statements
+                self._cursor.execute(sql, rows[0])
+            else:
+                self._cursor.executemany(sql, rows)
         except STORE_ERRORS as error:
             raise self._unwritten(fault_of(error)) from None
 
@@ -137,14 +140,10 @@ class SqliteTransaction(SqliteReader):
 
     def _insert(self, rows: Sequence[SealedRow], nodes: Sequence[Node]) -> None:
         self._write(INSERT_EVENT, [astuple(row)[:EVENT_COLUMNS] for row in rows])
-        cells = [
-            (row.position * CELL_CLASSES + cls, cell)
-            for row in rows
-            for cls, cell in enumerate((row.meta, row.content))
-            if cell is not None
-        ]
-        self._write(INSERT_CELL, cells)
-        self._write(INSERT_BUNDLE, [(row.position, row.bundle) for row in rows if row.bundle is not None])
+        cells = [(row.position * CELL_CLASSES + CONTENT, row.content) for row in rows if row.content is not None]
+        if cells:
+            self._write(INSERT_CELL, cells)
+        self._write(INSERT_ENVELOPE, [(row.position, row.envelope) for row in rows if row.envelope is not None])
         if nodes:
             self._write(INSERT_NODE, [(node.level << NODE_LEVEL_BITS | node.index, node.hash) for node in nodes])
 
@@ -156,12 +155,12 @@ class SqliteTransaction(SqliteReader):
         """Set a named value."""
         self._write(PUT_META, [(name, value)])
 
-    def put_bundles(self, bundles: Sequence[tuple[int, bytes]]) -> None:
-        """Replace key bundles, by the position of their event."""
+    def put_envelopes(self, envelopes: Sequence[tuple[int, bytes]]) -> None:
+        """Replace envelopes, by the position of their event."""
         before = self._connection.total_changes()
-        self._write(UPDATE_BUNDLE, bundles)
+        self._write(UPDATE_ENVELOPE, envelopes)
         replaced = self._connection.total_changes() - before
-        self._demand(replaced == len(bundles), "bundles", "no_bundle")
+        self._demand(replaced == len(envelopes), "envelopes", "no_envelope")
 
     def put_segments(self, row: int, sealed: bytes) -> None:
         """Set the sealed segment keys of a row."""
@@ -177,9 +176,9 @@ class SqliteTransaction(SqliteReader):
         self._write(DELETE_CELL, [(position * CELL_CLASSES + cls,)])
         return self._connection.changes() == 1
 
-    def destroy_bundle(self, position: int) -> bool:
-        """Remove the key bundle of an event; return whether it was there."""
-        self._write(DELETE_BUNDLE, [(position,)])
+    def destroy_envelope(self, position: int) -> bool:
+        """Remove the envelope of an event; return whether it was there."""
+        self._write(DELETE_ENVELOPE, [(position,)])
         return self._connection.changes() == 1
 
     def put_checkpoint(self, size: int, note: str) -> None:

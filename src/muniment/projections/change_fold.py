@@ -173,7 +173,7 @@ class ChangesBuilder:
         elif row.kind == EventKind.ATTR_RECORDED:
             self._attribute(row)
         else:
-            self._ledger.keys_of(row)
+            self._ledger.unsealed(row)
             self._note(row)
 
     def _note(self, row: SealedRow) -> OtherChange:
@@ -188,7 +188,7 @@ class ChangesBuilder:
         self._attributes.add(noted.span.first, meta.attribute.id, LatestAttribute(row.position, noted.message))
 
     def _lifecycle(self, row: SealedRow) -> None:
-        self._ledger.keys_of(row)
+        self._ledger.unsealed(row)
         header, _ = self._ledger.header(row)
         span, message = span_of(header.refs), header.refs.get("message")
         self._replaced = self._replaced or REPLACED in header.refs

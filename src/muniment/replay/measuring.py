@@ -20,7 +20,6 @@ from muniment.governance.access import Access
 from muniment.governance.limits import Limits
 from muniment.governance.slices import RedactionItem, SliceTurn
 from muniment.governance.views import View
-from muniment.ledger.ledger import CONTENT
 from muniment.projections.conversation_catalogue import CaughtUpCatalogue
 from muniment.replay.replay_report import Digested, KeyCounts, Measured
 from muniment.runtime.runtime import Runtime
@@ -105,8 +104,8 @@ def measure(session: Session, line: int) -> Measured:
             root=signed.checkpoint.root.hex(),
             checkpoint=hashlib.sha256(signed.note.encode()).hexdigest(),
             keys=KeyCounts(
-                bundles=sum(row.bundle is not None for row in rows),
-                contents=sum(row.content is not None or CONTENT in space.ledger.keys_of(row) for row in rows),
+                bundles=sum(row.envelope is not None for row in rows),
+                contents=sum(row.content is not None or space.ledger.unsealed(row).key is not None for row in rows),
                 versions=len(space.keys.versions),
             ),
             views={str(view): _shown(session, view) for view in View},

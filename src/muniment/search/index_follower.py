@@ -51,7 +51,7 @@ class AffectedTurns:
         if row.turn_seq is not None:
             self.committed[row.stream][row.turn_seq] = row  # opened when it is read
             return
-        ledger.keys_of(row)
+        ledger.unsealed(row)
         if row.kind in CHANGES:
             header, _ = ledger.header(row)
             if header.reason not in CUSTODY:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import Transition, TurnSpan, span_of
 from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent
-from muniment.ledger.ledger import CONTENT, Ledger, Writer
+from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.change_fold import beside
 from muniment.projections.transcript import Transcript
@@ -116,7 +116,7 @@ def erase_content(writer: Writer, row: SealedRow) -> tuple[bool, bool]:
 def erase_messages(ledger: Ledger, writer: Writer, row: SealedRow, messages: frozenset[int]) -> None:
     """Encrypt the content of a turn again without these messages, and without the digest that knows their words."""
     opened = ledger.open(row)
-    if CONTENT not in opened.keys:
+    if opened.key is None:
         return
     salts, words = ledger.words(opened)
     writer.reseal_content(opened, salts, without(words, messages))

@@ -1,7 +1,7 @@
 """Rotating the key of a space: touched segments get fresh keys, then the older versions are destroyed.
 
 A plan runs before a rotation. What it destroys was sealed under the keys of the segments that it touched, and no
-version of the space key that is left seals these. So every erasure is a rotation, and costs as much as the bundles of
+version of the space key that is left seals these. So every erasure is a rotation, and costs as much as the envelopes of
 the touched segments, whatever the length of the log (decision 0142).
 
 1. In one transaction: the plan; the touched segments get fresh keys; a new version of the space key is made durable

@@ -128,7 +128,7 @@ class ViewTables:
         if row.turn_seq is not None:
             touched.added[row.stream].append(row.turn_seq)  # opened when it is read
             return False
-        self._ledger.keys_of(row)  # proves its columns
+        self._ledger.unsealed(row)  # proves its columns
         is_new = row.position >= self._since
         if row.kind in REPLACES:
             return is_new

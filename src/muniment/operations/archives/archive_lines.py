@@ -18,7 +18,7 @@ from muniment.events.message import Authority
 from muniment.events.records import CHANGES, CONTENT_BODIES, FROM_ARCHIVE, EventKind, MetaBody, TurnContent, TurnMeta
 from muniment.events.references import RefDerived
 from muniment.governance.phases import Phase, phase_of
-from muniment.ledger.ledger import CONTENT, OpenedEvent
+from muniment.ledger.ledger import OpenedEvent
 from muniment.log.port import WHOLE_CONVERSATION, Reader
 from muniment.operations.archives.document import ARCHIVED, POSITIONS, PRIVATE_KINDS, EventLine, encode
 from muniment.operations.archives.omissions import (
@@ -96,7 +96,7 @@ class ConversationLines:
             about = (refs.get("turn", 0), refs.get("message", -1))
             if about in self._omitted:  # a message of soul governance
                 return UNSET
-            return Raw(encode(self._space.ledger.content(opened)[1])) if CONTENT in opened.keys else UNSET
+            return Raw(encode(self._space.ledger.content(opened)[1])) if opened.key is not None else UNSET
         assert isinstance(opened.meta, TurnMeta), "only turns have a turn sequence"
         if phase_of(row.turn_seq, self._changes.steps) is Phase.ERASED:
             self._left_out.whole(OmissionReason.ERASED, opened.meta)

@@ -106,7 +106,7 @@ def disclosure_events(
         if row.kind in kinds:
             yield ledger.open(row), ledger.header(row)[0].refs
         else:
-            ledger.keys_of(row)  # proves that it is of another kind
+            ledger.unsealed(row)  # proves that it is of another kind
     if reached != head.seq:
         raise Corrupt(at=f"stream {SPACE_STREAM}", problem="events_missing", limit=head.seq, found=reached)
 

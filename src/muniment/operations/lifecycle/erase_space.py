@@ -122,8 +122,8 @@ def _receipt(space: Space, position: int, erased: int, scrub: ScrubReport) -> Er
         leaf=leaf,
         turns_erased=erased,
         places=[
-            ErasedPlace(place="cells of all events", done="removed, freed pages overwritten"),
-            ErasedPlace(place="key bundles of all events", done="removed, freed pages overwritten"),
+            ErasedPlace(place="content of all events", done="removed, freed pages overwritten"),
+            ErasedPlace(place="envelopes of all events", done="removed, freed pages overwritten"),
             ErasedPlace(place="write-ahead log", done=f"emptied, {scrub.wal_bytes} bytes left"),
             ErasedPlace(place="space key", done="every version destroyed"),
             ErasedPlace(place="index key", done="destroyed: no name leads anywhere, no digest can be tried"),

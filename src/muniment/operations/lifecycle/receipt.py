@@ -42,7 +42,7 @@ def erased_places(counts: Counter[str], rotation: Rotation[Any]) -> Iterator[Era
         yield ErasedPlace(place="content cells", done=f"{erased} removed, freed pages overwritten")
     if counts["blind"]:
         blind = f"{counts['blind']} that did not open destroyed whole: of these turns only the header is left"
-        yield ErasedPlace(place="key bundles", done=blind)
+        yield ErasedPlace(place="envelopes", done=blind)
     if counts["beside"]:
         yield ErasedPlace(place="content recorded beside the turns", done=f"{counts['beside']} destroyed")
     yield ErasedPlace(place="digest of the turn's words", done="destroyed with its content cell")

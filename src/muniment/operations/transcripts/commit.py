@@ -26,7 +26,7 @@ from muniment.events.turn import Turn
 from muniment.governance import admission
 from muniment.governance.admission import AdmittedTurn, SkipReason
 from muniment.governance.detection.before_commit import Replacements, without_detected
-from muniment.ledger.ledger import CONTENT, Draft, Writer, draft
+from muniment.ledger.ledger import Draft, Writer, draft
 from muniment.log.port import Reader
 from muniment.projections.conversation import Conversation, find
 from muniment.projections.transcript import Transcript
@@ -108,7 +108,7 @@ def receipt_of_skipped(space: Space, skipped: SkippedTurn) -> CommitReceipt:
             key = _key_of_chat(transcript, reader, turn, key)
         conversation = find(transcript, reader, key)
         known = None if conversation is None else conversation.turn(turn.turn)
-        erased = known is not None and (CONTENT not in known.keys or not space.ledger.words(known)[1].digest)
+        erased = known is not None and (known.key is None or not space.ledger.words(known)[1].digest)
     if known is not None and not erased:
         raise TurnConflict(at="turn")
     messages = 0 if conversation is None else conversation.head.messages
@@ -235,7 +235,7 @@ def _repeated(prepared: PreparedTurn, writer: Writer, stream: int | None, *, ali
     opened = conversation.turn(turn)
     assert opened is not None, "its digest is known"
     row, messages = opened.row, conversation.head.messages
-    erased = CONTENT not in opened.keys
+    erased = opened.key is None
     if not erased:
         _, content = space.ledger.words(opened)
         erased = not content.digest  # a message was erased: nothing is left to compare with (decision 0007)

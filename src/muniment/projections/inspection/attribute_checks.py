@@ -9,7 +9,7 @@ from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeContent, AttributeRecorded
 from muniment.events.records import ContentBody
 from muniment.governance.annotation import AttributeRefusal, flaw, flaw_without_content
-from muniment.ledger.ledger import CONTENT, Ledger, OpenedEvent
+from muniment.ledger.ledger import Ledger, OpenedEvent
 from muniment.projections.inspection.findings import FindingKind, Findings
 from muniment.projections.inspection.seen import ReadEvent
 
@@ -36,7 +36,7 @@ class AttributeChecks:
             self._findings.of(seen.row, kind, refusal)
 
     def _content(self, opened: OpenedEvent) -> ContentBody | None:
-        if CONTENT not in opened.keys or opened.row.content is None:
+        if opened.key is None or opened.row.content is None:
             return None
         try:
             return self._ledger.content(opened)[1]

@@ -1,7 +1,7 @@
 """One event at rest, held to its proofs: header, columns, keys, cells, and the commitment of every field.
 
 1. The header is the one that the leaf was made of, and the columns say what it says.
-2. The key bundle unwraps with every column of the row; the meta cell opens and can be decoded.
+2. The envelope opens with every column of the row, and what it says can be decoded.
 3. Words are there unless an event erased them, and then neither they nor their key are.
 4. Every field that can be read is the one that the header commits to, and none that the header commits to is missing.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from muniment.crypto.cell import CellKey
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.events.message import part_label
 from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent, TurnMeta
@@ -19,7 +18,7 @@ from muniment.evidence.header import Header, commit, disclose
 from muniment.governance.phases import Phase, phase_of, runs
 from muniment.kernel.digest import Salts
 from muniment.ledger.headers import says
-from muniment.ledger.ledger import CONTENT, META, SPACE_STREAM, Ledger, OpenedEvent
+from muniment.ledger.ledger import SPACE_STREAM, Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.change_fold import NOTHING, Changes
 from muniment.projections.inspection.findings import FindingKind, Findings
@@ -55,13 +54,13 @@ class EventChecks:
         self._findings.events += 1
         header = self._header(row)
         try:
-            keys = self._ledger.keys_of(row)
+            self._ledger.unsealed(row)
         except Corrupt as corrupt:
             self._findings.of(row, FindingKind.KEYS_DAMAGED, corrupt.problem)
             return ReadEvent(row, header, None)
         except KeyMissing:
             return self._look_again(row, header)
-        return self._sealed(reader, row, header, keys)
+        return self._sealed(reader, row, header)
 
     def changes(self, reader: Reader, stream: int) -> Changes | None:
         """Return the changes of a stream, or None where they cannot be folded; what prevents it is a finding."""
@@ -106,16 +105,14 @@ class EventChecks:
             again = present.sealed(row.position)
             if again is not None:
                 try:
-                    return self._sealed(present, again, header, self._ledger.keys_of(again))
+                    self._ledger.unsealed(again)
+                    return self._sealed(present, again, header)
                 except (Corrupt, KeyMissing):
                     pass
         self._findings.of(row, FindingKind.KEYS_MISSING)
         return ReadEvent(row, header, None)
 
-    def _sealed(self, reader: Reader, row: SealedRow, header: Header | None, keys: dict[int, CellKey]) -> ReadEvent:
-        if row.meta is None or META not in keys:
-            self._findings.of(row, FindingKind.RECORD_MISSING)
-            return ReadEvent(row, header, None)
+    def _sealed(self, reader: Reader, row: SealedRow, header: Header | None) -> ReadEvent:
         try:
             opened = self._ledger.open(row)
         except StoreNewer as newer:
@@ -129,7 +126,7 @@ class EventChecks:
             self._compare(row, header, opened.meta_seed, told.items())
         if EventKind(row.kind) in CONTENT_BODIES:
             self._content(reader, opened, header, told.keys())
-        elif row.content is not None or CONTENT in keys:
+        elif row.content is not None or opened.key is not None:
             self._findings.of(row, FindingKind.CONTENT_LEFT, "no_content_in_this_kind")
         return ReadEvent(row, header, opened)
 
@@ -138,11 +135,11 @@ class EventChecks:
     def _content(self, reader: Reader, opened: OpenedEvent, header: Header | None, told: Iterable[str]) -> None:
         row = opened.row
         expected = self._expected(reader, row, header)
-        is_whole = row.content is not None and CONTENT in opened.keys
+        is_whole = row.content is not None and opened.key is not None
         if expected is None:
             return  # that it is not known is a finding already
         if expected.erased:
-            if row.content is not None or CONTENT in opened.keys:
+            if row.content is not None or opened.key is not None:
                 self._findings.of(row, FindingKind.CONTENT_LEFT)
             return
         if not is_whole:

@@ -24,7 +24,6 @@ class FindingKind(StrEnum):
     COLUMN_MISMATCH = "column_mismatch"
     KEYS_MISSING = "keys_missing"
     KEYS_DAMAGED = "keys_damaged"
-    RECORD_MISSING = "record_missing"
     RECORD_DAMAGED = "record_damaged"
     RECORD_UNKNOWN = "record_unknown"
     CORRUPT_RECORD = "corrupt_record"
@@ -70,10 +69,9 @@ MEANS: dict[FindingKind, str] = {
     FindingKind.EVENT_UNCOUNTED: "the tree does not count some events",
     FindingKind.HEADER_MISMATCH: "the header does not match its leaf hash",
     FindingKind.COLUMN_MISMATCH: "the columns of an event do not match its header",
-    FindingKind.KEYS_MISSING: "the keys of an event are missing, or the space key that wraps them is",
-    FindingKind.KEYS_DAMAGED: "the keys of an event cannot be unwrapped: they, or a column of the event, were edited",
-    FindingKind.RECORD_MISSING: "the metadata of an event, or its key, is missing",
-    FindingKind.RECORD_DAMAGED: "the metadata of an event cannot be decrypted or decoded",
+    FindingKind.KEYS_MISSING: "the envelope of an event is missing, or the key that seals it is",
+    FindingKind.KEYS_DAMAGED: "the envelope of an event does not open: it, or a column of the event, was edited",
+    FindingKind.RECORD_DAMAGED: "the metadata of an event cannot be decoded",
     FindingKind.RECORD_UNKNOWN: "a newer release wrote the event",
     FindingKind.CORRUPT_RECORD: "an event lacks a required field, such as the turn id or the subject",
     FindingKind.CONTENT_MISSING: "content, or its key, is missing although no event erased it",

@@ -15,7 +15,7 @@ from muniment.events.references import RefDerived
 from muniment.evidence.header import Header
 from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of, has_target
 from muniment.governance.views import View
-from muniment.ledger.ledger import CONTENT, SPACE_STREAM, Ledger, OpenedEvent
+from muniment.ledger.ledger import SPACE_STREAM, Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.evidence_links import reference_of
 from muniment.projections.inspection.event_checks import EventChecks
@@ -169,7 +169,7 @@ class ReferenceChecks:
                 opened = self._ledger.open(row)
                 if isinstance(opened.meta, TurnMeta):
                     changes = self._rows.changes(event.reader, row.stream)
-                    is_whole = CONTENT in opened.keys and row.content is not None
+                    is_whole = opened.key is not None and row.content is not None
                     is_known = is_whole and changes is not None and turn not in changes.erased
                     return opened.meta, self._ledger.words(opened)[1] if is_known else None
         except (Corrupt, KeyMissing, StoreNewer):

@@ -17,7 +17,7 @@ from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import OMITTED, REPLACED, Transition, TurnLifecycle, TurnSpan, span_of, span_refs
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnMeta
-from muniment.ledger.ledger import CONTENT, Change, Writer
+from muniment.ledger.ledger import Change, Writer
 from muniment.log.port import Reader, SealedRow
 from muniment.space.healing import Healing, erase_messages
 from muniment.space.space import Space
@@ -123,7 +123,7 @@ class Fences:
 
     def _has_key(self, row: SealedRow) -> bool:
         """Tell whether there is a key to content; nothing is left of one that was erased unread."""
-        return row.bundle is not None and CONTENT in self._space.ledger.keys_of(row)
+        return row.envelope is not None and self._space.ledger.unsealed(row).key is not None
 
     def _message_again(self, writer: Writer, fence: Fence, message: int, turn: FencedTurn) -> bool:
         row, ledger = self._found(writer.tx, turn), self._space.ledger

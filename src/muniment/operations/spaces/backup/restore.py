@@ -4,7 +4,7 @@
 2. What would be lost is found out: a space that is there, events after those of the backup, a pin that is ahead.
    Without `replace` nothing is changed then (`backup.restore_conflict`).
 3. In one transaction: the erasures of the present log are remembered, the log is cleared and put back row by row (each
-   bundle rewrapped under a new version of the space key), what was erased is erased again, and an event records it
+   envelope sealed under a fresh segment key), what was erased is erased again, and an event records it
    (`space.restored`). The log begins another epoch: cursors from before fail.
 4. The new state is attested, and pinned in place of the checkpoint that it does not grow from (decision 0091).
 

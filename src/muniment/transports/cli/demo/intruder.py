@@ -70,7 +70,7 @@ def lift_the_mask(store: Path) -> None:
             "SELECT position FROM events WHERE target_seq IS NOT NULL ORDER BY position"
         ).fetchone()
         database.execute("DELETE FROM events WHERE position = ?", (place,))
-        database.execute("DELETE FROM keyring WHERE position = ?", (place,))
+        database.execute("DELETE FROM envelopes WHERE position = ?", (place,))
         database.execute("DELETE FROM cells WHERE id / 2 = ?", (place,))
 
     _edited(store, lift)
