@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import hmac
 import struct
 from collections.abc import Iterable
 
 from muniment.crypto.cell import PlacedBundle
 from muniment.errors import Corrupt
-from muniment.kernel.digest import KeyedDigest
-from muniment.log.port import BundleRow, EventRow, StreamHead
+from muniment.log.port import BundleRow, EventRow
 
-HEAD_TAG_BYTES = 16
 ABSENT = 2**64 - 1  # what a column without a value packs to
 
 _PLACE = struct.Struct(">QQQQQQ")
-_HEAD = struct.Struct(">QQQQQQ")
 
 
 def place_of(row: EventRow) -> bytes:
@@ -46,19 +42,3 @@ def placed_bundles(rows: Iterable[BundleRow]) -> list[PlacedBundle]:
             raise Corrupt(at=f"position {row.position}", problem="columns") from None
         bundles.append((row.position, row.bundle, row.leaf + numbers + row.kind.encode()))
     return bundles
-
-
-def proved_head(keyed: KeyedDigest, head: StreamHead) -> StreamHead:
-    """Return a head that somebody with the key wrote, or raise `Corrupt`."""
-    if not hmac.compare_digest(head.tag, head_tag(keyed, head)):
-        raise Corrupt(at=f"stream {head.stream}", problem="head")
-    return head
-
-
-def head_tag(keyed: KeyedDigest, head: StreamHead) -> bytes:
-    """Return the MAC of a head under the index key of its space."""
-    try:
-        numbers = _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes, head.names)
-    except struct.error:  # below zero, as no ledger writes it
-        raise Corrupt(at=f"stream {head.stream}", problem="head") from None
-    return keyed.of(b"muniment/head" + numbers + head.leaf)[:HEAD_TAG_BYTES]

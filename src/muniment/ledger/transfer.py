@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -31,14 +31,17 @@ from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.evidence.audit import Audit
 from muniment.evidence.verifier import EMPTY_ROOT, Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.kernel.digest import KeyedDigest
-from muniment.kernel.sources import Entropy
 from muniment.ledger.attest import says
 from muniment.ledger.headers import unpack
+from muniment.ledger.heads import proved_head
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow
-from muniment.ledger.packing import place_of, placed_bundles, proved_head
+from muniment.ledger.packing import place_of, placed_bundles
 from muniment.log.port import BATCH_SEALED_MAX, CONTENT, META, CheckpointRow, Reader, SealedRow, StreamHead
 from muniment.log.tail import agrees, longer
+
+if TYPE_CHECKING:
+    from muniment.kernel.sources import Entropy
 
 Row = TypeVar("Row")
 
