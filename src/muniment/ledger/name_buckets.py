@@ -106,10 +106,10 @@ class Names:
         self._bodies: dict[int, tuple[bytes, Bucket]] = {}
         self._last: tuple[Reader | None, bytes, int, Bucket] = (None, b"", 0, Bucket(b"", 0, 0))
         self._newest = 0  # the stamp of the newest durable state of the log that this process knows of
-        self._seal = b""  # what is remembered is true of this state, and was written before this stamp
+        self._seal = b""  # the state that what is remembered is true of
         self._stamp = 0
         self._seen: dict[int, Seen] = {}
-        self._steps: dict[bytes, OwnWrite] = {}  # by the seal behind them
+        self._steps: dict[bytes, OwnWrite] = {}  # by the seal that each left; not all became durable
 
     # --- the state of the log -----------------------------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ class Names:
                 return
             self._seal, self._stamp = seal, steps[0].stamp
             for step in steps:
-                del self._steps[seal]
+                self._steps.pop(seal, None)  # a writer may have cleared them meanwhile
                 seal = step.before
             for step in reversed(steps):
                 self._seen.update(step.written)
