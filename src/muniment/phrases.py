@@ -46,6 +46,7 @@ PHRASES: dict[str, str] = {
     "head": "the head does not match its stream",
     "head_not_put": "a stream has no head",
     "header": "the header is damaged",
+    "head_put_back": "an older head of a conversation was put back",
     "held": "a legal hold protects a turn",
     "inconsistent": "the log does not extend the pinned checkpoint",
     "is_directory": "is a directory",

@@ -108,7 +108,7 @@ def the_head(vector: Vector, session: VectorLedger) -> None:
 
     head = StreamHead(**unhexed(vector["head"]))
     assert session.ledger.head(OneHead(_State()), head.stream) == head
-    assert session.ledger.sealed_head(msgspec.structs.replace(head, tag=b"")) == head
+    assert session.ledger.heads.sealed(msgspec.structs.replace(head, tag=b"")) == head
 
 
 def the_names(vector: Vector, session: VectorLedger) -> None:
@@ -157,7 +157,7 @@ def append(session: VectorLedger, event: Vector, writer: Writer) -> None:
     )
     head = writer.head(placed.stream)
     assert head is not None
-    assert hexed(session.ledger.sealed_head(head)) == event["head"]
+    assert hexed(session.ledger.heads.sealed(head)) == event["head"]
 
 
 OPENINGS: dict[str, Callable[[Vector, VectorLedger], None]] = {

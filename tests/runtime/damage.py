@@ -268,7 +268,7 @@ def with_meta(edit: Callable[[TurnMeta], bytes]) -> Callable[[Space, Writer, Ope
 def more_messages(space: Space, writer: Writer, opened: OpenedEvent) -> None:
     head = writer.head(opened.row.stream)
     assert head is not None
-    writer.tx.put_stream_head(space.ledger.sealed_head(replace(head, messages=head.messages + 1)))
+    writer.tx.put_stream_head(space.ledger.heads.sealed(replace(head, messages=head.messages + 1)))
 
 
 def turn_like(number: int, **edit: object) -> Callable[[World], object]:
@@ -342,7 +342,7 @@ def step_of_the_space(world: World) -> None:
 def more_names(space: Space, writer: Writer, opened: OpenedEvent) -> None:
     head = writer.head(opened.row.stream)
     assert head is not None
-    writer.tx.put_stream_head(space.ledger.sealed_head(replace(head, names=head.names + 1)))
+    writer.tx.put_stream_head(space.ledger.heads.sealed(replace(head, names=head.names + 1)))
 
 
 def name_taken_away(space: Space, writer: Writer, opened: OpenedEvent) -> None:

@@ -31,7 +31,7 @@ from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.ledger.headers import says, unpack
 from muniment.ledger.ledger import Ledger, Writer
-from muniment.log.port import Reader
+from muniment.log.port import CheckpointRow, Reader
 
 AUDIT_PROGRESS_EVENTS = 1000
 
@@ -79,7 +79,7 @@ class Notary:
                 kept, size = reader.latest_checkpoint(), reader.frontier().size
             if kept is None or kept.size != size:
                 raise
-            signed = SignedCheckpoint(self._open(kept.note, "checkpoint"), kept.note)
+            signed = self._kept(kept)
         self.remember(signed.note)
         return signed
 
@@ -134,7 +134,7 @@ class Notary:
         """
         head = reader.frontier()
         rows, events, claimed = reader.count(), 0, 0
-        for stream in ledger.heads(reader):
+        for stream in ledger.heads.attest(reader):
             events += stream.seq
             claimed += stream.names
         if not rows == events == head.size:
@@ -145,8 +145,8 @@ class Notary:
         kept = reader.latest_checkpoint()
         base = Frontier()
         if kept is not None:
-            checkpoint = self._open(kept.note, "checkpoint")
-            if not checkpoint.size == kept.size <= head.size:
+            checkpoint = self._kept(kept).checkpoint
+            if checkpoint.size > head.size:
                 raise Corrupt(at="checkpoint", problem="size", limit=head.size, found=kept.size)
             base = frontier_at(reader, checkpoint.size)
             if base.root() != checkpoint.root:
@@ -161,10 +161,16 @@ class Notary:
         head = writer.tx.frontier()
         kept = writer.tx.latest_checkpoint()
         if kept is not None and kept.size == head.size:
-            return SignedCheckpoint(self._open(kept.note, "checkpoint"), kept.note)
+            return self._kept(kept)
         note = self.sign(head)
         writer.tx.put_checkpoint(head.size, note)
         return SignedCheckpoint(Checkpoint(origin=self.origin, size=head.size, root=head.root()), note)
+
+    def _kept(self, row: CheckpointRow) -> SignedCheckpoint:
+        checkpoint = self._open(row.note, "checkpoint")
+        if checkpoint.size != row.size:
+            raise Corrupt(at="checkpoint", problem="size", limit=checkpoint.size, found=row.size)
+        return SignedCheckpoint(checkpoint, row.note)
 
     def _open(self, note: str, at: str) -> Checkpoint:
         try:

@@ -43,8 +43,8 @@ from muniment.evidence.tree import Frontier, extend
 from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
 from muniment.ledger.headers import leaf_of, pack, prove_row, unpack
-from muniment.ledger.name_buckets import DIGEST_BYTES, SIZE_BITS, NameRow, Names, Naming
-from muniment.ledger.packing import head_tag, proved_head
+from muniment.ledger.heads import Heads
+from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow, Names, Naming, restores_told
 from muniment.ledger.segments import SegmentKeys, begins_segment, segment_of
 from muniment.ledger.vocabulary import Vocabulary, Written
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader, SealedRow, Store, StreamHead, Transaction
@@ -171,12 +171,19 @@ class Writer:
         self.space_key = ledger.keys.current
         self.touched: set[int] = set()  # the segments in which something was destroyed
         self._segment_keys: dict[int, SegmentKey] = {}
+        self.lengths: dict[int, int] = {}  # of the streams that were appended to
         self.note: str | None = None  # the checkpoint that was signed on the way
 
     def head(self, stream: int) -> StreamHead | None:
         """Return the head of a stream, proved, or None for one that is not open."""
         head = self._heads.get(stream)
         return head if head is not None else self._ledger.head(self.tx, stream)
+
+    def _open_head(self, stream: int) -> StreamHead:
+        head = self.head(stream)
+        if head is None:
+            raise Corrupt(at=f"stream {stream}", problem="head_missing")
+        return head
 
     def append(
         self,
@@ -193,10 +200,10 @@ class Writer:
         that it changes (0: all so far).
         """
         position = self._frontier.size + len(self._rows)
-        head = self.head(stream) if stream is not None else None
-        if stream is None or head is None:
-            assert stream is None, "a stream is opened before it is appended to"
+        if stream is None:
             stream, head = position, StreamHead(stream=position)
+        else:
+            head = self._open_head(stream)
         seq = head.seq + 1
         turns = head.turns + (messages is not None)
         turn_seq = turns if messages is not None else None
@@ -249,8 +256,7 @@ class Writer:
     def claim(self, digest: bytes, stream: int, position: int) -> None:
         """Let a name of a stream lead to a position; one that was claimed before is a `Conflict` when it is written."""
         self._name(digest, position)
-        head = self.head(stream)
-        assert head is not None, "a stream is opened before it has names"
+        head = self._open_head(stream)
         self._heads[stream] = replace(head, names=head.names + 1)
 
     def rename(self, digest: bytes, other: bytes) -> None:
@@ -374,8 +380,7 @@ class Writer:
 
     def _hand_over(self, rows: Sequence[SealedRow]) -> Frontier:
         frontier, nodes = extend(self._frontier, [row.leaf for row in rows])
-        stamp = self._restores << SIZE_BITS | frontier.size
-        seal = self._ledger.names.write(self.tx, frontier, stamp, self._namings)
+        seal = self._ledger.names.write(self.tx, frontier, self._restores, self._namings)
         self.tx.append(rows, nodes, frontier, seal)
         self._namings = {}
         return frontier
@@ -388,7 +393,8 @@ class Writer:
         if fresh := {row.kind for row in self._rows}.difference(self._written.present):
             self._written = self._ledger.vocabulary.extended(self.tx, self._written, fresh)
         for head in self._heads.values():
-            self.tx.put_stream_head(self._ledger.sealed_head(head))
+            self.tx.put_stream_head(self._ledger.heads.sealed(head))
+            self.lengths[head.stream] = head.seq
         if frontier.size // CHECKPOINT_EVENTS > self._frontier.size // CHECKPOINT_EVENTS:
             self.note = self._ledger.witness.sign(frontier)
             self.tx.put_checkpoint(frontier.size, self.note)
@@ -419,6 +425,7 @@ class Ledger:
         self.segments = SegmentKeys(store, keys, entropy)
         self._keyed = KeyedDigest(keys.index_key)
         self.names = Names(self._keyed)
+        self.heads = Heads(self._keyed)
         self.vocabulary = Vocabulary(self._keyed)
 
     # --- appending ----------------------------------------------------------------------------------------------------
@@ -435,6 +442,7 @@ class Ledger:
 
         outcome, writer, seal = self.store.transact(run)
         self.names.keep(seal)
+        self.heads.keep(seal, writer.lengths)
         writer.committed()
         if writer.note is not None:
             self.witness.remember(writer.note)
@@ -443,7 +451,7 @@ class Ledger:
     def begin(self, tx: Transaction) -> int:
         """Prove the state that a plan would append to; return how often the log was restored."""
         if self._is_bare:
-            return Names.restores_told(tx.log_seal())
+            return restores_told(tx.log_seal())
         return self.names.begin(tx, self.names.newest, writes=True).restores
 
     def written(self, tx: Transaction) -> Written:
@@ -530,22 +538,9 @@ class Ledger:
         """Return which life of the log this is (decision 0021); one that was never restored has no name."""
         return (reader.meta(EPOCH) or b"").decode()
 
-    # --- stream heads -------------------------------------------------------------------------------------------------
-
     def head(self, reader: Reader, stream: int) -> StreamHead | None:
-        """Return the head of a stream, or raise `Corrupt` when nobody with the key wrote it."""
-        head = reader.stream_head(stream)
-        return None if head is None else proved_head(self._keyed, head)
-
-    def heads(self, reader: Reader) -> Iterator[StreamHead]:
-        """Yield the heads of all streams, proved."""
-        return (proved_head(self._keyed, head) for head in reader.stream_heads())
-
-    def sealed_head(self, head: StreamHead) -> StreamHead:
-        """Return the head with its MAC."""
-        return replace(head, tag=head_tag(self._keyed, head))
-
-    # --- names --------------------------------------------------------------------------------------------------------
+        """Return the head of a stream, proved, or None for one that is not open."""
+        return self.heads.of(reader, stream)
 
     def name_digest(self, purpose: str, *parts: str) -> bytes:
         """Return the keyed digest under which something is found again by its names."""

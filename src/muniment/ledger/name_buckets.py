@@ -34,15 +34,14 @@ from msgspec import Struct
 from muniment.errors import Conflict, Corrupt
 from muniment.evidence.tree import Frontier
 from muniment.kernel.digest import KeyedDigest
+from muniment.kernel.stamps import SIZE_BITS, SIZE_MASK, STAMP_BYTES, stamp_in
 from muniment.log.port import Reader, Transaction
 
-DIGEST_BYTES, POSITION_BYTES, STAMP_BYTES, COUNT_BYTES, TAG_BYTES = 16, 6, 8, 8, 16
+DIGEST_BYTES, POSITION_BYTES, COUNT_BYTES, TAG_BYTES = 16, 6, 8, 16
 ENTRY_BYTES = DIGEST_BYTES + POSITION_BYTES
 END_BYTES = STAMP_BYTES + TAG_BYTES
 SEAL_BYTES = STAMP_BYTES + COUNT_BYTES + 2 * TAG_BYTES
 BUCKET_NAMES = 32  # on average, in a full table
-SIZE_BITS = 48  # of a stamp: the size of the log; what is above counts restores
-SIZE_MASK = (1 << SIZE_BITS) - 1
 SUM_MASK = (1 << 8 * TAG_BYTES) - 1
 BUCKETS_KEPT_MAX = 1024  # verified bodies, about 700 bytes each
 STEPS_MAX = 1024  # states of the log that this process made and has not seen durable yet
@@ -105,11 +104,12 @@ class Names:
         self._lock = threading.Lock()
         self._proved = (b"", Frontier(), LogHead())
         self._bodies: dict[int, tuple[bytes, Bucket]] = {}
+        self._last: tuple[Reader | None, bytes, int, Bucket] = (None, b"", 0, Bucket(b"", 0, 0))
         self._newest = 0  # the stamp of the newest durable state of the log that this process knows of
-        self._seal = b""  # what is remembered is true of this state, and was written before this stamp
+        self._seal = b""  # the state that what is remembered is true of
         self._stamp = 0
         self._seen: dict[int, Seen] = {}
-        self._steps: dict[bytes, OwnWrite] = {}  # by the seal behind them
+        self._steps: dict[bytes, OwnWrite] = {}  # by the seal that each left; not all became durable
 
     # --- the state of the log -----------------------------------------------------------------------------------------
 
@@ -122,16 +122,11 @@ class Names:
         """Return the head of the log, proved, or raise `Corrupt`."""
         seal, frontier = reader.log_seal(), reader.frontier()
         kept_seal, kept_frontier, kept = self._proved
-        if seal == kept_seal and frontier == kept_frontier:
+        if seal == kept_seal and (frontier is kept_frontier or frontier == kept_frontier):
             return kept
         head = self._opened(seal, frontier)
         self._proved = seal, frontier, head
         return head
-
-    @staticmethod
-    def restores_told(seal: bytes) -> int:
-        """Return how often a log says that it was restored, unproved."""
-        return int.from_bytes(seal[:STAMP_BYTES]) >> SIZE_BITS
 
     def begin(self, reader: Reader, newest: int, *, writes: bool = False) -> LogHead:
         """Return the head of a snapshot that was taken when the process knew of a state as new as `newest`.
@@ -157,7 +152,7 @@ class Names:
                 return
             self._seal, self._stamp = seal, steps[0].stamp
             for step in steps:
-                del self._steps[seal]
+                self._steps.pop(seal, None)  # a writer may have cleared them meanwhile
                 seal = step.before
             for step in reversed(steps):
                 self._seen.update(step.written)
@@ -232,6 +227,10 @@ class Names:
                 yield NameRow(digest=entries[at : at + DIGEST_BYTES], position=_position(entries, at))
 
     def _read(self, reader: Reader, head: LogHead, number: int) -> Bucket:
+        seal = reader.log_seal()
+        last_reader, last_seal, last_number, last = self._last
+        if reader is last_reader and seal == last_seal and number == last_number:
+            return last  # a plan looks for a name before it claims it
         body = reader.bucket(number)
         if body is None:
             raise Corrupt(at="names", problem="bucket_missing")
@@ -239,6 +238,7 @@ class Names:
         is_older = seen is not None and bucket.stamp < seen.stamp <= head.stamp
         if is_older or bucket.stamp > head.stamp:
             raise Corrupt(at="names", problem="bucket_put_back")
+        self._last = reader, seal, number, bucket
         return bucket
 
     def _verified(self, number: int, body: bytes) -> Bucket:
@@ -256,12 +256,12 @@ class Names:
 
     # --- changing -----------------------------------------------------------------------------------------------------
 
-    def write(self, tx: Transaction, frontier: Frontier, stamp: int, namings: Mapping[bytes, Naming]) -> bytes:
+    def write(self, tx: Transaction, frontier: Frontier, restores: int, namings: Mapping[bytes, Naming]) -> bytes:
         """Write what a plan claims and renames; return the seal of the log for its next frontier.
 
         A name that was claimed before is a `Conflict`, and so is one that gives up its place and has none.
         """
-        before, head = tx.log_seal(), self.head(tx)
+        before, head, stamp = tx.log_seal(), self.head(tx), restores << SIZE_BITS | frontier.size
         names, total, written = head.names, head.total, dict[int, Seen]()
         if namings:
             names, buckets = self._changed(tx, head, namings)
@@ -273,6 +273,7 @@ class Names:
                 written[number] = Seen(body[-END_BYTES:], stamp, bucket.share)
                 self._keep_body(number, body, bucket)
             tx.put_buckets(bodies)
+            self._last = None, b"", 0, self._last[-1]
         after = LogHead(stamp, names, total & SUM_MASK)
         seal = self._closed(after, frontier)
         self._proved = seal, frontier, after
@@ -399,6 +400,11 @@ class _Table:
             bucket = self._read(number)
             changed = bucket.entries, bucket.share
         return changed
+
+
+def restores_told(seal: bytes) -> int:
+    """Return how often a log says that it was restored, unproved."""
+    return stamp_in(seal) >> SIZE_BITS
 
 
 def buckets_of(names: int) -> int:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hmac
 import struct
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from muniment.errors import Corrupt
-from muniment.kernel.digest import KeyedDigest
 
 if TYPE_CHECKING:
     from muniment.crypto.cell import PlacedEnvelope
-    from muniment.log.port import EnvelopeRow, EventRow, StreamHead
+    from muniment.log.port import EnvelopeRow, EventRow
 
-HEAD_TAG_BYTES = 16
 ABSENT = 2**64 - 1  # what a column without a value packs to
 
 _PLACE = struct.Struct(">QQQQQQ")
-_HEAD = struct.Struct(">QQQQQQ")
 
 
 def place_of(row: EventRow) -> bytes:
@@ -49,19 +45,3 @@ def placed_envelopes(rows: Iterable[EnvelopeRow]) -> list[PlacedEnvelope]:
             raise Corrupt(at=f"position {row.position}", problem="columns") from None
         envelopes.append((row.position, row.envelope, row.leaf + numbers + row.kind.encode()))
     return envelopes
-
-
-def proved_head(keyed: KeyedDigest, head: StreamHead) -> StreamHead:
-    """Return a head that somebody with the key wrote, or raise `Corrupt`."""
-    if not hmac.compare_digest(head.tag, head_tag(keyed, head)):
-        raise Corrupt(at=f"stream {head.stream}", problem="head")
-    return head
-
-
-def head_tag(keyed: KeyedDigest, head: StreamHead) -> bytes:
-    """Return the MAC of a head under the index key of its space."""
-    try:
-        numbers = _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes, head.names)
-    except struct.error:  # below zero, as no ledger writes it
-        raise Corrupt(at=f"stream {head.stream}", problem="head") from None
-    return keyed.of(b"muniment/head" + numbers + head.leaf)[:HEAD_TAG_BYTES]

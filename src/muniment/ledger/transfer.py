@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -32,13 +32,16 @@ from muniment.evidence.audit import Audit
 from muniment.evidence.verifier import EMPTY_ROOT, Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.kernel.digest import KeyedDigest
 from muniment.ledger.headers import says, unpack
+from muniment.ledger.heads import proved_head
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow
-from muniment.ledger.packing import proved_head
 from muniment.ledger.segments import SegmentTable, row_of
 from muniment.ledger.vocabulary import VOCABULARY, Vocabulary
 from muniment.log.port import BATCH_SEALED_MAX, CheckpointRow, Reader, SealedRow, SegmentsRow, StreamHead
 from muniment.log.tail import agrees, longer
+
+if TYPE_CHECKING:
+    pass
 
 Row = TypeVar("Row")
 

@@ -222,6 +222,15 @@ class Transcript:
         self._keep(place, CachedChanges(changes, head.leaf, folding.newest))
         return changes
 
+    def change_rows(self, reader: Reader, head: StreamHead) -> Iterator[SealedRow]:
+        """Yield every event that changes a stream; after the last one, `Corrupt` when there are not all of them."""
+        found = 0
+        for row in reader.changes(head.stream, 0):
+            found += row.seq <= head.seq
+            yield row
+        if found != head.changes:
+            raise Corrupt(at=f"stream {head.stream}", problem="changes_missing", limit=head.changes, found=found)
+
     def _known(self, reader: Reader, place: tuple[str, int], head: StreamHead) -> CachedChanges:
         """Return what is kept of a stream and is true of this snapshot.
 

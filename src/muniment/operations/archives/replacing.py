@@ -56,8 +56,8 @@ class Replacing:
         return found
 
     def _fences_in(self, reader: Reader, stream: int) -> Iterator[tuple[str, Fenced]]:
-        ledger = self._space.ledger
-        for row in reader.changes(stream, 0):
+        ledger, transcript = self._space.ledger, self._space.transcript
+        for row in transcript.change_rows(reader, transcript.head(reader, stream)):
             header, _ = ledger.header(row)
             if header.reason != Transition.ERASE or header.refs.keys() & {REPLACED, OMITTED}:
                 continue

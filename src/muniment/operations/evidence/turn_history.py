@@ -90,8 +90,7 @@ class TurnTrail:
         row, conversation = found.row, found.conversation
         commit = HistoryEntry(position=row.position, kind=row.kind, at_ms=row.time)
         self.history.append(commit)
-        self._space.transcript.changes(conversation.reader, conversation.head)  # proves that none is missing
-        for change in conversation.reader.changes(conversation.stream, 0):
+        for change in self._space.transcript.change_rows(conversation.reader, conversation.head):
             refs = ledger.header(change)[0].refs
             if span_of(refs).includes(found.sequence):
                 self._take(ledger.open(change), refs)

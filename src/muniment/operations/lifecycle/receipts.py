@@ -14,7 +14,7 @@ from muniment.evidence.bundle import event_line
 from muniment.evidence.bundle import receipt as tlog_proof
 from muniment.evidence.tree import inclusion_proof
 from muniment.ledger.attest import SignedCheckpoint
-from muniment.log.port import Reader, SealedRow
+from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.operations.lifecycle.refusals import concerns, noted_refusals, refused
 from muniment.operations.lifecycle.report import RefusedErasure
 from muniment.space.healing import Healing, turns_in
@@ -64,9 +64,9 @@ def receipts_of(session: Session, conversation: ConversationKey) -> Receipts:
         stream = space.transcript.stream_of(reader, conversation)
         if stream is None:
             return Receipts(entries=[])
-        space.transcript.changes(reader, space.transcript.head(reader, stream))  # proves that none is missing
+        head = space.transcript.head(reader, stream)
         refused_ones = _refused(space, reader, conversation, stream, signed)
-        return Receipts(entries=list(_entries(space, reader, stream, signed)), refused=list(refused_ones))
+        return Receipts(entries=list(_entries(space, reader, head, signed)), refused=list(refused_ones))
 
 
 def _refused(
@@ -83,10 +83,10 @@ def _refused(
             yield replace(listed, leaf=row.leaf.hex(), proof=text)
 
 
-def _entries(space: Space, reader: Reader, stream: int, signed: SignedCheckpoint) -> Iterator[LifecycleEntry]:
-    for row in reader.changes(stream, 0):
+def _entries(space: Space, reader: Reader, head: StreamHead, signed: SignedCheckpoint) -> Iterator[LifecycleEntry]:
+    for row in space.transcript.change_rows(reader, head):
         if row.position >= signed.checkpoint.size:
-            break  # appended since
+            continue  # appended since
         meta = space.ledger.open(row).meta
         if isinstance(meta, TurnLifecycle):
             yield _entry(space, reader, row, meta.request, signed)

@@ -46,7 +46,7 @@ def changes_of(session: Session, conversation: Conversation, found: SubjectTurns
     ledger, sequences = session.space.ledger, found.sequences
     if not conversation.head.changes:
         return
-    for row in conversation.reader.changes(found.stream, 0):
+    for row in session.space.transcript.change_rows(conversation.reader, conversation.head):
         header, meta = ledger.header(row)[0], ledger.open(row).meta
         is_transition = isinstance(meta, TurnLifecycle) and header.reason in set(Transition)
         if not (is_transition or isinstance(meta, TurnRedacted)):
