@@ -120,9 +120,13 @@ class Names:
 
     def head(self, reader: Reader) -> LogHead:
         """Return the head of the log, proved, or raise `Corrupt`."""
-        seal, frontier = reader.log_seal(), reader.frontier()
+        seal = reader.log_seal()
         kept_seal, kept_frontier, kept = self._proved
-        if seal == kept_seal and (frontier is kept_frontier or frontier == kept_frontier):
+        if seal is kept_seal:  # the same object came with the same frontier
+            return kept
+        frontier = reader.frontier()
+        if seal == kept_seal and frontier == kept_frontier:
+            self._proved = seal, frontier, kept
             return kept
         head = self._opened(seal, frontier)
         self._proved = seal, frontier, head
@@ -137,7 +141,8 @@ class Names:
         if head.stamp < newest:
             raise Corrupt(at="log", problem="put_back", limit=newest & SIZE_MASK, found=head.stamp & SIZE_MASK)
         if writes:
-            self._catch_up(reader, head)
+            if reader.log_seal() != self._seal:
+                self._catch_up(reader, head)
         else:
             self._newest = max(self._newest, head.stamp)
         return head
@@ -172,8 +177,6 @@ class Names:
     def _catch_up(self, reader: Reader, head: LogHead) -> None:
         """Learn what others have written; what is remembered is then true of this state, or of a newer one."""
         seal = reader.log_seal()
-        if seal == self._seal:
-            return
         with self._lock:
             if head.stamp > self._stamp and self._steps_to(seal) is None:
                 self._seen = self._all(reader, head, self._seen)
@@ -211,7 +214,8 @@ class Names:
     def find(self, reader: Reader, digest: bytes) -> int | None:
         """Return the position that a name leads to, or None when nobody has claimed it; proved, or `Corrupt`."""
         head = self.head(reader)
-        self._catch_up(reader, head)
+        if reader.log_seal() != self._seal:
+            self._catch_up(reader, head)
         if not head.names:
             return None
         entries = self._read(reader, head, bucket_of(digest, buckets_of(head.names))).entries

@@ -90,7 +90,7 @@ class SqliteReader:
 
     def close(self) -> None:
         """End the use of the connection; whatever still reads from this snapshot gets `StoreClosed`."""
-        self._cursor = None
+        self._cursor = self._log = None
 
     def run(self, sql: str, bindings: Bindings = ()) -> list[Any]:
         """Return the rows of a statement."""
@@ -124,20 +124,17 @@ class SqliteReader:
 
     def frontier(self) -> Frontier:
         """Return the compact range of the tree."""
-        return self._of_log()[0]
+        return (self._log or self._read_log())[0]
 
     def log_seal(self) -> bytes:
         """Return the seal of the log."""
-        return self._of_log()[1]
+        return (self._log or self._read_log())[1]
 
-    def _of_log(self) -> tuple[Frontier, bytes]:
-        if self._cursor is None:
-            raise StoreClosed(at="snapshot")
-        if self._log is None:
-            stored = first_of(self._rows(list[tuple[bytes, bytes]], FRONTIER))
-            if stored is None:
-                raise Corrupt(at="frontier", problem="missing")
-            self._log = Frontier.from_bytes(stored[0]), stored[1]
+    def _read_log(self) -> tuple[Frontier, bytes]:
+        stored = first_of(self._rows(list[tuple[bytes, bytes]], FRONTIER))
+        if stored is None:
+            raise Corrupt(at="frontier", problem="missing")
+        self._log = Frontier.from_bytes(stored[0]), stored[1]
         return self._log
 
     def stream_head(self, stream: int) -> StreamHead | None:
