@@ -85,7 +85,7 @@ def verifier(stage: DemoStage, path: Path) -> dict[str, Any]:
     elsewhere = stage.directory / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
     done = subprocess.run(
-        [sys.executable, "-m", "muniment.evidence", "verify", str(path), "--key", stage.vkey, "--show", "--json"],
+        [sys.executable, "-m", "muniment.evidence", "show", str(path), "--key", stage.vkey, "--json"],
         capture_output=True,
         check=False,
         cwd=elsewhere,

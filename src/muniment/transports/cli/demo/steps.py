@@ -218,7 +218,7 @@ def export(stage: DemoStage) -> DemoStep:
 def verify(stage: DemoStage) -> DemoStep:
     """Verify the bundle offline, in a process of its own."""
     proved = verifier(stage, stage.bundle)
-    command = f"python -m muniment.evidence verify {stage.bundle.name} --key {stage.vkey} --show"
+    command = f"python -m muniment.evidence show {stage.bundle.name} --key {stage.vkey}"
     said = [
         [entry["title"], words["who"], words["text"] or words["state"]]
         for entry in proved.get("entries", ())
