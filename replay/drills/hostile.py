@@ -193,7 +193,7 @@ class Drill:
             "note": (note.encode(), lambda bad: verifier.parse_note(_text(bad))),
             "checkpoint": (note.encode(), lambda bad: verifier.parse_checkpoint(_text(bad))),
             "header": (b'{"fields":{},"kind":"a","log":"b","pos":1}', verifier.parse_header),
-            "event": (bundle.text.splitlines()[1].encode(), verifier.parse_event),
+            "event": (bundle.text.splitlines()[2].encode(), verifier.parse_event),
             "cursor of a replay": (
                 cursor.encode(),
                 lambda bad: runtime.transcripts.replay(key, View.HOST_UI, 1, _text(bad)),
