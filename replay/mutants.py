@@ -209,7 +209,7 @@ MUTANTS: dict[str, Mutant] = {
         breaks="skip an fsync: put a pin in place before it is flushed",
         file="src/muniment/evidence/pin.py",
         edits=(("            os.fsync(descriptor)\n", ""),),
-        checks=("tests/evidence/test_pin.py",),
+        checks=("tests/evidence/test_pin.py", "drill powercut 1000"),
     ),
     "fork": Mutant(
         breaks="pin silently past a fork of the log",
