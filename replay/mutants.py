@@ -187,6 +187,104 @@ MUTANTS: dict[str, Mutant] = {
         ),
         checks=("tests/runtime/test_edited_at_rest.py",),
     ),
+    "reseal-key": Mutant(
+        breaks="seal what is left of an erased message under the old key: its former ciphertext still opens",
+        file="src/muniment/ledger/ledger.py",
+        edits=(
+            (
+                "        fresh = keys_from(chance[:KEY_ENTROPY_BYTES], [CONTENT])\n",
+                "        fresh = {CONTENT: opened.keys[CONTENT]}\n",
+            ),
+        ),
+        checks=("tests/laws/test_nothing_opens.py",),
+    ),
+    "third-key": Mutant(
+        breaks="keep the old key beside the new one when what is left of an erased message is sealed again",
+        file="src/muniment/ledger/ledger.py",
+        edits=(
+            (
+                "        keys = opened.keys | fresh\n",
+                "        keys = opened.keys | fresh | {CONTENT + 1: opened.keys[CONTENT]}\n",
+            ),
+        ),
+        checks=("tests/laws/test_nothing_opens.py",),
+    ),
+    "heal-first": Mutant(
+        breaks="destroy only the first of what came back",
+        file="src/muniment/space/healing.py",
+        edits=(
+            (
+                "        for position, messages in returned:\n",
+                "        for position, messages in returned[:1]:\n",
+            ),
+        ),
+        checks=("tests/laws/test_nothing_opens.py",),
+    ),
+    "pin-flush": Mutant(
+        breaks="skip an fsync: put a pin in place before it is flushed",
+        file="src/muniment/evidence/pin.py",
+        edits=(("            os.fsync(descriptor)\n", ""),),
+        checks=("tests/evidence/test_pin.py", "drill powercut 1000"),
+    ),
+    "fork": Mutant(
+        breaks="pin silently past a fork of the log",
+        file="src/muniment/ledger/attest.py",
+        edits=(
+            (
+                "            with contextlib.suppress(RolledBack):\n",
+                "            with contextlib.suppress(RolledBack, Corrupt):\n",
+            ),
+        ),
+        checks=("tests/runtime/test_forked_pins.py",),
+    ),
+    "pin-first": Mutant(
+        breaks="pin a checkpoint before its transaction is flushed",
+        file="src/muniment/ledger/ledger.py",
+        edits=(
+            (
+                "            self.tx.put_checkpoint(frontier.size, self.note)\n",
+                (
+                    "            self.tx.put_checkpoint(frontier.size, self.note)\n"
+                    "            self._ledger.witness.remember(self.note)\n"
+                ),
+            ),
+        ),
+        checks=("tests/runtime/test_forked_pins.py",),
+    ),
+    "head": Mutant(
+        breaks="trust the head of a conversation without its MAC, on the way that pages take",
+        file="src/muniment/projections/transcript.py",
+        edits=(("self._ledger.head(reader, stream)", "reader.stream_head(stream)"),),
+        checks=("tests/runtime/test_edited_at_rest.py",),
+    ),
+    "interrupt": Mutant(
+        breaks="keep a lock that an interrupt left behind",
+        file="src/muniment/log/group_commit.py",
+        edits=(("            let_go(self._turn, group.lock)\n", ""),),
+        checks=("tests/log/test_group.py",),
+    ),
+    "settled": Mutant(
+        breaks="call a turn committed before its transaction is",
+        file="src/muniment/log/group_commit.py",
+        edits=(
+            (
+                "            tickets.append(group.waiting.popleft())\n",
+                ("            tickets.append(group.waiting.popleft())\n            tickets[-1].settled = True\n"),
+            ),
+        ),
+        checks=("tests/log/test_group.py",),
+    ),
+    "leftover": Mutant(
+        breaks="go on in the transaction that an interrupted leader left open",
+        file="src/muniment/log/sqlite.py",
+        edits=(
+            (
+                "        if connection.in_transaction:  # a leader was interrupted while it gave up\n",
+                "        if False:\n",
+            ),
+        ),
+        checks=("tests/log/test_group.py",),
+    ),
 }
 
 

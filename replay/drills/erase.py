@@ -250,11 +250,11 @@ class Drill:
             platter.play(step, self._chance)
             for _ in range(wanted.count(number) if number >= answered[0] else 0):
                 self.cuts += 1
-                logs = platter.cut(self._chance)
+                logs, small = platter.cut(self._chance), platter.cut_small(self._chance)
                 where = f"cut at step {number} of {len(steps)}"
-                self._look(where, iter([*logs.values(), *platter.small.values()]), gone[platter.told])
+                self._look(where, iter([*logs.values(), *small.values()]), gone[platter.told])
                 if self.cuts % DUMP_EVERY == 0 and platter.told < len(gone) - 2:  # then the keys may be gone
-                    self._dump_of({**logs, **platter.small}, silent[platter.told])
+                    self._dump_of({**logs, **small}, silent[platter.told])
 
     def _dump_of(self, files: dict[str, bytes], silent: list[str]) -> list[bytes]:
         """Decrypt everything that opens with the keys that are there, and look for words; return what indexes know."""

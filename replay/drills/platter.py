@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from enum import StrEnum
 
-from replay.drills.tape import Did, Step
+from replay.drills.tape import Did, SmallFiles, Step
 
 SECTOR_BYTES = 512
 
@@ -33,7 +33,7 @@ class Platter:
     """A disk with a history."""
 
     def __init__(self, logs: dict[str, bytes], small: dict[str, bytes]) -> None:
-        self.small = small
+        self._small = SmallFiles(small)
         self.told = 0
         self._names = {name: number for number, name in enumerate(sorted(logs), start=1)}
         self._firm = {number: bytearray(logs[name]) for name, number in self._names.items()}
@@ -60,7 +60,7 @@ class Platter:
         elif step.did is Did.SETTLE:
             self._settle()
         elif step.did is Did.SMALL:
-            self.small = step.small or {}
+            self._small = step.small or SmallFiles({})
         else:
             self.told = step.told
 
@@ -68,6 +68,22 @@ class Platter:
         """Return the files of a cut now, by name."""
         names = self._names | dict(self._renames[: chance.randint(0, len(self._renames))])
         return {name: bytes(self._mixed(inode, chance)) for name, inode in names.items() if inode}
+
+    def cut_small(self, chance: random.Random) -> dict[str, bytes]:
+        """Return the small files of a cut now; of one directory the names before or after what was not flushed."""
+        small = self._small
+        if small.is_firm:
+            return small.there
+        found: dict[str, bytes] = dict(small.there)
+        links: dict[str, int] = {}
+        for then, now in small.names:
+            for name in now:
+                del found[name]
+            links.update(chance.choice((then, now)))
+        changed = {name for _, now in small.names for name in now}
+        inodes = {name: inode for name, inode in small.inodes.items() if name not in changed} | links
+        kept = {inode: _left_of(*small.contents[inode], chance) for inode in set(inodes.values())}
+        return found | {name: kept[inode] for name, inode in inodes.items()}
 
     def _settle(self) -> None:
         for name, inode in self._renames:
@@ -95,6 +111,13 @@ class Platter:
         for step in chosen:
             _apply(held, step)
         return held
+
+
+def _left_of(firm: bytes | None, now: bytes, chance: random.Random) -> bytes:
+    """Return what is left of contents that may not have been flushed: those of before, these, or a part of them."""
+    if firm == now:
+        return now
+    return chance.choice((firm or b"", now, now[: chance.randint(0, len(now))]))
 
 
 def _torn(step: Step, chance: random.Random) -> list[Step]:

@@ -3,7 +3,8 @@
 1. A store is made, used and opened again on a taped disk: turns, masks, erasures, checkpoints, key rotations, a
    write-ahead log that starts over because somebody else took it into the database. In every other life a flush fails,
    and half of the cuts of that life fall close behind it.
-2. The tape is played to a platter. At each step the power is cut: what was flushed is there, of the rest anything.
+2. The tape is played to a platter. At each step the power is cut: what was flushed is there, of the rest anything. That
+   goes for pins and key files, too: their contents may be torn, and their names those of before.
 3. SQLite opens what is left. The database that it finds must be one that the front door was shown: it opens as sound,
    its audit passes, and every view gives exactly the pages that were given with the last answer before the cut, or
    those that would have come with the next. One in `FRONT_DOOR_EVERY` cuts is opened by the front door as it lies.
@@ -205,12 +206,12 @@ class Drill:
             platter.play(step, self._chance)
             for _ in range(wanted[number]):
                 self.cuts += 1
-                logs = platter.cut(self._chance)
-                fault = self._fault(logs, platter.small, allowed[platter.told])
+                logs, small = platter.cut(self._chance), platter.cut_small(self._chance)
+                fault = self._fault(logs, small, allowed[platter.told])
                 if fault:
                     self.failures.append(f"step {number} of {len(life.steps)} ({step.did}): {fault}")
                 elif self.cuts % 37 == 0:
-                    kept.append((logs, platter.small))
+                    kept.append((logs, small))
         return kept
 
     def _fault(self, logs: dict[str, bytes], small: dict[str, bytes], allowed: list[str]) -> str:

@@ -2,9 +2,10 @@
 
 It becomes the default of SQLite in this process, so that a store that is opened through the front door lies on it.
 Reading and writing go to the real file system. Whoever writes or flushes by hand (`os.pwrite`, `os.fsync`) is recorded,
-too: a log that was written or flushed, or its directory. What is not SQLite's (key files, pins) is small, replaced by
-rename, and flushed by its own protocol; it is taken down as it is there whenever anything else is, and counts as
-durable from then on.
+too: a log that was written or flushed, or its directory. What is not SQLite's is small; it is taken down as it is there
+whenever anything else is. Of pins and key files, which are replaced by rename and flushed by their own protocol, that
+is durable which was flushed: the contents with the file, the name with the directory. All else counts as durable at
+once.
 
 The write-ahead log's shared memory is not on the tape: it does not outlive a loss of power.
 """
@@ -12,10 +13,12 @@ The write-ahead log's shared memory is not on the tape: it does not outlive a lo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import apsw
@@ -23,6 +26,7 @@ import apsw
 NAME = "muniment-taped"
 LOG_NAMES = (".db", ".db-wal", ".db-journal")
 NOT_KEPT = (".db-shm",)
+FLUSHED_BY_HAND = (".checkpoint", ".key", "keys.json", "store.json", ".new")  # parts of their names
 
 
 class Did(StrEnum):
@@ -39,6 +43,24 @@ class Did(StrEnum):
     TOLD = "told"  # somebody outside was given an answer
 
 
+class SmallFiles(NamedTuple):
+    """The small files: what is there; and of those that are not durable as they are, what may be there instead.
+
+    `names` has for each directory whose names changed since it was flushed the files by their names then and now;
+    `contents` has for each file its contents when it was flushed, if it ever was, and now.
+    """
+
+    there: dict[str, bytes]
+    names: Sequence[tuple[Mapping[str, int], Mapping[str, int]]] = ()
+    contents: Mapping[int, tuple[bytes | None, bytes]] = MappingProxyType({})
+    inodes: Mapping[str, int] = MappingProxyType({})  # of all that is there
+
+    @property
+    def is_firm(self) -> bool:
+        """Whether a cut changes nothing."""
+        return not self.names and all(firm == now for firm, now in self.contents.values())
+
+
 class Step(NamedTuple):
     """One thing that was done: to a file (`inode`), under a name, or to all small files at once."""
 
@@ -47,7 +69,7 @@ class Step(NamedTuple):
     offset: int = 0
     data: bytes = b""
     name: str = ""
-    small: dict[str, bytes] | None = None
+    small: SmallFiles | None = None
     told: int = 0
 
 
@@ -86,8 +108,12 @@ class Tape(apsw.VFS):
         self.steps: list[Step] = []
         self.inodes: dict[str, int] = {name: number for number, name in enumerate(sorted(logs_of(home)), start=1)}
         self._next = len(self.inodes) + 1
-        self._small: dict[str, bytes] = {}
+        self._small = SmallFiles({})
+        self._firm_names: dict[str, dict[str, int]] = {}  # by directory
+        self._firm: dict[int, bytes] = {}
+        self._contents: dict[int, bytes] = {}
         super().__init__(NAME, base, makedefault=True)
+        self._began()
         self.take()
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's
@@ -122,10 +148,47 @@ class Tape(apsw.VFS):
 
     def take(self) -> None:
         """Take down the small files, if any of them changed."""
-        small = small_of(self.home)
+        there = small_of(self.home)
+        now = self._names(there)
+        directories = now.keys() | self._firm_names.keys()
+        names = tuple(
+            (then, here)
+            for directory in sorted(directories)
+            if (then := self._firm_names.get(directory, {})) != (here := now.get(directory, {}))
+        )
+        used = {inode for each in chain(now.values(), *names) for inode in each.values()}
+        contents = {inode: (self._firm.get(inode), self._contents[inode]) for inode in sorted(used)}
+        inodes = {name: inode for here in now.values() for name, inode in here.items()}
+        small = SmallFiles(there, names, contents, inodes)
         if small != self._small:
-            self._small = small
-            self.steps.append(Step(Did.SMALL, small=small))
+            self._small = small if there != self._small.there else small._replace(there=self._small.there)
+            self.steps.append(Step(Did.SMALL, small=self._small))
+
+    def _names(self, there: dict[str, bytes]) -> dict[str, dict[str, int]]:
+        """Return the files that are flushed by hand, by directory and name; note what is in them."""
+        found: dict[str, dict[str, int]] = {}
+        for name, data in there.items():
+            if any(part in os.path.basename(name) for part in FLUSHED_BY_HAND):  # noqa: PTH119 - texts
+                inode = (self.home / name).stat().st_ino
+                found.setdefault(os.path.dirname(name), {})[name] = inode  # noqa: PTH120 - texts
+                self._contents[inode] = data
+        return found
+
+    def _began(self) -> None:
+        """Count as durable what is there when the tape begins."""
+        self._firm_names = self._names(small_of(self.home))
+        self._firm = dict(self._contents)
+
+    def flushed_by_hand(self, name: str, inode: int) -> None:
+        """Take down that somebody flushed a small file, or the directory of one."""
+        self.take()
+        now = self._names(small_of(self.home))
+        directory = "" if name == "." else name
+        if inode in self._contents:
+            self._firm[inode] = self._contents[inode]
+        elif directory in now or directory in self._firm_names:
+            self._firm_names[directory] = now.get(directory, {})
+        self.take()
 
     def flushed(self, name: str) -> None:
         """Take down that somebody flushed a file or a directory by hand."""
@@ -191,6 +254,7 @@ def taped(home: Path, *, lies: bool = False) -> Iterator[Tape]:
     def flushed(descriptor: int) -> None:
         tape.take()
         tape.flushed(named(descriptor))
+        tape.flushed_by_hand(named(descriptor), os.fstat(descriptor).st_ino)
 
     def written(descriptor: int, data: bytes, offset: int) -> int:
         count = pwrite(descriptor, data, offset)

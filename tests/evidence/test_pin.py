@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -143,3 +144,26 @@ def test_a_note_that_a_restore_abandoned_makes_room_and_is_kept(directory: Path)
     pin.write(ORIGIN, note(4))
     with pytest.raises(RolledBack):
         pin.write(ORIGIN, note(2))
+
+
+def test_a_pin_is_flushed_before_it_takes_the_place_of_the_last_one(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new file first, then its name, then the directory: a cut leaves the old pin or the new one, whole."""
+    done: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def flushed(descriptor: int) -> None:
+        where = Path(f"/proc/self/fd/{descriptor}").readlink() if Path("/proc/self/fd").is_dir() else None
+        kind = "directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
+        done.append(f"flush {kind}" if where is None or directory in (where, where.parent) else "elsewhere")
+        fsync(descriptor)
+
+    def renamed(path: Path, target: Path) -> Path:
+        done.append("rename")
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(Path, "replace", renamed)
+    FilePin(directory).write(ORIGIN, note(1))
+    assert done == ["flush file", "rename", "flush directory"]

@@ -22,10 +22,11 @@ from muniment.log import group_commit
 from muniment.log.group_commit import GroupCommit, Ticket, TicketGroup
 from muniment.log.port import Transaction
 from muniment.log.sqlite import SqliteStore
+from muniment.log.sqlite_transaction import SqliteTransaction
 from tests.log.worlds import Disk, a_turn, add, check_whole, turn_row
 
 CALLERS = 16
-PATIENCE_S = 60.0  # a hang fails; nothing else takes as long
+PATIENCE_S = 30.0  # a hang fails; nothing else takes as long
 
 
 def held(leads: threading.Event, gate: threading.Event, then: Callable[[], object] = int) -> Callable[[object], object]:
@@ -170,6 +171,22 @@ def test_an_interrupt_of_the_leader_fails_its_group_and_passes_on_leadership(sto
     assert store.transact(a_turn()) == 0
 
 
+def test_what_an_interrupted_leader_left_in_its_transaction_is_undone_by_the_next(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupt can come while a leader gives up; nobody commits what it wrote."""
+
+    def interrupted(_: SqliteTransaction) -> None:
+        raise _Alarm
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteTransaction, "close", interrupted)
+        with pytest.raises(_Alarm):
+            store.transact(and_raise(a_turn(content=b"never"), KeyboardInterrupt()))
+    assert store.transact(a_turn()) == 0
+    assert check_whole(store) == 1
+
+
 class _Alarm(BaseException):
     """What the handler of a signal might raise."""
 
@@ -213,10 +230,12 @@ def test_an_interrupt_at_any_bytecode_leaves_the_way_free_for_all_others() -> No
     done: list[int] = []
 
     group, at = GroupCommit(_all_run), 1
-    with ThreadPoolExecutor(1) as other:
-        while _interrupted(group, at, partial(_note, done, at)):
-            assert other.submit(group.submit, lambda _: 7).result(PATIENCE_S) == 7
-            at += 1
+    while _interrupted(group, at, partial(_note, done, at)):
+        other = threading.Thread(target=group.submit, args=(lambda _: None,), daemon=True)
+        other.start()
+        other.join(PATIENCE_S)
+        assert not other.is_alive(), f"bytecode {at}"
+        at += 1
     assert at > 100
     assert len(done) == len(set(done))
 
