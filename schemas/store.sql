@@ -40,9 +40,9 @@ CREATE TABLE cells (
     ciphertext BLOB NOT NULL
 ) STRICT;
 
-CREATE TABLE keyring (
+CREATE TABLE envelopes (
     position INTEGER PRIMARY KEY,
-    bundle BLOB NOT NULL
+    sealed BLOB NOT NULL
 ) STRICT;
 
 CREATE TABLE segments (
@@ -78,8 +78,7 @@ CREATE TABLE meta (
 
 CREATE VIEW sealed AS
 SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header,
-    k.bundle, m.ciphertext AS meta, c.ciphertext AS content
+    k.sealed AS envelope, c.ciphertext AS content
 FROM events AS e
-LEFT JOIN keyring AS k ON k.position = e.position
-LEFT JOIN cells AS m ON m.id = e.position * 2
+LEFT JOIN envelopes AS k ON k.position = e.position
 LEFT JOIN cells AS c ON c.id = e.position * 2 + 1;
