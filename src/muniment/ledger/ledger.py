@@ -419,17 +419,19 @@ class Ledger:
 
     def meta_fields(self, opened: OpenedEvent) -> list[Field]:
         """Return the fields of a meta body as the header commits to them: as the version that was stored spelt them."""
+        if VERSIONS[type(opened.meta)] == 1:
+            return meta_fields(opened.meta)
         former = self._former(opened, META, opened.row.meta, type(opened.meta))
         return meta_fields(opened.meta) if former is None else former
 
     def content_fields(self, opened: OpenedEvent, content: ContentBody) -> list[Field]:
         """Return the fields of a content body, which is still there; as `meta_fields`."""
+        if VERSIONS[type(content)] == 1:
+            return content_fields(content)
         former = self._former(opened, CONTENT, opened.row.content, type(content))
         return content_fields(content) if former is None else former
 
     def _former(self, opened: OpenedEvent, cls: int, cell: bytes | None, body: type[Struct]) -> list[Field] | None:
-        if VERSIONS[body] == 1:
-            return None
         assert cell is not None, "it was opened"
         return former_fields(body, open_cell(opened.keys[cls], cell, opened.row.leaf, cls))
 
