@@ -124,19 +124,20 @@ def bundle(
         ends = [size, *(position + 1 for position, _ in some)]
         between = skipped(hashes, [(end, position) for end, (position, _) in zip(ends, some, strict=False)])
         for nodes, (_, line) in zip(between, some, strict=True):
-            yield from _skipped(nodes)
+            if nodes:
+                yield _skipped(nodes)
             yield line + b"\n"
         size = ends[-1]
-    yield from _skipped(skipped(hashes, [(size, head.size)])[0])
+    if size < head.size:
+        yield _skipped(skipped(hashes, [(size, head.size)])[0])
     if earlier is not None:
         members = {"checkpoint": earlier.note, "consistency": _encoded(earlier.consistency)}
         yield encode_plain({"earlier": members}) + b"\n"
     yield encode_plain({"checkpoint": checkpoint}) + b"\n"
 
 
-def _skipped(nodes: Sequence[bytes]) -> Iterator[bytes]:
-    if nodes:
-        yield encode_plain({"skipped": _encoded(nodes)}) + b"\n"
+def _skipped(nodes: Sequence[bytes]) -> bytes:
+    return encode_plain({"skipped": _encoded(nodes)}) + b"\n"
 
 
 def _encoded(hashes: Iterable[bytes]) -> list[str]:

@@ -136,7 +136,7 @@ def consistency_proof(hashes: Hashes, size1: int, size2: int) -> list[bytes]:
 
 def skipped(hashes: Hashes, gaps: Sequence[tuple[int, int]]) -> list[list[bytes]]:
     """Return, for each range of leaves from left to right, the hashes of the largest complete subtrees in it."""
-    parts = [list(complete_subtrees(first, last)) for first, last in gaps]
+    parts = [list(complete_subtrees(first, last)) if first < last else [] for first, last in gaps]
     hashes_read = iter(_complete(hashes, [node for nodes in parts for node in nodes]))
     return [list(islice(hashes_read, len(nodes))) for nodes in parts]
 

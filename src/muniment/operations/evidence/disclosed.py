@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import compress
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from muniment.errors import Corrupt
@@ -86,9 +88,8 @@ def _fields(
     space: Space, opened: OpenedEvent, salts: Salts | None, content: ContentBody | None, labels: set[str]
 ) -> list[SaltedFields]:
     """Return the fields with these labels, as far as they can still be read, by where their salts come from."""
-    shown: list[SaltedFields] = [
-        (opened.meta_seed, [field for field in space.ledger.meta_fields(opened) if field[0] in labels])
-    ]
+    parts: list[SaltedFields] = [(opened.meta_seed, space.ledger.meta_fields(opened))]
     if salts is not None and content is not None:
-        shown.append((salts, [field for field in space.ledger.content_fields(opened, content) if field[0] in labels]))
-    return shown
+        parts.append((salts, space.ledger.content_fields(opened, content)))
+    label = itemgetter(0)
+    return [(own, list(compress(fields, map(labels.__contains__, map(label, fields))))) for own, fields in parts]

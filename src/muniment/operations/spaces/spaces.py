@@ -223,9 +223,9 @@ class Spaces(Group):
         """Rotate the key of the open space, or with `root` the root key of the whole store.
 
         The space key: replaces the keys of all segments of the log, so that nobody who knew a former key opens what is
-        there now, destroys the older versions, and appends `key.rotated`. The root key:
-        `root` names the new one (`file:/path`, `env:NAME`, ...; a key file is created if it does not exist), and the
-        secrets of every space are rewrapped. Neither changes an event, its content or a proof.
+        there now, destroys the older versions, and appends `key.rotated`. The root key: `root` names the new one
+        (`file:/path`, `env:NAME`, ...; a key file is created if it does not exist), and the secrets of every space are
+        rewrapped. Neither changes an event, its content or a proof.
         """
         if root is not None:
             return KeysRotated(spaces_rewrapped=self._session.store.rotate_root(root))
