@@ -48,7 +48,14 @@ MUTANTS: dict[str, Mutant] = {
                 "decrypt(ONCE, sealed[1:], CELL_CONTEXT + codec + leaf)",
                 "decrypt(ONCE, sealed[1:], CELL_CONTEXT + codec)",
             ),
-            ("self.secret, CELL_CONTEXT + leaf)", "self.secret, CELL_CONTEXT)"),
+            (
+                "hmac_of(key.secret, CELL_CONTEXT + leaf))\n    return",
+                "hmac_of(key.secret, CELL_CONTEXT))\n    return",
+            ),
+            (
+                "hmac_of(key.secret, CELL_CONTEXT + leaf))\n        body",
+                "hmac_of(key.secret, CELL_CONTEXT))\n        body",
+            ),
         ),
         checks=("tests/crypto/test_cell.py",),
     ),

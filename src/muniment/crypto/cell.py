@@ -58,6 +58,8 @@ ENVELOPE_BODY_AT = ENVELOPE_HEAD_BYTES + NONCE_BYTES
 META_AT = len(KEYED) + KEY_BYTES
 
 PlacedEnvelope = tuple[int, bytes, bytes]  # the position of its event, the envelope, leaf and place joined
+_unmade = object.__new__  # makes a key without the call of its constructor: a page does this for each turn
+
 Squeezed = tuple[bytes, bytes]  # the codec of a cell, and its plaintext body
 
 
@@ -76,10 +78,6 @@ class ContentKey(Secret):
         """Return the seed of the salts of the content."""
         return hmac_of(self.secret, SALTS_PURPOSE)
 
-    def cipher(self, leaf: bytes) -> AESGCM:
-        """Return the cipher of the cell of the event with this leaf."""
-        return AESGCM(hmac_of(self.secret, CELL_CONTEXT + leaf))
-
 
 class OpenEnvelope(NamedTuple):
     """What an envelope holds: the packed meta body, and the key of the content while there is any."""
@@ -95,7 +93,8 @@ def seal_cell(key: ContentKey, squeezed: Squeezed, leaf: bytes) -> bytes:
     """Return content as the cell of the event with this leaf; the key must not have sealed anything before."""
     assert len(leaf) == LEAF_BYTES
     codec, body = squeezed
-    return codec + key.cipher(leaf).encrypt(ONCE, body, CELL_CONTEXT + codec + leaf)
+    cipher = AESGCM(hmac_of(key.secret, CELL_CONTEXT + leaf))
+    return codec + cipher.encrypt(ONCE, body, CELL_CONTEXT + codec + leaf)
 
 
 def squeeze(plaintext: bytes) -> Squeezed:
@@ -113,7 +112,8 @@ def open_cell(key: ContentKey, sealed: bytes, leaf: bytes) -> bytes:
     if len(sealed) < len(codec) + TAG_BYTES:
         raise Corrupt(at="cell", problem="layout")
     try:
-        body = key.cipher(leaf).decrypt(ONCE, sealed[1:], CELL_CONTEXT + codec + leaf)
+        cipher = AESGCM(hmac_of(key.secret, CELL_CONTEXT + leaf))
+        body = cipher.decrypt(ONCE, sealed[1:], CELL_CONTEXT + codec + leaf)
         if codec == RAW:
             return body
         if codec != DEFLATED:
@@ -162,7 +162,9 @@ def open_envelope(segment_key: SegmentKey, sealed: bytes, leaf: bytes, place: by
     except InvalidTag:
         raise Corrupt(at="envelope", problem="not_authentic") from None
     if body[:1] == KEYED and len(body) >= META_AT:
-        return OpenEnvelope(body[META_AT:], ContentKey(body[1:META_AT]))
+        key = _unmade(ContentKey)
+        key.secret = body[1:META_AT]
+        return OpenEnvelope(body[META_AT:], key)
     if body[:1] == BARE:
         return OpenEnvelope(body[1:], None)
     raise Corrupt(at="envelope", problem="layout")

@@ -120,6 +120,12 @@ class OpenedEvent(Struct, frozen=True, kw_only=True, gc=False):
     meta_seed: bytes
     meta: MetaBody
 
+    @property
+    def salts(self) -> Salts:
+        """What the salts of content are derived from that was never erased in part."""
+        assert self.key is not None, "what has salts has a key"
+        return self.key.salts()
+
 
 def draft(
     entropy: Entropy,
@@ -434,10 +440,13 @@ class Ledger:
         """Run a plan inside one write transaction; return what it returns once that is durable."""
 
         def run(tx: Transaction) -> tuple[Outcome, Writer, bytes]:
-            with self.segments.within(tx):
+            self.segments.read_in(tx)
+            try:
                 writer = Writer(tx, self)
                 outcome = plan(writer)
                 writer.flush()
+            finally:
+                self.segments.read_in(None)
             return outcome, writer, tx.log_seal()
 
         outcome, writer, seal = self.store.transact(run)
@@ -493,7 +502,7 @@ class Ledger:
 
     def open(self, row: SealedRow) -> OpenedEvent:
         """Return a row with its meta body."""
-        packed, key = self.unsealed(row)
+        packed, key = self.unsealed(row) if row.envelope is None else self.segments.open(row)
         try:
             seed, meta = unpack_meta(row.kind, packed)
         except Corrupt as corrupt:
@@ -502,14 +511,18 @@ class Ledger:
 
     def content(self, opened: OpenedEvent) -> tuple[Salts, ContentBody]:
         """Return salts and content of an event whose content the log does not call erased."""
+        salts, body = self.kept_content(opened)
+        return opened.salts if salts is None else salts, body
+
+    def kept_content(self, opened: OpenedEvent) -> tuple[Salts | None, ContentBody]:
+        """Return content with the salts that are kept beside it; as `content`. None: they come from its key."""
         row, key = opened.row, opened.key
         if key is None or row.content is None:
             raise KeyMissing(at=f"position {row.position}")
         try:
-            salts, body = unpack_content(row.kind, open_cell(key, row.content, row.leaf))
+            return unpack_content(row.kind, open_cell(key, row.content, row.leaf))
         except Corrupt as corrupt:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
-        return key.salts() if salts is None else salts, body
 
     def meta_fields(self, opened: OpenedEvent) -> list[Field]:
         """Return the fields of a meta body as the header commits to them: as the version that was stored spelt them."""

@@ -14,8 +14,7 @@ then in former rows of segment keys only, and all of those are sealed under form
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable
 
 from muniment.crypto.cell import OpenEnvelope, envelope_key_id, open_envelope, reseal_envelopes, seal_envelope
 from muniment.crypto.segment import (
@@ -54,13 +53,15 @@ class SegmentTable:
 
         Raises `Corrupt` or `KeyMissing`, this also for a row without an envelope.
         """
-        at, key = f"position {row.position}", self._keys.get(segment_of(row.position))
+        envelope, key = row.envelope, self._keys.get(row.position >> SEGMENT_BITS)
         try:
-            if row.envelope is None or key is None or key.key_id != envelope_key_id(row.envelope):
-                raise KeyMissing(at=at)
-            return open_envelope(key, row.envelope, row.leaf, place_of(row))
+            if envelope is not None and key is not None and envelope.startswith(key.head):
+                return open_envelope(key, envelope, row.leaf, place_of(row))
+            if envelope is not None:
+                envelope_key_id(envelope)  # what is no envelope at all is damage, whatever key it would be under
         except Corrupt as corrupt:
-            raise Corrupt(at=at, problem=corrupt.problem) from None
+            raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
+        raise KeyMissing(at=f"position {row.position}")
 
     def clear(self) -> None:
         """Forget all keys."""
@@ -102,14 +103,9 @@ class SegmentKeys:
             except Corrupt as corrupt:
                 raise Corrupt(at=f"position {position}", problem=corrupt.problem) from None
 
-    @contextmanager
-    def within(self, tx: Transaction) -> Iterator[None]:
-        """Read segment keys in a transaction as long as a plan runs in this thread."""
+    def read_in(self, tx: Transaction | None) -> None:
+        """Read segment keys in a transaction, as long as a plan runs in this thread; None: it runs no more."""
         self._plan.tx = tx
-        try:
-            yield
-        finally:
-            self._plan.tx = None
 
     def forget(self) -> None:
         """Forget the keys that were met: some of them may have been replaced."""

@@ -58,11 +58,18 @@ class FoldDigests(NamedTuple):
 
 
 class ReadTurn(Struct, frozen=True, kw_only=True, gc=False):
-    """A turn read back: the folded record, the row it came from, and the salts of its content when that was read."""
+    """A turn read back: the folded record, the row it came from, and the salts that its content has beside it."""
 
     record: TurnRecord
     opened: OpenedEvent
-    content_salts: Salts | None
+    kept_salts: Salts | None
+
+    @property
+    def content_salts(self) -> Salts | None:
+        """The salts of the content, where there is any."""
+        if self.record.content is None or self.kept_salts is not None:
+            return self.kept_salts
+        return self.opened.salts
 
 
 class Transcript:
@@ -303,7 +310,7 @@ class Transcript:
         salts: Salts | None = None
         content: TurnContent | None = None
         if phase is not Phase.ERASED and wanted(phase, meta):
-            salts, body = self._ledger.content(opened)
+            salts, body = self._ledger.kept_content(opened)
             assert isinstance(body, TurnContent), "a turn's content is its words"
             content = body
         record = TurnRecord(
@@ -317,7 +324,7 @@ class Transcript:
             erased=changes.erased.get(sequence, NOTHING),
             redactions=changes.redactions.get(sequence, ()),
         )
-        return ReadTurn(record=record, opened=opened, content_salts=salts)
+        return ReadTurn(record=record, opened=opened, kept_salts=salts)
 
     def shown(self, reader: Reader, head: StreamHead, first: int, last: int, view: View) -> list[ReadTurn]:
         """Return the turns `first` to `last` with all that a view needs: words, and attributes with their values."""
