@@ -75,10 +75,11 @@ class SqliteStore(OneProcess):
         self.require_own_process()
         if self._place.mode is OpenMode.READ:
             raise StoreReadOnly(problem=self._place.refusal)
-        result = self._group.submit(plan)
-        if self._wal_pages - self._tended_pages >= CHECKPOINT_PAGES:
-            self._group.alone(self._tend)
-        return result
+        try:
+            return self._group.submit(plan)
+        finally:  # on a full disk this may make room
+            if self._wal_pages - self._tended_pages >= CHECKPOINT_PAGES:
+                self._group.alone(self._tend)
 
     def _commit(self, tickets: list[Ticket[Any]]) -> None:
         connection = self._writing()
@@ -121,11 +122,15 @@ class SqliteStore(OneProcess):
         if self._writer is None:
             connection = self._place.open()
             try:
+                self._writer = connection
                 self._recover(connection)
+            except MunimentError:  # a full disk may still take an erasure
+                raise
             except BaseException:
+                self._writer = None
                 give_up(connection)
                 raise
-            self._writer = connection
+        assert self._writer is not None, "it was opened"
         return self._writer
 
     def _recover(self, connection: apsw.Connection) -> None:
