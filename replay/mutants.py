@@ -74,7 +74,7 @@ MUTANTS: dict[str, Mutant] = {
     "barrier": Mutant(
         breaks="trust the data that a failed fsync left behind",
         file="src/muniment/log/sqlite.py",
-        edits=(("                self._guarded(lambda: self._empty_wal(connection))\n", ""),),
+        edits=(("            self._guarded(lambda: self._empty_wal(connection))\n", ""),),
         checks=("tests/log/test_faults.py",),
     ),
     "rewrite": Mutant(
@@ -182,12 +182,12 @@ MUTANTS: dict[str, Mutant] = {
         edits=(
             (
                 (
-                    "            salts, body = self._ledger.content(opened)\n"
+                    "            salts, body = self._ledger.kept_content(opened)\n"
                     '            assert isinstance(body, TurnContent), "a turn\'s content is its words"\n'
                     "            content = body\n"
                 ),
                 (
-                    "            try:\n                salts, content = self._ledger.content(opened)\n"
+                    "            try:\n                salts, content = self._ledger.kept_content(opened)\n"
                     "            except Exception:\n                pass\n"
                 ),
             ),
@@ -199,8 +199,8 @@ MUTANTS: dict[str, Mutant] = {
         file="src/muniment/ledger/ledger.py",
         edits=(
             (
-                "        fresh = keys_from(chance[:KEY_ENTROPY_BYTES], [CONTENT])\n",
-                "        fresh = {CONTENT: opened.keys[CONTENT]}\n",
+                "self._ledger.unsealed(row).meta, ContentKey(self._ledger.entropy.take(CONTENT_KEY_BYTES))\n",
+                "self._ledger.unsealed(row).meta, opened.key\n",
             ),
         ),
         checks=("tests/laws/test_nothing_opens.py",),
@@ -210,8 +210,11 @@ MUTANTS: dict[str, Mutant] = {
         file="src/muniment/ledger/ledger.py",
         edits=(
             (
-                "        keys = opened.keys | fresh\n",
-                "        keys = opened.keys | fresh | {CONTENT + 1: opened.keys[CONTENT]}\n",
+                "        self.tx.put_cell(row.position, CONTENT, seal_cell(key, squeeze(left), row.leaf))\n",
+                (
+                    "        self.tx.put_cell(row.position, CONTENT, seal_cell(key, squeeze(left), row.leaf))\n"
+                    '        self.tx.put_meta("former", opened.key.secret)\n'
+                ),
             ),
         ),
         checks=("tests/laws/test_nothing_opens.py",),

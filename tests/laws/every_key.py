@@ -1,8 +1,8 @@
 """Every key that a store still has, tried on every sealed value that it ever had.
 
-Nothing here knows how values are laid out. A key is whatever the product decrypts with, and any 32 bytes of what it
-decrypts; a sealed value is a column of any table; its nonce is any 12 bytes near its beginning, or zeros. What a value
-is bound to is left out: without its tag, AES-GCM is AES in counter mode.
+Nothing but `derived_by` knows how values are laid out. A key is whatever the product decrypts with, and any 32 bytes of
+what it decrypts; a sealed value is a column of any table; its nonce is any 12 bytes near its beginning, or zeros. What
+a value is bound to is left out: without its tag, AES-GCM is AES in counter mode.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import contextlib
 import sqlite3
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,9 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
+
+from muniment.crypto.cell import ContentKey, open_cell
+from muniment.errors import Corrupt
 
 KEY_BYTES, NONCE_BYTES, TAG_BYTES = 32, 12, 16
 HEAD_BYTES_MAX = 32
@@ -48,13 +52,16 @@ class Keys:
 
     def all(self) -> set[bytes]:
         """Return every key, and everything that may be one."""
-        windows = {
+        return self._used | self.secrets()
+
+    def secrets(self, texts: Iterable[bytes] = ()) -> set[bytes]:
+        """Return all stretches of what was decrypted, and of these texts, that are as long as a key."""
+        return {
             text[start : start + KEY_BYTES]
-            for text in self._plaintexts
+            for text in {*self._plaintexts, *texts}
             if len(text) <= KEYED_BYTES_MAX
             for start in range(len(text) - KEY_BYTES + 1)
         }
-        return self._used | windows
 
     @contextlib.contextmanager
     def heard(self) -> Iterator[None]:
@@ -86,6 +93,21 @@ def opened_by(values: dict[bytes, str], keys: set[bytes], words: bytes) -> list[
     return [where for value, where in values.items() if any(words in text for text in _texts(value, keys))]
 
 
+def derived_by(values: dict[bytes, str], secrets: set[bytes], leaves: set[bytes], words: bytes) -> list[str]:
+    """Return where the cells are that open to these words with a key that is derived from any of the secrets."""
+    return [
+        where
+        for value, where in values.items()
+        if where == "cells" and any(words in text for text in _cells(value, secrets, leaves))
+    ]
+
+
+def _cells(value: bytes, secrets: set[bytes], leaves: set[bytes]) -> Iterator[bytes]:
+    for secret, leaf in product(secrets, leaves):
+        with contextlib.suppress(Corrupt):
+            yield open_cell(ContentKey(secret), value, leaf)
+
+
 def _texts(value: bytes, keys: set[bytes]) -> Iterator[bytes]:
     """Yield what comes of a value, for every key and every nonce that it may have."""
     for body in range(min(HEAD_BYTES_MAX, len(value) - TAG_BYTES)):
@@ -101,4 +123,6 @@ def _unpacked(text: bytes) -> bytes:
     if text[0] & 0x0F == zlib.DEFLATED and int.from_bytes(text[:2]) % 31 == 0:  # RFC 1950, 2.2
         with contextlib.suppress(zlib.error):
             return text + zlib.decompressobj().decompress(text, 2**16)
+    with contextlib.suppress(zlib.error):
+        return text + zlib.decompressobj(-zlib.MAX_WBITS).decompress(text, 2**16)
     return text

@@ -7,9 +7,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from muniment.crypto.cell import LEAF_BYTES
 from muniment.events.identity import TurnId
 from muniment.operations.lifecycle.scope import Scope
-from tests.laws.every_key import Keys, opened_by, sealed_values
+from tests.laws.every_key import Keys, derived_by, opened_by, sealed_values
 from tests.turns import answer, question
 from tests.worlds import FileWorld, key_of, sqlite_world
 
@@ -45,7 +46,12 @@ def test_no_key_that_is_left_opens_what_an_erased_message_was_sealed_as(tmp_path
     left, known = sealed_values(world.store), keys.all()
     assert opened_by(left, known, KEPT)
     assert not opened_by(left, known, ERASED)
-    assert not opened_by({value: where for value, where in before.items() if value not in left}, known, ERASED)
+    gone = {value: where for value, where in before.items() if value not in left}
+    assert not opened_by(gone, known, ERASED)
+    secrets, leaves = keys.secrets(left), {value for value in before if len(value) == LEAF_BYTES}
+    assert derived_by(left, secrets, leaves, KEPT)
+    assert not derived_by(left, secrets, leaves, ERASED)
+    assert not derived_by(gone, secrets, leaves, ERASED)
 
 
 def test_whatever_comes_back_of_what_was_erased_is_destroyed_by_the_next_opening(tmp_path: Path) -> None:
