@@ -92,6 +92,7 @@ def _complaints(release: Path) -> Iterator[str]:
 
 def expected_of(session: Session, runtime: Runtime) -> Expected:
     """Return what a store holds."""
+    session.space.require_sound()
     audited = runtime.evidence.audit().spaces
     measured: Measured = measure(session, 0)
     assert measured.keys is not None, "a store that is sound has keys"

@@ -46,7 +46,7 @@ from muniment.events.records import (
 from muniment.events.references import Plane, RefDerived, SourceEvidence, Visibility
 from muniment.evidence.verifier import source_digest
 from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent, Writer, draft
-from muniment.ledger.vocabulary import PRESENT, Entry
+from muniment.ledger.vocabulary import PRESENT, WrittenKind
 from muniment.log.port import WHOLE_CONVERSATION
 from muniment.projections.inspection.findings import FindingKind
 from muniment.space.space import Space
@@ -293,7 +293,7 @@ def in_space(kind: str, meta: MetaBody, **refs: int) -> Callable[[World], object
         event = draft(space.sources.entropy, cast("EventKind", kind), 1, meta)
         invented = kind not in PRESENT
         if invented:
-            PRESENT[kind] = Entry(kind, 1, 0)
+            PRESENT[kind] = WrittenKind(kind, 1, 0)
         space.ledger.transact(lambda writer: writer.append(event, stream=SPACE_STREAM, refs=refs))
         if invented:
             del PRESENT[kind]

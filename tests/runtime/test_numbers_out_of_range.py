@@ -52,6 +52,10 @@ PLACES: dict[str, list[Callable[[int], dict[str, Any]]]] = {
         lambda n: {"conversation": TALK, "anchor": {"at": "first_in_range", "from_ms": n, "until_ms": 2**53 - 1}},
         lambda n: {"conversation": TALK, "anchor": {"at": "first_in_range", "from_ms": 0, "until_ms": n}},
     ],
+    "evidence.export": [
+        lambda n: {"conversation": TALK, "first_event": n},
+        lambda n: {"conversation": TALK, "last_event": n},
+    ],
     "transcripts.latest": [lambda n: {"conversation": TALK, "n": n}],
     "transcripts.search": [
         lambda n: {"query": "question", "limit": n},

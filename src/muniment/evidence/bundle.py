@@ -26,8 +26,17 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from muniment.errors import Corrupt
 from muniment.evidence.tree import Hashes, skipped
-from muniment.evidence.verifier import BUNDLE_FORMAT, ERASURE_FORMAT, ORIGIN_PREFIX, RECEIPT_FORMAT
+from muniment.evidence.verifier import (
+    BUNDLE_FORMAT,
+    ERASURE_FORMAT,
+    ORIGIN_PREFIX,
+    RECEIPT_FORMAT,
+    CompactRange,
+    parse_checkpoint,
+    parse_note,
+)
 from muniment.kernel.canonical import encode_plain
 
 EVENTS_AT_ONCE = 1024  # whose hashes are read together
@@ -115,21 +124,28 @@ def bundle(
 ) -> Iterator[bytes]:
     """Yield the lines of a bundle or a certificate, each with its newline, in the memory of `EVENTS_AT_ONCE` events.
 
-    `events` are position and line of each event, in order of position; `hashes` are those of the log, whose signed note
-    of the size `head.size` is the checkpoint.
+    `events` are position and line of each event, in order of position; `hashes` are those of the log, whose signed
+    note of the size `head.size` is the checkpoint. Raises `Corrupt`, after the last event, when they are not what was
+    signed: stored hashes of events that the bundle leaves out are proved by nothing else.
     """
     yield head.line() + b"\n"
-    waiting, size = iter(events), 0
+    waiting, tree = iter(events), CompactRange()
     while some := list(islice(waiting, EVENTS_AT_ONCE)):
-        ends = [size, *(position + 1 for position, _ in some)]
-        between = skipped(hashes, [(end, position) for end, (position, _) in zip(ends, some, strict=False)])
-        for nodes, (_, line) in zip(between, some, strict=True):
-            if nodes:
-                yield _skipped(nodes)
+        ends = [tree.size, *(position + 1 for position, _ in some)]
+        ranges = [(end, position) for end, (position, _) in zip(ends, some, strict=False)]
+        nodes = skipped(hashes, [each for gap in ranges for each in (gap, (gap[1], gap[1] + 1))])
+        for between, (leaf,), (position, line) in zip(nodes[::2], nodes[1::2], some, strict=True):
+            if between:
+                tree.skip(position, between)
+                yield _skipped(between)
+            tree.take(0, leaf)
             yield line + b"\n"
-        size = ends[-1]
-    if size < head.size:
-        yield _skipped(skipped(hashes, [(size, head.size)])[0])
+    if tree.size < head.size:
+        (rest,) = skipped(hashes, [(tree.size, head.size)])
+        tree.skip(head.size, rest)
+        yield _skipped(rest)
+    if tree.root() != parse_checkpoint(parse_note(checkpoint).text).root:
+        raise Corrupt(at="checkpoint", problem="root", limit=head.size)
     if earlier is not None:
         members = {"checkpoint": earlier.note, "consistency": _encoded(earlier.consistency)}
         yield encode_plain({"earlier": members}) + b"\n"

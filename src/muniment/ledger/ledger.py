@@ -46,7 +46,7 @@ from muniment.ledger.headers import leaf_of, pack, prove_row, unpack
 from muniment.ledger.heads import Heads
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow, Names, Naming, restores_told
 from muniment.ledger.segments import SegmentKeys, begins_segment, segment_of
-from muniment.ledger.vocabulary import Vocabulary, Written
+from muniment.ledger.vocabulary import LogVocabulary, Written
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
 if TYPE_CHECKING:
@@ -432,7 +432,7 @@ class Ledger:
         self._keyed = KeyedDigest(keys.index_key)
         self.names = Names(self._keyed)
         self.heads = Heads(self._keyed)
-        self.vocabulary = Vocabulary(self._keyed)
+        self.vocabulary = LogVocabulary(self._keyed)
 
     # --- appending ----------------------------------------------------------------------------------------------------
 

@@ -122,7 +122,7 @@ class Names:
         """Return the head of the log, proved, or raise `Corrupt`."""
         seal = reader.log_seal()
         kept_seal, kept_frontier, kept = self._proved
-        if seal is kept_seal:  # the same object came with the same frontier
+        if seal and seal is kept_seal:  # the same object came with the same frontier; there is one empty one
             return kept
         frontier = reader.frontier()
         if seal == kept_seal and frontier == kept_frontier:

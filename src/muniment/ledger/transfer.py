@@ -36,7 +36,7 @@ from muniment.ledger.heads import proved_head
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow
 from muniment.ledger.segments import SegmentTable, row_of
-from muniment.ledger.vocabulary import VOCABULARY, Vocabulary
+from muniment.ledger.vocabulary import VOCABULARY, LogVocabulary
 from muniment.log.port import BATCH_SEALED_MAX, CheckpointRow, Reader, SealedRow, SegmentsRow, StreamHead
 from muniment.log.tail import agrees, longer
 
@@ -345,7 +345,7 @@ class LogReceiver:
             raise Corrupt(at="names", problem="names_missing", limit=named, found=self._names)
         if self._notes:
             raise Corrupt(at="checkpoint", problem="size", limit=size, found=max(self._notes))
-        Vocabulary(self._keyed).parsed(frame.vocabulary)
+        LogVocabulary(self._keyed).parsed(frame.vocabulary)
         checkpoint = self._signed(frame.note)
         if (checkpoint.size, checkpoint.root) != (size, self._audit.frontier.root()):
             raise Corrupt(at="checkpoint", problem="root", limit=size, found=checkpoint.size)

@@ -26,7 +26,7 @@ from muniment.log.port import Reader, Transaction
 VOCABULARY = "vocabulary"  # the named value
 
 
-class Entry(NamedTuple):
+class WrittenKind(NamedTuple):
     """A kind of event with the versions of its bodies, as it was written."""
 
     kind: str
@@ -40,26 +40,26 @@ class Entry(NamedTuple):
         return known is not None and self.meta <= known.meta and self.content <= known.content
 
 
-def _present(kind: EventKind) -> Entry:
+def _present(kind: EventKind) -> WrittenKind:
     content = CONTENT_BODIES.get(kind)
-    return Entry(kind.value, VERSIONS[META_BODIES[kind]], 0 if content is None else VERSIONS[content])
+    return WrittenKind(kind.value, VERSIONS[META_BODIES[kind]], 0 if content is None else VERSIONS[content])
 
 
 # kind -> what this release writes
-PRESENT: dict[str, Entry] = {kind.value: _present(kind) for kind in META_BODIES}
+PRESENT: dict[str, WrittenKind] = {kind.value: _present(kind) for kind in META_BODIES}
 
-_decoder = msgspec.json.Decoder(list[Entry])
+_decoder = msgspec.json.Decoder(list[WrittenKind])
 
 
 class Written(NamedTuple):
     """What was written to a log: all entries, the unknown ones, and the kinds as this release writes them."""
 
-    entries: frozenset[Entry] = frozenset()
-    unknown: tuple[Entry, ...] = ()
+    entries: frozenset[WrittenKind] = frozenset()
+    unknown: tuple[WrittenKind, ...] = ()
     present: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, entries: Iterable[Entry]) -> Written:
+    def of(cls, entries: Iterable[WrittenKind]) -> Written:
         """Return the vocabulary of these entries."""
         whole = frozenset(entries)
         unknown = tuple(sorted(entry for entry in whole if not entry.is_known))
@@ -83,7 +83,7 @@ class Written(NamedTuple):
             raise SpaceErased
 
 
-class Vocabulary:
+class LogVocabulary:
     """What was written to one log, as a state of it says."""
 
     def __init__(self, keyed: KeyedDigest) -> None:
