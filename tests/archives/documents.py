@@ -21,7 +21,7 @@ from muniment.events.records import EventKind
 from muniment.events.turn import Turn
 from muniment.governance.access import Access
 from muniment.governance.views import View
-from muniment.ledger.ledger import draft
+from muniment.ledger.drafts import draft
 from muniment.operations.archives.document import CONTEXT, Tally, line_of, lines, padding, parse_root
 from muniment.operations.archives.export_archive import ArchiveReport
 from muniment.operations.archives.import_archive import ArchiveImportReport

@@ -17,7 +17,7 @@ from muniment.events.archive import ImportMode, PrivateMaterial
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.identity import ConversationId, TurnId
 from muniment.events.records import EventKind
-from muniment.ledger.ledger import draft
+from muniment.ledger.drafts import draft
 from tests import names
 from tests.archives.documents import (
     SHARED,

@@ -35,7 +35,8 @@ from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier
 from muniment.kernel.sources import SystemEntropy, seeded_sources
 from muniment.ledger.attest import Notary
-from muniment.ledger.ledger import SPACE_STREAM, Draft, Ledger, Placed, Writer, draft
+from muniment.ledger.drafts import Draft, draft
+from muniment.ledger.ledger import SPACE_STREAM, Ledger, Placed, Writer
 from muniment.log.memory import MemoryStore
 from muniment.log.port import WHOLE_CONVERSATION, SealedRow, Store
 from muniment.log.sqlite import SqliteStore

@@ -22,8 +22,9 @@ from muniment.events.turn import Turn
 from muniment.evidence import header as headers
 from muniment.kernel.sources import SystemEntropy
 from muniment.ledger.attest import Notary
+from muniment.ledger.drafts import draft
 from muniment.ledger.headers import LABEL_SETS, pack, unpack
-from muniment.ledger.ledger import Ledger, Writer, draft
+from muniment.ledger.ledger import Ledger, Writer
 from muniment.ledger.packing import place_of
 from muniment.log.memory import MemoryReader, MemoryStore, _State
 from muniment.log.port import EventRow, SealedRow, StreamHead

@@ -45,7 +45,8 @@ from muniment.events.records import (
 )
 from muniment.events.references import Plane, RefDerived, SourceEvidence, Visibility
 from muniment.evidence.verifier import source_digest
-from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent, Writer, draft
+from muniment.ledger.drafts import draft
+from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent, Writer
 from muniment.ledger.vocabulary import PRESENT, WrittenKind
 from muniment.log.port import WHOLE_CONVERSATION
 from muniment.projections.inspection.findings import FindingKind

@@ -32,7 +32,8 @@ from muniment.governance.access import Access, Effect
 from muniment.governance.annotation import AttributeRefusal
 from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
-from muniment.ledger.ledger import CONTENT, draft
+from muniment.ledger.drafts import draft
+from muniment.ledger.ledger import CONTENT
 from muniment.operations.transcripts.annotate import AnnotationReport, append, checked, decide
 from muniment.space.space import Space
 from tests.attributes import GATEWAY, OPERATOR, RAW, RULED, attribute, expected, of_turn, ruled

@@ -33,7 +33,7 @@ from muniment.governance.phases import Phase
 from muniment.governance.policy import Policy
 from muniment.governance.views import Reason, View
 from muniment.kernel.sources import seeded_sources
-from muniment.ledger.ledger import draft
+from muniment.ledger.drafts import draft
 from muniment.operations.disclosure import REASON_BYTES_MAX, Revealed
 from muniment.operations.evidence.disclosure_entries import DisclosureEntry
 from muniment.operations.transcripts.redact import Passage

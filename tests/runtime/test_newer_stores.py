@@ -33,7 +33,7 @@ VERSIONS[NoteTaken] = 1
 """
 TAKE_NOTE = """
 from muniment.events.records import EventKind, NoteTaken
-from muniment.ledger.ledger import Change
+from muniment.ledger.drafts import Change
 space.ledger.transact(lambda writer: writer.change(Change(EventKind.NOTE_TAKEN, 1, NoteTaken(text="a"))))
 """
 COMMIT = """

@@ -16,7 +16,7 @@ from muniment.events.message import Message, Part, Role, TextPart, ToolCallPart,
 from muniment.events.turn import ToolObservation, Turn
 from muniment.governance.access import Access
 from muniment.governance.views import View
-from muniment.ledger import ledger
+from muniment.ledger import drafts
 from muniment.operations.redactions import append_found
 from muniment.operations.redactions import search_all as searching
 from muniment.operations.redactions.found_places import SoughtText
@@ -128,7 +128,7 @@ def test_a_token_is_good_for_exactly_what_was_seen(world: World) -> None:
 
 def test_a_commit_between_searching_and_appending_is_not_missed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     token = preview(filled(world)).token
-    draft, late = ledger.draft, [said(9, "late 0171 2345678"), said(10, "late as well")]
+    draft, late = drafts.draft, [said(9, "late 0171 2345678"), said(10, "late as well")]
 
     def drafted(*arguments: Any, **named: Any) -> Any:
         if late:

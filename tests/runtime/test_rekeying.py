@@ -18,7 +18,8 @@ from muniment.events.changes import Transition
 from muniment.events.records import EventKind, KeyRotated, RotationCause
 from muniment.evidence.pin import FilePin
 from muniment.kernel.sources import seeded_sources
-from muniment.ledger.ledger import Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Writer
 from muniment.ledger.segments import owed
 from muniment.log.port import SealedRow
 from muniment.log.sqlite import SqliteStore

@@ -31,7 +31,7 @@ from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
-from muniment.ledger.ledger import draft
+from muniment.ledger.drafts import draft
 from muniment.runtime.open import open_without_key
 from muniment.runtime.runtime import Runtime
 from muniment.space.options import Options

@@ -10,10 +10,11 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from muniment.evidence.tree import Frontier
 from muniment.evidence.verifier import ORIGIN_PREFIX, Checkpoint, VerifierKey
 
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
@@ -22,6 +23,16 @@ CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 def origin_of(log: str) -> str:
     """Return the origin of a log: the first line of its checkpoints and the name of its signer."""
     return ORIGIN_PREFIX + log
+
+
+class CheckpointSigner(Protocol):
+    """Signs the head of a log now and then, and remembers what it signed outside the store."""
+
+    def sign(self, frontier: Frontier) -> str:
+        """Return a signed checkpoint of a head."""
+
+    def remember(self, note: str) -> None:
+        """Keep a checkpoint that has become durable."""
 
 
 class Signer:

@@ -3,10 +3,10 @@
 A store keeps rows and knows nothing; governance decides and stores nothing. The ledger stands between them, and it is
 the only place that brings header, commitments, tree, cells and keys together.
 
-Appending: a `Draft` is everything about an event that does not depend on its place (commitments, packed bodies, fresh
-keys); it is made before the write transaction. A *plan* runs inside the transaction (decision 0005). It is given a
-`Writer`, looks at the state it would append to, decides, and appends; the writer gives each draft its place, makes
-the header, seals the cells under the leaf and keeps the stream heads. A plan that raises leaves no trace.
+Appending: a `Draft` is made before the write transaction (`ledger.drafts`). A *plan* runs inside the transaction
+(decision 0005). It is given a `Writer`, looks at the state it would append to, decides, and appends; the writer gives
+each draft its place, makes the header, seals the cells under the leaf and keeps the stream heads. A plan that raises
+leaves no trace.
 
 Reading: every row that is opened is checked against its header's hash, and its envelope is opened with all columns of
 the row as associated data; an edited row does not open. What no single row can show is an *omission*. For that
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -28,17 +28,16 @@ from muniment.crypto.cell import (
     CONTENT_KEY_BYTES,
     ContentKey,
     OpenEnvelope,
-    Squeezed,
     open_cell,
     seal_cell,
     squeeze,
 )
 from muniment.errors import Corrupt, KeyMissing
-from muniment.events.cells import SEED_BYTES, former_fields, unpack_content, unpack_meta
+from muniment.events.cells import former_fields, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.records import CHANGES, VERSIONS, ContentBody, EventKind, MetaBody, TurnContent
-from muniment.evidence.header import Field, Header, commit_fields, salts_of
+from muniment.events.records import VERSIONS, ContentBody, EventKind, MetaBody, TurnContent
+from muniment.evidence.header import Field, Header, salts_of
 from muniment.evidence.tree import Frontier, extend
 from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
@@ -47,12 +46,14 @@ from muniment.ledger.heads import Heads
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow, Names, Naming, restores_told
 from muniment.ledger.segments import SegmentKeys, begins_segment, segment_of
 from muniment.ledger.vocabulary import LogVocabulary, Written
-from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader, SealedRow, Store, StreamHead, Transaction
+from muniment.log.port import EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
 if TYPE_CHECKING:
     from muniment.crypto.keyring import SpaceKeys
     from muniment.crypto.segment import SegmentKey, SpaceKey
+    from muniment.evidence.notes import CheckpointSigner
     from muniment.kernel.sources import Entropy
+    from muniment.ledger.drafts import Change, Draft
 
 CONTENT = 1
 SPACE_STREAM = 0
@@ -61,44 +62,6 @@ VKEY = "vkey"  # the named value that holds the public key of the log
 CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
 
 Outcome = TypeVar("Outcome")
-EncodedContent = tuple[ContentBody, Sequence[tuple[str, bytes]]]  # with the canonical JSON of its fields, by label
-
-
-class Draft(NamedTuple):
-    """An event without a place: what can be made of it before the write transaction."""
-
-    kind: EventKind
-    time_ms: int
-    reason: str | None
-    fields: dict[str, str]
-    meta: bytes  # packed
-    content: tuple[ContentKey, Squeezed] | None  # under a fresh key
-
-
-NO_REFS: dict[str, int] = {}
-
-
-class Change(NamedTuple):
-    """An event that speaks of others: of turns, or (in the stream of the space) of the space or another conversation.
-
-    `refs` names what it is about, see `events.changes`. `content` comes with its fields, already encoded.
-    """
-
-    kind: EventKind
-    time_ms: int
-    meta: MetaBody
-    refs: dict[str, int] = NO_REFS
-    reason: str | None = None
-    content: EncodedContent | None = None
-
-    def drafted(self, entropy: Entropy) -> Draft:
-        """Return the event without a place."""
-        return draft(entropy, self.kind, self.time_ms, self.meta, reason=self.reason, content=self.content)
-
-    @property
-    def target(self) -> int | None:
-        """The turn that it changes, or `WHOLE_CONVERSATION`; None for what changes no turns."""
-        return self.refs.get("turn", WHOLE_CONVERSATION) if self.kind in CHANGES else None
 
 
 class Placed(NamedTuple):
@@ -125,39 +88,6 @@ class OpenedEvent(Struct, frozen=True, kw_only=True, gc=False):
         """What the salts of content are derived from that was never erased in part."""
         assert self.key is not None, "what has salts has a key"
         return self.key.salts()
-
-
-def draft(
-    entropy: Entropy,
-    kind: EventKind,
-    time_ms: int,
-    meta: MetaBody,
-    *,
-    reason: str | None = None,
-    content: EncodedContent | None = None,
-) -> Draft:
-    """Return an event without a place. `content` comes with its fields, which the caller has already encoded."""
-    chance = entropy.take(SEED_BYTES if content is None else SEED_BYTES + CONTENT_KEY_BYTES)
-    seed, sealing = chance[:SEED_BYTES], None
-    fields = commit_fields(seed, meta_fields(meta))
-    if content is not None:
-        body, encoded = content
-        key = ContentKey(chance[SEED_BYTES:])
-        fields.update(commit_fields(key.salts(), encoded))
-        sealing = key, squeeze(pack_cell(None, body))
-    return Draft(kind, time_ms, reason, fields, pack_cell(seed, meta), sealing)
-
-
-class CheckpointSigner(Protocol):
-    """Signs the head of a log now and then, and remembers what it signed outside the store."""
-
-    def sign(self, frontier: Frontier) -> str:
-        """Return a signed checkpoint of a head."""
-        ...
-
-    def remember(self, note: str) -> None:
-        """Keep a checkpoint that has become durable."""
-        ...
 
 
 class Writer:

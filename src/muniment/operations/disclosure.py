@@ -17,7 +17,8 @@ from muniment.events.records import EventKind
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.phases import Phase
 from muniment.governance.slices import RedactionItem, SliceTurn, uncovered
-from muniment.ledger.ledger import Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Writer
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest, caller_of
 from muniment.operations.parameters import InConversation, Requester, Why
 from muniment.projections.conversation import opened

@@ -19,7 +19,8 @@ from muniment.events.disclosures import AccessRefused, Denial
 from muniment.events.records import EventKind
 from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Sources
-from muniment.ledger.ledger import Change, Ledger, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Ledger, Writer
 
 QUIET_MS = 60_000
 

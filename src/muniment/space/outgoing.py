@@ -22,7 +22,8 @@ from muniment.events.identity import ConversationKey
 from muniment.events.records import EventKind
 from muniment.governance.access import Access
 from muniment.governance.covered_turns import CoveredTurns, CoveringReport, runs_of
-from muniment.ledger.ledger import Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Writer
 from muniment.space.space import Space
 
 __all__ = ["ContentGrant", "ExportWay"]  # with what this module defines, all that an export records itself with

@@ -29,7 +29,8 @@ from muniment.events.records import EventKind, KeyRotated, RotationCause
 from muniment.governance.views import View
 from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Clock
-from muniment.ledger.ledger import Change, Ledger, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Ledger, Writer
 from muniment.ledger.segments import owe, owed
 from muniment.log.port import ScrubReport, Store
 from muniment.search.index_status import IndexesAfterRotation

@@ -30,7 +30,8 @@ from muniment.errors import (
 from muniment.events.records import EventKind, RotationCause, SpaceOpened
 from muniment.kernel.one_process import NeverPickled
 from muniment.ledger.attest import Notary, SignedCheckpoint
-from muniment.ledger.ledger import EPOCH, VKEY, Change, Ledger, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import EPOCH, VKEY, Ledger, Writer
 from muniment.log.port import Reader, ScrubReport, Store
 from muniment.space.denials import Denials
 from muniment.space.healing import Healing

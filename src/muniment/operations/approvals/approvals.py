@@ -24,7 +24,8 @@ from muniment.governance.approval_rules import (
     is_stricter,
 )
 from muniment.kernel.times import DAY_MS, DURATION
-from muniment.ledger.ledger import Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Writer
 from muniment.operations.approvals.gate import GuardedRequest, caller_of, decide, known_approvals
 from muniment.operations.parameters import Requester, Why
 

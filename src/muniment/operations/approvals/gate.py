@@ -28,7 +28,8 @@ from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import EventKind
 from muniment.governance.approval_rules import ApprovalBody, Approvals, ApprovalState, KnownApproval, approvals_of
 from muniment.kernel.canonical import encode_plain
-from muniment.ledger.ledger import SPACE_STREAM, Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import SPACE_STREAM, Writer
 from muniment.log.port import Reader
 from muniment.space.space import Space
 

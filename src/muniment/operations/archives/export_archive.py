@@ -18,7 +18,7 @@ from muniment.declaration.session import Session
 from muniment.events.archive import ArchiveExport, ArchiveExported, ArchiveScope, PrivateMaterial
 from muniment.events.records import EventKind
 from muniment.governance.views import View
-from muniment.ledger.ledger import Change
+from muniment.ledger.drafts import Change
 from muniment.operations.archives.archive_lines import ConversationLines
 from muniment.operations.archives.archive_reader import Checking
 from muniment.operations.archives.document import (

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,12 +36,15 @@ from muniment.events.records import (
     TurnMeta,
 )
 from muniment.events.references import RefDerived
-from muniment.ledger.ledger import Change, Draft, Placed, Writer, draft
+from muniment.ledger.drafts import Change, Draft, draft
 from muniment.operations.archives.archive_reader import ArchivedEvent, Checking, check_root
 from muniment.operations.archives.document import CONTEXT, POSITIONS, ArchiveRoot, DocumentLine, opened_document
 from muniment.operations.archives.replacing import Fenced, Replacing, check_holds
 from muniment.operations.archives.scopes import checked, conversations
 from muniment.space.space import Space
+
+if TYPE_CHECKING:
+    from muniment.ledger.ledger import Placed, Writer
 
 FLUSH_EVENTS = 64
 

@@ -16,7 +16,8 @@ from muniment.events.changes import OMITTED, REPLACED, LifecycleRequest, Transit
 from muniment.events.identity import ConversationKey
 from muniment.events.records import AliasRecorded, EventKind, TurnMeta
 from muniment.governance.custody import Rule
-from muniment.ledger.ledger import Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader, StreamHead
 from muniment.operations.approvals.gate import GuardedAct, known_approvals
 from muniment.operations.archives.archive_lines import REQUESTER

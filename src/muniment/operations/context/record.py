@@ -14,7 +14,8 @@ from muniment.events.caller import Caller
 from muniment.events.disclosures import ContextGrant, ContextIssued
 from muniment.events.records import EventKind
 from muniment.evidence.verifier import source_digest
-from muniment.ledger.ledger import SPACE_STREAM, Writer, draft
+from muniment.ledger.drafts import draft
+from muniment.ledger.ledger import SPACE_STREAM, Writer
 from muniment.operations.context.prompt import Context
 
 

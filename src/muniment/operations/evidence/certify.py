@@ -17,7 +17,8 @@ from muniment.evidence.bundle import event_line
 from muniment.evidence.header import disclosures
 from muniment.governance.views import View
 from muniment.kernel.canonical import decode_plain
-from muniment.ledger.ledger import SPACE_STREAM, Writer, draft
+from muniment.ledger.drafts import draft
+from muniment.ledger.ledger import SPACE_STREAM, Writer
 from muniment.log.port import SealedRow
 from muniment.projections.conversation import opened as opened_conversation
 from muniment.space.outgoing import ContentGrant, ExportWay, record_export

@@ -22,7 +22,8 @@ from msgspec.structs import replace
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle, span_refs
 from muniment.events.records import AliasRecorded, EventKind, RotationCause
 from muniment.governance.phases import Step
-from muniment.ledger.ledger import Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Guard, Judgements, last_of
 from muniment.operations.lifecycle.receipt import OUTSIDE, erased_places, event_proof

@@ -13,7 +13,7 @@ A crash after step 1 is completed by the next opening. Opening the space afterwa
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from muniment.events.changes import Action, LifecycleRequest
 from muniment.events.identity import SpaceName
 from muniment.events.records import EventKind, SpaceErasure
 from muniment.governance.access import Effect
-from muniment.ledger.ledger import Change, Writer
+from muniment.ledger.drafts import Change
 from muniment.log.port import Reader, ScrubReport
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
 from muniment.operations.lifecycle.guard import Guard, Judgements
@@ -32,6 +32,9 @@ from muniment.operations.lifecycle.report import ErasedPlace, ErasureReceipt, Ho
 from muniment.operations.lifecycle.reporting import Reporting
 from muniment.operations.lifecycle.scope import Scope, SpaceTarget
 from muniment.space.space import Space
+
+if TYPE_CHECKING:
+    from muniment.ledger.ledger import Writer
 
 
 class SpaceJudgements(NamedTuple):

@@ -12,7 +12,8 @@ from muniment.events.changes import Action, Custody, LifecycleRequest, TurnLifec
 from muniment.events.identity import SpaceName, SubjectId
 from muniment.events.records import ConversationOpened, EventKind
 from muniment.governance.phases import Hold, Phase, runs
-from muniment.ledger.ledger import SPACE_STREAM, Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import SPACE_STREAM, Writer
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Judgements, phase_at, pieces
 from muniment.operations.lifecycle.report import LifecycleReport

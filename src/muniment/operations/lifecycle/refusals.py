@@ -17,7 +17,8 @@ from muniment.events.changes import LifecycleRequest, TurnSpan, span_of
 from muniment.events.disclosures import ErasureRefusal, ErasureRefused
 from muniment.events.identity import ConversationKey, SubjectId
 from muniment.events.records import EventKind
-from muniment.ledger.ledger import SPACE_STREAM, Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import SPACE_STREAM, Writer
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Judgements, last_of, length
 from muniment.operations.lifecycle.report import RefusedErasure

@@ -18,7 +18,8 @@ from muniment.errors import InvalidInput
 from muniment.events.changes import Action, LifecycleRequest, PolicySet, RetentionPolicy, TurnSpan
 from muniment.events.identity import ConversationKey, SpaceName
 from muniment.events.records import EventKind
-from muniment.ledger.ledger import Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Writer
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
 from muniment.operations.lifecycle.destroy import destroy_turns
 from muniment.operations.lifecycle.guard import Guard, Judgements, length

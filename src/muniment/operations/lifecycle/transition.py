@@ -8,7 +8,8 @@ from muniment.declaration.session import Session
 from muniment.events.changes import Action, LifecycleRequest, Transition, TurnLifecycle, TurnSpan
 from muniment.events.records import EventKind
 from muniment.governance.phases import after, runs
-from muniment.ledger.ledger import Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Judgements, pieces
 from muniment.operations.lifecycle.report import LifecycleReport

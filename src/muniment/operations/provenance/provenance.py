@@ -29,7 +29,8 @@ from muniment.events.records import EventKind, TurnMeta
 from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.evidence.verifier import source_digest
 from muniment.governance.judgement import authority_of
-from muniment.ledger.ledger import Change, Draft, Writer
+from muniment.ledger.drafts import Change, Draft
+from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.projections.link_checks import turns_of
 from muniment.space.space import Space

@@ -5,7 +5,8 @@ from __future__ import annotations
 from muniment.declaration.session import Session
 from muniment.events.changes import LifecycleRequest, TurnRedacted
 from muniment.events.records import EventKind
-from muniment.ledger.ledger import Writer, draft
+from muniment.ledger.drafts import draft
+from muniment.ledger.ledger import Writer
 from muniment.operations.redactions.found_places import SearchedSpace
 from muniment.operations.transcripts.redact import RedactionRequest
 

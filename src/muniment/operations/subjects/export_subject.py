@@ -22,7 +22,8 @@ from muniment.events.records import EventKind, ExportGrant, ExportIssued
 from muniment.formats.writing.subject_html import subject_html
 from muniment.formats.writing.subject_pages import SubjectConversation, SubjectDocument
 from muniment.governance.views import View
-from muniment.ledger.ledger import SPACE_STREAM, Writer, draft
+from muniment.ledger.drafts import draft
+from muniment.ledger.ledger import SPACE_STREAM, Writer
 from muniment.operations.conversations.glance import Glance
 from muniment.operations.subjects.received import received_by
 from muniment.operations.subjects.subject_turns import SubjectTurns, changes_of, chats_of, turns_as_shown

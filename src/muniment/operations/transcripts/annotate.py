@@ -8,7 +8,7 @@ transaction.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
@@ -31,10 +31,13 @@ from muniment.governance.judgement import TurnRecord, standing
 from muniment.governance.limits import Limits
 from muniment.governance.slices import RedactionItem, attribute_item
 from muniment.governance.views import View
-from muniment.ledger.ledger import Draft, Writer, draft
+from muniment.ledger.drafts import Draft, draft
 from muniment.log.port import Reader
 from muniment.projections.conversation import Conversation, opened
 from muniment.projections.transcript import no_words
+
+if TYPE_CHECKING:
+    from muniment.ledger.ledger import Writer
 
 Attributes = Annotated[list[Attribute], Meta(description="The attributes to record.")]
 

@@ -26,7 +26,8 @@ from muniment.events.turn import Turn
 from muniment.governance import admission
 from muniment.governance.admission import AdmittedTurn, SkipReason
 from muniment.governance.detection.before_commit import Replacements, without_detected
-from muniment.ledger.ledger import Draft, Writer, draft
+from muniment.ledger.drafts import Draft, draft
+from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.projections.conversation import Conversation, find
 from muniment.projections.transcript import Transcript

@@ -14,7 +14,8 @@ from muniment.events.records import EventKind
 from muniment.governance.phases import Phase, phase_of
 from muniment.governance.redaction import check_form, is_said, reach, withheld_from
 from muniment.governance.views import View
-from muniment.ledger.ledger import Writer, draft
+from muniment.ledger.drafts import draft
+from muniment.ledger.ledger import Writer
 from muniment.projections.change_fold import NOTHING
 from muniment.projections.conversation import opened
 

@@ -17,7 +17,8 @@ from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import OMITTED, REPLACED, Transition, TurnLifecycle, TurnSpan, span_of, span_refs
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnMeta
-from muniment.ledger.ledger import Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader, SealedRow
 from muniment.space.healing import Healing, erase_messages
 from muniment.space.space import Space

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace as changed
@@ -23,13 +23,13 @@ from msgspec.structs import replace as changed
 from muniment.crypto import escrow
 from muniment.crypto.keyring import UnwrappedKeys
 from muniment.declaration.operation import JudgedReport
-from muniment.declaration.session import Session
 from muniment.errors import Corrupt, KeyUnavailable, Kind, RestoreConflict
 from muniment.events.records import BackupRestore, EventKind, RotationCause, SpaceRestored
 from muniment.evidence.tree import frontier_at
 from muniment.evidence.verifier import Checkpoint
 from muniment.ledger.attest import Notary
-from muniment.ledger.ledger import VKEY, Change, Writer
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import VKEY, Writer
 from muniment.ledger.transfer import (
     Discard,
     LogRestorer,
@@ -39,6 +39,9 @@ from muniment.operations.spaces.backup.fences import Fences
 from muniment.operations.spaces.backup.take import KEYS_FILE, LOG_FILE, keys_copy, read_log
 from muniment.space.healing import Healing
 from muniment.space.space import Space
+
+if TYPE_CHECKING:
+    from muniment.declaration.session import Session
 
 
 class RestoreReport(JudgedReport, Struct, frozen=True, kw_only=True, omit_defaults=True):

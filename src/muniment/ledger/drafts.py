@@ -1,0 +1,81 @@
+"""Drafts: everything about an event that does not depend on its place, made before the write transaction.
+
+A draft has the commitments of the event's fields, its packed meta body and its packed content with a fresh key. An
+event about other events is a `Change` first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from muniment.crypto.cell import CONTENT_KEY_BYTES, ContentKey, Squeezed, squeeze
+from muniment.events.cells import SEED_BYTES
+from muniment.events.cells import pack as pack_cell
+from muniment.events.labels import meta_fields
+from muniment.events.records import CHANGES, ContentBody, EventKind, MetaBody
+from muniment.evidence.header import commit_fields
+from muniment.log.port import WHOLE_CONVERSATION
+
+if TYPE_CHECKING:
+    from muniment.kernel.sources import Entropy
+
+EncodedContent = tuple[ContentBody, Sequence[tuple[str, bytes]]]  # with the canonical JSON of its fields, by label
+
+
+class Draft(NamedTuple):
+    """An event without a place: what can be made of it before the write transaction."""
+
+    kind: EventKind
+    time_ms: int
+    reason: str | None
+    fields: dict[str, str]
+    meta: bytes  # packed
+    content: tuple[ContentKey, Squeezed] | None  # under a fresh key
+
+
+NO_REFS: dict[str, int] = {}
+
+
+class Change(NamedTuple):
+    """An event that speaks of others: of turns, or (in the stream of the space) of the space or another conversation.
+
+    `refs` names what it is about, see `events.changes`. `content` comes with its fields, already encoded.
+    """
+
+    kind: EventKind
+    time_ms: int
+    meta: MetaBody
+    refs: dict[str, int] = NO_REFS
+    reason: str | None = None
+    content: EncodedContent | None = None
+
+    def drafted(self, entropy: Entropy) -> Draft:
+        """Return the event without a place."""
+        return draft(entropy, self.kind, self.time_ms, self.meta, reason=self.reason, content=self.content)
+
+    @property
+    def target(self) -> int | None:
+        """The turn that it changes, or `WHOLE_CONVERSATION`; None for what changes no turns."""
+        return self.refs.get("turn", WHOLE_CONVERSATION) if self.kind in CHANGES else None
+
+
+def draft(
+    entropy: Entropy,
+    kind: EventKind,
+    time_ms: int,
+    meta: MetaBody,
+    *,
+    reason: str | None = None,
+    content: EncodedContent | None = None,
+) -> Draft:
+    """Return an event without a place. `content` comes with its fields, which the caller has already encoded."""
+    chance = entropy.take(SEED_BYTES if content is None else SEED_BYTES + CONTENT_KEY_BYTES)
+    seed, sealing = chance[:SEED_BYTES], None
+    fields = commit_fields(seed, meta_fields(meta))
+    if content is not None:
+        body, encoded = content
+        key = ContentKey(chance[SEED_BYTES:])
+        fields.update(commit_fields(key.salts(), encoded))
+        sealing = key, squeeze(pack_cell(None, body))
+    return Draft(kind, time_ms, reason, fields, pack_cell(seed, meta), sealing)
