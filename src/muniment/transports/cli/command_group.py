@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 import click
@@ -36,4 +35,6 @@ class CommandGroup(click.Group):
 
 def closest(typed: str, words: Iterable[str]) -> list[str]:
     """Return the words of ours that somebody who typed another one probably meant."""
+    import difflib  # noqa: PLC0415 - only a word that is unknown needs it
+
     return difflib.get_close_matches(typed.lower().replace("_", "-"), list(words))

@@ -21,15 +21,12 @@ may list.
 
 from __future__ import annotations
 
-import json
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
 import click
 
 from muniment.errors import InvalidInput, Kind, MunimentError, StatementInvalid, UnknownConversation
-from muniment.transports.cli.plain_page import on_one_line
 
 EXIT_CODES: dict[Kind, int] = {
     Kind.INVALID: 2,
@@ -67,6 +64,10 @@ def hint_of(error: MunimentError, named: Mapping[str, str]) -> str:
 
     For a conversation that is not there: names that are alike, of those that the caller may list.
     """
+    import shlex  # noqa: PLC0415 - only a failed call needs these
+
+    from muniment.transports.cli.plain_page import on_one_line  # noqa: PLC0415
+
     if isinstance(error, UnknownConversation) and error.suggestions:
         from muniment.events.identity import spelled  # noqa: PLC0415 - only a failed call needs it
 
@@ -111,6 +112,8 @@ class Misfit(click.BadParameter):
 def tell_failure(error: MunimentError, *, as_json: bool, hint: str = "") -> int:
     """Write why a command failed; return its exit code."""
     if as_json:
+        import json  # noqa: PLC0415 - only a failed call needs it
+
         sys.stdout.write(json.dumps({"error": error.report()}) + "\n")
     else:
         sys.stderr.write(f"muniment: {error}\n" + (f"{hint}\n" if hint else ""))
