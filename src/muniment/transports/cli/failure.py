@@ -66,7 +66,7 @@ def hint_of(error: MunimentError, named: Mapping[str, str]) -> str:
     """
     import shlex  # noqa: PLC0415 - only a failed call needs these
 
-    from muniment.transports.cli.plain_page import on_one_line  # noqa: PLC0415
+    from muniment.transports.cli.plain_page import on_one_line  # noqa: PLC0415 - as above
 
     if isinstance(error, UnknownConversation) and error.suggestions:
         from muniment.events.identity import spelled  # noqa: PLC0415 - only a failed call needs it
