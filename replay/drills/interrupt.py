@@ -388,11 +388,15 @@ def _talk(words: Words, number: int) -> str:
 
 
 def _imported(scratch: Path, file: Path, key: Path, interrupt_s: float | None = None) -> tuple[int, bytes]:
-    """Import in a process of its own, with Ctrl-C after some seconds; return its exit code and its output."""
+    """Import in a process of its own, with Ctrl-C after some seconds; return its exit code and its output.
+
+    Coverage does not look: it holds a lock of its own now and then, and an interrupt in it would be one for ever.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     process = subprocess.Popen(
         [sys.executable, "-m", "muniment", "import", str(file), "--store", str(scratch / "store"), "--json"],
         env={
-            **os.environ,
+            **inherited,
             "PYTHONPATH": str(REPOSITORY / "src"),
             "MUNIMENT_KEYS": f"file:{key}",
             "XDG_STATE_HOME": str(scratch / "state"),

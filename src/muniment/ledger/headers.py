@@ -19,7 +19,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from muniment.errors import Corrupt
+from muniment.errors import Corrupt, NotCanonical
 from muniment.events.records import CHANGES, EventKind
 from muniment.evidence.header import Header, encode
 from muniment.evidence.tree import inclusion_proof
@@ -80,7 +80,7 @@ def unpack(row: EventRow, log: str) -> tuple[Header, bytes]:
     try:
         header = _restored(row, _decoder.decode(row.header), log)
         exact = encode(header)
-    except (msgspec.MsgspecError, ValueError, IndexError):
+    except (msgspec.MsgspecError, NotCanonical, ValueError, IndexError):
         raise Corrupt(at=f"position {row.position}", problem="header") from None
     if leaf_hash(exact) != row.leaf:
         raise Corrupt(at=f"position {row.position}", problem="header")
