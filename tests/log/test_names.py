@@ -162,6 +162,19 @@ def test_the_names_of_a_stream_are_counted_in_its_head(book: Book) -> None:
         assert head.names == 40
 
 
+def test_a_state_may_be_kept_by_several_callers_in_any_order(book: Book) -> None:
+    """Those whose plans shared a transaction come back together, and one that is late comes back to a newer state."""
+    seals = []
+    for number in (1, 2):
+        book.ledger.transact(claims(book, number))
+        with book.ledger.reader() as reader:
+            seals.append(reader.log_seal())
+    for seal in (seals[1], seals[0]):
+        book.ledger.names.keep(seal)
+    book.ledger.transact(claims(book, 3))
+    book.attest()
+
+
 def test_a_snapshot_of_before_is_read_as_it_was(book: Book) -> None:
     book.ledger.transact(claims(book, 1))
     with book.ledger.reader() as reader:

@@ -149,11 +149,9 @@ class Names:
 
     def keep(self, seal: bytes) -> None:
         """Remember what led to a state that has become durable."""
-        if seal == self._seal:
-            return
         with self._lock:
             steps = self._steps_to(seal)
-            if steps is None:
+            if not steps:  # somebody else kept this state meanwhile, or one that came after it
                 return
             self._seal, self._stamp = seal, steps[0].stamp
             for step in steps:

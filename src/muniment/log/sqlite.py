@@ -290,7 +290,7 @@ class SqliteStore(OneProcess):
             if keep:
                 self._idle.append(connection)
         if not keep:
-            connection.close()
+            _end(connection)
 
     def subscribe(self, after: int) -> Iterator[Sequence[EventRow]]:
         """Yield batches of the events behind a position, until the head is reached."""
@@ -325,10 +325,7 @@ class SqliteStore(OneProcess):
             writer, self._writer = self._writer, None
             idle, self._idle = self._idle, []
         for connection in [*idle, writer] if writer else idle:
-            try:
-                connection.close()
-            except apsw.Error:  # what could not be checkpointed stays in the write-ahead log, durable
-                give_up(connection)
+            _end(connection)
 
     def leave_to_parent(self) -> None:
         """Keep the connections that a fork copied from doing anything when they are forgotten."""
@@ -336,6 +333,14 @@ class SqliteStore(OneProcess):
             with contextlib.suppress(apsw.Error):
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             _of_parents.append(connection)
+
+
+def _end(connection: apsw.Connection) -> None:
+    """Close a connection, on a disk that fails too: what could not be checkpointed stays in the write-ahead log."""
+    try:
+        connection.close()
+    except apsw.Error:
+        give_up(connection)
 
 
 def _forked() -> None:
