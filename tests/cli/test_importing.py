@@ -119,7 +119,7 @@ def _bytes_in(directory: Path) -> int:
 
 
 def _started(directory: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    # Coverage holds a lock of its own now and then, and an interrupt in it would be one for ever.
+    # Coverage holds a lock of its own now and then, and an interrupt in it would leave it locked for good.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     environment = {**inherited, "HOME": str(directory), "MUNIMENT_STORE": str(directory / "store")}
     return subprocess.Popen(  # the program itself, with what the test typed
