@@ -390,7 +390,7 @@ def _talk(words: Words, number: int) -> str:
 def _imported(scratch: Path, file: Path, key: Path, interrupt_s: float | None = None) -> tuple[int, bytes]:
     """Import in a process of its own, with Ctrl-C after some seconds; return its exit code and its output.
 
-    Coverage does not look: it holds a lock of its own now and then, and an interrupt in it would leave it locked for good.
+    Coverage does not look: it holds a lock of its own now and then, which an interrupt would leave locked for good.
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     process = subprocess.Popen(
