@@ -87,7 +87,8 @@ def written(tmp_path: Path) -> Callable[[Callable[[Path], None], str], Path]:
         )
         change(newer / "muniment")
         script = SCRIPT.format(work=work.strip().replace("\n", "\n    "))
-        environment = {**os.environ, "PYTHONPATH": str(newer)}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+        environment = {**inherited, "PYTHONPATH": str(newer)}
         command = [sys.executable, "-c", script, str(store), f"file:{tmp_path}/root.key"]
         subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
         return store
