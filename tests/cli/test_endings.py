@@ -185,7 +185,9 @@ def test_more_than_a_request_may_hold_is_refused_unread(words: tuple[str, ...], 
 
 
 def _process(shell: Shell, *arguments: str) -> subprocess.Popen[bytes]:
-    environment = os.environ | {"PYTHONPATH": SOURCE, "HOME": str(shell.directory), "MUNIMENT_STORE": "store"}
+    # Coverage holds a lock of its own now and then, which an interrupt would leave locked for good.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    environment = inherited | {"PYTHONPATH": SOURCE, "HOME": str(shell.directory), "MUNIMENT_STORE": "store"}
     return subprocess.Popen(
         [sys.executable, "-m", "muniment", *arguments],
         cwd=shell.directory,
