@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import UNSET
+
 from muniment.evidence import header, tree
 from muniment.evidence.bundle import BundleHead, bundle, event_line, receipt
 from muniment.evidence.notes import Signer, origin_of
@@ -71,9 +73,10 @@ class Log:
         seq, turns, prev = self._heads.get(stream, (0, 0, None))
         seed = self.sources.entropy.take(32)
         values = [(label, encode(value)) for label, value in fields.items()]
-        if kind == "turn.committed":
-            turns += 1
-            refs = {"turn": turns}
+        is_turn, refs = kind == "turn.committed", dict(refs or {})
+        turns += is_turn
+        changes = stream != 0 and kind not in {"turn.committed", "conversation.opened"}
+        target = refs.pop("turn", 0)
         made = header.Header(
             fields=header.commit_fields(seed, values),
             kind=kind,
@@ -81,10 +84,13 @@ class Log:
             pos=self.size,
             prev=prev,
             reason=reason,
-            refs=refs or {},
+            refs=refs,
             seq=seq + 1,
             stream=stream,
             t=self.sources.clock.now_ms(),
+            entry={"turn": turns} if is_turn else UNSET,
+            opens=kind.partition(".")[0] if seq == 0 else UNSET,
+            target=target if changes else UNSET,
         )
         exact = header.encode(made)
         self.headers.append(made)

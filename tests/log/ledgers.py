@@ -100,7 +100,7 @@ class Book:
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
-    def append(self, event: Draft, stream: int | None, messages: int | None = None) -> Placed:
+    def append(self, event: Draft, stream: int | None, messages: int = 0) -> Placed:
         """Append one event in a transaction of its own."""
         return self.ledger.transact(lambda writer: writer.append(event, stream=stream, messages=messages))
 

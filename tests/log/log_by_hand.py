@@ -90,7 +90,7 @@ def head_tag(head: Vector, leaf: bytes, key: bytes = INDEX_KEY) -> bytes:
     """Return the MAC of a stream head."""
     numbers = [head[name] for name in ("stream", "seq", "turns", "messages", "changes", "names")]
     packed = b"".join(number.to_bytes(8, "big") for number in numbers)
-    return hmac.digest(key, b"muniment/head" + packed + leaf, "sha256")[:16]
+    return hmac.digest(key, b"muniment/head" + packed + leaf + head["type"].encode(), "sha256")[:16]
 
 
 def said(words: str) -> Body:
@@ -160,12 +160,16 @@ class Log:
         commitments = _commitments(chance, step)
         prev = None if before is None else bytes.fromhex(before["leaf"])
         is_turn = step.facts["messages"] is not None
-        refs = {"turn": head["turns"]} if is_turn else step.facts["refs"] or {}
+        refs, target = dict(step.facts["refs"] or {}), step.facts["target"]
+        refs.pop("turn", None)
+        type_of = head["type"] if before is None else "turn" if is_turn else None
+        told = {"opens": type_of} if before is None else {"entry": {"turn": head["turns"]}} if is_turn else {}
+        told |= {} if target is None else {"target": target}
         exact = jcs(
             {
                 "fields": commitments, "kind": step.kind, "log": LOG, "pos": position,
                 "prev": None if prev is None else b64(prev), "reason": step.facts["reason"], "refs": refs,
-                "seq": head["seq"], "stream": stream, "t": TIME_MS + position, "v": 1,
+                "seq": head["seq"], "stream": stream, "t": TIME_MS + position, "v": 1, **told,
             }
         )  # fmt: skip
         leaf = leaf_of(exact)
@@ -187,6 +191,7 @@ class Log:
                     prev,
                     step.facts["reason"],
                     refs,
+                    type_of,
                 ]
             ).hex(),
         }
@@ -218,7 +223,7 @@ class Log:
 
     @staticmethod
     def _longer(stream: int, head: Vector | None, step: Step) -> Vector:
-        old = head or {"seq": 0, "turns": 0, "messages": 0, "changes": 0, "names": 0}
+        old = head or dict.fromkeys(("seq", "turns", "messages", "changes", "names"), 0)
         return {
             "stream": stream,
             "seq": old["seq"] + 1,
@@ -226,6 +231,7 @@ class Log:
             "messages": old["messages"] + (step.facts["messages"] or 0),
             "changes": old["changes"] + (step.facts["target"] is not None),
             "names": old["names"],
+            "type": old.get("type", step.kind.partition(".")[0]),
         }
 
 

@@ -85,7 +85,7 @@ def write(book: Book, writer: Writer, streams: list[int], event: Step) -> Writte
         placed = writer.append(book.turn(meta, content), stream=stream, messages=len(content.parts))
         assert placed.turn_seq is not None
         claim(book, writer, placed)
-        return Written(placed, meta, content, None, {"turn": placed.turn_seq}, None)
+        return Written(placed, meta, content, None, {}, None)
     body = TurnLifecycle(request=LifecycleRequest(reason="asked", requester="operator", requested_ms=7))
     refs = {"turn": event.target} if event.target else {"through": 3}
     made = book.small(EventKind.TURN_LIFECYCLE, body, event.transition)
@@ -99,7 +99,7 @@ def check_row(book: Book, row: SealedRow, said: Written, prev: bytes | None) -> 
     opened = book.ledger.open(row)
     assert (row.stream, row.seq, row.turn_seq, row.leaf) == said.placed[1:5]
     assert (row.target_seq, opened.meta) == (said.target, said.meta)
-    assert (header.reason, header.refs, header.prev) == (said.reason, said.refs, prev and b64url(prev))
+    assert (header.reason, header.about, header.prev) == (said.reason, said.refs, prev and b64url(prev))
     assert (header.pos, header.stream, header.seq, header.t) == (row.position, row.stream, row.seq, row.time)
     assert leaf_hash(exact) == row.leaf
     fields = commit_fields(opened.meta_seed, meta_fields(opened.meta))

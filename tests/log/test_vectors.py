@@ -154,7 +154,7 @@ def append(session: VectorLedger, event: Vector, writer: Writer) -> None:
         content = (body, list(content_fields(body)))
     made = draft(session.drawn, kind, event["row"]["time"], meta, reason=event["reason"], content=content)
     placed = writer.append(
-        made, stream=event["into"], messages=event["messages"], target=event["target"], refs=event["refs"]
+        made, stream=event["into"], messages=event["messages"] or 0, target=event["target"], refs=event["refs"]
     )
     head = writer.head(placed.stream)
     assert head is not None

@@ -190,7 +190,7 @@ def test_the_receipts_tell_which_message_was_erased(world: World) -> None:
     (entry,) = world.runtime.lifecycle.receipts(key_of()).entries
     assert (entry.first, entry.last, entry.message, entry.content_left) == (2, 2, 1, 0)
     proved = verify_receipt(receipt.proof.encode(), world.runtime.evidence.checkpoint().vkey).header
-    assert proved["refs"] == {"turn": 2, "message": 1}
+    assert (proved["target"], proved["refs"]) == (2, {"message": 1})
 
 
 def test_words_that_came_back_are_taken_out_again_at_the_next_opening(lasting: FileWorld) -> None:

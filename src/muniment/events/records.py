@@ -10,6 +10,7 @@ made over the fields as they are spelled here.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -263,6 +264,30 @@ CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {
     EventKind.TURN_COMMITTED: TurnContent,
     EventKind.ATTR_RECORDED: AttributeContent,
 }
+
+
+class StreamShape(NamedTuple):
+    """What a type of stream consists of: the kind that opens it and, unless it has none, its entries.
+
+    An entry is what later events may change: its type, the kind that commits it, and the kind whose events archive,
+    mask, hold or erase it. A log tells entries and types by its headers and heads, never by kinds.
+    """
+
+    type: str
+    opened: str
+    entry: str | None = None
+    committed: str | None = None
+    lifecycle: str | None = None
+
+
+SPACE = StreamShape("space", EventKind.SPACE_OPENED)
+CONVERSATION = StreamShape(
+    "conversation", EventKind.CONVERSATION_OPENED, "turn", EventKind.TURN_COMMITTED, EventKind.TURN_LIFECYCLE
+)
+STREAM_SHAPES = [SPACE, CONVERSATION]
+
+OPENS = {shape.opened: shape.type for shape in STREAM_SHAPES}  # kind -> the type of stream that it opens
+ENTRIES = {shape.committed: shape.entry for shape in STREAM_SHAPES if shape.committed and shape.entry}
 
 # kinds whose events change turns: current state is the fold of a commit and of these (decision 0008)
 CHANGES = frozenset({

@@ -79,9 +79,7 @@ RECEIPT_FORMAT = "c2sp.org/tlog-proof@v1"
 ORIGIN_PREFIX = "muniment/"
 SOURCE_CONTEXT = "muniment/source/1"
 CERTIFICATE_KIND = "export.issued"
-TURN_KIND = "turn.committed"
-OPENED_KIND = "conversation.opened"
-LIFECYCLE_KIND = "turn.lifecycle"
+TURN, CONVERSATION = "turn", "conversation"  # a type of entry, a type of stream
 REDACTED_KIND = "turn.redacted"
 ROTATED_KIND = "key.rotated"
 SPACE_ERASED_KIND = "space.erased"
@@ -100,6 +98,9 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _CONTROL = re.compile("[\\x00-\\x09\\x0b-\\x1f]")  # all but the newline
 _LOG_ID, _DIGEST, _LABEL, _KIND, _WORD = (re.compile(pattern) for pattern in (LOG_ID, DIGEST, LABEL, KIND, WORD))
 _HEADER_KEYS = frozenset({"fields", "kind", "log", "pos", "prev", "reason", "refs", "seq", "stream", "t", "v"})
+_TRANSITIONS = frozenset({"archive", "restore", "mask", "unmask"})  # that an erasure is not among
+_CHANGED_TO = _TRANSITIONS | {ERASE, "hold", "release"}
+_OPTIONAL_KEYS = frozenset({"entry", "opens", "target"})
 _HEAD_KEYS = frozenset({"bundle", "log", "origin", "size"})
 _STATEMENT_KEYS = frozenset({"content_left", "made_ms", "outside", "places"})
 
@@ -295,9 +296,10 @@ def _matches(pattern: re.Pattern[str], value: object) -> bool:
 
 def check_header(header: Any) -> dict[str, Any]:
     """Return a decoded header whose every member has the form it must have; `header` is refused otherwise."""
-    if type(header) is not dict or header.keys() != _HEADER_KEYS:
+    if type(header) is not dict or header.keys() - _OPTIONAL_KEYS != _HEADER_KEYS:
         raise Refused("header")
     fields, refs, prev, seq = header["fields"], header["refs"], header["prev"], header["seq"]
+    entry = header.get("entry", {"absent": 1})
     sound = (
         header["v"] == 1
         and type(header["v"]) is int
@@ -312,10 +314,28 @@ def check_header(header: Any) -> dict[str, Any]:
         and all(_LABEL.fullmatch(label) and _matches(_DIGEST, digest) for label, digest in fields.items())
         and type(refs) is dict
         and all(_WORD.fullmatch(name) and _is_number(place) for name, place in refs.items())
+        and ("opens" in header) == (seq == 1)
+        and _matches(_WORD, header.get("opens", "absent"))
+        and type(entry) is dict
+        and len(entry) == 1
+        and all(_WORD.fullmatch(name) and _is_number(number, 1) for name, number in entry.items())
+        and _is_number(header.get("target", 0))
     )
     if not sound:
         raise Refused("header")
     return header
+
+
+def entry_of(header: Mapping[str, Any]) -> tuple[str, int]:
+    """Return type and number of an entry; no type and 0 for what is none."""
+    ((entry, number),) = header.get("entry", {"": 0}).items()
+    return str(entry), int(number)
+
+
+def span_of(header: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the first and the last entry that an event changes."""
+    target, refs = header["target"], header["refs"]
+    return (target, target) if target else (refs.get("first", 1), refs.get("through", TREE_SIZE_MAX))
 
 
 def parse_header(data: bytes) -> dict[str, Any]:
@@ -401,17 +421,16 @@ class Erasures:
         """Note the erasure of this header, if it is one."""
         if header["kind"] == SPACE_ERASED_KIND:
             self.events, self.whole_space = self.events + 1, True
-        if header["kind"] != LIFECYCLE_KIND or header["reason"] != ERASE:
+        if "target" not in header or header["reason"] != ERASE:
             return
         self.events += 1
-        refs, stream = header["refs"], header["stream"]
-        if "turn" not in refs:
-            span = refs.get("first", 1), refs.get("through", TREE_SIZE_MAX)
-            self.spans.setdefault(stream, []).append(span)
-        elif "message" in refs:
-            self.messages.setdefault(stream, set()).add((refs["turn"], refs["message"]))
+        target, stream = header["target"], header["stream"]
+        if not target:
+            self.spans.setdefault(stream, []).append(span_of(header))
+        elif "message" in header["refs"]:
+            self.messages.setdefault(stream, set()).add((target, header["refs"]["message"]))
         else:
-            self.turns.setdefault(stream, set()).add(refs["turn"])
+            self.turns.setdefault(stream, set()).add(target)
 
     def covers(self, stream: int, turn: int) -> bool:
         """Tell whether a whole turn was erased."""
@@ -455,13 +474,15 @@ class Erasures:
 class Chains:
     """The streams of one log as headers go by: each dense, each event naming the leaf before it.
 
-    `lengths` and `turns` are the numbers of the last event and the last turn of each stream. A stream that does not
-    begin with its first event is in `parts`, with the number of turns before it once that is known.
+    `lengths` and `entries` are the numbers of the last event and the last entry of each stream, `types` the types of
+    its entries. A stream that does not begin with its first event is in `parts`, with the number of entries before it
+    once that is known.
     """
 
     log: str
     lengths: dict[int, int] = field(default_factory=dict)
-    turns: dict[int, int] = field(default_factory=dict)
+    entries: dict[int, int] = field(default_factory=dict)
+    types: dict[int, str] = field(default_factory=dict)
     parts: dict[int, int | None] = field(default_factory=dict)
     erasures: Erasures = field(default_factory=Erasures)
     _leaves: dict[int, str] = field(default_factory=dict)
@@ -482,15 +503,21 @@ class Chains:
             raise Refused("incomplete")
         if header["prev"] != self._leaves.get(stream) and (stream in self._leaves or stream not in self.parts):
             raise Refused("chain")
-        if header["kind"] == TURN_KIND:
+        entry, number = entry_of(header)
+        if number:
             if self.parts.get(stream, 0) is None:
-                self.parts[stream] = self.turns[stream] = header["refs"].get("turn", 0) - 1
-            self.turns[stream] = self.turns.get(stream, 0) + 1
-            if header["refs"] != {"turn": self.turns[stream]}:
+                self.parts[stream] = self.entries[stream] = number - 1
+            self.entries[stream] = self.entries.get(stream, 0) + 1
+            if (number, entry) != (self.entries[stream], self.types.setdefault(stream, entry)):
                 raise Refused("incomplete")
         self.erasures.take(header)
         self.lengths[stream] = header["seq"]
         self._leaves[stream] = _b64url(leaf)
+
+    @property
+    def turns(self) -> dict[int, int]:
+        """How many turns there are in each conversation."""
+        return {stream: count for stream, count in self.entries.items() if self.types[stream] == TURN}
 
 
 # --- signed notes and checkpoints (C2SP signed-note, tlog-checkpoint) -------------------------------------------------
@@ -765,12 +792,12 @@ class _Tally:
 
     def take(self, event: DisclosedEvent) -> None:
         """Count an event."""
-        kind, reason = event.header["kind"], event.header["reason"]
+        header = event.header
         self.events += 1
         self.disclosed += len(event.disclosed)
         self.withheld += len(event.header["fields"]) - len(event.disclosed)
-        self.masks += (kind, reason) == (LIFECYCLE_KIND, MASK)
-        self.redactions += kind == REDACTED_KIND
+        self.masks += "target" in header and header["reason"] == MASK
+        self.redactions += header["kind"] == REDACTED_KIND
         if self.kept is not None:
             self.kept.append(event)
 
@@ -1101,16 +1128,16 @@ class _ErasureCertificate(_Lines):
 
     def accept(self, event: DisclosedEvent) -> None:
         """Note the erasure and its turns; anything else than these and what names them is refused."""
-        header, kind = event.header, event.header["kind"]
-        if kind == LIFECYCLE_KIND and header["reason"] == ERASE:
+        header = event.header
+        if "target" in header and header["reason"] == ERASE:
             request = event.disclosed.get("request")
             if type(request) is not dict or (self._request is not None and request != self._request):
                 raise Refused("certificate")
             self._request = request
             self.erasures.take(header)
-        elif kind == TURN_KIND and header["refs"].keys() == {"turn"}:
-            self._turns.append((header["stream"], header["refs"]["turn"]))
-        elif kind != OPENED_KIND and (kind, header["reason"]) != (ROTATED_KIND, ERASURE):
+        elif "entry" in header:
+            self._turns.append((header["stream"], entry_of(header)[1]))
+        elif "opens" not in header and (header["kind"], header["reason"]) != (ROTATED_KIND, ERASURE):
             raise Refused("foreign_event")
 
     def complete(self, checkpoint: Checkpoint) -> None:
@@ -1586,11 +1613,8 @@ class _Phases:
 
     def take(self, header: Mapping[str, Any]) -> None:
         """Note a transition."""
-        if header["kind"] == LIFECYCLE_KIND and header["reason"] in {"mask", "unmask", "archive", "restore"}:
-            refs = header["refs"]
-            first = refs.get("turn", refs.get("first", 1))
-            last = refs.get("turn", refs.get("through", TREE_SIZE_MAX))
-            self.last.setdefault(header["stream"], []).append((first, last, header["reason"]))
+        if "target" in header and header["reason"] in _TRANSITIONS:
+            self.last.setdefault(header["stream"], []).append((*span_of(header), header["reason"]))
 
     def of(self, stream: int, turn: int) -> str:
         """Return `masked`, `archived` or nothing."""
@@ -1601,7 +1625,7 @@ class _Phases:
 
 def _entry(event: DisclosedEvent, erasures: Erasures, phases: _Phases) -> Entry:
     header, disclosed = event.header, event.disclosed
-    turn = header["refs"].get("turn") if header["kind"] == TURN_KIND else None
+    turn = header["entry"].get(TURN) if "entry" in header else None
     state = ""
     if turn is not None:
         state = "erased" if erasures.covers(header["stream"], turn) else phases.of(header["stream"], turn)
@@ -1630,23 +1654,25 @@ def _is_fact(label: str) -> bool:
 def _title(header: Mapping[str, Any], disclosed: Mapping[str, Any], state: str) -> str:
     """Return what an event is, in a few words; only what its header and its disclosures say."""
     kind, refs = header["kind"], header["refs"]
-    if kind == TURN_KIND:
+    if "entry" in header:
         delivery = disclosed.get("delivery")
         told = [_value(delivery.get(name)) for name in ("turn", "status")] if type(delivery) is dict else []
-        return ", ".join(filter(None, [f"turn {refs.get('turn')}", *told, state]))
-    if kind == OPENED_KIND:
+        return ", ".join(filter(None, [" ".join(map(str, entry_of(header))), *told, state]))
+    if header.get("opens") == CONVERSATION:
         name = disclosed.get("conversation")
         return "conversation opened" if name is None else f"conversation {_value(name)}"
-    if kind == LIFECYCLE_KIND:
-        return f"{header['reason']}: {_places(refs)}"
+    if "target" in header and header["reason"] in _CHANGED_TO:
+        return f"{header['reason']}: {_places(header)}"
     if kind == CERTIFICATE_KIND:
         return f"export recorded, up to event {refs.get('through')}"
-    return ", ".join([kind, *filter(None, [header["reason"]]), *(f"{name} {at}" for name, at in sorted(refs.items()))])
+    about = {"turn": header["target"], **refs} if header.get("target") else refs
+    return ", ".join([kind, *filter(None, [header["reason"]]), *(f"{name} {at}" for name, at in sorted(about.items()))])
 
 
-def _places(refs: Mapping[str, int]) -> str:
-    if "turn" in refs:
-        return f"turn {refs['turn']}" + (f", message {refs['message'] + 1}" if "message" in refs else "")
+def _places(header: Mapping[str, Any]) -> str:
+    refs = header["refs"]
+    if header["target"]:
+        return f"turn {header['target']}" + (f", message {refs['message'] + 1}" if "message" in refs else "")
     return f"turns {refs.get('first', 1)} to {refs['through']}" if "through" in refs else "all turns"
 
 
@@ -1658,7 +1684,7 @@ def _utterances(event: DisclosedEvent, erasures: Erasures) -> Iterator[Utterance
         if named is not None:
             inside = parts.setdefault(int(named[1]), set())
             inside.update([int(named[2])] if named[2] is not None else [])
-    stream, turn, disclosed = event.header["stream"], event.header["refs"].get("turn", 0), event.disclosed
+    (_, turn), stream, disclosed = entry_of(event.header), event.header["stream"], event.disclosed
     for place in sorted(parts):
         labels = [f"message/{place}/content/{index}" for index in sorted(parts[place])]
         shown = [_part(disclosed[label]) for label in labels if label in disclosed]

@@ -57,7 +57,9 @@ class Change(NamedTuple):
     @property
     def target(self) -> int | None:
         """The turn that it changes, or `WHOLE_CONVERSATION`; None for what changes no turns."""
-        return self.refs.get("turn", WHOLE_CONVERSATION) if self.kind in CHANGES else None
+        if self.kind not in CHANGES:
+            return None
+        return self.refs.get("turn", WHOLE_CONVERSATION) if "stream" not in self.refs else WHOLE_CONVERSATION
 
 
 def draft(

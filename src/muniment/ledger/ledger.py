@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
 
 from muniment.crypto.cell import (
@@ -36,12 +36,12 @@ from muniment.errors import Corrupt, KeyMissing
 from muniment.events.cells import former_fields, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.records import VERSIONS, ContentBody, EventKind, MetaBody, TurnContent
+from muniment.events.records import ENTRIES, OPENS, VERSIONS, ContentBody, MetaBody, TurnContent
 from muniment.evidence.header import Field, Header, salts_of
 from muniment.evidence.tree import Frontier, extend
 from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
-from muniment.ledger.headers import leaf_of, pack, prove_row, unpack
+from muniment.ledger.headers import prove_row, row_of, unpack
 from muniment.ledger.heads import Heads
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow, Names, Naming, restores_told
 from muniment.ledger.segments import SegmentKeys, begins_segment, segment_of
@@ -126,23 +126,24 @@ class Writer:
         event: Draft,
         *,
         stream: int | None,
-        messages: int | None = None,
+        messages: int = 0,
         target: int | None = None,
         refs: dict[str, int] | None = None,
     ) -> Placed:
         """Give an event its place: in a stream, or (None) as the first of a new one.
 
-        `messages` makes it a turn of so many messages, with the next turn sequence of the stream; `target` is the turn
-        that it changes (0: all so far).
+        A turn has so many `messages`. `target` is the entry that the event changes (0: several, which `refs` names).
         """
+        if target and refs:  # the header names it as its target
+            refs = {name: at for name, at in refs.items() if name != "turn"}
         position = self._frontier.size + len(self._rows)
         if stream is None:
-            stream, head = position, StreamHead(stream=position)
+            stream, head = position, StreamHead(stream=position, type=OPENS[event.kind])
         else:
             head = self._open_head(stream)
         seq = head.seq + 1
-        turns = head.turns + (messages is not None)
-        turn_seq = turns if messages is not None else None
+        entry = ENTRIES.get(event.kind)
+        turns = head.turns + (entry is not None)
         header = Header(
             fields=event.fields,
             kind=event.kind,
@@ -150,30 +151,24 @@ class Writer:
             pos=position,
             prev=b64url(head.leaf) if head.leaf else None,
             reason=event.reason,
-            refs={"turn": turns} if turn_seq is not None else refs or {},
+            refs=refs or {},
             seq=seq,
             stream=stream,
             t=event.time_ms,
+            entry=UNSET if entry is None else {entry: turns},
+            opens=head.type if seq == 1 else UNSET,
+            target=UNSET if target is None else target,
         )
-        leaf = leaf_of(header)
-        bare = EventRow(
-            position=position,
-            stream=stream,
-            seq=seq,
-            kind=event.kind,
-            turn_seq=turn_seq,
-            target_seq=target,
-            time=event.time_ms,
-            leaf=leaf,
-            header=pack(header),
-        )
+        bare = row_of(header)
+        leaf = bare.leaf
         key, squeezed = event.content or (None, None)
         envelope = self.sealed_envelope(bare, OpenEnvelope(event.meta, key))
         content = None if key is None or squeezed is None else seal_cell(key, squeezed, leaf)
         self._rows.append(SealedRow(**asdict(bare), envelope=envelope, content=content))
-        total = head.messages + (messages or 0)
+        total = head.messages + messages
         self._heads[stream] = StreamHead(
             stream=stream,
+            type=head.type,
             seq=seq,
             turns=turns,
             messages=total,
@@ -181,7 +176,7 @@ class Writer:
             names=head.names,
             leaf=leaf,
         )
-        return Placed(position, stream, seq, turn_seq, leaf, total)
+        return Placed(position, stream, seq, bare.turn_seq, leaf, total)
 
     def change(self, change: Change, stream: int | None = SPACE_STREAM, event: Draft | None = None) -> Placed:
         """Append a change to a stream. `event` is its draft, where that was made before the transaction."""
@@ -426,7 +421,7 @@ class Ledger:
     def prove_place(self, reader: Reader, row: SealedRow) -> Header:
         """Prove without a key where an event stands: by its header, and by the tree over what was signed."""
         header = prove_row(reader, row, self.log)
-        if row.turn_seq != header.refs.get("turn") or row.kind != EventKind.TURN_COMMITTED:
+        if header.number is None:
             raise Corrupt(at=f"position {row.position}", problem="columns")
         return header
 

@@ -31,7 +31,7 @@ from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.evidence.audit import Audit
 from muniment.evidence.verifier import EMPTY_ROOT, Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.kernel.digest import KeyedDigest
-from muniment.ledger.headers import says, unpack
+from muniment.ledger.headers import unpack
 from muniment.ledger.heads import proved_head
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow
@@ -292,10 +292,8 @@ class LogReceiver:
             raise Corrupt(at="backup", problem="foreign_log")
 
     def _event(self, row: SealedRow) -> None:
-        header, exact = unpack(row, self._ring.log_id)
+        _, exact = unpack(row, self._ring.log_id)
         self._audit.take(exact, row.leaf)
-        if not says(header, row):
-            raise Corrupt(at=f"position {row.position}", problem="columns")
         self._cells(row)
         self._tails[row.stream] = longer(self._tails.get(row.stream), row)
         size = self._audit.frontier.size

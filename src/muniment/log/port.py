@@ -75,9 +75,9 @@ class SegmentsRow(Struct, frozen=True, kw_only=True, array_like=True):
 class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
     """The newest event of a stream, and what the stream amounts to.
 
-    `seq` events, `turns` of them turns, `changes` of them with a target. The store checks these against the rows that
-    it is given. `messages`, `names` (how many the stream has claimed) and `tag` (a MAC over the rest) belong to the
-    layer above and are only kept.
+    `seq` events, `turns` of them entries, `changes` of them with a target. The store checks these against the rows that
+    it is given. `type` (conversation, ...), `messages`, `names` (how many the stream has claimed) and `tag` (a MAC
+    over the rest) belong to the layer above and are only kept.
     """
 
     stream: int
@@ -88,6 +88,7 @@ class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
     names: int = 0
     leaf: bytes = b""
     tag: bytes = b""
+    type: str = ""
 
 
 class CheckpointRow(Struct, frozen=True, kw_only=True, array_like=True):

@@ -33,9 +33,10 @@ BEFORE_ALL = -(2**63)  # numbers below zero are edits: they are shown, not skipp
 Bindings = tuple[int | str | bytes | None, ...]
 
 FRONTIER = "SELECT range, seal FROM frontier"
-STREAM_HEAD = "SELECT stream, seq, turns, messages, changes, names, leaf, tag FROM streams WHERE stream = ?"
+STREAM_HEAD = "SELECT stream, seq, turns, messages, changes, names, leaf, tag, type FROM streams WHERE stream = ?"
 STREAM_HEADS = """
-SELECT stream, seq, turns, messages, changes, names, leaf, tag FROM streams WHERE stream > ? ORDER BY stream LIMIT ?"""
+SELECT stream, seq, turns, messages, changes, names, leaf, tag, type
+FROM streams WHERE stream > ? ORDER BY stream LIMIT ?"""
 BUCKET = "SELECT body FROM names WHERE bucket = ?"
 BUCKETS = "SELECT bucket, body FROM names WHERE bucket > ? ORDER BY bucket LIMIT ?"
 EVENTS = """

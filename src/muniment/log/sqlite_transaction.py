@@ -32,9 +32,9 @@ UPDATE_FRONTIER = "UPDATE frontier SET range = ?, seal = ? WHERE id = 0"
 UPDATE_ENVELOPE = "UPDATE envelopes SET sealed = ?2 WHERE position = ?1"
 PUT_SEGMENTS = "INSERT INTO segments VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET keys = excluded.keys"
 PUT_STREAM_HEAD = """
-INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET
+INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET
 seq = excluded.seq, turns = excluded.turns, messages = excluded.messages, changes = excluded.changes,
-names = excluded.names, leaf = excluded.leaf, tag = excluded.tag"""
+names = excluded.names, leaf = excluded.leaf, tag = excluded.tag, type = excluded.type"""
 UPDATE_CELL = "UPDATE cells SET ciphertext = ?1 WHERE id = ?2"
 DELETE_CELL = "DELETE FROM cells WHERE id = ?"
 DELETE_ENVELOPE = "DELETE FROM envelopes WHERE position = ?"

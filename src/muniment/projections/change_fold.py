@@ -178,7 +178,7 @@ class ChangesBuilder:
 
     def _note(self, row: SealedRow) -> OtherChange:
         header, _ = self._ledger.header(row)
-        noted = OtherChange(row.position, span_of(header.refs), header.refs.get("message"))
+        noted = OtherChange(row.position, span_of(header.about), header.about.get("message"))
         self._noted[EventKind(row.kind)].append(noted)
         return noted
 
@@ -190,12 +190,12 @@ class ChangesBuilder:
     def _lifecycle(self, row: SealedRow) -> None:
         self._ledger.unsealed(row)
         header, _ = self._ledger.header(row)
-        span, message = span_of(header.refs), header.refs.get("message")
-        self._replaced = self._replaced or REPLACED in header.refs
+        span, message = span_of(header.about), header.about.get("message")
+        self._replaced = self._replaced or REPLACED in header.about
         if header.reason == Custody.HOLD:
             self._holds[row.position] = Hold(position=row.position, span=span, subject=self._subject(row))
         elif header.reason == Custody.RELEASE:
-            self._holds.pop(header.refs["hold"], None)
+            self._holds.pop(header.about["hold"], None)
         elif message is not None:
             self._erased[span.first] = self._erased.get(span.first, NOTHING) | {message}
         else:
@@ -211,7 +211,7 @@ class ChangesBuilder:
     def _redacted(self, row: SealedRow) -> None:
         opened = self._ledger.open(row)
         header, _ = self._ledger.header(row)
-        meta, turn = opened.meta, header.refs["turn"]
+        meta, turn = opened.meta, header.about["turn"]
         assert isinstance(meta, TurnRedacted), "rows of this kind have this body"
         redaction = Redaction(
             position=row.position,

@@ -55,7 +55,7 @@ class AffectedTurns:
         if row.kind in CHANGES:
             header, _ = ledger.header(row)
             if header.reason not in CUSTODY:
-                self.changed[row.stream].append(span_of(header.refs))
+                self.changed[row.stream].append(span_of(header.about))
                 self.erases = self.erases or header.reason == Transition.ERASE
 
 
@@ -124,7 +124,7 @@ def erased_turns(ledger: Ledger, since: int) -> Iterator[tuple[int, int, int]]:
         for row in reader.of_kind(EventKind.TURN_LIFECYCLE, since - 1):
             header, _ = ledger.header(row)
             if header.reason == Transition.ERASE:
-                span = span_of(header.refs)
+                span = span_of(header.about)
                 assert span.last is not None, "an erasure names existing turns"
                 yield from ((row.position, row.stream, turn) for turn in range(span.first, span.last + 1))
 

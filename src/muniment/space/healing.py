@@ -88,7 +88,7 @@ class Healing:
         for row in reader.of_kind(EventKind.TURN_LIFECYCLE):
             header, _ = self._ledger.header(row)
             if header.reason == Transition.ERASE:
-                yield row, header.refs
+                yield row, header.about
 
     def _beside(self, reader: Reader, stream: int) -> Iterator[int]:
         head = self._transcript.head(reader, stream)

@@ -52,7 +52,7 @@ def _events(space: Space, reader: Reader, positions: list[int]) -> Iterator[tupl
             raise Corrupt(at=f"position {position}", problem="rows_missing")
         body, (header, _) = space.ledger.open(row).meta, space.ledger.header(row)
         if isinstance(body, ApprovalDecided):
-            yield position, (header.refs[APPROVAL], ApprovalStep(header.reason or ""), body)
+            yield position, (header.about[APPROVAL], ApprovalStep(header.reason or ""), body)
         else:
             assert isinstance(body, ApprovalSet | ApprovalRequested), "rows of these kinds have these bodies"
             yield position, body

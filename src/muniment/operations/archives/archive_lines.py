@@ -68,7 +68,7 @@ class ConversationLines:
     def _line(self, opened: OpenedEvent) -> EventLine:
         row = opened.row
         header, _ = self._space.ledger.header(row)
-        refs = {} if row.turn_seq is not None else dict(header.refs)
+        refs = dict(header.about)
         for name in POSITIONS & refs.keys():
             refs[name] = self._numbers[refs[name]]
         return EventLine(

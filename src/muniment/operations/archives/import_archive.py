@@ -270,7 +270,7 @@ class ArchiveAppender:
         event: Draft,
         stream: int | None,
         *,
-        messages: int | None = None,
+        messages: int = 0,
         target: int | None = None,
         refs: dict[str, int] | None = None,
     ) -> Placed:

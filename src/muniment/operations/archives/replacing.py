@@ -60,14 +60,14 @@ class Replacing:
         ledger, transcript = self._space.ledger, self._space.transcript
         for row in transcript.change_rows(reader, transcript.head(reader, stream)):
             header, _ = ledger.header(row)
-            if header.reason != Transition.ERASE or header.refs.keys() & {REPLACED, OMITTED}:
+            if header.reason != Transition.ERASE or header.about.keys() & {REPLACED, OMITTED}:
                 continue
-            event, span = ledger.open(row).meta, span_of(header.refs)
+            event, span = ledger.open(row).meta, span_of(header.about)
             if isinstance(event, TurnLifecycle) and span.last is not None:
                 for turn in reader.turns(stream, span.first, span.last):
                     meta = ledger.open(turn).meta
                     if isinstance(meta, TurnMeta):
-                        yield meta.delivery.turn, Fenced(request=event.request, message=header.refs.get("message"))
+                        yield meta.delivery.turn, Fenced(request=event.request, message=header.about.get("message"))
 
     # --- giving up names ----------------------------------------------------------------------------------------------
 

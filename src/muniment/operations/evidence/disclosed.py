@@ -64,7 +64,7 @@ def _of_attribute(
     space: Space, conversation: Conversation, opened: OpenedEvent, header: Header, view: View
 ) -> list[SaltedFields]:
     """Return what a view is shown of an attribute as it is now; of one that was replaced since, nothing."""
-    meta, turn = opened.meta, header.refs["turn"]
+    meta, turn = opened.meta, header.about["turn"]
     assert isinstance(meta, AttributeRecorded), "the caller looked"
     if not conversation.changes.attributes.is_newest(turn, meta.attribute.id, opened.row.position):
         return []

@@ -92,7 +92,7 @@ def _erasures(space: Space, reader: Reader, size: int) -> Iterator[ErasureEvent]
     for row in reader.of_kind(EventKind.TURN_LIFECYCLE):
         header = space.ledger.header(row)[0]
         if row.position < size and header.reason == Action.ERASE:
-            yield ErasureEvent(row, span_of(header.refs), header.refs.get("message"))
+            yield ErasureEvent(row, span_of(header.about), header.about.get("message"))
 
 
 def _require_gone(space: Space, reader: Reader) -> None:

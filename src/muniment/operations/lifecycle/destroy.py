@@ -170,7 +170,7 @@ def _disclosed(space: Space, reader: Reader, streams: set[int]) -> Iterator[str]
     """Yield where content of these conversations left the store on record."""
     for kind, what in DISCLOSED.items():
         for row in reader.of_kind(kind):
-            if space.ledger.header(row)[0].refs.get("stream") in streams:
+            if space.ledger.header(row)[0].about.get("stream") in streams:
                 yield f"{what} at position {row.position}"
 
 

@@ -30,7 +30,7 @@ def append_all(session: Session, found: SearchedSpace, request: RedactionRequest
         if writer.tx.frontier().size != found.size:
             return False
         for one, event in zip(found.pending, events, strict=True):
-            writer.append(event, stream=one.stream, target=one.sequence, refs={"turn": one.sequence})
+            writer.append(event, stream=one.stream, target=one.sequence)
         return True
 
     return space.ledger.transact(plan)

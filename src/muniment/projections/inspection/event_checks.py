@@ -17,7 +17,6 @@ from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent, Turn
 from muniment.evidence.header import Header, commit, disclose
 from muniment.governance.phases import Phase, phase_of, runs
 from muniment.kernel.digest import Salts
-from muniment.ledger.headers import says
 from muniment.ledger.ledger import SPACE_STREAM, Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.change_fold import NOTHING, Changes
@@ -95,8 +94,6 @@ class EventChecks:
         except Corrupt as corrupt:
             self._findings.of(row, FindingKind.HEADER_MISMATCH, corrupt.problem)
             return None
-        if not says(header, row):
-            self._findings.of(row, FindingKind.COLUMN_MISMATCH)
         return header
 
     def _look_again(self, row: SealedRow, header: Header | None) -> ReadEvent:
@@ -163,12 +160,12 @@ class EventChecks:
 
     def _expected(self, reader: Reader, row: SealedRow, header: Header | None) -> ExpectedContent | None:
         """Return what should be left of the words of an event, or None when that cannot be told."""
-        turn = row.turn_seq if row.turn_seq is not None else header.refs.get("turn") if header is not None else None
+        turn = row.turn_seq if row.turn_seq is not None else header.about.get("turn") if header is not None else None
         changes = self.changes(reader, row.stream)
         if changes is None or turn is None:
             return None
         messages = changes.erased.get(turn, NOTHING)
-        about = header.refs.get("message") if header is not None else None  # of one message, beside its turn
+        about = header.about.get("message") if header is not None else None  # of one message, beside its turn
         if phase_of(turn, changes.steps) is Phase.ERASED or about in messages:
             return ExpectedContent(erased=True)
         return ExpectedContent(erased=False, messages=messages)

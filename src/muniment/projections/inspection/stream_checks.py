@@ -78,9 +78,6 @@ class StreamChecks:
                 kind = FindingKind.DUPLICATE_SEQUENCE if row.turn_seq <= tail.turns else FindingKind.CHAIN_BROKEN
                 self._findings.of(row, kind, "turn_seq")
             tail.turns = row.turn_seq
-        opens = row.kind == EventKind.CONVERSATION_OPENED or row.stream == SPACE_STREAM
-        if row.seq == 1 and not opens:
-            self._findings.of(row, FindingKind.CORRUPT_RECORD, "not_opened")
 
     def _turn(self, reader: Reader, tail: StreamTail, row: SealedRow, meta: TurnMeta) -> None:
         self._findings.turns += 1

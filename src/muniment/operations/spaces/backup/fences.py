@@ -65,12 +65,12 @@ class Fences:
     def _remember(self, reader: Reader, row: SealedRow) -> None:
         ledger = self._space.ledger
         header, _ = ledger.header(row)
-        if header.reason != Transition.ERASE or header.refs.keys() & {REPLACED, OMITTED}:
+        if header.reason != Transition.ERASE or header.about.keys() & {REPLACED, OMITTED}:
             return
-        event, span = ledger.open(row).meta, span_of(header.refs)
+        event, span = ledger.open(row).meta, span_of(header.about)
         assert isinstance(event, TurnLifecycle), "rows of this kind have this body"
         turns = list(self._turns(reader, row.stream, span, self._key_of(reader, row.stream)))
-        whole, message = "turn" not in header.refs, header.refs.get("message")
+        whole, message = "turn" not in header.about, header.about.get("message")
         self._known.append(Fence(event=event, whole=whole, message=message, turns=turns))
 
     def _meta(self, row: SealedRow | None) -> MetaBody | None:
