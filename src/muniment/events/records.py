@@ -288,6 +288,7 @@ STREAM_SHAPES = [SPACE, CONVERSATION]
 
 OPENS = {shape.opened: shape.type for shape in STREAM_SHAPES}  # kind -> the type of stream that it opens
 ENTRIES = {shape.committed: shape.entry for shape in STREAM_SHAPES if shape.committed and shape.entry}
+LIFECYCLES = [shape.lifecycle for shape in STREAM_SHAPES if shape.lifecycle]
 
 # kinds whose events change turns: current state is the fold of a commit and of these (decision 0008)
 CHANGES = frozenset({

@@ -27,7 +27,7 @@ from muniment.events.changes import (
     TurnSpan,
     span_of,
 )
-from muniment.events.records import CONTENT_BODIES, EventKind
+from muniment.events.records import CONTENT_BODIES, LIFECYCLES, EventKind
 from muniment.governance.phases import Hold, Phase, PhaseRun, Step, runs
 from muniment.governance.redaction import Redaction
 from muniment.governance.views import View
@@ -60,7 +60,7 @@ class Changes(Struct, frozen=True, kw_only=True):
     holds: Mapping[int, Hold] = {}
     erased: Mapping[int, frozenset[int]] = {}
     redactions: Mapping[int, tuple[Redaction, ...]] = {}
-    noted: Mapping[EventKind, tuple[OtherChange, ...]] = {}
+    noted: Mapping[str, tuple[OtherChange, ...]] = {}
     attributes: AttributeIndex = AttributeIndex()
 
     def rows(self) -> list[object]:
@@ -138,7 +138,7 @@ class ChangesBuilder:
         self._erased = dict(known.erased)
         self._redactions = dict(known.redactions)
         self._known = known.noted
-        self._noted: defaultdict[EventKind, list[OtherChange]] = defaultdict(list)
+        self._noted: defaultdict[str, list[OtherChange]] = defaultdict(list)
         self._attributes = AttributeIndexBuilder(known.attributes)
 
     def grown(self, rows: Iterable[SealedRow], seq: int) -> Changes:
@@ -166,7 +166,7 @@ class ChangesBuilder:
         self.newest = NewestChange(row.seq, row.position, row.leaf)
 
     def _fold(self, row: SealedRow) -> None:
-        if row.kind == EventKind.TURN_LIFECYCLE:
+        if row.kind in LIFECYCLES:
             self._lifecycle(row)
         elif row.kind == EventKind.TURN_REDACTED:
             self._redacted(row)
@@ -179,7 +179,7 @@ class ChangesBuilder:
     def _note(self, row: SealedRow) -> OtherChange:
         header, _ = self._ledger.header(row)
         noted = OtherChange(row.position, span_of(header.about), header.about.get("message"))
-        self._noted[EventKind(row.kind)].append(noted)
+        self._noted[row.kind].append(noted)
         return noted
 
     def _attribute(self, row: SealedRow) -> None:

@@ -3,7 +3,7 @@
 Somebody who puts rows of an older state back into a log brings content back that an event of this log calls erased. So
 each erasure is read again, and what it names is checked:
 
-- the content of each turn, and of what was recorded beside turns that are all erased, must not be there;
+- the content of each entry, and of what was recorded beside entries that are all erased, must not be there;
 - of a message that was erased alone, the content of its turn must hold no part, and no digest of the whole.
 """
 
@@ -15,8 +15,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing
-from muniment.events.changes import Transition, TurnSpan, span_of
-from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent
+from muniment.events.changes import TurnSpan, span_of
+from muniment.events.records import CONTENT_BODIES, TurnContent
+from muniment.ledger.erasures import erasures
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.change_fold import beside
@@ -44,9 +45,9 @@ class Healing:
         whole: set[int] = set()
         alone: dict[int, frozenset[int]] = {}
         streams: set[int] = set()
-        for row, refs in self._erasures(reader):
+        for row, header in erasures(self._ledger, reader):
             streams.add(row.stream)
-            span, message = span_of(refs), refs.get("message")
+            span, message = span_of(header.about), header.refs.get("message")
             if message is None:
                 whole.update(turn.position for turn in turns_in(reader, row.stream, span) if turn.content is not None)
             else:
@@ -83,12 +84,6 @@ class Healing:
         except (Corrupt, KeyMissing):
             return False
         return bool(words.parts[message] or words.digest)
-
-    def _erasures(self, reader: Reader) -> Iterator[tuple[SealedRow, dict[str, int]]]:
-        for row in reader.of_kind(EventKind.TURN_LIFECYCLE):
-            header, _ = self._ledger.header(row)
-            if header.reason == Transition.ERASE:
-                yield row, header.about
 
     def _beside(self, reader: Reader, stream: int) -> Iterator[int]:
         head = self._transcript.head(reader, stream)

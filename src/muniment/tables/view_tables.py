@@ -151,7 +151,7 @@ class ViewTables:
             row = reader.sealed(stream)
             if row is None:
                 raise Corrupt(at=f"position {stream}", problem="rows_missing")
-            if not self._transcript.is_current(reader, row):
+            if row.kind != EventKind.CONVERSATION_OPENED or not self._transcript.is_current(reader, row):
                 continue
             names = self._transcript.names(row)
             key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))

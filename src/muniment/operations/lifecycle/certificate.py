@@ -14,12 +14,13 @@ from typing import NamedTuple
 from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, EvidenceMissing, KeyMissing
-from muniment.events.changes import Action, LifecycleRequest, TurnLifecycle, TurnSpan, span_of
+from muniment.events.changes import LifecycleRequest, TurnLifecycle, TurnSpan, span_of
 from muniment.events.records import EventKind, RotationCause
 from muniment.evidence.bundle import ErasureHead, bundle, event_line
 from muniment.evidence.header import disclosures
 from muniment.evidence.tree import root_at
 from muniment.evidence.verifier import statement_line
+from muniment.ledger.erasures import erasures
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.evidence.proof_document import EvidenceFormat, earlier_stamped, in_format, media_type_of
 from muniment.operations.lifecycle.destroy import outside_of
@@ -89,10 +90,9 @@ def _erasure(space: Space, reader: Reader, position: int, size: int) -> tuple[Li
 
 
 def _erasures(space: Space, reader: Reader, size: int) -> Iterator[ErasureEvent]:
-    for row in reader.of_kind(EventKind.TURN_LIFECYCLE):
-        header = space.ledger.header(row)[0]
-        if row.position < size and header.reason == Action.ERASE:
-            yield ErasureEvent(row, span_of(header.about), header.about.get("message"))
+    for row, header in erasures(space.ledger, reader):
+        if row.position < size:
+            yield ErasureEvent(row, span_of(header.about), header.refs.get("message"))
 
 
 def _require_gone(space: Space, reader: Reader) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.events.message import part_label
-from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent, TurnMeta
+from muniment.events.records import CONTENT_BODIES, TurnContent, TurnMeta
 from muniment.evidence.header import Header, commit, disclose
 from muniment.governance.phases import Phase, phase_of, runs
 from muniment.kernel.digest import Salts
@@ -121,7 +121,7 @@ class EventChecks:
         told = dict(self._ledger.meta_fields(opened))
         if header is not None:
             self._compare(row, header, opened.meta_seed, told.items())
-        if EventKind(row.kind) in CONTENT_BODIES:
+        if row.kind in CONTENT_BODIES:
             self._content(reader, opened, header, told.keys())
         elif row.content is not None or opened.key is not None:
             self._findings.of(row, FindingKind.CONTENT_LEFT, "no_content_in_this_kind")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.events.changes import Custody, Transition, TurnRedacted
-from muniment.events.records import EventKind, TurnContent, TurnMeta
+from muniment.events.records import LIFECYCLES, EventKind, TurnContent, TurnMeta
 from muniment.events.references import RefDerived
 from muniment.evidence.header import Header
 from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of, has_target
@@ -80,7 +80,7 @@ class ReferenceChecks:
         self._findings = findings
         self._space = space
         self._looks: dict[str, Callable[[NamingEvent], None]] = {
-            EventKind.TURN_LIFECYCLE: self._lifecycle,
+            **dict.fromkeys(LIFECYCLES, self._lifecycle),
             EventKind.TURN_REDACTED: self._redaction,
             EventKind.ATTR_RECORDED: self._attribute,
             EventKind.REF_DERIVED: self._reference,

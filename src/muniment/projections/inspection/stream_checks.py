@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.identity import Channel, ConversationId, ConversationKey
-from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnMeta
+from muniment.events.records import CONVERSATION, SPACE, AliasRecorded, ConversationOpened, EventKind, TurnMeta
 from muniment.kernel.digest import b64url
 from muniment.ledger.ledger import SPACE_STREAM, Ledger
 from muniment.log.port import Reader, SealedRow
@@ -65,6 +65,8 @@ class StreamChecks:
                 self._findings.of_stream(tail.stream, FindingKind.HEAD_MISSING)
             elif not tail.agrees(head):
                 self._findings.of_stream(tail.stream, FindingKind.HEAD_MISMATCH)
+            elif head.type not in {SPACE.type, CONVERSATION.type}:
+                self._findings.lookups += head.names  # what its entries are called is not known here
 
     def _order(self, tail: StreamTail, seen: ReadEvent) -> None:
         row, header = seen.row, seen.header
