@@ -40,7 +40,7 @@ def opened(name: str = "store") -> Runtime:
 def item(ledger: Ledger, text: str, topic: str) -> Any:
     """Return the draft of an item."""
     content = records.ItemContent(text=text)  # type: ignore[attr-defined]  # of the copy
-    meta = records.ItemMeta(topic=topic)  # type: ignore[attr-defined]
+    meta = records.ItemMeta(topic=topic)  # type: ignore[attr-defined]  # of the copy
     kind = EventKind("item.recorded")
     return draft(ledger.entropy, kind, 1, meta, content=(content, list(content_fields(content))))
 
@@ -53,7 +53,7 @@ def name(ledger: Ledger, *parts: str) -> bytes:
 def write(space: Space) -> dict[str, object]:
     """Open a notebook of three items, each with an id and a topic; give the second topic to the third item."""
     ledger = space.ledger
-    notebook = records.NotebookOpened(plane="long_term")  # type: ignore[attr-defined]
+    notebook = records.NotebookOpened(plane="long_term")  # type: ignore[attr-defined]  # of the copy
 
     def record(writer: Writer) -> list[int]:
         stream = writer.change(Change(EventKind("notebook.opened"), 1, notebook), stream=None).position
@@ -97,7 +97,7 @@ def rows(space: Space) -> list[SealedRow]:
 def texts(space: Space) -> list[str]:
     """Return the texts of the items that have one."""
     kept = [space.ledger.open(row) for row in rows(space) if row.content is not None]
-    return [space.ledger.content(one)[1].text for one in kept]  # type: ignore[union-attr]
+    return [space.ledger.content(one)[1].text for one in kept]  # type: ignore[union-attr]  # of the copy
 
 
 def erase(space: Space, number: int, *, destroys: bool = True) -> None:
