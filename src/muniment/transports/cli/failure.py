@@ -45,6 +45,7 @@ HINTS: dict[str, str] = {
     "nobody_to_ask": "Confirm with --yes.",
     "log_lost": "Restore a backup: muniment spaces restore BACKUP --replace",
     "waiting_writes": "Opening the copy takes them in.",
+    "older_version": "Any command that may write brings it up to date.",
 }
 
 
