@@ -32,7 +32,8 @@ CREATE TABLE streams (
     changes INTEGER NOT NULL,
     names INTEGER NOT NULL,
     leaf BLOB NOT NULL,
-    tag BLOB NOT NULL
+    tag BLOB NOT NULL,
+    type TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE cells (

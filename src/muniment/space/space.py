@@ -32,6 +32,7 @@ from muniment.kernel.one_process import NeverPickled
 from muniment.ledger.attest import Notary, SignedCheckpoint
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import EPOCH, VKEY, Ledger, Writer
+from muniment.ledger.sampling import Sample, sample_of
 from muniment.log.port import Reader, ScrubReport, Store
 from muniment.space.denials import Denials
 from muniment.space.healing import Healing
@@ -68,6 +69,7 @@ class Space(NeverPickled):
         self.cursors = cursors_of(keys.index_key)
         self.denials = Denials(self.ledger, options.sources)
         self.fault: MunimentError | None = None
+        self.sample = Sample()  # what was read whole when the space was opened
         self._rotator = Rotator(self.ledger, options.sources.clock, self.lazy_indexes.existing, self.catalogue)
 
     @property
@@ -136,13 +138,15 @@ class Space(NeverPickled):
             if self.is_rotation_due:
                 self.rotate(RotationCause.REQUESTED, nothing_else)
             self.store.keep_reserve()
-            return self._heal()
+            healed = self._heal()
+            self.sample = sample_of(self.ledger)
         except (RolledBack, Corrupt, KeyMissing) as fault:
             self.fault = fault
             return 0
         except SpaceErased as erased:
             self.fault = erased
             raise
+        return healed
 
     def _finish_erasure(self) -> None:
         """Complete the erasure of the whole space when its log has ended; raises `SpaceErased` then."""

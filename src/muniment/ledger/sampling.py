@@ -1,0 +1,63 @@
+"""A sample of a log, read whole: whether what is sealed still opens, and is what its header committed to.
+
+Attesting a log at opening proves that no row is missing and that the newest were made with its keys. It does not open
+the older ones: that would take as long as the log. A sample of them is read whole instead, chosen at random, so that
+files that somebody exchanged do not stay unnoticed until their events are read.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import NamedTuple
+
+from muniment.errors import Corrupt, KeyMissing, MunimentError, StoreNewer
+from muniment.evidence.header import Field, disclosures
+from muniment.kernel.digest import Salts
+from muniment.ledger.headers import prove_row
+from muniment.ledger.ledger import Ledger
+from muniment.log.port import Reader
+
+SAMPLE_EVENTS = 8
+
+
+class Sample(NamedTuple):
+    """How many events were read whole, and what was wrong with the first that was not sound."""
+
+    events: int = 0
+    fault: MunimentError | None = None
+
+
+def sample_of(ledger: Ledger, count: int = SAMPLE_EVENTS) -> Sample:
+    """Read the newest event and others, chosen at random, whole."""
+    with ledger.reader() as reader:
+        size = reader.frontier().size
+        chosen = random.sample(range(size), min(size, count))
+        for read, position in enumerate(chosen, start=1):
+            try:
+                require_whole(ledger, reader, position)
+            except (Corrupt, KeyMissing) as fault:
+                return Sample(read, fault)
+            except StoreNewer:  # what a newer release wrote is for that to read
+                continue
+        return Sample(len(chosen))
+
+
+def require_whole(ledger: Ledger, reader: Reader, position: int) -> None:
+    """Raise `Corrupt` or `KeyMissing` unless everything that is left of an event is what was committed.
+
+    Content is left as long as there is a key to it; whether what is gone was erased is not asked.
+    """
+    row = reader.sealed(position)
+    if row is None:
+        raise Corrupt(at=f"position {position}", problem="rows_missing")
+    header = prove_row(reader, row, ledger.log)
+    if row.envelope is None and row.content is None:  # it did not open any more, and was erased unread
+        return
+    opened = ledger.open(row)
+    parts: list[tuple[Salts, list[Field]]] = [(opened.meta_seed, ledger.meta_fields(opened))]
+    if opened.key is not None:
+        salts, content = ledger.content(opened)
+        parts.append((salts, ledger.content_fields(opened, content)))
+    elif row.content is not None:
+        raise KeyMissing(at=f"position {row.position}")
+    disclosures(header, parts)
