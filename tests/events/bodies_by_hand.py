@@ -139,13 +139,13 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
     ),
     "turn_lifecycle": (
         "turn.lifecycle",
-        {"request": {"reason": "asked for", "requester": "operator", "requested_ms": 1_700_000_000_000}},
-        {"request": '{"reason":"asked for","requested_ms":1700000000000,"requester":"operator"}'},
+        {"request": {"requester": "operator", "requested_ms": 1_700_000_000_000}},
+        {"request": '{"requested_ms":1700000000000,"requester":"operator"}'},
     ),
     "turn_lifecycle_of_a_subject": (
         "turn.lifecycle",
-        {"request": {"reason": "r", "requester": "o", "requested_ms": 1, "subject": "größe"}},
-        {"request": '{"reason":"r","requested_ms":1,"requester":"o","subject":"größe"}'},
+        {"request": {"requester": "o", "requested_ms": 1, "subject": "größe"}},
+        {"request": '{"requested_ms":1,"requester":"o","subject":"größe"}'},
     ),
     "policy_set": (
         "policy.set",
@@ -171,30 +171,30 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
     "turn_redacted": (
         "turn.redacted",
         {
-            "target": {"message": 1, "part": 0, "start": 3, "end": 300},
+            "target": {"message": 1, "part": 0},
             "views": ["export", "host_ui"],
-            "request": {"reason": "Größe", "requester": "operator", "requested_ms": 1_700_000_000_000},
+            "request": {"requester": "operator", "requested_ms": 1_700_000_000_000},
         },
         {
-            "request": '{"reason":"Größe","requested_ms":1700000000000,"requester":"operator"}',
-            "target": '{"end":300,"message":1,"part":0,"start":3}',
+            "request": '{"requested_ms":1700000000000,"requester":"operator"}',
+            "target": '{"message":1,"part":0}',
             "views": '["export","host_ui"]',
         },
     ),
     "turn_redacted_whole": (
         "turn.redacted",
-        {"target": {}, "views": [], "request": {"reason": "r", "requester": "o", "requested_ms": 0}},
-        {"request": '{"reason":"r","requested_ms":0,"requester":"o"}', "target": "{}", "views": "[]"},
+        {"target": {}, "views": [], "request": {"requester": "o", "requested_ms": 0}},
+        {"request": '{"requested_ms":0,"requester":"o"}', "target": "{}", "views": "[]"},
     ),
     "turn_redacted_field": (
         "turn.redacted",
         {
             "target": {"field": "tools/0/summary"},
             "views": ["raw_owner"],
-            "request": {"reason": "r", "requester": "o", "requested_ms": 1},
+            "request": {"requester": "o", "requested_ms": 1},
         },
         {
-            "request": '{"reason":"r","requested_ms":1,"requester":"o"}',
+            "request": '{"requested_ms":1,"requester":"o"}',
             "target": '{"field":"tools/0/summary"}',
             "views": '["raw_owner"]',
         },
@@ -475,6 +475,16 @@ CONTENTS: dict[str, tuple[str, Vector, dict[str, str]]] = {
         "turn.committed",
         USUAL_CONTENT,
         {"message/0/content/0": '{"content":"Hello.","type":"text"}'},
+    ),
+    "turn_lifecycle_words": (
+        "turn.lifecycle",
+        {"words": {"request/reason": "Größe, asked for"}},
+        {"request/reason": '"Größe, asked for"'},
+    ),
+    "turn_redacted_words": (
+        "turn.redacted",
+        {"words": {"request/reason": "Größe", "target/start": 3, "target/end": 300}},
+        {"request/reason": '"Größe"', "target/end": "300", "target/start": "3"},
     ),
     "attr_content": (
         "attr.recorded",

@@ -67,7 +67,8 @@ def check(name: str, body: msgspec.Struct) -> None:
 
 def test_every_kind_and_the_turn_itself_have_a_schema() -> None:
     names = [f"{kind}.meta.v1" for kind in EventKind]
-    assert sorted(SCHEMAS) == sorted([*names, "turn.committed.content.v1", "attr.recorded.content.v1", "turn"])
+    contents = [f"{kind}.content.v1" for kind in ("turn.committed", "attr.recorded", "turn.lifecycle", "turn.redacted")]
+    assert sorted(SCHEMAS) == sorted([*names, *contents, "turn"])
     assert all(schema["$schema"] == DIALECT for schema in SCHEMAS.values())
     assert all(re.fullmatch(r"[a-z._]+(\.v\d+)?", name) for name in SCHEMAS)
 

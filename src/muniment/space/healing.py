@@ -3,12 +3,13 @@
 Somebody who puts rows of an older state back into a log brings content back that an event of this log calls erased. So
 each erasure is read again, and what it names is checked:
 
-- the content of each turn, and of what was recorded beside turns that are all erased, must not be there;
+- the content of each turn, and of changes that are about one of them (`change_fold.beside`), must not be there;
 - of a message that was erased alone, the content of its turn must hold no part, and no digest of the whole.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import Transition, TurnSpan, span_of
-from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent
+from muniment.events.records import EventKind, TurnContent
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.change_fold import beside
@@ -43,9 +44,9 @@ class Healing:
         """Return what came back, in log order."""
         whole: set[int] = set()
         alone: dict[int, frozenset[int]] = {}
-        streams: set[int] = set()
+        streams: Counter[int] = Counter()
         for row, refs in self._erasures(reader):
-            streams.add(row.stream)
+            streams[row.stream] += 1
             span, message = span_of(refs), refs.get("message")
             if message is None:
                 whole.update(turn.position for turn in turns_in(reader, row.stream, span) if turn.content is not None)
@@ -53,9 +54,8 @@ class Healing:
                 for turn in reader.turns(row.stream, span.first, span.first):
                     if self.holds(turn, message):
                         alone[turn.position] = alone.get(turn.position, frozenset()) | {message}
-        if streams and any(next(reader.of_kind(kind), None) for kind in CONTENT_BODIES):
-            for stream in streams:
-                whole.update(self._beside(reader, stream))
+        for stream, erasures in streams.items():
+            whole.update(self._beside(reader, stream, erasures))
         returned = [ReturnedContent(position) for position in whole]
         returned += [ReturnedContent(place, messages) for place, messages in alone.items() if place not in whole]
         return sorted(returned)
@@ -90,8 +90,10 @@ class Healing:
             if header.reason == Transition.ERASE:
                 yield row, header.refs
 
-    def _beside(self, reader: Reader, stream: int) -> Iterator[int]:
+    def _beside(self, reader: Reader, stream: int, erasures: int) -> Iterator[int]:
         head = self._transcript.head(reader, stream)
+        if head.changes == erasures:
+            return
         for position in beside(self._transcript.changes(reader, head), head.turns):
             row = reader.sealed(position)
             if row is not None and row.content is not None:

@@ -22,7 +22,7 @@ from muniment.crypto.envelope import Envelope
 from muniment.declaration.session import Session
 from muniment.errors import AliasConflict, ArchiveConflict, ArchiveRefused
 from muniment.events.archive import ArchiveImport, ArchiveImported, ArchiveScope, ImportMode, PrivateMaterial, ScopeKind
-from muniment.events.changes import Transition, TurnLifecycle
+from muniment.events.changes import Transition, TurnLifecycle, TurnSpan, span_of
 from muniment.events.identity import Channel, ConversationId, ConversationKey, conversation_mark, message_id
 from muniment.events.labels import content_fields
 from muniment.events.records import (
@@ -34,6 +34,7 @@ from muniment.events.records import (
     RotationCause,
     TurnContent,
     TurnMeta,
+    worded_no_more,
 )
 from muniment.events.references import RefDerived
 from muniment.ledger.drafts import Change, Draft, draft
@@ -406,7 +407,7 @@ class _IncomingConversation:
         for name in POSITIONS & refs.keys():
             refs[name] = self._positions[refs[name]]
         kind = EventKind(line.kind)
-        gone = {(refs.get("turn"), None), (refs.get("turn"), refs.get("message"))} & self._gone
+        gone = self._is_gone(span_of(refs), refs.get("message"))
         meta = archived.meta
         if isinstance(meta, RefDerived):  # its digest stays behind: the leaves here are others
             space, names = self._into.space.name, self._key
@@ -415,9 +416,15 @@ class _IncomingConversation:
                 mark = conversation_mark(names.channel, names.conversation)
                 source = replace(source, message=message_id(mark, source.turn, refs["message"]))
             meta = replace(meta, source=source)
+        if gone and line.reason != Transition.ERASE:
+            meta = worded_no_more(meta)
         event = self._into.drafted(kind, line.t, meta, line.reason, None if gone else archived.content)
         placed = self._into.append(event, self._stream, target=line.target, refs=refs)
         self._positions[archived.number] = placed.position
+
+    def _is_gone(self, span: TurnSpan, message: int | None) -> bool:
+        """Tell whether any of these turns, or this message, came without its words."""
+        return any(span.includes(turn) and place in {None, message} for turn, place in self._gone)
 
     def end(self) -> None:
         """Erase, as it is said here, what came without its words."""

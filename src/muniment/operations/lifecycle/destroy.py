@@ -30,7 +30,7 @@ from muniment.operations.lifecycle.receipt import OUTSIDE, erased_places, event_
 from muniment.operations.lifecycle.refusals import append_refusals
 from muniment.operations.lifecycle.report import ErasureReceipt
 from muniment.operations.lifecycle.scope import Target, turns_of
-from muniment.projections.change_fold import Changes, beside
+from muniment.projections.change_fold import Changes, NotedChange, beside
 from muniment.space.healing import erase_content, erase_messages
 from muniment.space.rotation import Rotation
 from muniment.space.space import Space
@@ -81,7 +81,7 @@ def destroy_turns(
         writer.flush()
         counts: Counter[str] = Counter()
         for judgements, changes in zip(going, before, strict=True):
-            counts.update(_destroy(space, writer, judgements, changes))
+            counts.update(_destroy(space, writer, judgements, changes, positions[0]))
         return ErasureOutcome(positions, streams, counts)
 
     rotation = space.rotate(RotationCause.ERASURE, plan)
@@ -108,7 +108,7 @@ def _append(writer: Writer, judgements: Judgements, request: LifecycleRequest) -
         yield writer.change(change, turns.head.stream).position
 
 
-def _destroy(space: Space, writer: Writer, judgements: Judgements, before: Changes) -> Iterator[str]:
+def _destroy(space: Space, writer: Writer, judgements: Judgements, before: Changes, first: int) -> Iterator[str]:
     """Destroy the content of turns; yield a word for each thing that was destroyed."""
     head, message = judgements.turns.head, judgements.turns.message
     for span in judgements.spans:
@@ -122,21 +122,25 @@ def _destroy(space: Space, writer: Writer, judgements: Judgements, before: Chang
                 yield "content"
             if is_blind:
                 yield "blind"
-    for position in beside(_after(before, judgements), head.turns):
+    for position in beside(_after(before, judgements, first), head.turns):
         row_beside = writer.tx.sealed(position)
         if row_beside is not None and writer.destroy_content(row_beside):
             yield "beside"
 
 
-def _after(changes: Changes, judgements: Judgements) -> Changes:
-    """Return the changes of a stream with the events of an erasure, as far as they say what is erased."""
+def _after(changes: Changes, judgements: Judgements, position: int) -> Changes:
+    """Return the changes of a stream with the events of an erasure, as far as they say what is erased.
+
+    It does not matter which of the positions from this one on they have: all of them are behind those changes.
+    """
     turns = judgements.turns
     if turns.message is not None:
         turn = turns.spans[0].first
         messages = changes.erased.get(turn, frozenset()) | {turns.message}
         return replace(changes, erased={**changes.erased, turn: messages})
     steps = tuple(Step(Transition.ERASE, span.first, last_of(span)) for span in judgements.events)
-    return replace(changes, steps=changes.steps + steps)
+    erasures = tuple(NotedChange(position, span) for span in judgements.events)
+    return replace(changes, steps=changes.steps + steps, erasures=changes.erasures + erasures)
 
 
 # --- the receipt ------------------------------------------------------------------------------------------------------
