@@ -303,8 +303,8 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
     "key_rotated": ("key.rotated", {"version": 300}, {"version": "300"}),
     "export_issued": (
         "export.issued",
-        {"export": {"view": "export", "recipient": "court", "purpose": "case 17"}},
-        {"export": '{"purpose":"case 17","recipient":"court","view":"export"}'},
+        {"export": {"view": "export", "recipient": "court"}},
+        {"export": '{"recipient":"court","view":"export"}'},
     ),
     "export_issued_to_nobody": (
         "export.issued",
@@ -358,18 +358,18 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
     "content_revealed": (
         "content.revealed",
         {
-            "request": {"reason": "Größe", "requester": "operator", "requested_ms": 1_700_000_000_000},
+            "request": {"requester": "operator", "requested_ms": 1_700_000_000_000},
             "caller": {"views": ["export", "host_ui"], "subject": "ada"},
         },
         {
             "caller": '{"subject":"ada","views":["export","host_ui"]}',
-            "request": '{"reason":"Größe","requested_ms":1700000000000,"requester":"operator"}',
+            "request": '{"requested_ms":1700000000000,"requester":"operator"}',
         },
     ),
     "content_revealed_without_views": (
         "content.revealed",
-        {"request": {"reason": "r", "requester": "o", "requested_ms": 0}, "caller": {"views": []}},
-        {"caller": '{"views":[]}', "request": '{"reason":"r","requested_ms":0,"requester":"o"}'},
+        {"request": {"requester": "o", "requested_ms": 0}, "caller": {"views": []}},
+        {"caller": '{"views":[]}', "request": '{"requested_ms":0,"requester":"o"}'},
     ),
     "context_issued": (
         "context.issued",
@@ -414,12 +414,12 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
     "content_exported": (
         "content.exported",
         {
-            "export": {"way": "bundle", "turns": 3, "view": "export", "recipient": "court", "purpose": "case 17"},
+            "export": {"way": "bundle", "turns": 3, "view": "export", "recipient": "court"},
             "caller": {"views": ["export"]},
         },
         {
             "caller": '{"views":["export"]}',
-            "export": '{"purpose":"case 17","recipient":"court","turns":3,"view":"export","way":"bundle"}',
+            "export": '{"recipient":"court","turns":3,"view":"export","way":"bundle"}',
         },
     ),
     "content_exported_as_a_backup": (
@@ -475,16 +475,6 @@ CONTENTS: dict[str, tuple[str, Vector, dict[str, str]]] = {
         "turn.committed",
         USUAL_CONTENT,
         {"message/0/content/0": '{"content":"Hello.","type":"text"}'},
-    ),
-    "turn_lifecycle_words": (
-        "turn.lifecycle",
-        {"words": {"request/reason": "Größe, asked for"}},
-        {"request/reason": '"Größe, asked for"'},
-    ),
-    "turn_redacted_words": (
-        "turn.redacted",
-        {"words": {"request/reason": "Größe", "target/start": 3, "target/end": 300}},
-        {"request/reason": '"Größe"', "target/end": "300", "target/start": "3"},
     ),
     "attr_content": (
         "attr.recorded",

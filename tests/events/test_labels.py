@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 
 from muniment.errors import NotCanonical
-from muniment.events.approving import ApprovalDecided, ApprovalRequested, ApprovalRule, ApprovalSet, GuardedAct
+from muniment.events.approving import (
+    ApprovalDecided,
+    ApprovalRequested,
+    ApprovalRule,
+    ApprovalSet,
+    ExactRequest,
+    GuardedAct,
+)
 from muniment.events.archive import (
     ArchiveExport,
     ArchiveExported,
@@ -77,7 +84,7 @@ from muniment.events.records import (
     worded_no_more,
 )
 from muniment.events.references import Plane, RefDerived, SourceEvidence, Visibility
-from muniment.events.words import bare, with_words, without_words, words_of
+from muniment.events.wording import bare, with_words, without_words, words_of
 from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.limits import Limits
 from muniment.kernel.canonical import DEPTH_MAX, encode, encode_plain
@@ -113,7 +120,7 @@ SMALL_BODIES: list[MetaBody] = [
         digest="d",
     ),
     KeyRotated(version=2),
-    ExportIssued(export=ExportGrant(view="export", recipient="court")),
+    ExportIssued(export=ExportGrant(view="export", recipient="court", purpose="case")),
     SpaceRestored(restore=BackupRestore(events=7, former="note")),
     ArchiveExported(
         archive=ArchiveExport(
@@ -144,7 +151,12 @@ SMALL_BODIES: list[MetaBody] = [
     ErasureRefused(request=REQUEST, refusal=ErasureRefusal(turns=2, kept_by=[7])),
     ApprovalSet(rule=ApprovalRule(acts=[GuardedAct.ERASE], within_ms=60_000), request=REQUEST),
     ApprovalRequested(
-        act=GuardedAct.REVEAL, about={"turn": "t"}, digest="ab", expires_ms=9, request=REQUEST, caller=Caller(views=[])
+        act=GuardedAct.REVEAL,
+        about={"turn": "t"},
+        exact=ExactRequest(digest="abcdef"),
+        expires_ms=9,
+        request=REQUEST,
+        caller=Caller(views=[]),
     ),
     ApprovalDecided(request=REQUEST, caller=Caller(views=["export"], subject="ada")),
     ContentRead(
@@ -153,7 +165,7 @@ SMALL_BODIES: list[MetaBody] = [
         ),
         caller=Caller(views=["export"]),
     ),
-    ContentExported(export=ContentGrant(way=ExportWay.BACKUP), caller=Caller(views=["export"])),
+    ContentExported(export=ContentGrant(way=ExportWay.BUNDLE, purpose="case"), caller=Caller(views=["export"])),
     AccessRefused(denial=Denial(operation="disclosure.reveal", right="reveal", since_ms=7)),
 ]
 

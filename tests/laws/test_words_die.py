@@ -1,6 +1,6 @@
 """What a person wrote about a turn is erased with the turn: reasons, notes and ranges of everything that names it.
 
-Every free text of every operation that speaks of turns is a canary. After the erasure no key that the store still has
+Every free text of every operation that speaks of turns is a canary. After the erasure no key that the store still uses
 opens anything that the log ever held to one of them, and everything that shows history still does.
 """
 
@@ -10,7 +10,10 @@ import json
 from pathlib import Path
 
 import msgspec
+import pytest
 
+from muniment.errors import ApprovalNeeded
+from muniment.events.approving import GuardedAct
 from muniment.events.changes import ERASED, RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.governance.views import View
@@ -46,6 +49,23 @@ def spoken_of(world: FileWorld) -> list[str]:
     begin, end = RANGE
     passage = Passage(turn=TURN, message=0, part=0, start=begin, end=end)
     runtime.transcripts.redact(key_of(), passage, [View.EXPORT], RedactionReason.LEGAL, OPERATOR, canary("note"))
+    kept = runtime.lifecycle.hold(one, "a dispute", OPERATOR)
+    assert kept.position is not None
+    assert not runtime.lifecycle.erase(one, canary("erasure that was refused"), OPERATOR).changed
+    runtime.lifecycle.release(kept.position, "settled", OPERATOR)
+    for certified in (True, False):
+        runtime.evidence.export(
+            key_of(), View.EXPORT, recipient="court", purpose=canary(f"export {certified}"), certified=certified
+        )
+    runtime.approvals.require([GuardedAct.REVEAL], "house rules", "grace")
+    why = ""
+    for ask in (runtime.approvals.refuse, runtime.approvals.confirm):
+        why = canary(f"reveal {len(written)}")
+        with pytest.raises(ApprovalNeeded) as waiting:
+            runtime.disclosure.reveal(key_of(), TURN, why, OPERATOR)
+        assert waiting.value.limit is not None
+        ask(waiting.value.limit, canary(f"decision {len(written)}"), "grace")
+    runtime.disclosure.reveal(key_of(), TURN, why, OPERATOR)
     runtime.lifecycle.request(key_of(), Transition.MASK, KEPT, OPERATOR, TurnId("turn-1"))
     return written
 
@@ -56,14 +76,20 @@ def histories(world: FileWorld) -> str:
     told = [
         runtime.lifecycle.receipts(key_of()),
         runtime.evidence.explain(TURN, conversation=TALK),
-        runtime.evidence.disclosures(),
+        runtime.evidence.disclosures(limit=100),
+        runtime.approvals.list_(),
         *(runtime.transcripts.replay(key_of(), view) for view in View),
     ]
     return json.dumps(msgspec.to_builtins(told))
 
 
+def cells(values: dict[bytes, str]) -> set[bytes]:
+    """Return the sealed content among values."""
+    return {value for value, where in values.items() if where == "cells"}
+
+
 def test_what_was_written_about_a_turn_is_erased_with_it(tmp_path: Path) -> None:
-    """No key that is left opens a canary; the words of another turn are the control."""
+    """No key that is in use opens a canary; the words of another turn are the control."""
     world = sqlite_world(tmp_path).with_turns(3)
     written = spoken_of(world)
     world.close()
@@ -72,7 +98,7 @@ def test_what_was_written_about_a_turn_is_erased_with_it(tmp_path: Path) -> None
     assert all(text in histories(world) for text in written)
     assert world.runtime.lifecycle.erase(Scope(conversation=TALK, turn=TURN), "asked for", OPERATOR).changed
     world.close()
-    keys = Keys()
+    left, keys = sealed_values(world.store), Keys()
     with keys.heard():
         world = sqlite_world(tmp_path)
         told = histories(world)
@@ -82,7 +108,8 @@ def test_what_was_written_about_a_turn_is_erased_with_it(tmp_path: Path) -> None
     assert not [text for text in [*written, f'"start": {RANGE[0]}'] if text in told]
     assert ERASED in told
     assert KEPT in told
-    left, known = sealed_values(world.store), keys.all()
+    after, known = sealed_values(world.store), keys.used()
+    assert cells(after) == cells(left)  # the opening had nothing left to destroy
     assert opened_by(left, known, KEPT.encode())
     gone = {value: where for value, where in before.items() if value not in left}
     for values in (left, gone):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import ContentBody, ConversationOpened, EventKind, MetaBody, TurnContent, TurnMeta
-from muniment.events.words import Words
+from muniment.events.wording import Words
 from muniment.evidence.header import commit, commit_fields, disclose, disclosures
 from muniment.evidence.tree import Frontier, extend, frontier_at
 from muniment.evidence.verifier import leaf_hash

@@ -19,7 +19,7 @@ from muniment.errors import MunimentError
 from muniment.events.labels import content_fields
 from muniment.events.records import META_BODIES, WORDS, EventKind, MetaBody, TurnContent
 from muniment.events.turn import Turn
-from muniment.events.words import Words, bare, with_words
+from muniment.events.wording import Words, bare, with_words
 from muniment.evidence import header as headers
 from muniment.kernel.sources import SystemEntropy
 from muniment.ledger.attest import Notary

@@ -27,7 +27,7 @@ from msgspec import Struct
 
 REPLACED = "replaced"
 OMITTED = "omitted"
-ERASED = "erased"  # instead of words that are gone (`events.words`); nobody needs a cell to say it
+ERASED = "erased"  # instead of words that are gone (`events.wording`); nobody needs a cell to say it
 
 
 class Transition(StrEnum):
@@ -73,7 +73,7 @@ class RedactionReason(StrEnum):
 class LifecycleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Who requested a change, why and when. The header says which change, and of which turns.
 
-    The reason is words (`events.words`). `subject` is set when the request was about every turn of a subject, in any
+    The reason is words (`events.wording`). `subject` is set when the request was about every turn of a subject, in any
     conversation.
     """
 
@@ -112,7 +112,7 @@ class RedactionTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The redacted part of a turn; without any value: the whole turn.
 
     `message` and `part` count from 0. `start` and `end` are code points of the text of a part, `end` not included.
-    They tell how long words are, and are kept like words (`events.words`).
+    They tell how long words are, and are kept like words (`events.wording`).
     `field` is the label of a tool summary or of the label of a host reference (`tools/0/summary`, `host_ref/1/label`).
     """
 

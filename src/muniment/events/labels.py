@@ -12,8 +12,8 @@ A label is ASCII and never changes. For most kinds the labels are the field name
 | `message/<i>/content/<j>` | one part | content |
 | `tools/<i>/summary`, `host_ref/<i>/label` | text | content |
 
-Words of an event that speaks of turns (`events.words`) have the label `<member>/<field>`, as `request/reason`; they are
-in the content cell.
+Words of an event that speaks of turns (`events.wording`) have the label `<member>/<field>`, as `request/reason`; they
+are in the content cell.
 
 An attribute has, beside the members of its meta body:
 
@@ -33,7 +33,7 @@ from muniment.events.attributes import AttributeContent, link_label
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart
 from muniment.events.records import WORDS, ContentBody, MetaBody, TurnMeta
 from muniment.events.turn import Source
-from muniment.events.words import Words, bare
+from muniment.events.wording import Words, bare
 from muniment.kernel.canonical import encode, encode_each, encode_plain, scan
 
 USUAL_SOURCE = Source()

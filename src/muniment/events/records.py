@@ -28,7 +28,7 @@ from muniment.events.disclosures import (
 from muniment.events.message import Authority, Part, Role
 from muniment.events.references import RefDerived, Relation, Visibility
 from muniment.events.turn import Attribution, Delivery, Source
-from muniment.events.words import WordField, WordFields, Words, without_words
+from muniment.events.wording import WordField, WordFields, Words, without_words
 
 
 class EventKind(StrEnum):
@@ -259,12 +259,18 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.CONTENT_EXPORTED: ContentExported,
 }
 
-REASON, OFFSET = WordField(ERASED, ERASED), WordField(None, None)
+REASON, REMARK, OFFSET = WordField(ERASED, ERASED), WordField(None, ERASED), WordField(None, None)
 
 # body -> those of its fields that hold what a person wrote, by label; they are kept in the content cell (decision 0158)
 WORDS: dict[type[Struct], WordFields] = {
     TurnRedacted: {"request/reason": REASON, "target/start": OFFSET, "target/end": OFFSET},
     TurnLifecycle: {"request/reason": REASON},
+    ContentRevealed: {"request/reason": REASON},
+    ErasureRefused: {"request/reason": REASON},
+    ApprovalRequested: {"request/reason": REASON, "exact/digest": REASON},
+    ApprovalDecided: {"request/reason": REASON},
+    ExportIssued: {"export/purpose": REMARK},
+    ContentExported: {"export/purpose": REMARK},
 }
 
 # kind -> the body of its content cell, for the kinds that have one

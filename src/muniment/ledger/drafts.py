@@ -14,7 +14,7 @@ from muniment.events.cells import SEED_BYTES
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import CHANGES, WORDS, ContentBody, EventKind, MetaBody
-from muniment.events.words import bare, words_of
+from muniment.events.wording import bare, words_of
 from muniment.evidence.header import commit_fields
 from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.log.port import WHOLE_CONVERSATION

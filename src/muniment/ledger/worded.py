@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from muniment.events.records import WORDS
-from muniment.events.words import Words, with_words, without_words
+from muniment.events.wording import Words, with_words, without_words
 
 if TYPE_CHECKING:
     from muniment.evidence.header import Field

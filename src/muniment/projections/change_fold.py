@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -65,6 +65,18 @@ class Changes(Struct, frozen=True, kw_only=True):
     redactions: Mapping[int, tuple[Redaction, ...]] = {}
     noted: Mapping[EventKind, tuple[NotedChange, ...]] = {}
     attributes: AttributeIndex = AttributeIndex()
+
+    def erasing(self, spans: Sequence[TurnSpan], message: int | None, position: int) -> Changes:
+        """Return the changes with an erasure, whose events follow from this position on, as far as they say what went.
+
+        It is of these turns, or of one message of the one turn.
+        """
+        if message is not None:
+            turn = spans[0].first
+            return replace(self, erased={**self.erased, turn: self.erased.get(turn, NOTHING) | {message}})
+        steps = tuple(Step(Transition.ERASE, span.first, span.last or span.first) for span in spans)
+        erasures = tuple(NotedChange(position, span) for span in spans)
+        return replace(self, steps=self.steps + steps, erasures=self.erasures + erasures)
 
     def rows(self) -> list[object]:
         """Return all that is known as plain data, in the order of its keys."""

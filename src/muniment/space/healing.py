@@ -3,14 +3,15 @@
 Somebody who puts rows of an older state back into a log brings content back that an event of this log calls erased. So
 each erasure is read again, and what it names is checked:
 
-- the content of each turn, and of changes that are about one of them (`change_fold.beside`), must not be there;
+- the content of each turn, of changes that are about one of them (`change_fold.beside`), and of what the stream of the
+  space says of one (`space_words`), must not be there;
 - of a message that was erased alone, the content of its turn must hold no part, and no digest of the whole.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -20,7 +21,8 @@ from muniment.events.changes import Transition, TurnSpan, span_of
 from muniment.events.records import EventKind, TurnContent
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import Reader, SealedRow
-from muniment.projections.change_fold import beside
+from muniment.projections.change_fold import Changes, beside
+from muniment.projections.space_words import lost_in_space
 from muniment.projections.transcript import Transcript
 
 BATCH = 500
@@ -56,6 +58,8 @@ class Healing:
                         alone[turn.position] = alone.get(turn.position, frozenset()) | {message}
         for stream, erasures in streams.items():
             whole.update(self._beside(reader, stream, erasures))
+        if streams:
+            whole.update(self._told(reader, streams.keys()))
         returned = [ReturnedContent(position) for position in whole]
         returned += [ReturnedContent(place, messages) for place, messages in alone.items() if place not in whole]
         return sorted(returned)
@@ -89,6 +93,17 @@ class Healing:
             header, _ = self._ledger.header(row)
             if header.reason == Transition.ERASE:
                 yield row, header.refs
+
+    def _told(self, reader: Reader, streams: Collection[int]) -> Iterator[int]:
+        def changes_of(stream: int) -> Changes | None:
+            return (
+                self._transcript.changes(reader, self._transcript.head(reader, stream)) if stream in streams else None
+            )
+
+        for position in lost_in_space(self._ledger, reader, changes_of):
+            row = reader.sealed(position)
+            if row is not None and row.content is not None:
+                yield position
 
     def _beside(self, reader: Reader, stream: int, erasures: int) -> Iterator[int]:
         head = self._transcript.head(reader, stream)

@@ -23,6 +23,7 @@ from muniment.operations.approvals.gate import GuardedAct, known_approvals
 from muniment.operations.archives.archive_lines import REQUESTER
 from muniment.operations.lifecycle.guard import Guard
 from muniment.operations.lifecycle.scope import Turns
+from muniment.projections.space_words import lost_in_space
 from muniment.space.space import Space
 
 REASON = "replaced by an archive"
@@ -93,6 +94,13 @@ class Replacing:
             if named is not None:
                 writer.rename(named, transcript.former_digest(named, stream))
         writer.flush()
+        changes = transcript.changes(writer.tx, transcript.head(writer.tx, stream))
+        for position in lost_in_space(
+            self._space.ledger, writer.tx, lambda named: changes if named == stream else None
+        ):
+            told = writer.tx.sealed(position)
+            if told is not None and told.content is not None:
+                writer.destroy_content(told)
         return head.turns
 
     def _says_why(self, row: SealedRow) -> bool:

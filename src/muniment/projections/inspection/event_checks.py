@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
@@ -23,6 +24,7 @@ from muniment.log.port import Reader, SealedRow
 from muniment.projections.change_fold import NOTHING, Changes, beside
 from muniment.projections.inspection.findings import FindingKind, Findings
 from muniment.projections.inspection.seen import ReadEvent, StreamTail
+from muniment.projections.space_words import is_lost
 from muniment.projections.transcript import Transcript
 
 # why the changes of a stream cannot be folded -> the finding, where it is the head's
@@ -167,6 +169,8 @@ class EventChecks:
 
     def _expected(self, reader: Reader, row: SealedRow) -> ExpectedContent | None:
         """Return what should be left of the words of an event, or None when that cannot be told."""
+        if row.stream == SPACE_STREAM:
+            return ExpectedContent(erased=is_lost(self._ledger, reader, row, partial(self.changes, reader)))
         changes = self.changes(reader, row.stream)
         if changes is None:
             return None
