@@ -50,6 +50,10 @@ class Keys:
         self._used: set[bytes] = set()
         self._plaintexts: set[bytes] = set()
 
+    def used(self) -> set[bytes]:
+        """Return every key that something was decrypted or encrypted with."""
+        return set(self._used)
+
     def all(self) -> set[bytes]:
         """Return every key, and everything that may be one."""
         return self._used | self.secrets()

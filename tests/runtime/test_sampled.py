@@ -68,18 +68,8 @@ def exchange_contents(log: Path) -> None:
     exchange(
         log,
         "CREATE TEMP TABLE two AS SELECT position AS here, content AS cell FROM sealed WHERE turn_seq = 3",
-        *swap_cells(log),
+        "UPDATE events SET content = (SELECT cell FROM two WHERE here <> position) WHERE turn_seq = 3",
     )
-
-
-def swap_cells(log: Path) -> list[str]:
-    with closing(sqlite3.connect(log)) as raw:
-        inline = any(row[1] == "content" for row in raw.execute("PRAGMA table_info(events)"))
-    if inline:
-        return ["UPDATE events SET content = (SELECT cell FROM two WHERE here <> position) WHERE turn_seq = 3"]
-    return [
-        "UPDATE cells SET ciphertext = (SELECT cell FROM two WHERE here <> id / 2) WHERE id / 2 IN (SELECT here FROM two)"
-    ]
 
 
 def test_contents_that_were_exchanged_are_told_in_health(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

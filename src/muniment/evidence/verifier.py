@@ -1130,8 +1130,8 @@ class _ErasureCertificate(_Lines):
         """Note the erasure and its turns; anything else than these and what names them is refused."""
         header = event.header
         if "target" in header and header["reason"] == ERASE:
-            request = event.disclosed.get("request")
-            if type(request) is not dict or (self._request is not None and request != self._request):
+            request = {label: event.disclosed.get(label) for label in ("request", "request/reason")}
+            if type(request["request"]) is not dict or (self._request is not None and request != self._request):
                 raise Refused("certificate")
             self._request = request
             self.erasures.take(header)

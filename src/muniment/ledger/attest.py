@@ -17,7 +17,7 @@ step 3 never reads more than that many events.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
@@ -28,7 +28,7 @@ from muniment.evidence.audit import Audit, AuditReport
 from muniment.evidence.notes import Signer, origin_of
 from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
-from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint
+from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint, statement_line
 from muniment.ledger.headers import unpack
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import CheckpointRow, Reader
@@ -89,9 +89,9 @@ class Notary:
         ledger.transact(lambda writer: writer.tx.put_checkpoint(size, note))
         self.remember(note)
 
-    def sign_erasure(self, size: int, root: bytes, extension: str) -> str:
+    def sign_erasure(self, size: int, root: bytes, statement: Mapping[str, object]) -> str:
         """Return a checkpoint of an erasure certificate: over a root, and over the digest of what it states."""
-        return self._signer.sign_checkpoint(self.origin, size, root, [extension])
+        return self._signer.sign_checkpoint(self.origin, size, root, [statement_line(statement)])
 
     def pinned(self) -> Checkpoint | None:
         """Return the checkpoint at the pin, proved to be of this log, or None."""

@@ -39,19 +39,20 @@ from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import ENTRIES, OPENS, VERSIONS, ContentBody, MetaBody, TurnContent
 from muniment.evidence.header import Field, Header, salts_of
 from muniment.evidence.tree import Frontier, extend
-from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
 from muniment.ledger.headers import prove_row, row_of, unpack
 from muniment.ledger.heads import Heads
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow, Names, Naming, restores_told
 from muniment.ledger.segments import SegmentKeys, begins_segment, segment_of
 from muniment.ledger.vocabulary import LogVocabulary, Written
+from muniment.ledger.worded import worded
 from muniment.log.port import EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
 if TYPE_CHECKING:
     from muniment.crypto.keyring import SpaceKeys
     from muniment.crypto.segment import SegmentKey, SpaceKey
     from muniment.evidence.notes import CheckpointSigner
+    from muniment.governance.change_rules import ChangeFlaw
     from muniment.kernel.sources import Entropy
     from muniment.ledger.drafts import Change, Draft
 
@@ -209,8 +210,7 @@ class Writer:
 
     def _flaws(self, change: Change, stream: int | None) -> list[ChangeFlaw]:
         head = None if stream is None else self.head(stream)
-        state = StreamState(0 if head is None else head.turns, is_space=stream == SPACE_STREAM)
-        return list(flaws_of(change.kind, change.reason, change.refs, state))
+        return change.flaws(0 if head is None else head.turns, is_space=stream == SPACE_STREAM)
 
     def segment_key(self, position: int) -> SegmentKey:
         """Return the key that seals the envelope at a position; the first event of a segment makes one."""
@@ -432,7 +432,8 @@ class Ledger:
             seed, meta = unpack_meta(row.kind, packed)
         except Corrupt as corrupt:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
-        return OpenedEvent(row=row, key=key, meta_seed=seed, meta=meta)
+        opened = OpenedEvent(row=row, key=key, meta_seed=seed, meta=meta)
+        return opened if row.turn_seq is not None else worded(self, opened)
 
     def content(self, opened: OpenedEvent) -> tuple[Salts, ContentBody]:
         """Return salts and content of an event whose content the log does not call erased."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec import Struct
 
 from muniment.declaration.operation import JudgedReport
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, Kind, MunimentError
-from muniment.operations.evidence.inspect import inspect
+from muniment.projections.inspection.findings import Findings
+from muniment.projections.inspection.inspection import Inspection
 from muniment.search.index_status import IndexStatus
+
+STAGE = "health"
 
 
 class Health(JudgedReport, Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -75,9 +80,10 @@ def health_of(session: Session, *, full: bool) -> Health:
 
 def _inspected(session: Session) -> tuple[int, Corrupt | None]:
     """Read every event whole; return how many there are, and the first thing that is wrong."""
-    report = inspect(session, None, 1)
-    first = next(iter(report.findings), None)
+    space, findings = session.inspected, Findings(1)
+    Inspection(space.ledger, space.name, findings, partial(session.progress, STAGE)).space(space.notary)
+    first = next(iter(findings.findings), None)
     if first is None:
-        return report.events, None
+        return findings.events, None
     at = "log" if first.position is None else f"position {first.position}"
-    return report.events, Corrupt(at=at, problem=first.kind)
+    return findings.events, Corrupt(at=at, problem=first.kind)
