@@ -327,6 +327,8 @@ class Writer:
             return
         frontier = self._hand_over(self._rows)
         if fresh := {row.kind for row in self._rows}.difference(self._written.present):
+            if not self._written.entries:
+                self._ledger.segments.owe(self.tx, ())
             self._written = self._ledger.vocabulary.extended(self.tx, self._written, fresh)
         for head in self._heads.values():
             self.tx.put_stream_head(self._ledger.heads.sealed(head))
@@ -341,6 +343,7 @@ class Writer:
         written = self._ledger.vocabulary.parsed(vocabulary)
         written.require_writable()
         self._written = self._ledger.vocabulary.extended(self.tx, written, ())
+        self._ledger.segments.owe(self.tx, ())
 
 
 class Ledger:
@@ -358,8 +361,8 @@ class Ledger:
         self.entropy = entropy
         self.witness = witness
         self.log = keys.log_id
-        self.segments = SegmentKeys(store, keys, entropy)
         self._keyed = KeyedDigest(keys.index_key)
+        self.segments = SegmentKeys(store, keys, self._keyed, entropy)
         self.names = Names(self._keyed)
         self.heads = Heads(self._keyed)
         self.vocabulary = LogVocabulary(self._keyed)
