@@ -256,5 +256,5 @@ def test_a_head_that_is_gone_is_missed(file_book: FileBook) -> None:
 
 
 def test_words_that_are_gone_without_an_erasure_are_missed(file_book: FileBook) -> None:
-    file_book.edited("DELETE FROM cells WHERE id = 3 * 2 + 1")
+    file_book.edited("UPDATE events SET content = NULL WHERE position = 3")
     assert refusal(file_book, page_of) == ("position 3", None)

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from muniment.kernel.sources import Entropy
     from muniment.ledger.drafts import Change, Draft
 
-CONTENT = 1
 SPACE_STREAM = 0
 EPOCH = "epoch"  # the named value that counts restores: an id, new with each
 VKEY = "vkey"  # the named value that holds the public key of the log
@@ -241,7 +240,7 @@ class Writer:
             return False
         self._touch(row.position)
         self.tx.put_envelopes([(row.position, self.sealed_envelope(row, OpenEnvelope(meta, None)))])
-        self.tx.destroy_cell(row.position, CONTENT)
+        self.tx.destroy_content(row.position)
         return True
 
     def _touch(self, position: int) -> None:
@@ -260,7 +259,7 @@ class Writer:
 
     def destroy_sealed(self, position: int) -> None:
         """Destroy everything that is sealed of an event, and the keys of it, whether they can be read or not."""
-        self.tx.destroy_cell(position, CONTENT)
+        self.tx.destroy_content(position)
         self.tx.destroy_envelope(position)
 
     def destroy_unreadable(self, row: SealedRow) -> bool:
@@ -272,7 +271,7 @@ class Writer:
         self._ledger.prove_place(self.tx, row)
         self._touch(row.position)
         gone = self.tx.destroy_envelope(row.position)
-        return self.tx.destroy_cell(row.position, CONTENT) or gone
+        return self.tx.destroy_content(row.position) or gone
 
     def committed(self) -> None:
         """Remember the key of the segment that grows: the transaction of this plan is durable."""
@@ -298,7 +297,7 @@ class Writer:
         meta, key = self._ledger.unsealed(row).meta, ContentKey(self._ledger.entropy.take(CONTENT_KEY_BYTES))
         self._touch(row.position)
         self.tx.put_envelopes([(row.position, self.sealed_envelope(row, OpenEnvelope(meta, key)))])
-        self.tx.put_cell(row.position, CONTENT, seal_cell(key, squeeze(left), row.leaf))
+        self.tx.put_content(row.position, seal_cell(key, squeeze(left), row.leaf))
 
     def clear(self) -> None:
         """Remove the whole log; what is put back or appended from now on is all that there is."""

@@ -58,8 +58,7 @@ CHECKPOINT = "SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1"
 CHECKPOINTS = "SELECT size, note FROM checkpoints ORDER BY size"
 COUNT = "SELECT count(*) FROM events"
 ORPHANS = """
-SELECT (SELECT count(*) FROM envelopes AS k LEFT JOIN events AS e ON e.position = k.position WHERE e.position IS NULL)
-    + (SELECT count(*) FROM cells AS c LEFT JOIN events AS e ON e.position = c.id / 2 WHERE e.position IS NULL)"""
+SELECT count(*) FROM envelopes AS k LEFT JOIN events AS e ON e.position = k.position WHERE e.position IS NULL"""
 POSITION_MAX = 2**63 - 1  # of an integer in SQLite
 SIZE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
@@ -237,7 +236,7 @@ class SqliteReader:
         return self._number(COUNT)
 
     def orphans(self) -> int:
-        """Return how many envelopes and cells belong to no event."""
+        """Return how many envelopes belong to no event."""
         return self._number(ORPHANS)
 
     def size_bytes(self) -> int:
