@@ -81,8 +81,8 @@ def _put_back(log: Path, older: Path) -> int:
         for table in tables:
             raw.execute(f"INSERT OR IGNORE INTO main.{table} SELECT * FROM older.{table}")  # noqa: S608 - its name
         raw.execute(
-            "UPDATE main.events SET content = then.content FROM older.events AS then"
-            " WHERE then.position = events.position AND events.content IS NULL AND then.content IS NOT NULL"
+            "UPDATE main.events SET content = was.content FROM older.events AS was"
+            " WHERE was.position = events.position AND events.content IS NULL AND was.content IS NOT NULL"
         )
         raw.commit()
         return raw.total_changes
