@@ -4,7 +4,8 @@ An event has its content in its row, behind everything else: an append and a pag
 only the columns before it does not fetch the pages that a long content goes on in. Envelopes lie apart, because an
 erasure replaces those of a whole segment. Nodes are numbered by level and index in one integer, so that it is a plain
 row id and neighbours lie together. A `turn_seq` of NULL says that the event is no turn; those events are few enough for
-an index by kind.
+an index by kind. Within a stream they come first in the index, by seq, and the turns follow: as seq is dense, the number
+of such events before a seq tells which turn is the next one there.
 """
 
 from __future__ import annotations
@@ -26,11 +27,7 @@ CREATE TABLE events (
     content BLOB
 ) STRICT;
 
-CREATE UNIQUE INDEX events_by_stream ON events (stream, seq);
-
-CREATE UNIQUE INDEX events_by_turn ON events (stream, turn_seq) WHERE turn_seq IS NOT NULL;
-
-CREATE INDEX events_by_change ON events (stream, seq) WHERE target_seq IS NOT NULL;
+CREATE INDEX events_by_stream ON events (stream, turn_seq, seq);
 
 CREATE INDEX events_by_kind ON events (kind) WHERE turn_seq IS NULL;
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import apsw
@@ -42,9 +43,12 @@ EVENTS = """
 SELECT position, stream, seq, kind, turn_seq, target_seq, time, leaf, header
 FROM events WHERE position BETWEEN ? AND ? ORDER BY position"""
 SEALED = "SELECT * FROM sealed WHERE position BETWEEN ? AND ? ORDER BY position"
-IN_STREAM = "SELECT * FROM sealed WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq"
+OTHERS = "SELECT * FROM sealed WHERE stream = ? AND turn_seq IS NULL AND seq BETWEEN ? AND ? ORDER BY seq"
+OTHERS_BEFORE = "SELECT count(*) FROM events WHERE stream = ? AND turn_seq IS NULL AND seq < ?"
 TURNS = "SELECT * FROM sealed WHERE stream = ? AND turn_seq BETWEEN ? AND ? ORDER BY turn_seq"
-CHANGES = "SELECT * FROM sealed WHERE stream = ? AND seq > ? AND target_seq IS NOT NULL ORDER BY seq LIMIT ?"
+CHANGES = """
+SELECT * FROM sealed WHERE stream = ? AND turn_seq IS NULL AND seq > ? AND target_seq IS NOT NULL
+ORDER BY seq LIMIT ?"""
 OF_KIND = "SELECT * FROM sealed WHERE kind = ? AND turn_seq IS NULL AND position > ? ORDER BY position LIMIT ?"
 ENVELOPES = """
 SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header, k.sealed AS envelope
@@ -177,8 +181,13 @@ class SqliteReader:
     def in_stream(self, stream: int, first_seq: int, last_seq: int) -> Iterator[SealedRow]:
         """Yield the events of a stream in a range of seq."""
         head = self.stream_head(stream)
-        spans = batches(max(first_seq, 1), min(last_seq, head.seq if head else 0), BATCH_SEALED_MAX)
-        return chain.from_iterable(self._rows(list[SealedRow], IN_STREAM, (stream, *span)) for span in spans)
+        first, last = max(first_seq, 1), min(last_seq, head.seq if head else 0)
+        before = self._number(OTHERS_BEFORE, (stream, first)) if first <= last else 0
+        for start, end in batches(first, last, BATCH_SEALED_MAX):
+            others = self._rows(list[SealedRow], OTHERS, (stream, start, end))
+            turns = [row for row in self.turns(stream, start - before, end - before) if start <= row.seq <= end]
+            yield from sorted(others + turns, key=attrgetter("seq"))
+            before += len(others)
 
     def turns(self, stream: int, first: int, last: int) -> list[SealedRow]:
         """Return the turns of a stream in a range of turn_seq."""
