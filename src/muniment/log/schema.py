@@ -3,9 +3,11 @@
 An event has its content in its row, behind everything else: an append and a page touch one table less, and who reads
 only the columns before it does not fetch the pages that a long content goes on in. Envelopes lie apart, because an
 erasure replaces those of a whole segment. Nodes are numbered by level and index in one integer, so that it is a plain
-row id and neighbours lie together. A `turn_seq` of NULL says that the event is no turn; those events are few enough for
-an index by kind. Within a stream they come first in the index, by seq, and the turns follow: as seq is dense, the number
-of such events before a seq tells which turn is the next one there.
+row id and neighbours lie together.
+
+A `turn_seq` of NULL says that the event is no turn; those events are few enough for an index by kind. Within a stream
+they come first in the index, by seq, and the turns follow: seq is dense, so the number of such events before a seq
+tells which turn is the next one there.
 """
 
 from __future__ import annotations
