@@ -102,7 +102,7 @@ def derived_by(values: dict[bytes, str], secrets: set[bytes], leaves: set[bytes]
     return [
         where
         for value, where in values.items()
-        if where == "cells" and any(words in text for text in _cells(value, secrets, leaves))
+        if where == "events" and any(words in text for text in _cells(value, secrets, leaves))
     ]
 
 

@@ -182,7 +182,10 @@ def test_a_backup_appends_its_record_and_nothing_else(world: FileWorld) -> None:
 
 def test_a_cell_that_does_not_open_is_counted_and_keeps_nothing_else_back(world: FileWorld, tmp_path: Path) -> None:
     with world.edited() as raw:
-        raw.execute("UPDATE cells SET ciphertext = zeroblob(80) WHERE id = (SELECT min(id) FROM cells WHERE id % 2)")
+        raw.execute(
+            "UPDATE events SET content = zeroblob(80)"
+            " WHERE position = (SELECT min(position) FROM events WHERE content IS NOT NULL)"
+        )
     made = world.runtime.spaces.backup(str(tmp_path / "backup"))
     assert made.cells_damaged == 1
     with elsewhere(tmp_path) as other:

@@ -77,7 +77,7 @@ def test_after_a_space_was_erased_nothing_of_it_can_be_read_or_written(lasting: 
     pinned = next((lasting.home / PINS).glob("*.checkpoint")).read_text()
     assert f"\n{events + 1}\n" in pinned
     with closing(sqlite3.connect(lasting.database)) as look:
-        assert look.execute("SELECT count(*) FROM cells").fetchone() == (0,)
+        assert look.execute("SELECT count(content) FROM events").fetchone() == (0,)
         assert look.execute("SELECT count(*) FROM envelopes").fetchone() == (1,)
     look.close()
     lasting.runtime = open_store(lasting.home, "another", space="another")

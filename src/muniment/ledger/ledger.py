@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from muniment.kernel.sources import Entropy
     from muniment.ledger.drafts import Change, Draft
 
-CONTENT = 1
 SPACE_STREAM = 0
 EPOCH = "epoch"  # the named value that counts restores: an id, new with each
 VKEY = "vkey"  # the named value that holds the public key of the log
@@ -236,7 +235,7 @@ class Writer:
             return False
         self._touch(row.position)
         self.tx.put_envelopes([(row.position, self.sealed_envelope(row, OpenEnvelope(meta, None)))])
-        self.tx.destroy_cell(row.position, CONTENT)
+        self.tx.destroy_content(row.position)
         return True
 
     def _touch(self, position: int) -> None:
@@ -255,7 +254,7 @@ class Writer:
 
     def destroy_sealed(self, position: int) -> None:
         """Destroy everything that is sealed of an event, and the keys of it, whether they can be read or not."""
-        self.tx.destroy_cell(position, CONTENT)
+        self.tx.destroy_content(position)
         self.tx.destroy_envelope(position)
 
     def destroy_unreadable(self, row: SealedRow) -> bool:
@@ -267,7 +266,7 @@ class Writer:
         self._ledger.prove_place(self.tx, row)
         self._touch(row.position)
         gone = self.tx.destroy_envelope(row.position)
-        return self.tx.destroy_cell(row.position, CONTENT) or gone
+        return self.tx.destroy_content(row.position) or gone
 
     def committed(self) -> None:
         """Remember the key of the segment that grows: the transaction of this plan is durable."""
@@ -293,7 +292,7 @@ class Writer:
         meta, key = self._ledger.unsealed(row).meta, ContentKey(self._ledger.entropy.take(CONTENT_KEY_BYTES))
         self._touch(row.position)
         self.tx.put_envelopes([(row.position, self.sealed_envelope(row, OpenEnvelope(meta, key)))])
-        self.tx.put_cell(row.position, CONTENT, seal_cell(key, squeeze(left), row.leaf))
+        self.tx.put_content(row.position, seal_cell(key, squeeze(left), row.leaf))
 
     def clear(self) -> None:
         """Remove the whole log; what is put back or appended from now on is all that there is."""
@@ -322,6 +321,8 @@ class Writer:
             return
         frontier = self._hand_over(self._rows)
         if fresh := {row.kind for row in self._rows}.difference(self._written.present):
+            if not self._written.entries:
+                self._ledger.segments.owe(self.tx, ())
             self._written = self._ledger.vocabulary.extended(self.tx, self._written, fresh)
         for head in self._heads.values():
             self.tx.put_stream_head(self._ledger.heads.sealed(head))
@@ -336,6 +337,7 @@ class Writer:
         written = self._ledger.vocabulary.parsed(vocabulary)
         written.require_writable()
         self._written = self._ledger.vocabulary.extended(self.tx, written, ())
+        self._ledger.segments.owe(self.tx, ())
 
 
 class Ledger:
@@ -353,8 +355,8 @@ class Ledger:
         self.entropy = entropy
         self.witness = witness
         self.log = keys.log_id
-        self.segments = SegmentKeys(store, keys, entropy)
         self._keyed = KeyedDigest(keys.index_key)
+        self.segments = SegmentKeys(store, keys, self._keyed, entropy)
         self.names = Names(self._keyed)
         self.heads = Heads(self._keyed)
         self.vocabulary = LogVocabulary(self._keyed)

@@ -28,7 +28,6 @@ from muniment.crypto.stream import SALT_BYTES, SealedReader, SealedWriter
 from muniment.declaration.session import Session
 from muniment.errors import StoreBusy
 from muniment.evidence.notes import Signer, origin_of
-from muniment.ledger.segments import owed
 from muniment.ledger.transfer import Discard, Frame, LogReceiver, ReceivedLog, Sink, frames, given
 from muniment.operations.outfile import OutFile, outside, reading
 from muniment.space.options import Progress
@@ -110,7 +109,8 @@ def _write(session: Session, log: OutFile, keys: OutFile, root: RootKey, descrip
                 sealed.write(frame)
             sealed.finish()
         with session.space.ledger.reader() as reader:
-            is_between = bool(owed(reader))  # an erasure is replacing keys, and a rotation will end it
+            # an erasure is replacing keys, and a rotation will end it
+            is_between = bool(session.space.ledger.segments.owed(reader))
         space_keys.refresh()
         if not is_between and space_keys.unwrapped.space.keys() == ring.space.keys():
             with keys.writing() as file:
