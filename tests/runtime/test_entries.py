@@ -42,7 +42,7 @@ META_BODIES |= {
     EventKind.ITEM_RECORDED: ItemMeta,
     EventKind.ITEM_CHANGED: TurnLifecycle,
 }
-CONTENT_BODIES[EventKind.ITEM_RECORDED] = ItemContent
+CONTENT_BODIES |= {EventKind.ITEM_RECORDED: ItemContent, EventKind.ITEM_CHANGED: Words}
 CHANGES |= {EventKind.ITEM_CHANGED}
 VERSIONS |= {NotebookOpened: 1, ItemMeta: 1, ItemContent: 1}
 NOTEBOOK = StreamShape("notebook", "notebook.opened", "item", "item.recorded", "item.changed")

@@ -1,20 +1,20 @@
 """A sample of a log, read whole: whether what is sealed still opens, and is what its header committed to.
 
 Attesting a log at opening proves that no row is missing and that the newest were made with its keys. It does not open
-the older ones: that would take as long as the log. A sample of them is read whole instead, chosen at random, so that
-files that somebody exchanged do not stay unnoticed until their events are read.
+the older ones: that would take as long as the log. A sample of them is read whole instead, so that files that somebody
+exchanged do not stay unnoticed until their events are read. Which events it is follows from the state of the log and
+from its key: another state has another sample, and nobody without the key can tell which events are in it.
 """
 
 from __future__ import annotations
 
-import random
 from typing import NamedTuple
 
 from muniment.errors import Corrupt, KeyMissing, MunimentError, StoreNewer
-from muniment.evidence.header import Field, disclosures
-from muniment.kernel.digest import Salts
+from muniment.evidence.header import disclosures
 from muniment.ledger.headers import prove_row
 from muniment.ledger.ledger import Ledger
+from muniment.ledger.worded import readable_fields
 from muniment.log.port import Reader
 
 SAMPLE_EVENTS = 8
@@ -28,10 +28,11 @@ class Sample(NamedTuple):
 
 
 def sample_of(ledger: Ledger, count: int = SAMPLE_EVENTS) -> Sample:
-    """Read the newest event and others, chosen at random, whole."""
+    """Read some events whole, all of them where there are no more than `count`."""
     with ledger.reader() as reader:
-        size = reader.frontier().size
-        chosen = random.sample(range(size), min(size, count))
+        size, state = reader.frontier().size, reader.log_seal().hex()
+        drawn = (ledger.name_digest("sample", state, str(number)) for number in range(count))
+        chosen = range(size) if size <= count else sorted({int.from_bytes(digest) % size for digest in drawn})
         for read, position in enumerate(chosen, start=1):
             try:
                 require_whole(ledger, reader, position)
@@ -54,10 +55,6 @@ def require_whole(ledger: Ledger, reader: Reader, position: int) -> None:
     if row.envelope is None and row.content is None:  # it did not open any more, and was erased unread
         return
     opened = ledger.open(row)
-    parts: list[tuple[Salts, list[Field]]] = [(opened.meta_seed, ledger.meta_fields(opened))]
-    if opened.key is not None:
-        salts, content = ledger.content(opened)
-        parts.append((salts, ledger.content_fields(opened, content)))
-    elif row.content is not None:
-        raise KeyMissing(at=f"position {row.position}")
-    disclosures(header, parts)
+    if opened.key is None and row.content is not None:
+        raise KeyMissing(at=f"position {position}")
+    disclosures(header, readable_fields(ledger, opened))
