@@ -162,7 +162,7 @@ def test_step_two_finds_a_note_that_another_key_signed(book: FileBook, third_par
     assert refusal(book) == ("checkpoint", "signature_missing")
 
 
-@pytest.mark.parametrize("note", ["", "words", "muniment/x\n1\n\n"])
+@pytest.mark.parametrize("note", ["", "words", "muniment.example/x\n1\n\n"])
 def test_step_two_finds_what_is_no_note(book: FileBook, note: str) -> None:
     put_note(book, note)
     at, _ = refusal(book)
@@ -333,7 +333,7 @@ def test_a_head_is_signed_once_and_pinned(book: FileBook) -> None:
     signed = book.notary.checkpoint(book.ledger)
     assert signed.checkpoint == open_checkpoint(signed.note, book.notary.key) == book.notary.pinned()
     assert (signed.checkpoint.size, signed.checkpoint.root) == (SIZE, book.head().root())
-    assert signed.checkpoint.origin == book.notary.origin == f"muniment/{book.ledger.log}"
+    assert signed.checkpoint.origin == book.notary.origin == f"muniment.example/{book.ledger.log}"
     again = book.notary.checkpoint(book.ledger)
     assert again == signed
     with book.ledger.reader() as reader:
