@@ -316,6 +316,17 @@ class RolledBack(MunimentError):
     counts = "{limit} events pinned, {found} found"
 
 
+class FormerLife(RolledBack):
+    """Store was replaced by a restored backup and came back; open the restored store, or delete the pin to keep this.
+
+    What was restored is another life of the log, with a name and a signing key of its own. It opens for inspection
+    only. `path` is the file of the pin, where the pin is one.
+    """
+
+    code = "store.former_life"
+    counts = "{limit} events when it ended, {found} found"
+
+
 class StoreMissing(MunimentError):
     """No such store or space; check --store and --space."""
 

@@ -20,16 +20,23 @@ from muniment.evidence.verifier import ORIGIN_PREFIX, Checkpoint, VerifierKey
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 
 
-def origin_of(log: str) -> str:
-    """Return the origin of a log: the first line of its checkpoints and the name of its signer."""
-    return ORIGIN_PREFIX + log
+def origin_of(log: str, life: str = "") -> str:
+    """Return the origin of a life of a log: the first line of its checkpoints and the name of its signer."""
+    return ORIGIN_PREFIX + log + (f"/{life}" if life else "")
+
+
+class NamedValues(Protocol):
+    """A state of a log, as far as its named values go."""
+
+    def meta(self, name: str) -> bytes | None:
+        """Return a named value of the log."""
 
 
 class CheckpointSigner(Protocol):
     """Signs the head of a log now and then, and remembers what it signed outside the store."""
 
-    def sign(self, frontier: Frontier) -> str:
-        """Return a signed checkpoint of a head."""
+    def sign(self, values: NamedValues, frontier: Frontier) -> str:
+        """Return a checkpoint of a head, signed by the key that the log names in this state."""
 
     def remember(self, note: str) -> None:
         """Keep a checkpoint that has become durable."""

@@ -287,7 +287,7 @@ class Writer:
     def sign(self) -> str:
         """Sign the head that this plan has made, and return the checkpoint; it is pinned once that is durable."""
         self.flush()
-        self.note = self._ledger.witness.sign(self._frontier)
+        self.note = self._ledger.witness.sign(self.tx, self._frontier)
         self.tx.put_checkpoint(self._frontier.size, self.note)
         return self.note
 
@@ -332,7 +332,7 @@ class Writer:
             self.tx.put_stream_head(self._ledger.heads.sealed(head))
             self.lengths[head.stream] = head.seq
         if frontier.size // CHECKPOINT_EVENTS > self._frontier.size // CHECKPOINT_EVENTS:
-            self.note = self._ledger.witness.sign(frontier)
+            self.note = self._ledger.witness.sign(self.tx, frontier)
             self.tx.put_checkpoint(frontier.size, self.note)
         self._frontier, self._rows, self._heads = frontier, [], {}
 

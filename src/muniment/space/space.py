@@ -132,6 +132,8 @@ class Space(NeverPickled):
         self._models.release()
         try:
             self._finish_erasure()
+            with contextlib.suppress(*UNWRITABLE):
+                self.notary.settle(self.ledger)
             self.notary.attest_again(self.ledger)
             if self.is_rotation_due:
                 self.rotate(RotationCause.REQUESTED, nothing_else)
