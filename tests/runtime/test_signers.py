@@ -6,12 +6,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+import muniment
+from muniment.errors import InvalidInput, SignerUnavailable, SignerWrong
+from muniment.evidence.pin import FilePin
+from muniment.evidence.verifier import VerifierKey
+from muniment.governance.views import View
+from muniment.kernel.sources import seeded_sources
+from muniment.space.options import Options
 from tests.backups import backed_up
 from tests.runtime.test_lives import exported, proved, receipt, refusal, vkey
-from tests.worlds import FileWorld, sqlite_world
+from tests.turns import plain_turn
+from tests.worlds import FileWorld, key_of, root_key, sqlite_world
 
 
 def test_a_replaced_key_is_succeeded_and_destroyed(tmp_path: Path) -> None:
@@ -63,6 +73,72 @@ def test_what_a_crash_leaves_of_a_replacement_is_completed(tmp_path: Path, monke
         assert proved(exported(world.runtime), first).key_version == version
         assert world.runtime._session.space.keys.unwrapped.next_signing is None or version == 1
     assert world.turns_of() == 3
+
+
+class Elsewhere:
+    """A key that is kept outside the store, and may be out of reach."""
+
+    def __init__(self, seed: bytes) -> None:
+        self._private = Ed25519PrivateKey.from_private_bytes(seed)
+        self.public = self._private.public_key().public_bytes_raw()
+        self.reached = True
+
+    def sign(self, note: bytes) -> bytes:
+        if not self.reached:
+            raise SignerUnavailable(problem="out_of_reach")
+        return self._private.sign(note)
+
+
+def test_the_signing_key_may_lie_outside_the_store(tmp_path: Path) -> None:
+    """Its seed is in no file of the store; turns are committed without it, and nothing is signed without it."""
+    elsewhere = Elsewhere(b"s" * 32)
+    options = Options(sources=seeded_sources("outside"), pin=FilePin(tmp_path / "pins"), signer=elsewhere)
+    with muniment.open(tmp_path / "store", keys=root_key(), options=options) as runtime:
+        runtime.transcripts.commit(plain_turn(1))
+        first = vkey(runtime)
+        done = runtime.spaces.replace_signer(external=True)
+        assert VerifierKey.parse(done.vkey).public == elsewhere.public
+        assert proved(exported(runtime), first).key_version == 2
+        with pytest.raises(InvalidInput):
+            runtime.spaces.replace_signer(external=True)
+        backup = tmp_path / "backup"
+        runtime.spaces.backup(str(backup))
+        elsewhere.reached = False
+        runtime.transcripts.commit(plain_turn(2))
+        for signs in (runtime.evidence.checkpoint, runtime.spaces.replace_signer, lambda: exported(runtime)):
+            with pytest.raises(SignerUnavailable):
+                signs()
+    assert b"s" * 32 not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    wrong = replace(options, signer=Elsewhere(b"t" * 32), sources=seeded_sources("wrong"))
+    with muniment.open(tmp_path / "store", keys=root_key(), options=wrong) as runtime:
+        with pytest.raises(SignerWrong):
+            runtime.evidence.checkpoint()
+        assert runtime.system.health().sound
+    nobody = replace(options, signer=None, sources=seeded_sources("nobody"))
+    with muniment.open(tmp_path / "store", keys=root_key(), options=nobody) as runtime:
+        with pytest.raises(SignerUnavailable):
+            runtime.spaces.replace_signer(external=True)
+        assert len(runtime.transcripts.replay(key_of(), View.RAW_OWNER, 5).turns) == 2
+    elsewhere.reached = True
+    again = replace(options, sources=seeded_sources("again"))
+    with muniment.open(tmp_path / "store", keys=root_key(), options=again) as runtime:
+        assert runtime.spaces.restore(str(backup), replace=True).sound
+        assert proved(exported(runtime), first).key_version == 3
+        assert runtime.spaces.replace_signer(external=True).version == 4
+        assert runtime.spaces.replace_signer().version == 5
+        assert proved(exported(runtime), first).key_version == 5
+    short = replace(options, signer=Short(), sources=seeded_sources("short"))
+    with muniment.open(tmp_path / "store", keys=root_key(), options=short) as runtime, pytest.raises(SignerWrong):
+        runtime.spaces.replace_signer(external=True)
+
+
+class Short:
+    """A signer whose public key is none."""
+
+    public = b"short"
+
+    def sign(self, note: bytes) -> bytes:
+        return note
 
 
 class Issued(NamedTuple):

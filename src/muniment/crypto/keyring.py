@@ -72,6 +72,7 @@ class NextSigningKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     key: str
     life: str = ""
+    outside: bool = False
 
 
 class KeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,6 +88,7 @@ class KeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     begun: bool | UnsetType = UNSET
     announcements: tuple[str, ...] | UnsetType = UNSET
     life: str | UnsetType = UNSET
+    outside: bool | UnsetType = UNSET
     next: NextSigningKey | UnsetType = UNSET
     mac: str = ""
 
@@ -114,12 +116,13 @@ class UnwrappedKeys(Struct, frozen=True, kw_only=True):
     begun: bool = False
     announcements: tuple[str, ...] = ()
     life: str = ""
+    outside: bool = False
     next_signing: SigningKey | None = None
 
     @property
     def signing(self) -> SigningKey:
         """Return the signing key."""
-        return SigningKey(seed=self.signing_seed, life=self.life)
+        return SigningKey(seed=self.signing_seed, life=self.life, outside=self.outside)
 
     @property
     def current(self) -> SpaceKey:
@@ -305,9 +308,8 @@ class SpaceKeys(Secret):
             keys = self._fresh()
             if keys.next_signing != key:
                 return False
-            announced = msgspec.structs.replace(
-                keys, signing_seed=key.seed, life=key.life, next_signing=None, announcements=announcements
-            )
+            own = {"signing_seed": key.seed, "life": key.life, "outside": key.outside}
+            announced = msgspec.structs.replace(keys, **own, next_signing=None, announcements=announcements)
             self._write(announced, self._root)
         return True
 
@@ -447,9 +449,10 @@ def wrap(keys: UnwrappedKeys, root: RootKey) -> bytes:
         begun=True if keys.begun else UNSET,
         announcements=keys.announcements or UNSET,
         life=keys.life or UNSET,
+        outside=True if keys.outside else UNSET,
         next=UNSET
-        if keys.next_signing is None
-        else NextSigningKey(key=wrapped(keys.next_signing.seed, "next signing"), life=keys.next_signing.life),
+        if (key := keys.next_signing) is None
+        else NextSigningKey(key=wrapped(key.seed, "next signing"), life=key.life, outside=key.outside),
     )
     return encode_plain(msgspec.structs.replace(file, mac=_mac(file, keys.index_key)))
 
@@ -477,8 +480,13 @@ def unwrap(file: KeyFile, root: RootKey) -> UnwrappedKeys:
         begun=file.begun is True,
         announcements=file.announcements or (),
         life=file.life or "",
-        next_signing=SigningKey(seed=secret(file.next.key, "next signing"), life=file.next.life) if file.next else None,
+        outside=file.outside is True,
+        next_signing=None if not file.next else _next_signing(file.next, secret(file.next.key, "next signing")),
     )
+
+
+def _next_signing(file: NextSigningKey, seed: bytes) -> SigningKey:
+    return SigningKey(seed=seed, life=file.life, outside=file.outside)
 
 
 def _mac(file: KeyFile, index_key: bytes) -> str:

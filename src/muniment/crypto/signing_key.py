@@ -9,10 +9,14 @@ from muniment.kernel.sources import Entropy
 
 
 class SigningKey(Struct, frozen=True, kw_only=True):
-    """The seed of an Ed25519 key, and which life of the log it is for."""
+    """The seed of an Ed25519 key, and which life of the log it is for.
+
+    Of a key that is kept `outside` the store it is the public key instead.
+    """
 
     seed: bytes
     life: str = ""
+    outside: bool = False
 
     @classmethod
     def fresh(cls, entropy: Entropy, life: str) -> SigningKey:

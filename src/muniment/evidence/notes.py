@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn, Protocol
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -42,14 +42,31 @@ class CheckpointSigner(Protocol):
         """Keep a checkpoint that has become durable."""
 
 
+class NoteSigner(Protocol):
+    """An Ed25519 key whose secret is elsewhere."""
+
+    @property
+    def public(self) -> bytes:
+        """The public key, 32 bytes."""
+
+    def sign(self, note: bytes) -> bytes:
+        """Return the signature over the text of a note, 64 bytes."""
+
+
 class Signer:
     """The signing key of a log. Its secret shows nowhere and is not pickled."""
 
-    __slots__ = ("_private", "_public")
+    __slots__ = ("_public", "_sign")
 
-    def __init__(self, name: str, seed: bytes) -> None:
-        self._private = Ed25519PrivateKey.from_private_bytes(seed)
-        self._public = VerifierKey.of(name, self._private.public_key().public_bytes_raw())
+    def __init__(self, name: str, secret: bytes | NoteSigner) -> None:
+        """Sign by a name, with a seed, or with what has the secret elsewhere."""
+        if isinstance(secret, bytes):
+            private = Ed25519PrivateKey.from_private_bytes(secret)
+            self._sign: Callable[[bytes], bytes] = private.sign
+            self._public = VerifierKey.of(name, private.public_key().public_bytes_raw())
+        else:
+            self._sign = secret.sign
+            self._public = VerifierKey.of(name, secret.public)
 
     def __repr__(self) -> str:
         return f"Signer({self._public.key_id.hex()})"
@@ -71,7 +88,7 @@ class Signer:
         """Return the text as a signed note; it ends with a newline and holds no control characters."""
         assert text.endswith("\n"), "a note ends with a newline"
         assert CONTROL.search(text) is None, "a note holds no control characters"
-        signature = self._public.key_id + self._private.sign(text.encode())
+        signature = self._public.key_id + self._sign(text.encode())
         return f"{text}\n\N{EM DASH} {self._public.name} {base64.b64encode(signature).decode()}\n"
 
     def sign_checkpoint(self, origin: str, size: int, root: bytes, extensions: Sequence[str] = ()) -> str:

@@ -25,7 +25,7 @@ from muniment.errors import Corrupt, FormerLife, RolledBack, StoreNewer, StoreRe
 from muniment.events.records import EventKind
 from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
-from muniment.evidence.notes import NamedValues
+from muniment.evidence.notes import NamedValues, NoteSigner
 from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.evidence.verifier import Checkpoint, Refused, Succession, VerifierKey, parse_checkpoint, parse_note
@@ -48,9 +48,9 @@ class SignedCheckpoint(NamedTuple):
 class Notary:
     """Signs the checkpoints of one log and keeps the last one at the pin."""
 
-    def __init__(self, keys: SpaceKeys | UnwrappedKeys, pin: Pin | None) -> None:
+    def __init__(self, keys: SpaceKeys | UnwrappedKeys, pin: Pin | None, outside: NoteSigner | None = None) -> None:
         self._pin = pin
-        self.signers = LogSigners(keys)
+        self.signers = LogSigners(keys, outside)
 
     @property
     def key(self) -> VerifierKey:

@@ -22,7 +22,8 @@ from muniment.crypto.signing_key import SigningKey
 from muniment.errors import Corrupt, SpaceErased
 from muniment.events.records import EventKind, SignerAnnounced
 from muniment.evidence.bundle import AnnouncedSigner
-from muniment.evidence.notes import NamedValues, Signer, origin_of
+from muniment.evidence.notes import NamedValues, NoteSigner, Signer, origin_of
+from muniment.evidence.outside_signer import CheckedSigner
 from muniment.evidence.tree import consistency_proof
 from muniment.evidence.verifier import (
     Checkpoint,
@@ -46,8 +47,9 @@ _notes = msgspec.json.Decoder(tuple[str, ...])
 class LogSigners:
     """The signing keys of one log, as its key file has them: those that signed, the one in force, the next one."""
 
-    def __init__(self, keys: SpaceKeys | UnwrappedKeys) -> None:
+    def __init__(self, keys: SpaceKeys | UnwrappedKeys, outside: NoteSigner | None = None) -> None:
         self._keys = keys
+        self.outside = outside
         self._known: dict[SigningKey, Signer] = {}
         self._succession: tuple[VerifierKey, tuple[str, ...], Succession] | None = None
 
@@ -65,8 +67,13 @@ class LogSigners:
         if not key.seed:
             raise SpaceErased
         if key not in self._known:
-            self._known = {key: Signer(origin_of(self._unwrapped.log_id, key.life), key.seed)}
+            name = origin_of(self._unwrapped.log_id, key.life)
+            self._known = {key: self._outside(name, key.seed) if key.outside else Signer(name, key.seed)}
         return self._known[key]
+
+    def _outside(self, name: str, public: bytes) -> Signer:
+        key = VerifierKey.of(name, public)
+        return Signer(name, CheckedSigner(key, self.outside))
 
     def of(self, values: NamedValues) -> Signer:
         """Return the signer that the log names in this state; raises `Corrupt` for one that is not ours."""

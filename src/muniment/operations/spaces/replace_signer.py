@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.signing_key import SigningKey
-from muniment.errors import StoreBusy
+from muniment.errors import InvalidInput, SignerUnavailable, SignerWrong, StoreBusy
 from muniment.ledger.ledger import Writer
 from muniment.space.space import Space
 
@@ -22,11 +23,11 @@ class SignerReplaced(Struct, frozen=True, kw_only=True):
     vkey: str
 
 
-def replace_signer(space: Space) -> SignerReplaced:
+def replace_signer(space: Space, *, external: bool) -> SignerReplaced:
     """Let another key sign from here on, and destroy the former one."""
     notary, now_ms = space.notary, space.sources.clock.now_ms()
     notary.settle(space.ledger)
-    former, key = notary.key, SigningKey.fresh(space.sources.entropy, space.keys.life)
+    former, key = notary.key, _next(space) if external else SigningKey.fresh(space.sources.entropy, space.keys.life)
 
     def plan(writer: Writer) -> None:
         if notary.signers.of(writer.tx).key != former:
@@ -42,3 +43,17 @@ def replace_signer(space: Space) -> SignerReplaced:
         former=str(former),
         vkey=str(notary.key),
     )
+
+
+def _next(space: Space) -> SigningKey:
+    """Return the key that is kept outside the store."""
+    signer = space.notary.signers.outside
+    if signer is None:
+        raise SignerUnavailable(at="signer", problem="not_named")
+    public = signer.public
+    if len(public) != KEY_BYTES:
+        raise SignerWrong(at="signer")
+    key = SigningKey(seed=public, life=space.keys.life, outside=True)
+    if space.notary.signers.signer(key).key in space.notary.signers.succession.keys:
+        raise InvalidInput(at="external", problem="signed_before")
+    return key

@@ -238,11 +238,18 @@ class Spaces(Group):
         )
 
     @operation(Effect.ADMIN, family=Family.STORE)
-    def replace_signer(self) -> SignerReplaced:
+    def replace_signer(
+        self,
+        external: Annotated[
+            bool, Meta(description="Use the key that is kept outside the store, by the signer in MUNIMENT_SIGNER.")
+        ] = False,
+    ) -> SignerReplaced:
         """Replace the key that signs the checkpoints of the open space.
 
         The former key announces its successor and is destroyed. Appends `signer.announced`. Evidence from now on
         carries the announcement, so that either public key verifies it; what was issued before verifies as before. A
-        checkpoint by the former key of anything behind the announcement is refused beside it (`signer_replaced`).
+        checkpoint by the former key of anything behind the announcement is refused beside it (`signer_replaced`). With
+        `external` the successor never enters the store, and the signer is asked for every signature. Raises
+        `signer.unavailable`, `signer.wrong`.
         """
-        return replace_signer(self._session.space)
+        return replace_signer(self._session.space, external=external)

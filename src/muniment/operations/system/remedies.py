@@ -71,7 +71,7 @@ _BY_CODE: dict[str, Remedy] = {
     "store.corrupt": Remedy(what="stored data does not match its proof", next=LOOK),
     "store.former_life": Remedy(
         what="the store was replaced by a restored backup, and its former files came back",
-        next="Open the restored store, or delete the pin to keep this one.",
+        next="Put the restored files back, or restore again: `muniment spaces restore BACKUP --replace`.",
     ),
     "store.rolled_back": Remedy(
         what="the store is older than its pinned checkpoint", next=_BY_FINDING[FindingKind.ROLLED_BACK]

@@ -217,7 +217,7 @@ def _refill(
         now_ms = space.sources.clock.now_ms()
         key = SigningKey.fresh(space.sources.entropy, space.sources.ids.new_id())
         space.keys.begin_signing(key)
-        space.notary.signers.announce(writer, key, now_ms, LogSigners(backup.ring))
+        space.notary.signers.announce(writer, key, now_ms, LogSigners(backup.ring, session.store.signer))
         healing = Healing(space.ledger, space.transcript)
         healing.destroy(writer, healing.returned(writer.tx))
         erased = fences.apply(writer)
