@@ -25,13 +25,14 @@ from muniment.errors import Corrupt, FormerLife, RolledBack, StoreNewer, StoreRe
 from muniment.events.records import EventKind
 from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
+from muniment.evidence.bundle import AnnouncedSigner
 from muniment.evidence.notes import NamedValues, NoteSigner
 from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.evidence.verifier import Checkpoint, Refused, Succession, VerifierKey, parse_checkpoint, parse_note
 from muniment.ledger.headers import says, unpack
 from muniment.ledger.ledger import Ledger, Writer
-from muniment.ledger.signing import LogSigners
+from muniment.ledger.signing import LogSigners, announced_signers
 from muniment.log.port import CheckpointRow, Reader
 
 AUDIT_PROGRESS_EVENTS = 1000
@@ -96,6 +97,10 @@ class Notary:
         """Return a checkpoint of an erasure certificate: over a root, and over the digest of what it states."""
         signer = self.signers.of(values)
         return signer.sign_checkpoint(signer.key.name, size, root, [extension])
+
+    def announced(self, ledger: Ledger, reader: Reader, size: int) -> list[AnnouncedSigner]:
+        """Return the announcements up to a size of the log, for evidence under its checkpoint of that size."""
+        return announced_signers(ledger, reader, size)
 
     def settle(self, ledger: Ledger) -> None:
         """Complete the replacement of the signing key that the log has announced, if there is one.

@@ -35,6 +35,7 @@ from muniment.evidence.verifier import (
     signer_line,
 )
 from muniment.kernel.canonical import encode_plain
+from muniment.kernel.sources import Sources
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import VKEY, Ledger, Writer
 from muniment.log.port import Reader
@@ -126,6 +127,13 @@ class LogSigners:
         writer.tx.put_meta(ANNOUNCED, encode_plain([*notes, note]))
         writer.change(Change(EventKind.SIGNER_ANNOUNCED, now_ms, SignerAnnounced(announcement=note)))
         writer.sign()
+
+    def begin_life(self, writer: Writer, sources: Sources, ring: UnwrappedKeys, now_ms: int) -> None:
+        """Let a fresh key sign the log that was put back, as another life of it; the former is that of the backup."""
+        assert isinstance(self._keys, SpaceKeys), "a log is put back into a space"
+        key = SigningKey.fresh(sources.entropy, sources.ids.new_id())
+        self._keys.begin_signing(key)
+        self.announce(writer, key, now_ms, LogSigners(ring, self.outside))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -30,7 +30,6 @@ from muniment.crypto.root import RootKey
 from muniment.crypto.root_sources import OpenerContext, RootDescriptor, describe, key_file, open_root
 from muniment.crypto.store import SPACES, StoreKeys
 from muniment.errors import Corrupt, KeyUnavailable, StoreClosed, StoreMissing, StoreReadOnly
-from muniment.evidence.notes import NoteSigner
 from muniment.evidence.pin import Pin
 from muniment.kernel.one_process import OneProcess
 from muniment.ledger.attest import Notary
@@ -141,11 +140,6 @@ class OpenStore(OneProcess):
             if keys.begun or Notary(keys, self._options.pin).pinned() is not None:
                 raise Corrupt(at="log", problem="log_lost") from None
         return self._make_store(path, True)
-
-    @property
-    def signer(self) -> NoteSigner | None:
-        """What signs outside the store."""
-        return self._options.signer
 
     @property
     def pin(self) -> Pin | None:

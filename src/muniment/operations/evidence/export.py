@@ -13,7 +13,6 @@ from muniment.events.records import ExportGrant
 from muniment.evidence.bundle import BundleHead, bundle
 from muniment.evidence.timestamps import is_stamped
 from muniment.governance.views import View
-from muniment.ledger.signing import announced_signers
 from muniment.operations.evidence.certify import EventRange, certificate_line, certify, record_bundle
 from muniment.operations.evidence.disclosed import event_lines
 from muniment.operations.evidence.proof_document import EvidenceFormat, earlier_stamped, in_format, media_type_of
@@ -62,7 +61,7 @@ def export(
             covers, line = certificate_line(space, certificate)
             lines.append((issued.position, line))
         earlier = None if is_stamped(note) else earlier_stamped(reader, lines[-1][0], size)
-        streams, signers = {conversation.stream: (first, last)}, announced_signers(space.ledger, reader, size)
+        streams, signers = {conversation.stream: (first, last)}, space.notary.announced(space.ledger, reader, size)
         head = BundleHead(log=space.ledger.log, life=space.keys.life, size=size, streams=streams, export=covers)
         proved = b"".join(bundle(head, lines, reader, note, earlier, signers))
     if issued is None:

@@ -13,7 +13,6 @@ from muniment.evidence.bundle import receipt
 from muniment.evidence.timestamps import is_stamped
 from muniment.evidence.tree import inclusion_proof
 from muniment.governance.views import View
-from muniment.ledger.signing import announced_signers
 from muniment.log.port import CheckpointRow, Reader
 from muniment.operations.evidence.disclosed import event_lines
 from muniment.operations.evidence.stamp import stamp
@@ -83,7 +82,7 @@ def prove(session: Session, key: ConversationKey, turn: TurnId, view: View) -> D
             size=signed.checkpoint.size, note=signed.note
         )
         proof = inclusion_proof(reader, row.position, over.size)
-        signers = announced_signers(space.ledger, reader, over.size)
+        signers = space.notary.announced(space.ledger, reader, over.size)
     text = receipt(line, row.position, proof, over.note, signers)
     try:  # a wrong node in the store must not go out as a proof
         report = verifier.verify_receipt(text.encode(), str(space.notary.key))

@@ -20,7 +20,6 @@ from muniment.evidence.bundle import ErasureHead, bundle, event_line
 from muniment.evidence.header import disclosures
 from muniment.evidence.tree import root_at
 from muniment.evidence.verifier import statement_line
-from muniment.ledger.signing import announced_signers
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.evidence.proof_document import EvidenceFormat, earlier_stamped, in_format, media_type_of
 from muniment.operations.lifecycle.destroy import outside_of
@@ -59,7 +58,7 @@ def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Docu
         head = ErasureHead(log=space.ledger.log, size=size, statement=statement, life=space.keys.life)
         note = space.notary.sign_erasure(reader, size, root_at(reader, size), statement_line(statement))
         earlier = earlier_stamped(reader, max(lines), size)
-        signers = announced_signers(space.ledger, reader, size)
+        signers = space.notary.announced(space.ledger, reader, size)
         proved = b"".join(bundle(head, sorted(lines.items()), reader, note, earlier, signers))
     return Document(
         media_type=media_type_of(wanted),

@@ -24,7 +24,6 @@ from msgspec.structs import replace as changed
 
 from muniment.crypto import escrow
 from muniment.crypto.keyring import UnwrappedKeys
-from muniment.crypto.signing_key import SigningKey
 from muniment.declaration.operation import JudgedReport
 from muniment.errors import Corrupt, KeyUnavailable, Kind, RestoreConflict
 from muniment.events.records import BackupRestore, EventKind, RotationCause, SpaceRestored
@@ -33,7 +32,6 @@ from muniment.evidence.verifier import Checkpoint, parse_checkpoint, parse_note
 from muniment.ledger.attest import Notary
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
-from muniment.ledger.signing import LogSigners
 from muniment.ledger.transfer import (
     Discard,
     LogRestorer,
@@ -215,9 +213,7 @@ def _refill(
         if again.checkpoint != received.checkpoint:
             raise Corrupt(at="backup", problem="changed_meanwhile")
         now_ms = space.sources.clock.now_ms()
-        key = SigningKey.fresh(space.sources.entropy, space.sources.ids.new_id())
-        space.keys.begin_signing(key)
-        space.notary.signers.announce(writer, key, now_ms, LogSigners(backup.ring, session.store.signer))
+        space.notary.signers.begin_life(writer, space.sources, backup.ring, now_ms)
         healing = Healing(space.ledger, space.transcript)
         healing.destroy(writer, healing.returned(writer.tx))
         erased = fences.apply(writer)
