@@ -45,6 +45,7 @@ from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.redactions.redactions import BulkRedactionReport, RedactionPreview
 from muniment.operations.spaces.backup.restore import RestoreReport
 from muniment.operations.spaces.backup.take import Backup
+from muniment.operations.spaces.replace_signer import SignerReplaced
 from muniment.operations.spaces.spaces import KeysRotated, SpaceList, Usage
 from muniment.operations.subjects.export_subject import SubjectFormat
 from muniment.operations.subjects.people_list import SubjectsPage
@@ -267,6 +268,7 @@ class AsyncSpaces:
     ) -> RestoreReport: ...
     async def usage(self) -> Usage: ...
     async def rotate(self, root: str | None = ...) -> KeysRotated: ...
+    async def replace_signer(self, external: bool = ...) -> SignerReplaced: ...
 
 class AsyncArchives:
     async def export(

@@ -273,6 +273,20 @@ class KeyUnavailable(MunimentError):
     kind = Kind.UNAVAILABLE
 
 
+class SignerUnavailable(MunimentError):
+    """Signer outside the store does not answer; check MUNIMENT_SIGNER and the program that it names."""
+
+    code = "signer.unavailable"
+    kind = Kind.UNAVAILABLE
+
+
+class SignerWrong(SignerUnavailable):
+    """Signer outside the store has another key than this log; name the right one in MUNIMENT_SIGNER."""
+
+    code = "signer.wrong"
+    kind = Kind.DENIED
+
+
 class KeyExposed(MunimentError):
     """Others can read the key file; make it private with `chmod 600`."""
 
@@ -314,6 +328,15 @@ class RolledBack(MunimentError):
     code = "store.rolled_back"
     kind = Kind.CORRUPT
     counts = "{limit} events pinned, {found} found"
+
+
+class FormerLife(RolledBack):
+    """Store was replaced by a restored backup and came back; open the restored store, or delete the pin to keep this.
+
+    It opens for inspection only. `path` is the file of the pin, where the pin is one.
+    """
+
+    code = "store.former_life"
 
 
 class StoreMissing(MunimentError):

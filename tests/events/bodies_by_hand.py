@@ -321,6 +321,7 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
         {"restore": {"events": 300}},
         {"restore": '{"events":300}'},
     ),
+    "signer_announced": ("signer.announced", {"announcement": "a\nnote\n"}, {"announcement": '"a\\nnote\\n"'}),
     "archive_exported": (
         "archive.exported",
         {"archive": {"scope": {"kind": "subject", "subject": "größe"}, "private": "include", "digest": "0f" * 32}},

@@ -76,6 +76,7 @@ from muniment.events.records import (
     ExportIssued,
     KeyRotated,
     MetaBody,
+    SignerAnnounced,
     SpaceErasure,
     SpaceOpened,
     SpaceRestored,
@@ -122,6 +123,7 @@ SMALL_BODIES: list[MetaBody] = [
     KeyRotated(version=2),
     ExportIssued(export=ExportGrant(view="export", recipient="court", purpose="case")),
     SpaceRestored(restore=BackupRestore(events=7, former="note")),
+    SignerAnnounced(announcement="note"),
     ArchiveExported(
         archive=ArchiveExport(
             scope=ArchiveScope(kind=ScopeKind.SUBJECT, subject="ada"), private=PrivateMaterial.INCLUDE, digest="ab"

@@ -312,7 +312,7 @@ def signed_wrongly(world: World) -> None:
     space = space_of(world)
     with space.ledger.reader() as reader:
         frontier = reader.frontier()
-    note = space.notary.sign(replace(frontier, hashes=(bytes(32),) * len(frontier.hashes)))
+        note = space.notary.sign(reader, replace(frontier, hashes=(bytes(32),) * len(frontier.hashes)))
     space.ledger.transact(lambda writer: writer.tx.put_checkpoint(frontier.size, note))
 
 

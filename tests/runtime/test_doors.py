@@ -105,6 +105,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         ),
         "spaces.usage": runtime.spaces.usage,
         "spaces.rotate": runtime.spaces.rotate,
+        "spaces.replace_signer": runtime.spaces.replace_signer,
         "spaces.list": runtime.spaces.list_,
         "spaces.import": lambda: runtime.spaces.import_("nowhere.jsonl"),
         "spaces.export": lambda: runtime.spaces.export(key),

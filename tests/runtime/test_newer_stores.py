@@ -119,6 +119,7 @@ WRITES: dict[str, Callable[[Runtime], object]] = {
     "request": lambda runtime: runtime.lifecycle.request(OLD, Transition.MASK, "asked", "ada"),
     "hold": lambda runtime: runtime.lifecycle.hold(Scope(conversation="old"), "asked", "ada"),
     "rotate": lambda runtime: runtime.spaces.rotate(),
+    "replace_signer": lambda runtime: runtime.spaces.replace_signer(),
 }
 
 

@@ -46,6 +46,7 @@ class EventKind(StrEnum):
     KEY_ROTATED = "key.rotated"
     EXPORT_ISSUED = "export.issued"
     SPACE_RESTORED = "space.restored"
+    SIGNER_ANNOUNCED = "signer.announced"
     ARCHIVE_EXPORTED = "archive.exported"
     ARCHIVE_IMPORTED = "archive.imported"
     POLICY_SET = "policy.set"
@@ -199,6 +200,15 @@ class SpaceRestored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     restore: BackupRestore
 
 
+class SignerAnnounced(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """From this event on another key signs the log: the checkpoint of the former key, just before, that names it.
+
+    Where the origin is another one, too, the log was restored there from a backup, and another life of it began.
+    """
+
+    announcement: str
+
+
 class SpaceErasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The last event of a log: everything in the space was erased, and its keys are destroyed."""
 
@@ -217,6 +227,7 @@ MetaBody = (
     | KeyRotated
     | ExportIssued
     | SpaceRestored
+    | SignerAnnounced
     | ArchiveExported
     | ArchiveImported
     | PolicySet
@@ -245,6 +256,7 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.KEY_ROTATED: KeyRotated,
     EventKind.EXPORT_ISSUED: ExportIssued,
     EventKind.SPACE_RESTORED: SpaceRestored,
+    EventKind.SIGNER_ANNOUNCED: SignerAnnounced,
     EventKind.ARCHIVE_EXPORTED: ArchiveExported,
     EventKind.ARCHIVE_IMPORTED: ArchiveImported,
     EventKind.POLICY_SET: PolicySet,

@@ -18,7 +18,7 @@ state that is read or appended to is proved by its seal first, and is never olde
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import UNSET, Struct
@@ -32,7 +32,7 @@ from muniment.crypto.cell import (
     seal_cell,
     squeeze,
 )
-from muniment.errors import Corrupt, KeyMissing
+from muniment.errors import Corrupt, KeyMissing, SignerUnavailable
 from muniment.events.cells import former_fields, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
@@ -281,7 +281,7 @@ class Writer:
     def sign(self) -> str:
         """Sign the head that this plan has made, and return the checkpoint; it is pinned once that is durable."""
         self.flush()
-        self.note = self._ledger.witness.sign(self._frontier)
+        self.note = self._ledger.witness.sign(self.tx, self._frontier)
         self.tx.put_checkpoint(self._frontier.size, self.note)
         return self.note
 
@@ -328,8 +328,9 @@ class Writer:
             self.tx.put_stream_head(self._ledger.heads.sealed(head))
             self.lengths[head.stream] = head.seq
         if frontier.size // CHECKPOINT_EVENTS > self._frontier.size // CHECKPOINT_EVENTS:
-            self.note = self._ledger.witness.sign(frontier)
-            self.tx.put_checkpoint(frontier.size, self.note)
+            with suppress(SignerUnavailable):  # an append needs no signature: a later one covers it
+                self.note = self._ledger.witness.sign(self.tx, frontier)
+                self.tx.put_checkpoint(frontier.size, self.note)
         self._frontier, self._rows, self._heads = frontier, [], {}
 
     def adopt(self, vocabulary: bytes) -> None:

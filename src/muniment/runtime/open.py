@@ -37,6 +37,7 @@ from muniment.runtime.settings import (
     set_limits,
     set_policies,
     set_profile,
+    set_signer,
     set_timestamp_url,
     set_token_counter,
     settings,
@@ -217,6 +218,7 @@ def _deployed(options: Options) -> Options:
         embedder=set_embedder() if options.embedder is UNSET else options.embedder,
         token_counter=set_token_counter() if options.token_counter is UNSET else options.token_counter,
         timestamp_url=set_timestamp_url() if options.timestamp_url is UNSET else options.timestamp_url,
+        signer=options.signer or set_signer(),
     )
 
 

@@ -14,6 +14,7 @@
 | of `http` | `MUNIMENT_EMBEDDER_URL`, `_MODEL`, `_DIMENSION`, `_KEY_VARIABLE`, `_SPACES` (with commas) | none |
 | encoding that tokens are counted in | `MUNIMENT_ENCODING` | none: they are estimated |
 | timestamp authority that `evidence checkpoint` asks | `MUNIMENT_TIMESTAMP_URL` | none |
+| program that signs outside the store, as `command:/path/to/program` | `MUNIMENT_SIGNER` | none |
 
 `MUNIMENT_KEYS_FILE` is the path of a file with the root key itself, instead of `MUNIMENT_KEYS`.
 The key of the endpoint of `http` is in the variable that `_KEY_VARIABLE` names, or in the file that this variable names
@@ -35,6 +36,8 @@ from msgspec import Struct
 from muniment.embedding.choice import EmbedderChoice, EmbedderKind
 from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
+from muniment.evidence.notes import NoteSigner
+from muniment.evidence.outside_signer import open_signer
 from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Profile
@@ -154,6 +157,12 @@ def set_token_counter(environment: Mapping[str, str] = os.environ) -> Encoding |
 def set_timestamp_url(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return the timestamp authority that an environment sets."""
     return environment.get("MUNIMENT_TIMESTAMP_URL") or None
+
+
+def set_signer(environment: Mapping[str, str] = os.environ) -> NoteSigner | None:
+    """Return the signer outside the store that an environment names."""
+    named = environment.get("MUNIMENT_SIGNER")
+    return open_signer(named) if named else None
 
 
 def word(vocabulary: type[Vocabulary], text: str, *, at: str) -> Vocabulary:

@@ -22,6 +22,7 @@ from muniment.errors import (
     LimitExceeded,
     MunimentError,
     RolledBack,
+    SignerUnavailable,
     SpaceErased,
     StoreFull,
     StoreNewer,
@@ -59,7 +60,7 @@ class Space(NeverPickled):
         self.sources = options.sources
         self.limits = limits_of(options)
         self.detection = detection_of(options)
-        self.notary = Notary(keys, options.pin)
+        self.notary = Notary(keys, options.pin, options.signer)
         self.ledger = Ledger(store, keys, options.sources.entropy, self.notary, is_bare=is_bare)
         self._models = ReadModels(self.ledger, self.detection, indexes)
         self.transcript = self._models.transcript
@@ -134,6 +135,8 @@ class Space(NeverPickled):
         self._models.release()
         try:
             self._finish_erasure()
+            with contextlib.suppress(*UNWRITABLE):
+                self.notary.settle(self.ledger)
             self.notary.attest_again(self.ledger)
             if self.is_rotation_due:
                 self.rotate(RotationCause.REQUESTED, nothing_else)
@@ -174,7 +177,7 @@ class Space(NeverPickled):
         try:
             if self.fault is None:
                 self.denials.settle()
-                with contextlib.suppress(*UNWRITABLE):  # the next opening accounts for what is not signed
+                with contextlib.suppress(*UNWRITABLE, SignerUnavailable):  # the next opening accounts for the rest
                     self._sign_head()
                 self._models.save()
         finally:

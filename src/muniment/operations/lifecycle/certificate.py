@@ -56,10 +56,11 @@ def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Docu
             "outside": outside,
             "places": [list(place) for place in _places(space, erased)],
         }
-        head = ErasureHead(log=space.ledger.log, size=size, statement=statement)
-        note = space.notary.sign_erasure(size, root_at(reader, size), statement)
+        head = ErasureHead(log=space.ledger.log, size=size, statement=statement, life=space.keys.life)
+        note = space.notary.sign_erasure(reader, size, root_at(reader, size), statement)
         earlier = earlier_stamped(reader, max(lines), size)
-        proved = b"".join(bundle(head, sorted(lines.items()), reader, note, earlier))
+        signers = space.notary.announced(space.ledger, reader, size)
+        proved = b"".join(bundle(head, sorted(lines.items()), reader, note, earlier, signers))
     return Document(
         media_type=media_type_of(wanted),
         text=in_format(space, proved, wanted).decode(),
