@@ -31,9 +31,11 @@ def sample_of(ledger: Ledger, count: int = SAMPLE_EVENTS) -> Sample:
     """Read some events whole, all of them where there are no more than `count`."""
     with ledger.reader() as reader:
         size, state = reader.frontier().size, reader.log_seal().hex()
-        drawn = (ledger.name_digest("sample", state, str(number)) for number in range(count))
-        chosen = range(size) if size <= count else sorted({int.from_bytes(digest) % size for digest in drawn})
-        for read, position in enumerate(chosen, start=1):
+        chosen, number = set[int](), 0
+        while len(chosen) < min(size, count):
+            chosen.add(int.from_bytes(ledger.name_digest("sample", state, str(number))) % size)
+            number += 1
+        for read, position in enumerate(sorted(chosen), start=1):
             try:
                 require_whole(ledger, reader, position)
             except (Corrupt, KeyMissing) as fault:
