@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import muniment
-from muniment.crypto.root import KEY_BYTES, LocalRoot
+from muniment.crypto.root import LocalRoot
+from muniment.crypto.secret import KEY_BYTES
 from muniment.events.identity import ConversationKey
 from muniment.evidence.pin import FilePin
 from muniment.governance.listing import LifecycleFilter
