@@ -10,14 +10,13 @@ as the heads say that their streams have claimed: nothing is there and cannot be
    over these events is the head;
 4. the head is a descendant of the checkpoint that is pinned outside the store.
 
-Checkpoints are signed on demand, at closing, and whenever the log passes a multiple of `CHECKPOINT_EVENTS`, so that
-step 3 never reads more than that many events.
+Checkpoints are signed on demand, at closing, after the events and times of `ledger.pin_times`, and whenever the log
+passes a multiple of `CHECKPOINT_EVENTS`, so that step 3 never reads more than that many events.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
 from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
@@ -25,12 +24,13 @@ from muniment.errors import Corrupt, RolledBack, StoreNewer, StoreReadOnly
 from muniment.events.records import EventKind, SpaceRestored
 from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
-from muniment.evidence.notes import Signer, origin_of
+from muniment.evidence.notes import Signer, TakeState, origin_of
 from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.ledger.headers import unpack
 from muniment.ledger.ledger import Ledger, Writer
+from muniment.ledger.pin_times import PIN_INTERVAL_S, PinTimes
 from muniment.log.port import CheckpointRow, Reader
 
 AUDIT_PROGRESS_EVENTS = 1000
@@ -46,8 +46,9 @@ class SignedCheckpoint(NamedTuple):
 class Notary:
     """Signs the checkpoints of one log and keeps the last one at the pin."""
 
-    def __init__(self, keys: SpaceKeys | UnwrappedKeys, pin: Pin | None) -> None:
+    def __init__(self, keys: SpaceKeys | UnwrappedKeys, pin: Pin | None, pin_interval_s: int = PIN_INTERVAL_S) -> None:
         self._pin = pin
+        self._times = PinTimes(pin_interval_s)
         self._signer = Signer(origin_of(keys.log_id), keys.signing_seed)
 
     @property
@@ -64,11 +65,28 @@ class Notary:
         """Return a signed checkpoint of a head."""
         return self._signer.sign_checkpoint(self.origin, frontier.size, frontier.root())
 
-    def remember(self, note: str) -> None:
-        """Pin a checkpoint that is durable in the store; one that an even newer one has overtaken needs no pin."""
-        if self._pin is not None:
-            with contextlib.suppress(RolledBack):
-                self._pin.write(self.origin, note)
+    def is_due(self, kinds: Collection[str], now_ms: int) -> bool:
+        """Tell whether the head is signed after events of these kinds, at this time, because there is a pin."""
+        return self._pin is not None and self._times.is_due(kinds, now_ms)
+
+    def remember(self, note: str, states: TakeState) -> None:
+        """Pin a checkpoint that is durable in the store; one that an even newer one has overtaken needs no pin.
+
+        Raises `RolledBack` or `Corrupt` when the log, as it is now, did not grow from what is pinned already.
+        """
+        if self._pin is None:
+            return
+        self._prove_growth(states)
+        try:
+            self._pin.write(self.origin, note)
+        except RolledBack:  # another process has pinned more in between
+            self._prove_growth(states)
+
+    def _prove_growth(self, states: TakeState) -> None:
+        pinned = self.pinned()
+        if pinned is not None:
+            with states() as state:
+                pins.compare(pinned, state, state.frontier())
 
     def checkpoint(self, ledger: Ledger) -> SignedCheckpoint:
         """Return a signed checkpoint of the head, kept in the store and pinned; made only if the head has none yet."""
@@ -80,14 +98,14 @@ class Notary:
             if kept is None or kept.size != size:
                 raise
             signed = self._kept(kept)
-        self.remember(signed.note)
+        self.remember(signed.note, ledger.store.reader)
         return signed
 
     def keep_stamped(self, ledger: Ledger, note: str) -> None:
         """Keep a checkpoint with its timestamp in the store, in place of the same one without, and pin it."""
         size = self._open(note, "checkpoint").size
         ledger.transact(lambda writer: writer.tx.put_checkpoint(size, note))
-        self.remember(note)
+        self.remember(note, ledger.store.reader)
 
     def sign_erasure(self, size: int, root: bytes, extension: str) -> str:
         """Return a checkpoint of an erasure certificate: over a root, and over the digest of what it states."""
@@ -121,7 +139,7 @@ class Notary:
         if last is not None and last.envelope is not None:
             ledger.unsealed(last)  # only a holder of the keys can have written it
             assert kept is not None, "it was signed with the event"
-            self.remember(kept.note)
+            self.remember(kept.note, ledger.store.reader)
             return True
         if last is not None or is_ended:
             raise Corrupt(at="log", problem="ended")

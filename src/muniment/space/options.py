@@ -15,6 +15,7 @@ from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Pressure, Profile
 from muniment.kernel.sources import Sources, system_sources
+from muniment.ledger.pin_times import PIN_INTERVAL_S
 from muniment.space.token_counter import TokenCounter
 
 INDEX_BYTES_MAX = 512 * 1024 * 1024
@@ -41,6 +42,8 @@ def unmeasured() -> Pressure | None:
 class Options(Struct, frozen=True, kw_only=True):
     """How a store is opened. `pin` None takes the file pin of the settings; a store in memory then has none.
 
+    The head is pinned after every mask, erasure, hold, release, redaction and policy, and when `pin_interval_s` seconds
+    have passed since, as soon as something is appended.
     Limits, a profile and policies that are not given are those of the settings; None is no profile, whatever the
     settings say.
     `embedder` makes search find by meaning: one of yours, or a choice of those that there are; not given, it is that of
@@ -56,6 +59,7 @@ class Options(Struct, frozen=True, kw_only=True):
 
     create: bool = True
     pin: Pin | None = None
+    pin_interval_s: int = PIN_INTERVAL_S
     limits: Limits | UnsetType = UNSET
     detect: Detect = Detect()
     sources: Sources = system_sources()
