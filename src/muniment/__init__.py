@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         input_of_history,
     )
     from muniment.evidence.pin import FilePin
+    from muniment.evidence.pins import PinFailure, Pins
     from muniment.formats.turns import Turn
     from muniment.formats.writing.chat_messages import anthropic_messages, langchain_messages, openai_messages
     from muniment.governance.access import Access, Effect
@@ -113,6 +114,8 @@ _HOMES = {
     "EmbedderKind": "muniment.embedding.choice",
     "FilePart": "muniment.events.message",
     "FilePin": "muniment.evidence.pin",
+    "PinFailure": "muniment.evidence.pins",
+    "Pins": "muniment.evidence.pins",
     "FixedClock": "muniment.kernel.sources",
     "Gaps": "muniment.operations.context.prompt",
     "GuardedAct": "muniment.events.approving",
@@ -211,6 +214,8 @@ __all__ = [
     "MunimentError",
     "Options",
     "Passage",
+    "PinFailure",
+    "Pins",
     "Plane",
     "Policy",
     "Preset",

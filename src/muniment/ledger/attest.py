@@ -16,6 +16,7 @@ passes a multiple of `CHECKPOINT_EVENTS`, so that step 3 never reads more than t
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
 from muniment.evidence.notes import Signer, TakeState, origin_of
 from muniment.evidence.pin import Pin
+from muniment.evidence.pins import Pins
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint
 from muniment.ledger.headers import unpack
@@ -34,6 +36,8 @@ from muniment.ledger.pin_times import PIN_INTERVAL_S, PinTimes
 from muniment.log.port import CheckpointRow, Reader
 
 AUDIT_PROGRESS_EVENTS = 1000
+
+_log = logging.getLogger("muniment")
 
 
 class SignedCheckpoint(NamedTuple):
@@ -47,7 +51,8 @@ class Notary:
     """Signs the checkpoints of one log and keeps the last one at the pin."""
 
     def __init__(self, keys: SpaceKeys | UnwrappedKeys, pin: Pin | None, pin_interval_s: int = PIN_INTERVAL_S) -> None:
-        self._pin = pin
+        self._pins = Pins.of(pin)
+        self.unpinned = 0  # places that knew nothing of the log when it was attested
         self._times = PinTimes(pin_interval_s)
         self._signer = Signer(origin_of(keys.log_id), keys.signing_seed)
 
@@ -67,26 +72,27 @@ class Notary:
 
     def is_due(self, kinds: Collection[str], now_ms: int) -> bool:
         """Tell whether the head is signed after events of these kinds, at this time, because there is a pin."""
-        return self._pin is not None and self._times.is_due(kinds, now_ms)
+        return self._pins is not None and self._times.is_due(kinds, now_ms)
 
     def remember(self, note: str, states: TakeState) -> None:
         """Pin a checkpoint that is durable in the store; one that an even newer one has overtaken needs no pin.
 
         Raises `RolledBack` or `Corrupt` when the log, as it is now, did not grow from what is pinned already.
         """
-        if self._pin is None:
+        if self._pins is None:
             return
         self._prove_growth(states)
         try:
-            self._pin.write(self.origin, note)
+            self._pins.write(self.origin, note)
         except RolledBack:  # another process has pinned more in between
             self._prove_growth(states)
 
     def _prove_growth(self, states: TakeState) -> None:
-        pinned = self.pinned()
-        if pinned is not None:
-            with states() as state:
-                pins.compare(pinned, state, state.frontier())
+        places = self.places()
+        with states() as state:
+            for pinned in places:
+                if pinned is not None:
+                    pins.compare(pinned, state, state.frontier())
 
     def checkpoint(self, ledger: Ledger) -> SignedCheckpoint:
         """Return a signed checkpoint of the head, kept in the store and pinned; made only if the head has none yet."""
@@ -112,23 +118,34 @@ class Notary:
         return self._signer.sign_checkpoint(self.origin, size, root, [extension])
 
     def pinned(self) -> Checkpoint | None:
-        """Return the checkpoint at the pin, proved to be of this log, or None."""
+        """Return the checkpoint at the pin, proved to be of this log, or None; of several places the farthest."""
         note = self.pinned_note()
         return None if note is None else self._open(note, "pin")
 
+    def places(self) -> list[Checkpoint | None]:
+        """Return the checkpoint at each place for pins, as `pinned`; read before the snapshot to compare."""
+        notes = [] if self._pins is None else self._pins.notes(self.origin)
+        return [None if note is None else self._open(note, "pin") for note in notes]
+
     def pinned_note(self) -> str | None:
         """Return the note at the pin, unverified, or None."""
-        return self._pin.read(self.origin) if self._pin is not None else None
+        return self._pins.read(self.origin) if self._pins is not None else None
 
     def attest_again(self, ledger: Ledger) -> None:
         """Attest the log against its pin; a pin that a restore has abandoned is replaced (decision 0091)."""
-        pinned, note = self.pinned(), self.pinned_note()
+        places, pinned, note = self.places(), self.pinned(), self.pinned_note()
         with ledger.store.reader() as reader:
             is_abandoned = note is not None and note in _abandoned(ledger, reader)
-            self.attest(ledger, reader, None if is_abandoned else pinned)
+            head = self.attest(ledger, reader, None if is_abandoned else pinned)
+            for other in () if is_abandoned else places:
+                if other is not None and other != pinned:
+                    pins.compare(other, reader, head)
         if note is not None and is_abandoned:
-            assert self._pin is not None, "the note was read from it"
-            self._pin.replace(self.origin, note, ledger.transact(self._of_head).note)
+            assert self._pins is not None, "the note was read from it"
+            self._pins.replace(self.origin, note, ledger.transact(self._of_head).note)
+        self.unpinned = places.count(None)
+        if self.unpinned:
+            _log.warning("nothing is pinned at %d of %d places: deleted, or new", self.unpinned, len(places))
 
     def has_ended(self, ledger: Ledger) -> bool:
         """Return whether the log says that the whole space was erased; its final checkpoint is pinned then."""

@@ -40,10 +40,10 @@ def unmeasured() -> Pressure | None:
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """How a store is opened. `pin` None takes the file pin of the settings; a store in memory then has none.
+    """How a store is opened. `pin` None takes the pins of the settings; a store in memory then has none.
 
-    The head is pinned after every mask, erasure, hold, release, redaction and policy, and when `pin_interval_s` seconds
-    have passed since, as soon as something is appended.
+    `Pins` are several in one. The head is pinned after every mask, erasure, hold, release, redaction and policy, and
+    when `pin_interval_s` seconds have passed since, as soon as something is appended.
     Limits, a profile and policies that are not given are those of the settings; None is no profile, whatever the
     settings say.
     `embedder` makes search find by meaning: one of yours, or a choice of those that there are; not given, it is that of
