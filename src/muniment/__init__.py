@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         ToolObservation,
         input_of_history,
     )
+    from muniment.evidence.cosignatures import HttpWitness
     from muniment.evidence.pin import FilePin
     from muniment.evidence.pins import PinFailure, Pins
     from muniment.formats.turns import Turn
@@ -119,6 +120,7 @@ _HOMES = {
     "FixedClock": "muniment.kernel.sources",
     "Gaps": "muniment.operations.context.prompt",
     "GuardedAct": "muniment.events.approving",
+    "HttpWitness": "muniment.evidence.cosignatures",
     "HostReference": "muniment.events.references",
     "Ingress": "muniment.events.turn",
     "Kind": "muniment.errors",
@@ -205,6 +207,7 @@ __all__ = [
     "Gaps",
     "GuardedAct",
     "HostReference",
+    "HttpWitness",
     "Ingress",
     "Kind",
     "LifecycleFilter",

@@ -470,6 +470,21 @@ class TimestampUnavailable(MunimentError):
     kind = Kind.UNAVAILABLE
 
 
+class WitnessUnavailable(MunimentError):
+    """Witness gave no usable answer; the checkpoint is signed and kept without its cosignature: try again."""
+
+    code = "evidence.witness_unavailable"
+    kind = Kind.UNAVAILABLE
+
+
+class WitnessRefused(MunimentError):
+    """Witness knows another history of this log; the log was rolled back or rewritten: restore a newer copy."""
+
+    code = "evidence.witness_refused"
+    kind = Kind.CORRUPT
+    counts = "{limit} events known to the witness, {found} found"
+
+
 class EvidenceMissing(MunimentError):
     """Nothing in the log to prove; check the names in the request."""
 

@@ -42,6 +42,7 @@ from muniment.runtime.settings import (
     set_profile,
     set_timestamp_url,
     set_token_counter,
+    set_witnesses,
     settings,
 )
 from muniment.space.open_store import MakeStore, OpenStore, announcing_new_key
@@ -235,6 +236,7 @@ def _deployed(options: Options) -> Options:
         embedder=set_embedder() if options.embedder is UNSET else options.embedder,
         token_counter=set_token_counter() if options.token_counter is UNSET else options.token_counter,
         timestamp_url=set_timestamp_url() if options.timestamp_url is UNSET else options.timestamp_url,
+        witnesses=set_witnesses() if options.witnesses is UNSET else options.witnesses,
     )
 
 
@@ -252,6 +254,7 @@ def _session(opened_store: OpenStore, opened: Space | None, options: Options) ->
         pressure=options.pressure,
         token_counter=options.token_counter or None,
         timestamp_url=options.timestamp_url or None,
+        witnesses=options.witnesses or (),
         catalogue=catalogue,
     )
 

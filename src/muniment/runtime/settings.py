@@ -15,6 +15,7 @@
 | of `http` | `MUNIMENT_EMBEDDER_URL`, `_MODEL`, `_DIMENSION`, `_KEY_VARIABLE`, `_SPACES` (with commas) | none |
 | encoding that tokens are counted in | `MUNIMENT_ENCODING` | none: they are estimated |
 | timestamp authority that `evidence checkpoint` asks | `MUNIMENT_TIMESTAMP_URL` | none |
+| witnesses that it asks, each as `URL VKEY`, separated by commas | `MUNIMENT_WITNESSES` | none |
 
 `MUNIMENT_KEYS_FILE` is the path of a file with the root key itself, instead of `MUNIMENT_KEYS`.
 The key of the endpoint of `http` is in the variable that `_KEY_VARIABLE` names, or in the file that this variable names
@@ -36,6 +37,7 @@ from msgspec import Struct
 from muniment.embedding.choice import EmbedderChoice, EmbedderKind
 from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
+from muniment.evidence.cosignatures import HttpWitness
 from muniment.evidence.pins import PinFailure
 from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
@@ -56,6 +58,7 @@ NAMES = frozenset(
             for name in ("STORE", "PINS", "PIN_FAILURE", "SPACE", "PROFILE", "POLICIES", "EMBEDDER", "ENCODING")
         ),
         *(f"{PREFIX}EMBEDDER_{name.upper()}" for name in (*EMBEDDER_TEXTS, "dimension", "spaces")),
+        f"{PREFIX}WITNESSES",
         KEYS,
         KEYS_FILE,
     }
@@ -169,6 +172,14 @@ def set_token_counter(environment: Mapping[str, str] = os.environ) -> Encoding |
 def set_timestamp_url(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return the timestamp authority that an environment sets."""
     return environment.get("MUNIMENT_TIMESTAMP_URL") or None
+
+
+def set_witnesses(environment: Mapping[str, str] = os.environ) -> tuple[HttpWitness, ...]:
+    """Return the witnesses that an environment sets; what is no pair of a URL and a key is refused."""
+    named = [each.split() for each in (environment.get("MUNIMENT_WITNESSES") or "").split(",") if each.strip()]
+    if any(len(words) != len(HttpWitness.__struct_fields__) for words in named):
+        raise InvalidInput(at="MUNIMENT_WITNESSES", problem="not_understood")
+    return tuple(HttpWitness(url=url, vkey=vkey) for url, vkey in named)
 
 
 def word(vocabulary: type[Vocabulary], text: str, *, at: str) -> Vocabulary:

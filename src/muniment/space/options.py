@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from muniment.embedding.choice import EmbedderChoice
 from muniment.embedding.protocol import Embedder
+from muniment.evidence.cosignatures import HttpWitness
 from muniment.evidence.pin import Pin
 from muniment.governance.detection.detection import Detect, Detection, detection_for
 from muniment.governance.limits import Limits
@@ -54,6 +55,7 @@ class Options(Struct, frozen=True, kw_only=True):
     the estimate, whatever the settings say.
     `timestamp_url` is the RFC 3161 authority that `evidence checkpoint` asks; one that is not given is that of the
     settings, None is none, whatever the settings say. Nothing else asks it.
+    The same is true of `witnesses`, which cosign the checkpoint.
     `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
     """
 
@@ -71,6 +73,7 @@ class Options(Struct, frozen=True, kw_only=True):
     index_bytes_max: int = INDEX_BYTES_MAX
     token_counter: TokenCounter | UnsetType | None = UNSET
     timestamp_url: str | UnsetType | None = UNSET
+    witnesses: tuple[HttpWitness, ...] | UnsetType = UNSET
 
 
 def limits_of(options: Options) -> Limits:
