@@ -21,7 +21,6 @@ from muniment.declaration.session import Session
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.records import ExportGrant
 from muniment.governance.views import View
-from muniment.operations.evidence.certify import EventRange
 from muniment.operations.evidence.checkpoint import CheckpointReport, checkpoint
 from muniment.operations.evidence.disclosure_log import Disclosures, list_disclosures
 from muniment.operations.evidence.explain import Explanation, explain
@@ -115,8 +114,7 @@ class Evidence(Group):
         out, with the reason. Raises `transcript.unknown_conversation`.
         """
         grant = ExportGrant(view=view, recipient=recipient, purpose=purpose)
-        events = EventRange(first_event, last_event)
-        return export(self._session, conversation, grant, events, format, certified=certified)
+        return export(self._session, conversation, grant, (first_event, last_event), format, certified=certified)
 
     @operation(Effect.READ, family=Family.VALIDATION, keyless=True, inspecting=True)
     def verify(
