@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 LOG = "AAECAwQFBgcICQoLDA0ODw"
 OTHER_LOG = "DwABAgMEBQYHCAkKCwwNDg"
-ORIGIN = f"muniment/{LOG}"
+ORIGIN = f"muniment.example/{LOG}"
 SIGNING_SEED = bytes(range(32))
 EXPORT = {"recipient": "court", "subject": "clerk", "view": "export"}
 TIME_MS = 1_700_000_000_000

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from msgspec import UNSET
 
 from muniment.evidence import header, tree
-from muniment.evidence.bundle import BundleHead, bundle, event_line, receipt
+from muniment.evidence.bundle import AnnouncedSigner, BundleHead, bundle, event_line, receipt
 from muniment.evidence.notes import Signer, origin_of
-from muniment.evidence.verifier import leaf_hash
+from muniment.evidence.verifier import VerifierKey, leaf_hash, open_announcement, signer_line
 from muniment.kernel.canonical import encode
 from muniment.kernel.digest import b64url
 from muniment.kernel.sources import seeded_sources
@@ -56,6 +56,7 @@ class Log:
         self.sources = sources
         self.id = sources.ids.new_id()
         self.signer = Signer(origin_of(self.id), sources.entropy.take(32))
+        self.announced: list[str] = []
         self.rows = Rows()
         self.headers: list[header.Header] = []
         self.exact: list[bytes] = []
@@ -111,7 +112,26 @@ class Log:
         return self.append("export.issued", 0, {"export": {"view": view}}, refs=refs)
 
     def checkpoint(self) -> str:
-        return self.signer.sign_checkpoint(origin_of(self.id), self.size, self.rows.frontier.root())
+        return self.signer.sign_checkpoint(self.signer.key.name, self.size, self.rows.frontier.root())
+
+    def announcement(self, key: VerifierKey, version: int | None = None) -> str:
+        """Return the note by which the present key announces another, here and now."""
+        line = signer_line(version or len(self.announced) + 2, self.signer.key, key)
+        return self.signer.sign_checkpoint(self.signer.key.name, self.size, self.rows.frontier.root(), [line])
+
+    def succeeded(self, life: str | None = None) -> Log:
+        """Let another key sign from here on; with a life, under another origin."""
+        name = self.signer.key.name if life is None else origin_of(self.id, life)
+        new = Signer(name, self.sources.entropy.take(32))
+        self.announced.append(self.announcement(new.key))
+        self.signer = new
+        self.append("signer.announced", 0, {"announcement": self.announced[-1]})
+        return self
+
+    def signers(self) -> list[AnnouncedSigner]:
+        sizes = [open_announcement(note).checkpoint.size for note in self.announced]
+        proofs = [tree.consistency_proof(self.rows, size, self.size) for size in sizes]
+        return [AnnouncedSigner(note=n, consistency=p) for n, p in zip(self.announced, proofs, strict=True)]
 
     def export(
         self,
@@ -133,10 +153,11 @@ class Log:
         ranges: dict[int, tuple[int, int]] = {}
         for made in held:
             ranges[made.stream] = ranges.get(made.stream, (made.seq, 0))[0], made.seq
-        head = BundleHead(log=self.id, size=self.size, streams=ranges, export={"view": view})
-        return list(bundle(head, events, self.rows, self.checkpoint()))
+        life = self.signer.key.name.removeprefix(origin_of(self.id)).removeprefix("/")
+        head = BundleHead(log=self.id, size=self.size, streams=ranges, export={"view": view}, life=life)
+        return list(bundle(head, events, self.rows, self.checkpoint(), signers=self.signers()))
 
     def receipt(self, position: int) -> bytes:
         line = event_line(self.exact[position], self.disclosures[position])
         proof = tree.inclusion_proof(self.rows, position, self.size)
-        return receipt(line, position, proof, self.checkpoint()).encode()
+        return receipt(line, position, proof, self.checkpoint(), self.signers()).encode()

@@ -113,8 +113,13 @@ def turn_of(number: int) -> Body:
 
 def asked_for(time_ms: int) -> Body:
     """Return the body of a lifecycle event, and its field."""
-    request = {"reason": "asked", "requester": "operator", "requested_ms": time_ms}
+    request = {"requester": "operator", "requested_ms": time_ms}
     return {"request": request}, {"request": jcs(request).decode()}
+
+
+def because(reason: str) -> Body:
+    """Return the content of a lifecycle event, and its field."""
+    return {"words": {"request/reason": reason}}, {"request/reason": f'"{reason}"'}
 
 
 NAMES: Vector = {"channel": "mail", "conversation": "talk"}
@@ -134,9 +139,9 @@ STEPS = [
     Step("conversation.opened", None, (NAMES, {"channel": '"mail"', "conversation": '"talk"'})),
     Step("turn.committed", 1, turn_of(1), said("Hello."), messages=1),
     Step("turn.committed", 1, turn_of(2), said("Anybody?"), messages=1),
-    Step("turn.lifecycle", 1, asked_for(1), target=2, refs={"turn": 2}, reason="mask"),
+    Step("turn.lifecycle", 1, asked_for(1), because("asked"), target=2, refs={"turn": 2}, reason="mask"),
     Step("key.rotated", 0, ({"version": 12}, {"version": "12"}), reason="requested"),
-    Step("turn.lifecycle", 1, asked_for(2), target=0, refs={"through": 2}, reason="archive"),
+    Step("turn.lifecycle", 1, asked_for(2), because("asked"), target=0, refs={"through": 2}, reason="archive"),
     Step("export.issued", 0, ({"export": GRANT}, {"export": jcs(GRANT).decode()}), refs={"stream": 1, "through": 5}),
 ]
 

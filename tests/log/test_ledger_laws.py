@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnContent, TurnMeta
+from muniment.events.records import ContentBody, ConversationOpened, EventKind, MetaBody, TurnContent, TurnMeta
+from muniment.events.wording import Words
 from muniment.evidence.header import commit, commit_fields, disclose, disclosures
 from muniment.evidence.tree import Frontier, extend, frontier_at
 from muniment.evidence.verifier import leaf_hash
@@ -51,7 +52,7 @@ class Written(NamedTuple):
 
     placed: Placed
     meta: MetaBody
-    content: TurnContent | None
+    content: ContentBody | None
     reason: str | None
     refs: dict[str, int]
     target: int | None
@@ -90,7 +91,7 @@ def write(book: Book, writer: Writer, streams: list[int], event: Step) -> Writte
     refs = {"turn": event.target} if event.target else {"through": 3}
     made = book.small(EventKind.TURN_LIFECYCLE, body, event.transition)
     placed = writer.append(made, stream=stream, target=event.target, refs=refs)
-    return Written(placed, body, None, event.transition, refs, event.target)
+    return Written(placed, body, Words(words={"request/reason": "asked"}), event.transition, refs, event.target)
 
 
 def check_row(book: Book, row: SealedRow, said: Written, prev: bytes | None) -> None:
@@ -142,7 +143,7 @@ def check_plans(book: Book, plans: list[list[Step]]) -> None:
             assert head.turns == sum(row.turn_seq is not None for row in inside)
             assert head.changes == sum(row.target_seq is not None for row in inside)
             spoken = [said[row.position].content for row in inside]
-            assert head.messages == sum(len(content.parts) for content in spoken if content is not None)
+            assert head.messages == sum(len(content.parts) for content in spoken if isinstance(content, TurnContent))
         book.notary.attest(book.ledger, reader, None)
 
 

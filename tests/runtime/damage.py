@@ -132,12 +132,11 @@ def sql(text: str) -> Callable[[sqlite3.Connection], None]:
 
 MORE_AT_REST: dict[str, tuple[FindingKind, Callable[[sqlite3.Connection], object]]] = {
     "keys of no event": (Is.ORPHAN_CELLS, sql("INSERT INTO envelopes SELECT 900, sealed FROM envelopes LIMIT 1")),
-    "a cell of no event": (Is.ORPHAN_CELLS, sql("INSERT INTO cells VALUES (1801, x'00')")),
     "a head of no event": (
         Is.HEAD_MISMATCH, sql("INSERT INTO streams VALUES (900, 1, 0, 0, 0, 0, zeroblob(32), zeroblob(16), '')"),
     ),
     "a bucket too many": (Is.LOOKUP_MISMATCH, sql("INSERT INTO names SELECT 9, body FROM names")),
-    "words of an event that has none": (Is.CONTENT_LEFT, sql("INSERT INTO cells VALUES (1, x'00')")),
+    "words of an event that has none": (Is.CONTENT_LEFT, sql("UPDATE events SET content = x'00' WHERE position = 0")),
     "a bucket in place of another": (Is.LOOKUP_MISMATCH, sql("UPDATE names SET bucket = 9")),
     "a frontier of more events": (
         Is.EVENT_MISSING,
@@ -313,7 +312,7 @@ def signed_wrongly(world: World) -> None:
     space = space_of(world)
     with space.ledger.reader() as reader:
         frontier = reader.frontier()
-    note = space.notary.sign(replace(frontier, hashes=(bytes(32),) * len(frontier.hashes)))
+        note = space.notary.sign(reader, replace(frontier, hashes=(bytes(32),) * len(frontier.hashes)))
     space.ledger.transact(lambda writer: writer.tx.put_checkpoint(frontier.size, note))
 
 

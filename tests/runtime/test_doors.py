@@ -105,6 +105,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         ),
         "spaces.usage": runtime.spaces.usage,
         "spaces.rotate": runtime.spaces.rotate,
+        "spaces.replace_signer": runtime.spaces.replace_signer,
         "spaces.list": runtime.spaces.list_,
         "spaces.import": lambda: runtime.spaces.import_("nowhere.jsonl"),
         "spaces.export": lambda: runtime.spaces.export(key),
@@ -274,14 +275,14 @@ def test_erased_words_that_came_back_from_a_backup_are_destroyed_again(lasting: 
     lasting.close()
     with lasting.edited() as raw:
         (position,) = raw.execute("SELECT position FROM events WHERE turn_seq = 1").fetchone()
-        cell = raw.execute("SELECT ciphertext FROM cells WHERE id = ?", (position * 2 + 1,)).fetchone()
+        cell = raw.execute("SELECT content FROM events WHERE position = ?", (position,)).fetchone()
     lasting.erased(1)
     with lasting.edited() as raw:
-        raw.execute("INSERT INTO cells VALUES (?, ?)", (position * 2 + 1, cell[0]))
+        raw.execute("UPDATE events SET content = ? WHERE position = ?", (cell[0], position))
     assert lasting.runtime.system.health().sound
     assert lasting.runtime.lifecycle.receipts(key_of()).entries[0].content_left == 0
     with lasting.edited() as raw:
-        assert raw.execute("SELECT count(*) FROM cells WHERE id = ?", (position * 2 + 1,)).fetchone() == (0,)
+        assert raw.execute("SELECT count(content) FROM events WHERE position = ?", (position,)).fetchone() == (0,)
     assert lasting.runtime.system.recover().contents_destroyed_again == 0
     assert lasting.turns_of() == 2
 

@@ -125,6 +125,7 @@ def test_a_restore_is_pinned_in_every_place(tmp_path: Path) -> None:
     (tmp_path / "behind").rename(tmp_path / "there")
     with opened(tmp_path, *PLACES) as runtime:
         assert runtime.spaces.restore(str(tmp_path / "backup"), replace=True).sound
+        assert (runtime.system.health().pinned, runtime.system.health().unpinned) == (True, 0)
     with opened(tmp_path, *PLACES) as runtime:
         assert runtime.system.health().sound
         runtime.transcripts.commit(plain_turn(2))

@@ -20,7 +20,6 @@ from muniment.evidence.pin import FilePin
 from muniment.kernel.sources import seeded_sources
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
-from muniment.ledger.segments import owed
 from muniment.log.port import SealedRow
 from muniment.log.sqlite import SqliteStore
 from muniment.log.sqlite_transaction import SqliteTransaction
@@ -152,7 +151,7 @@ def test_a_large_erasure_lets_others_write(spread: FileWorld, monkeypatch: pytes
         if 0 < len(seen) < 3:
             transact(lambda writer: writer.change(rotated()))
             with space.ledger.reader() as reader:
-                assert owed(reader)
+                assert space.ledger.segments.owed(reader)
         return outcome
 
     monkeypatch.setattr(rotation.Rotator, "_part", watched)
@@ -191,6 +190,29 @@ def test_what_a_crash_interrupts_between_two_steps_is_completed_by_the_next_open
     assert not [position for position in before if before[position] == after[position]]
     assert len(space_of(spread.runtime).keys.versions) == 1
     assert spread.runtime.evidence.inspect().findings == []
+
+
+@pytest.mark.parametrize("edit", ["DELETE FROM meta", "UPDATE meta SET value = x''"])
+def test_an_erasure_that_was_interrupted_is_not_hidden(
+    spread: FileWorld, monkeypatch: pytest.MonkeyPatch, edit: str
+) -> None:
+    """Who takes away what is still to be replaced, without a key, gets no key destroyed under which it is left."""
+    part, done = rotation.Rotator._part, list[int]()
+
+    def stopping(self: rotation.Rotator, *arguments: Any) -> rotation.Part:
+        if done:
+            raise StoreFull
+        done.append(1)
+        return part(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rotation, "SEGMENTS_AT_ONCE", 1)
+        patch.setattr(rotation.Rotator, "_part", stopping)
+        with pytest.raises(StoreFull):
+            spread.erased()
+    with spread.edited() as raw:
+        raw.execute(f"{edit} WHERE name = 'rekeying'")
+    assert not spread.runtime.system.health().sound
 
 
 def test_asking_again_completes_what_was_interrupted(spread: FileWorld, monkeypatch: pytest.MonkeyPatch) -> None:

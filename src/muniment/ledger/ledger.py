@@ -18,7 +18,7 @@ state that is read or appended to is proved by its seal first, and is never olde
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import UNSET, Struct
@@ -32,30 +32,30 @@ from muniment.crypto.cell import (
     seal_cell,
     squeeze,
 )
-from muniment.errors import Corrupt, KeyMissing
+from muniment.errors import Corrupt, KeyMissing, SignerUnavailable
 from muniment.events.cells import former_fields, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import ENTRIES, OPENS, VERSIONS, ContentBody, MetaBody, TurnContent
 from muniment.evidence.header import Field, Header, salts_of
 from muniment.evidence.tree import Frontier, extend
-from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
 from muniment.ledger.headers import prove_row, row_of, unpack
 from muniment.ledger.heads import Heads
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow, Names, Naming, restores_told
 from muniment.ledger.segments import SegmentKeys, begins_segment, segment_of
 from muniment.ledger.vocabulary import LogVocabulary, Written
+from muniment.ledger.worded import worded
 from muniment.log.port import EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
 if TYPE_CHECKING:
     from muniment.crypto.keyring import SpaceKeys
     from muniment.crypto.segment import SegmentKey, SpaceKey
     from muniment.evidence.notes import CheckpointSigner
+    from muniment.governance.change_rules import ChangeFlaw
     from muniment.kernel.sources import Entropy
     from muniment.ledger.drafts import Change, Draft
 
-CONTENT = 1
 SPACE_STREAM = 0
 EPOCH = "epoch"  # the named value that counts restores: an id, new with each
 VKEY = "vkey"  # the named value that holds the public key of the log
@@ -209,8 +209,7 @@ class Writer:
 
     def _flaws(self, change: Change, stream: int | None) -> list[ChangeFlaw]:
         head = None if stream is None else self.head(stream)
-        state = StreamState(0 if head is None else head.turns, is_space=stream == SPACE_STREAM)
-        return list(flaws_of(change.kind, change.reason, change.refs, state))
+        return change.flaws(0 if head is None else head.turns, is_space=stream == SPACE_STREAM)
 
     def segment_key(self, position: int) -> SegmentKey:
         """Return the key that seals the envelope at a position; the first event of a segment makes one."""
@@ -236,7 +235,7 @@ class Writer:
             return False
         self._touch(row.position)
         self.tx.put_envelopes([(row.position, self.sealed_envelope(row, OpenEnvelope(meta, None)))])
-        self.tx.destroy_cell(row.position, CONTENT)
+        self.tx.destroy_content(row.position)
         return True
 
     def _touch(self, position: int) -> None:
@@ -255,7 +254,7 @@ class Writer:
 
     def destroy_sealed(self, position: int) -> None:
         """Destroy everything that is sealed of an event, and the keys of it, whether they can be read or not."""
-        self.tx.destroy_cell(position, CONTENT)
+        self.tx.destroy_content(position)
         self.tx.destroy_envelope(position)
 
     def destroy_unreadable(self, row: SealedRow) -> bool:
@@ -267,7 +266,7 @@ class Writer:
         self._ledger.prove_place(self.tx, row)
         self._touch(row.position)
         gone = self.tx.destroy_envelope(row.position)
-        return self.tx.destroy_cell(row.position, CONTENT) or gone
+        return self.tx.destroy_content(row.position) or gone
 
     def committed(self) -> None:
         """Remember the key of the segment that grows: the transaction of this plan is durable."""
@@ -282,7 +281,7 @@ class Writer:
     def sign(self) -> str:
         """Sign the head that this plan has made, and return the checkpoint; it is pinned once that is durable."""
         self.flush()
-        self.note = self._ledger.witness.sign(self._frontier)
+        self.note = self._ledger.witness.sign(self.tx, self._frontier)
         self.tx.put_checkpoint(self._frontier.size, self.note)
         return self.note
 
@@ -293,7 +292,7 @@ class Writer:
         meta, key = self._ledger.unsealed(row).meta, ContentKey(self._ledger.entropy.take(CONTENT_KEY_BYTES))
         self._touch(row.position)
         self.tx.put_envelopes([(row.position, self.sealed_envelope(row, OpenEnvelope(meta, key)))])
-        self.tx.put_cell(row.position, CONTENT, seal_cell(key, squeeze(left), row.leaf))
+        self.tx.put_content(row.position, seal_cell(key, squeeze(left), row.leaf))
 
     def clear(self) -> None:
         """Remove the whole log; what is put back or appended from now on is all that there is."""
@@ -323,14 +322,17 @@ class Writer:
         frontier = self._hand_over(self._rows)
         kinds = {row.kind for row in self._rows}
         if fresh := kinds.difference(self._written.present):
+            if not self._written.entries:
+                self._ledger.segments.owe(self.tx, ())
             self._written = self._ledger.vocabulary.extended(self.tx, self._written, fresh)
         for head in self._heads.values():
             self.tx.put_stream_head(self._ledger.heads.sealed(head))
             self.lengths[head.stream] = head.seq
         is_due = bool(kinds) and self._ledger.witness.is_due(kinds, self._rows[-1].time)
         if is_due or frontier.size // CHECKPOINT_EVENTS > self._frontier.size // CHECKPOINT_EVENTS:
-            self.note = self._ledger.witness.sign(frontier)
-            self.tx.put_checkpoint(frontier.size, self.note)
+            with suppress(SignerUnavailable):  # an append needs no signature: a later one covers it
+                self.note = self._ledger.witness.sign(self.tx, frontier)
+                self.tx.put_checkpoint(frontier.size, self.note)
         self._frontier, self._rows, self._heads = frontier, [], {}
 
     def adopt(self, vocabulary: bytes) -> None:
@@ -338,6 +340,7 @@ class Writer:
         written = self._ledger.vocabulary.parsed(vocabulary)
         written.require_writable()
         self._written = self._ledger.vocabulary.extended(self.tx, written, ())
+        self._ledger.segments.owe(self.tx, ())
 
 
 class Ledger:
@@ -355,8 +358,8 @@ class Ledger:
         self.entropy = entropy
         self.witness = witness
         self.log = keys.log_id
-        self.segments = SegmentKeys(store, keys, entropy)
         self._keyed = KeyedDigest(keys.index_key)
+        self.segments = SegmentKeys(store, keys, self._keyed, entropy)
         self.names = Names(self._keyed)
         self.heads = Heads(self._keyed)
         self.vocabulary = LogVocabulary(self._keyed)
@@ -434,7 +437,8 @@ class Ledger:
             seed, meta = unpack_meta(row.kind, packed)
         except Corrupt as corrupt:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
-        return OpenedEvent(row=row, key=key, meta_seed=seed, meta=meta)
+        opened = OpenedEvent(row=row, key=key, meta_seed=seed, meta=meta)
+        return opened if row.turn_seq is not None else worded(self, opened)
 
     def content(self, opened: OpenedEvent) -> tuple[Salts, ContentBody]:
         """Return salts and content of an event whose content the log does not call erased."""

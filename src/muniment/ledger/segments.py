@@ -8,11 +8,14 @@ replaces the key of a segment that grows adds a version first, in the same write
 never stale. The key of a segment that does not grow any more may be replaced under any version.
 
 Replacing: all envelopes of a segment are sealed again under a fresh key, in one write transaction. The former key is
-then in former rows of segment keys only, and all of those are sealed under former versions of the space key.
+then in former rows of segment keys only, and all of those are sealed under former versions of the space key. Which
+segments are still to be replaced is kept in a named value with a MAC. It is there from the first event on, so whoever
+takes it away does not hide an erasure that has begun.
 """
 
 from __future__ import annotations
 
+import hmac
 import threading
 from collections.abc import Collection, Iterable
 
@@ -30,11 +33,13 @@ from muniment.crypto.segment import (
     seal_segments,
 )
 from muniment.errors import Corrupt, KeyMissing
+from muniment.kernel.digest import DIGEST_BYTES, KeyedDigest, framed
 from muniment.kernel.sources import Entropy
 from muniment.ledger.packing import place_of, placed_envelopes
 from muniment.log.port import EnvelopeRow, EventRow, Reader, SegmentsRow, Store, Transaction
 
-OWED, OWED_BYTES = "rekeying", 4  # the named value of segments whose keys are still to be replaced
+OWED = "rekeying"  # the named value of segments whose keys are still to be replaced: a MAC, and each number
+OWED_BYTES = 4
 
 
 class SegmentTable:
@@ -71,9 +76,10 @@ class SegmentTable:
 class SegmentKeys:
     """The segment keys of one log, in the memory of this process. Thread-safe as its store is."""
 
-    def __init__(self, store: Store, keys: SpaceKeyring, entropy: Entropy) -> None:
+    def __init__(self, store: Store, keys: SpaceKeyring, keyed: KeyedDigest, entropy: Entropy) -> None:
         self._store = store
         self._keys = keys
+        self._keyed = keyed
         self._entropy = entropy
         self._table = SegmentTable(keys)
         self._plan = threading.local()
@@ -164,6 +170,29 @@ class SegmentKeys:
         if due:
             raise KeyMissing(at=f"segment {min(due)}")
 
+    def owed(self, reader: Reader) -> list[int]:
+        """Return the segments whose keys an erasure that has begun still has to replace, in their order.
+
+        Raises `Corrupt` when nobody with the key wrote the value.
+        """
+        stored = reader.meta(OWED)
+        if stored is None:
+            if reader.frontier().size:
+                raise Corrupt(at=OWED, problem="missing")
+            return []
+        tag, packed = stored[:DIGEST_BYTES], stored[DIGEST_BYTES:]
+        if not hmac.compare_digest(tag, self._owed_tag(packed)):
+            raise Corrupt(at=OWED, problem="not_authentic")
+        return [int.from_bytes(packed[at : at + OWED_BYTES]) for at in range(0, len(packed), OWED_BYTES)]
+
+    def owe(self, tx: Transaction, segments: Iterable[int]) -> None:
+        """Note the segments whose keys are still to be replaced."""
+        packed = b"".join([segment.to_bytes(OWED_BYTES) for segment in segments])
+        tx.put_meta(OWED, self._owed_tag(packed) + packed)
+
+    def _owed_tag(self, packed: bytes) -> bytes:
+        return self._keyed.of(framed(OWED, packed))
+
     def _replaced(self, tx: Transaction, former: SegmentKey) -> SegmentKey:
         first = former.number << SEGMENT_BITS
         fresh, rows = self._fresh(former.number), tx.envelopes(first, first + SEGMENT_EVENTS - 1)
@@ -192,14 +221,3 @@ def begins_segment(position: int) -> bool:
 def row_of(position: int) -> int:
     """Return the number of the row that holds the segment key of a position."""
     return position // (SEGMENT_EVENTS * SEGMENTS_IN_ROW)
-
-
-def owed(reader: Reader) -> list[int]:
-    """Return the segments whose keys an erasure that has begun still has to replace, in their order."""
-    packed = reader.meta(OWED) or b""
-    return [int.from_bytes(packed[at : at + OWED_BYTES]) for at in range(0, len(packed), OWED_BYTES)]
-
-
-def owe(tx: Transaction, segments: Iterable[int]) -> None:
-    """Note the segments whose keys are still to be replaced."""
-    tx.put_meta(OWED, b"".join([segment.to_bytes(OWED_BYTES) for segment in segments]))

@@ -5,8 +5,8 @@ visibilities, views, reasons that muniment defines, lengths, counts, and times a
 become pseudonyms, and short synthetic text replaces content that is erased.
 
 Not every event was requested, and not every one can be requested again: rotations that an erasure made come with that
-erasure; archives, backups, documents, restores, recorded contexts, refusals, approvals and the end of a space are left
-out and counted.
+erasure; archives, backups, documents, restores, new signing keys, recorded contexts, refusals, approvals and the end of
+a space are left out and counted.
 """
 
 from __future__ import annotations

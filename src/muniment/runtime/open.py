@@ -40,6 +40,7 @@ from muniment.runtime.settings import (
     set_pin_failure,
     set_policies,
     set_profile,
+    set_signer,
     set_timestamp_url,
     set_token_counter,
     set_witnesses,
@@ -237,6 +238,7 @@ def _deployed(options: Options) -> Options:
         token_counter=set_token_counter() if options.token_counter is UNSET else options.token_counter,
         timestamp_url=set_timestamp_url() if options.timestamp_url is UNSET else options.timestamp_url,
         witnesses=set_witnesses() if options.witnesses is UNSET else options.witnesses,
+        signer=options.signer or set_signer(),
     )
 
 

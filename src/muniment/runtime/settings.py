@@ -16,6 +16,7 @@
 | encoding that tokens are counted in | `MUNIMENT_ENCODING` | none: they are estimated |
 | timestamp authority that `evidence checkpoint` asks | `MUNIMENT_TIMESTAMP_URL` | none |
 | witnesses that it asks, each as `URL VKEY`, separated by commas | `MUNIMENT_WITNESSES` | none |
+| program that signs outside the store, as `command:/path/to/program` | `MUNIMENT_SIGNER` | none |
 
 `MUNIMENT_KEYS_FILE` is the path of a file with the root key itself, instead of `MUNIMENT_KEYS`.
 The key of the endpoint of `http` is in the variable that `_KEY_VARIABLE` names, or in the file that this variable names
@@ -38,6 +39,8 @@ from muniment.embedding.choice import EmbedderChoice, EmbedderKind
 from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
 from muniment.evidence.cosignatures import HttpWitness
+from muniment.evidence.notes import NoteSigner
+from muniment.evidence.outside_signer import open_signer
 from muniment.evidence.pins import PinFailure
 from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
@@ -180,6 +183,12 @@ def set_witnesses(environment: Mapping[str, str] = os.environ) -> tuple[HttpWitn
     if any(len(words) != len(HttpWitness.__struct_fields__) for words in named):
         raise InvalidInput(at="MUNIMENT_WITNESSES", problem="not_understood")
     return tuple(HttpWitness(url=url, vkey=vkey) for url, vkey in named)
+
+
+def set_signer(environment: Mapping[str, str] = os.environ) -> NoteSigner | None:
+    """Return the signer outside the store that an environment names."""
+    named = environment.get("MUNIMENT_SIGNER")
+    return open_signer(named) if named else None
 
 
 def word(vocabulary: type[Vocabulary], text: str, *, at: str) -> Vocabulary:

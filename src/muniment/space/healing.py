@@ -3,24 +3,27 @@
 Somebody who puts rows of an older state back into a log brings content back that an event of this log calls erased. So
 each erasure is read again, and what it names is checked:
 
-- the content of each entry, and of what was recorded beside entries that are all erased, must not be there;
+- the content of each entry, of changes that are about one of them (`change_fold.beside`), and of what the stream of the
+  space says of one (`space_words`), must not be there;
 - of a message that was erased alone, the content of its turn must hold no part, and no digest of the whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import TurnSpan, span_of
-from muniment.events.records import CONTENT_BODIES, TurnContent
+from muniment.events.records import TurnContent
 from muniment.ledger.erasures import erasures
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import Reader, SealedRow
-from muniment.projections.change_fold import beside
+from muniment.projections.change_fold import Changes, beside
+from muniment.projections.space_words import lost_in_space
 from muniment.projections.transcript import Transcript
 
 BATCH = 500
@@ -44,9 +47,9 @@ class Healing:
         """Return what came back, in log order."""
         whole: set[int] = set()
         alone: dict[int, frozenset[int]] = {}
-        streams: set[int] = set()
+        streams: Counter[int] = Counter()
         for row, header in erasures(self._ledger, reader):
-            streams.add(row.stream)
+            streams[row.stream] += 1
             span, message = span_of(header.about), header.refs.get("message")
             if message is None:
                 whole.update(turn.position for turn in turns_in(reader, row.stream, span) if turn.content is not None)
@@ -54,9 +57,10 @@ class Healing:
                 for turn in reader.turns(row.stream, span.first, span.first):
                     if self.holds(turn, message):
                         alone[turn.position] = alone.get(turn.position, frozenset()) | {message}
-        if streams and any(next(reader.of_kind(kind), None) for kind in CONTENT_BODIES):
-            for stream in streams:
-                whole.update(self._beside(reader, stream))
+        for stream, count in streams.items():
+            whole.update(self._beside(reader, stream, count))
+        if streams:
+            whole.update(self._told(reader, streams.keys()))
         returned = [ReturnedContent(position) for position in whole]
         returned += [ReturnedContent(place, messages) for place, messages in alone.items() if place not in whole]
         return sorted(returned)
@@ -85,8 +89,21 @@ class Healing:
             return False
         return bool(words.parts[message] or words.digest)
 
-    def _beside(self, reader: Reader, stream: int) -> Iterator[int]:
+    def _told(self, reader: Reader, streams: Collection[int]) -> Iterator[int]:
+        def changes_of(stream: int) -> Changes | None:
+            return (
+                self._transcript.changes(reader, self._transcript.head(reader, stream)) if stream in streams else None
+            )
+
+        for position in lost_in_space(self._ledger, reader, changes_of):
+            row = reader.sealed(position)
+            if row is not None and row.content is not None:
+                yield position
+
+    def _beside(self, reader: Reader, stream: int, erasures: int) -> Iterator[int]:
         head = self._transcript.head(reader, stream)
+        if head.changes == erasures:
+            return
         for position in beside(self._transcript.changes(reader, head), head.turns):
             row = reader.sealed(position)
             if row is not None and row.content is not None:

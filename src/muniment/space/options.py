@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from muniment.embedding.choice import EmbedderChoice
 from muniment.embedding.protocol import Embedder
 from muniment.evidence.cosignatures import HttpWitness
+from muniment.evidence.notes import NoteSigner
 from muniment.evidence.pin import Pin
 from muniment.governance.detection.detection import Detect, Detection, detection_for
 from muniment.governance.limits import Limits
@@ -56,6 +57,8 @@ class Options(Struct, frozen=True, kw_only=True):
     `timestamp_url` is the RFC 3161 authority that `evidence checkpoint` asks; one that is not given is that of the
     settings, None is none, whatever the settings say. Nothing else asks it.
     The same is true of `witnesses`, which cosign the checkpoint.
+    `signer` signs for spaces whose signing key is kept outside the store; one that is not given is that of the
+    settings.
     `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
     """
 
@@ -74,6 +77,7 @@ class Options(Struct, frozen=True, kw_only=True):
     token_counter: TokenCounter | UnsetType | None = UNSET
     timestamp_url: str | UnsetType | None = UNSET
     witnesses: tuple[HttpWitness, ...] | UnsetType = UNSET
+    signer: NoteSigner | None = None
 
 
 def limits_of(options: Options) -> Limits:

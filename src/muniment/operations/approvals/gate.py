@@ -20,6 +20,7 @@ from muniment.events.approving import (
     ApprovalRequested,
     ApprovalSet,
     ApprovalStep,
+    ExactRequest,
     GuardedAct,
 )
 from muniment.events.caller import Caller
@@ -119,7 +120,7 @@ class GuardedRequest(Struct, frozen=True, kw_only=True):
         body = ApprovalRequested(
             act=self.act,
             about=self.about,
-            digest=self.digest,
+            exact=ExactRequest(digest=self.digest),
             expires_ms=self._now_ms + within_ms,
             request=self.request,
             caller=caller_of(self.session),

@@ -133,7 +133,7 @@ class _CheckedConversation:
         if self._root.private is PrivateMaterial.EXCLUDE and without_private_hints(meta) != meta:
             raise ArchiveRefused(at=at, problem="content")
         if line.content is not UNSET:
-            if kind not in CONTENT_BODIES or self._root.private is PrivateMaterial.EXCLUDE:
+            if not isinstance(meta, TurnMeta | AttributeRecorded) or self._root.private is PrivateMaterial.EXCLUDE:
                 raise ArchiveRefused(at=at, problem="content")
             content = body_of(line.content, CONTENT_BODIES[kind], number)
         if line.t > OBSERVED_MS_MAX:

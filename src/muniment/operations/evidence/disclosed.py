@@ -20,6 +20,7 @@ from muniment.governance.slices import disclosed_labels
 from muniment.governance.views import Reason, View, shown_planes
 from muniment.kernel.digest import Salts
 from muniment.ledger.ledger import OpenedEvent
+from muniment.ledger.worded import readable_fields
 from muniment.log.port import SealedRow
 from muniment.projections.conversation import Conversation
 
@@ -81,7 +82,7 @@ def _of_other(space: Space, opened: OpenedEvent, view: View) -> list[SaltedField
     if isinstance(opened.meta, RefDerived) and opened.meta.plane not in shown_planes((view,)):
         return []
     public = view in {View.RAW_OWNER, View.OPERATOR_AUDIT} or opened.row.kind == EventKind.CONVERSATION_OPENED
-    return [(opened.meta_seed, space.ledger.meta_fields(opened))] if public else []
+    return readable_fields(space.ledger, opened) if public else []
 
 
 def _fields(

@@ -20,9 +20,12 @@ from muniment.space.space import Space
 RECEIPT_TYPE = "text/plain"
 
 
-def stamped_over(reader: Reader, position: int) -> CheckpointRow | None:
-    """Return the first checkpoint with a timestamp that an event is under: it proves the earliest time."""
-    rows = (row for row in reader.checkpoints() if row.size > position and is_stamped(row.note))
+def stamped_over(reader: Reader, position: int, since: int) -> CheckpointRow | None:
+    """Return the first checkpoint with a timestamp that an event is under: it proves the earliest time.
+
+    It is one of the present key of the log, which signs since there were so many events.
+    """
+    rows = (row for row in reader.checkpoints() if row.size > max(position, since) and is_stamped(row.note))
     return next(rows, None)
 
 
@@ -41,9 +44,12 @@ def prove(session: Session, key: ConversationKey, turn: TurnId, view: View) -> D
     with space.ledger.reader() as reader:
         conversation = Conversation(space.transcript, reader, key, row.stream)
         _, line = next(event_lines(space, conversation, row.seq, row.seq, view))
-        over = stamped_over(reader, row.position) or CheckpointRow(size=signed.checkpoint.size, note=signed.note)
+        over = stamped_over(reader, row.position, space.notary.signers.since) or CheckpointRow(
+            size=signed.checkpoint.size, note=signed.note
+        )
         proof = inclusion_proof(reader, row.position, over.size)
-    text = receipt(line, row.position, proof, over.note)
+        signers = space.notary.announced(space.ledger, reader, over.size)
+    text = receipt(line, row.position, proof, over.note, signers)
     try:  # a wrong node in the store must not go out as a proof
         report = verifier.verify_receipt(text.encode(), str(space.notary.key))
     except verifier.Refused as refused:
