@@ -12,12 +12,14 @@ from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, StoreNewer
 from muniment.events.changes import Transition
 from muniment.events.identity import ConversationKey, TurnId
 from muniment.governance.phases import Phase
 from muniment.governance.views import View
+from muniment.operations.spaces.spaces import Usage
 from tests import names
 from tests.turns import TALK, plain_turn, rich_turn
 from tests.worlds import FileWorld, key_of
@@ -37,7 +39,7 @@ def questions(world: FileWorld) -> dict[str, Callable[[], Any]]:
     runtime = world.runtime
     asked: dict[str, Callable[[], Any]] = {
         "conversations": runtime.conversations.list_,
-        "usage": runtime.spaces.usage,
+        "usage": partial(_usage, world),
     }
     for name in ("talk", "other"):
         key = key_of(name)
@@ -49,6 +51,10 @@ def questions(world: FileWorld) -> dict[str, Callable[[], Any]]:
             asked[f"prove {name} {turn}"] = partial(_proved, world, key, turn)
     asked["repeat"] = partial(world.commit, rich_turn())
     return asked
+
+
+def _usage(world: FileWorld) -> Usage:
+    return replace(world.runtime.spaces.usage(), bytes=0)  # a row that was moved may take another page
 
 
 def _exported(world: FileWorld, key: ConversationKey, view: View) -> list[str]:
@@ -85,7 +91,7 @@ def settled(told: dict[str, Any]) -> dict[str, Any]:
 def asked_once(world: FileWorld) -> dict[str, Any]:
     """Ask everything, which puts on record what was exported; return the answers as of now."""
     told = settled(answers(world))
-    return {**told, "usage": world.runtime.spaces.usage()}
+    return {**told, "usage": _usage(world)}
 
 
 def place(raw: sqlite3.Connection, turn: int, stream: int = 0) -> int:

@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 from muniment.errors import Corrupt, KeyMissing, MunimentError, StoreNewer
 from muniment.evidence.header import disclosures
-from muniment.ledger.headers import prove_row
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.worded import readable_fields
 from muniment.log.port import Reader
 
-SAMPLE_EVENTS = 8
+SAMPLE_EVENTS = 4  # a tenth of what an opening takes
 
 
 class Sample(NamedTuple):
@@ -31,9 +30,11 @@ def sample_of(ledger: Ledger, count: int = SAMPLE_EVENTS) -> Sample:
     """Read some events whole, all of them where there are no more than `count`."""
     with ledger.reader() as reader:
         size, state = reader.frontier().size, reader.log_seal().hex()
-        drawn = (ledger.name_digest("sample", state, str(number)) for number in range(count))
-        chosen = range(size) if size <= count else sorted({int.from_bytes(digest) % size for digest in drawn})
-        for read, position in enumerate(chosen, start=1):
+        chosen, number = set[int](), 0
+        while len(chosen) < min(size, count):
+            chosen.add(int.from_bytes(ledger.name_digest("sample", state, str(number))) % size)
+            number += 1
+        for read, position in enumerate(sorted(chosen), start=1):
             try:
                 require_whole(ledger, reader, position)
             except (Corrupt, KeyMissing) as fault:
@@ -46,12 +47,13 @@ def sample_of(ledger: Ledger, count: int = SAMPLE_EVENTS) -> Sample:
 def require_whole(ledger: Ledger, reader: Reader, position: int) -> None:
     """Raise `Corrupt` or `KeyMissing` unless everything that is left of an event is what was committed.
 
-    Content is left as long as there is a key to it; whether what is gone was erased is not asked.
+    Only a holder of the keys can have made an envelope that opens for this place and this leaf. Content is left as long
+    as there is a key to it; whether what is gone was erased is not asked.
     """
     row = reader.sealed(position)
     if row is None:
         raise Corrupt(at=f"position {position}", problem="rows_missing")
-    header = prove_row(reader, row, ledger.log)
+    header, _ = ledger.header(row)
     if row.envelope is None and row.content is None:  # it did not open any more, and was erased unread
         return
     opened = ledger.open(row)

@@ -29,11 +29,13 @@ from muniment.events.records import (
     ExportIssued,
     KeyRotated,
     RotationCause,
+    SignerAnnounced,
     SpaceOpened,
     TurnMeta,
 )
 from muniment.events.references import RefDerived
 from muniment.evidence.header import Header
+from muniment.evidence.verifier import open_announcement
 from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent
 from muniment.log.port import SealedRow
 from muniment.replay.fixture import Command, HarnessCommand, Timing
@@ -79,6 +81,7 @@ class RestatedLog:
             ContentRevealed: self._revealed,
             ContentExported: self._handed_out,
             KeyRotated: self._rotated,
+            SignerAnnounced: self._announced,
         }
 
     def commands(self) -> Iterator[Command]:
@@ -293,6 +296,13 @@ class RestatedLog:
     def _rotated(self, event: LiveEvent, _meta: KeyRotated) -> Iterator[Command]:
         if event.header.reason == RotationCause.REQUESTED:
             yield _command("spaces.rotate")
+
+    def _announced(self, event: LiveEvent, meta: SignerAnnounced) -> Iterator[Command]:
+        told = open_announcement(meta.announcement)
+        if told.former.name == told.key.name:
+            yield _command("spaces.replace_signer")
+        else:  # a restore, which a fixture cannot repeat
+            yield from self._left_out(event, meta)
 
     def _reason(self, reason: str) -> str:
         return self._words.text(reason) if reason.strip() else "x"
