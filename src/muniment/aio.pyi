@@ -28,11 +28,11 @@ from muniment.operations.conversations.describe import Description
 from muniment.operations.conversations.listed import ConversationFilter, Conversations
 from muniment.operations.conversations.resolve import ResolvedConversation
 from muniment.operations.disclosure import Revealed
+from muniment.operations.evidence.checkpoint import CheckpointReport
 from muniment.operations.evidence.disclosure_log import Disclosures
 from muniment.operations.evidence.explain import Explanation
 from muniment.operations.evidence.inspect import InspectionReport
 from muniment.operations.evidence.proof_document import EvidenceFormat
-from muniment.operations.evidence.prove import CheckpointReport
 from muniment.operations.evidence.verify import AuditedSpaces, VerificationReport
 from muniment.operations.importing.import_report import ImportReport
 from muniment.operations.lifecycle.receipts import Receipts

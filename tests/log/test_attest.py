@@ -358,7 +358,7 @@ def test_a_pin_that_another_process_moved_on_stays_where_it_is(book: FileBook) -
     older = book.notary.checkpoint(book.ledger)
     book.say(TALK, "four")
     newer = book.notary.checkpoint(book.ledger)
-    book.notary.remember(older.note)
+    book.notary.remember(older.note, book.store.reader)
     assert book.notary.pinned() == newer.checkpoint
 
 

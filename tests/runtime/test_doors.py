@@ -245,7 +245,8 @@ def test_an_older_copy_put_back_opens_for_inspection_only(lasting: FileWorld) ->
         if name not in {"system.health", "system.recover", "spaces.list", "spaces.restore", "evidence.inspect"}:
             with pytest.raises(RolledBack):
                 call()
-    assert lasting.runtime.evidence.audit().spaces[0].turns == 1
+    (audited,) = lasting.runtime.evidence.audit().spaces
+    assert (audited.turns, audited.pin) == (1, "rolled_back")
     assert lasting.runtime.evidence.inspect().kinds == {"rolled_back": 1}
     assert not lasting.runtime.system.recover().sound
     lasting.close()
@@ -379,7 +380,7 @@ def test_the_environment_says_where_things_are() -> None:
     assert (plain.store, plain.keys, plain.pins, plain.space) == (
         Path("/h/.local/share/muniment"),
         "file:/h/.config/muniment/root.key",
-        Path("/h/.local/state/muniment/pins"),
+        (Path("/h/.local/state/muniment/pins"),),
         "default",
     )
     xdg = settings(
@@ -392,10 +393,10 @@ def test_the_environment_says_where_things_are() -> None:
         }
     )
     assert (xdg.store, xdg.keys, xdg.pins, xdg.space) == (
-        Path("/d/muniment"), "file:/h/.config/muniment/root.key", Path("/s/muniment/pins"), "x",
+        Path("/d/muniment"), "file:/h/.config/muniment/root.key", (Path("/s/muniment/pins"),), "x",
     )  # fmt: skip
-    named = settings({"MUNIMENT_STORE": "a", "MUNIMENT_KEYS": "env:K", "MUNIMENT_PINS": "p"})
-    assert (named.store, named.keys, named.pins) == (Path("a"), "env:K", Path("p"))
+    named = settings({"MUNIMENT_STORE": "a", "MUNIMENT_KEYS": "env:K", "MUNIMENT_PINS": "p:/q"})
+    assert (named.store, named.keys, named.pins) == (Path("a"), "env:K", (Path("p"), Path("/q")))
     with pytest.raises(InvalidInput):
         settings({})
 

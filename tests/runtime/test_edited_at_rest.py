@@ -367,7 +367,7 @@ UNSIGNED: dict[str, str] = {
 @pytest.mark.parametrize("name", UNSIGNED)
 def test_what_was_never_signed_is_held_against_its_keys_at_opening(lasting: FileWorld, name: str) -> None:
     """A process that is killed leaves events behind the last checkpoint; an edit of them does not open as sound."""
-    furnished(lasting).crashed()
+    furnished(lasting).with_turns(1).crashed()
     with lasting.edited() as raw:
         edit(UNSIGNED[name])(raw)
     assert lasting.runtime.system.health().fault == "store.corrupt"

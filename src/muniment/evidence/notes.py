@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import NoReturn, Protocol
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from muniment.evidence.tree import Frontier
+from muniment.evidence.tree import Frontier, Hashes
 from muniment.evidence.verifier import ORIGIN_PREFIX, Checkpoint, VerifierKey
 
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
@@ -32,14 +33,27 @@ class NamedValues(Protocol):
         """Return a named value of the log."""
 
 
+class TreeState(Hashes, Protocol):
+    """One consistent state of the tree of a log."""
+
+    def frontier(self) -> Frontier:
+        """Return the head."""
+
+
+TakeState = Callable[[], AbstractContextManager[TreeState]]
+
+
 class CheckpointSigner(Protocol):
     """Signs the head of a log now and then, and remembers what it signed outside the store."""
 
     def sign(self, values: NamedValues, frontier: Frontier) -> str:
         """Return a checkpoint of a head, signed by the key that the log names in this state."""
 
-    def remember(self, note: str) -> None:
-        """Keep a checkpoint that has become durable."""
+    def is_due(self, kinds: Collection[str], now_ms: int) -> bool:
+        """Tell whether the head is signed after events of these kinds, at this time."""
+
+    def remember(self, note: str, states: TakeState) -> None:
+        """Keep a checkpoint that has become durable, of a log that grew from what is kept."""
 
 
 class NoteSigner(Protocol):

@@ -10,14 +10,14 @@ as the heads say that their streams have claimed: nothing is there and cannot be
    over these events is the head;
 4. the head is a descendant of the checkpoint that is pinned outside the store.
 
-Checkpoints are signed on demand, at closing, and whenever the log passes a multiple of `CHECKPOINT_EVENTS`, so that
-step 3 never reads more than that many events.
+Checkpoints are signed on demand, at closing, after the events and times of `ledger.pin_times`, and whenever the log
+passes a multiple of `CHECKPOINT_EVENTS`, so that step 3 never reads more than that many events.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
@@ -26,8 +26,9 @@ from muniment.events.records import EventKind
 from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
 from muniment.evidence.bundle import AnnouncedSigner
-from muniment.evidence.notes import NamedValues, NoteSigner
+from muniment.evidence.notes import NamedValues, NoteSigner, TakeState, TreeState
 from muniment.evidence.pin import Pin
+from muniment.evidence.pins import Pins
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
 from muniment.evidence.verifier import (
     Checkpoint,
@@ -40,11 +41,14 @@ from muniment.evidence.verifier import (
 )
 from muniment.ledger.headers import unpack
 from muniment.ledger.ledger import Ledger, Writer
+from muniment.ledger.pin_times import PIN_INTERVAL_S, PinTimes
 from muniment.ledger.signing import LogSigners, announced_signers
 from muniment.log.port import CheckpointRow, Reader
 
 AUDIT_PROGRESS_EVENTS = 1000
 ENDED = "ended"  # the extension line of the pin of a life that has ended: what the origin of the next one is
+
+_log = logging.getLogger("muniment")
 
 
 class SignedCheckpoint(NamedTuple):
@@ -57,8 +61,16 @@ class SignedCheckpoint(NamedTuple):
 class Notary:
     """Signs the checkpoints of one log and keeps the last one at the pin."""
 
-    def __init__(self, keys: SpaceKeys | UnwrappedKeys, pin: Pin | None, outside: NoteSigner | None = None) -> None:
-        self._pin = pin
+    def __init__(
+        self,
+        keys: SpaceKeys | UnwrappedKeys,
+        pin: Pin | None,
+        outside: NoteSigner | None = None,
+        pin_interval_s: int = PIN_INTERVAL_S,
+    ) -> None:
+        self._pins = Pins.of(pin)
+        self.unpinned = 0  # places that knew nothing of the log when it was attested
+        self._times = PinTimes(pin_interval_s)
         self.signers = LogSigners(keys, outside)
 
     @property
@@ -76,11 +88,29 @@ class Notary:
         signer = self.signers.of(values)
         return signer.sign_checkpoint(signer.key.name, frontier.size, frontier.root())
 
-    def remember(self, note: str) -> None:
-        """Pin a checkpoint that is durable in the store; one that an even newer one has overtaken needs no pin."""
-        if self._pin is not None:
-            with contextlib.suppress(RolledBack):
-                self._pin.write(parse_checkpoint(parse_note(note).text).origin, note)
+    def is_due(self, kinds: Collection[str], now_ms: int) -> bool:
+        """Tell whether the head is signed after events of these kinds, at this time, because there is a pin."""
+        return self._pins is not None and self._times.is_due(kinds, now_ms)
+
+    def remember(self, note: str, states: TakeState) -> None:
+        """Pin a checkpoint that is durable in the store; one that an even newer one has overtaken needs no pin.
+
+        Raises `RolledBack` or `Corrupt` when the log, as it is now, did not grow from what is pinned already.
+        """
+        if self._pins is None:
+            return
+        origin = parse_checkpoint(parse_note(note).text).origin
+        self._prove_growth(origin, states)
+        try:
+            self._pins.write(origin, note)
+        except RolledBack:  # another process has pinned more in between
+            self._prove_growth(origin, states)
+
+    def _prove_growth(self, origin: str, states: TakeState) -> None:
+        places = self.places(origin)
+        with states() as state:
+            for pinned in places:
+                _compare(pinned, state, state.frontier())
 
     def checkpoint(self, ledger: Ledger) -> SignedCheckpoint:
         """Return a signed checkpoint of the head, kept in the store and pinned; made only if the head has none yet."""
@@ -92,14 +122,14 @@ class Notary:
             if kept is None or kept.size != size:
                 raise
             signed = self._kept(kept)
-        self.remember(signed.note)
+        self.remember(signed.note, ledger.store.reader)
         return signed
 
     def keep_stamped(self, ledger: Ledger, note: str) -> None:
         """Keep a checkpoint with its timestamp in the store, in place of the same one without, and pin it."""
         size = self.open(note, "checkpoint").size
         ledger.transact(lambda writer: writer.tx.put_checkpoint(size, note))
-        self.remember(note)
+        self.remember(note, ledger.store.reader)
 
     def sign_erasure(self, values: NamedValues, size: int, root: bytes, statement: Mapping[str, object]) -> str:
         """Return a checkpoint of an erasure certificate: over a root, and over the digest of what it states."""
@@ -119,24 +149,39 @@ class Notary:
             return
         former = self.signers.current
         note, last = self.pinned_note(), self.pinned()
-        if self.signers.settle(ledger) and self.origin != former.key.name and self._pin is not None and note and last:
+        if self.signers.settle(ledger) and self.origin != former.key.name and self._pins is not None and note and last:
             ended = former.sign_checkpoint(former.key.name, last.size, last.root, [f"{ENDED} {self.origin}"])
-            self._pin.replace(former.key.name, note, ended)
+            self._pins.replace(former.key.name, note, ended)
 
     def pinned(self) -> Checkpoint | None:
-        """Return the checkpoint at the pin, proved to be of this log, or None."""
+        """Return the checkpoint at the pin, proved to be of this log, or None; of several places the farthest."""
         note = self.pinned_note()
         return None if note is None else self.open(note, "pin")
 
+    def places(self, origin: str) -> list[Checkpoint | None]:
+        """Return the checkpoint at each place for pins, as `pinned`; read before the snapshot to compare."""
+        notes = [] if self._pins is None else self._pins.notes(origin)
+        return [None if note is None else self.open(note, "pin") for note in notes]
+
     def pinned_note(self) -> str | None:
         """Return the note at the pin, unverified, or None."""
-        return self._pin.read(self.origin) if self._pin is not None else None
+        return self._pins.read(self.origin) if self._pins is not None else None
 
     def attest_again(self, ledger: Ledger) -> None:
-        """Attest the log against its pin, which may say that this life of the log has ended."""
-        pinned = self.pinned()
+        """Attest the log against its pins, any of which may say that this life of the log has ended."""
+        places, pinned = self.places(self.origin), self.pinned()
         with ledger.store.reader() as reader:
-            self.attest(ledger, reader, pinned)
+            head = self.attest(ledger, reader, pinned)
+            for other in places:
+                if other != pinned:
+                    _compare(other, reader, head)
+            kept = reader.latest_checkpoint()
+        is_new = (
+            kept is None or kept.size <= self.signers.since + 1
+        )  # signed when its life began, and pinned from then on
+        self.unpinned = 0 if is_new else places.count(None)
+        if self.unpinned:
+            _log.warning("nothing is pinned at %d of %d places: deleted, or new", self.unpinned, len(places))
 
     def has_ended(self, ledger: Ledger) -> bool:
         """Return whether the log says that the whole space was erased; its final checkpoint is pinned then."""
@@ -147,7 +192,7 @@ class Notary:
         if last is not None and last.envelope is not None:
             ledger.unsealed(last)  # only a holder of the keys can have written it
             assert kept is not None, "it was signed with the event"
-            self.remember(kept.note)
+            self.remember(kept.note, ledger.store.reader)
             return True
         if last is not None or is_ended:
             raise Corrupt(at="log", problem="ended")
@@ -179,10 +224,7 @@ class Notary:
                 raise Corrupt(at="checkpoint", problem="root", found=checkpoint.size)
         if _replayed(ledger, reader, base, head) != head:
             raise Corrupt(at="frontier", problem="root", limit=head.size)
-        if pinned is not None:
-            if any(line.startswith(ENDED) for line in pinned.extensions):
-                raise FormerLife(at="pin", limit=pinned.size, found=head.size)
-            pins.compare(pinned, reader, head)
+        _compare(pinned, reader, head)
         return head
 
     def _of_head(self, writer: Writer) -> SignedCheckpoint:
@@ -206,6 +248,15 @@ class Notary:
             return self.signers.open(note)
         except Refused as refused:
             raise Corrupt(at=at, problem=refused.code) from None
+
+
+def _compare(pinned: Checkpoint | None, state: TreeState, head: Frontier) -> None:
+    """Compare a log with what one place for pins knows of it, if anything."""
+    if pinned is None:
+        return
+    if any(line.startswith(ENDED) for line in pinned.extensions):
+        raise FormerLife(at="pin", limit=pinned.size, found=head.size)
+    pins.compare(pinned, state, head)
 
 
 def _replayed(ledger: Ledger, reader: Reader, base: Frontier, head: Frontier) -> Frontier:

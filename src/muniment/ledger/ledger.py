@@ -320,14 +320,16 @@ class Writer:
         if not self._rows and not self._namings:
             return
         frontier = self._hand_over(self._rows)
-        if fresh := {row.kind for row in self._rows}.difference(self._written.present):
+        kinds = {row.kind for row in self._rows}
+        if fresh := kinds.difference(self._written.present):
             if not self._written.entries:
                 self._ledger.segments.owe(self.tx, ())
             self._written = self._ledger.vocabulary.extended(self.tx, self._written, fresh)
         for head in self._heads.values():
             self.tx.put_stream_head(self._ledger.heads.sealed(head))
             self.lengths[head.stream] = head.seq
-        if frontier.size // CHECKPOINT_EVENTS > self._frontier.size // CHECKPOINT_EVENTS:
+        is_due = bool(kinds) and self._ledger.witness.is_due(kinds, self._rows[-1].time)
+        if is_due or frontier.size // CHECKPOINT_EVENTS > self._frontier.size // CHECKPOINT_EVENTS:
             with suppress(SignerUnavailable):  # an append needs no signature: a later one covers it
                 self.note = self._ledger.witness.sign(self.tx, frontier)
                 self.tx.put_checkpoint(frontier.size, self.note)
@@ -382,7 +384,7 @@ class Ledger:
         self.heads.keep(seal, writer.lengths)
         writer.committed()
         if writer.note is not None:
-            self.witness.remember(writer.note)
+            self.witness.remember(writer.note, self.store.reader)
         return outcome
 
     def begin(self, tx: Transaction) -> int:

@@ -60,7 +60,7 @@ class Space(NeverPickled):
         self.sources = options.sources
         self.limits = limits_of(options)
         self.detection = detection_of(options)
-        self.notary = Notary(keys, options.pin, options.signer)
+        self.notary = Notary(keys, options.pin, options.signer, options.pin_interval_s)
         self.ledger = Ledger(store, keys, options.sources.entropy, self.notary, is_bare=is_bare)
         self._models = ReadModels(self.ledger, self.detection, indexes)
         self.transcript = self._models.transcript

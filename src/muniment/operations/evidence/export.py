@@ -25,13 +25,13 @@ def export(
     session: Session,
     key: ConversationKey,
     grant: ExportGrant,
-    events: EventRange,
+    bounds: tuple[int, int | None],
     wanted: EvidenceFormat,
     *,
     certified: bool,
 ) -> Document:
-    """Export a range of a conversation under a view; a certified export first puts on record who received what."""
-    view = View(grant.view)
+    """Export events of a conversation, the first to the last, under a view; a certified export is recorded first."""
+    view, events = View(grant.view), EventRange(*bounds)
     space = session.space
     session.access.require_view(view)
     session.check_key(key)

@@ -1,8 +1,6 @@
-"""Checkpoints and receipts: the head of a log, signed, and the proof that one turn is under it."""
+"""Receipts: the proof that one turn is under a signed head of its log."""
 
 from __future__ import annotations
-
-from msgspec import Struct
 
 from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
@@ -15,43 +13,11 @@ from muniment.evidence.tree import inclusion_proof
 from muniment.governance.views import View
 from muniment.log.port import CheckpointRow, Reader
 from muniment.operations.evidence.disclosed import event_lines
-from muniment.operations.evidence.stamp import stamp
 from muniment.projections.conversation import Conversation, opened
 from muniment.space.outgoing import ContentGrant, ExportWay, record_export
 from muniment.space.space import Space
 
 RECEIPT_TYPE = "text/plain"
-
-
-class CheckpointReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A signed checkpoint of the head: what it says, the note, and the public key that verifies it.
-
-    `timestamps` are those in the note, which are checked when the note is verified.
-    """
-
-    origin: str
-    size: int
-    root: str
-    note: str
-    vkey: str
-    timestamps: list[verifier.Timestamp] = []
-
-
-def checkpoint(space: Space, timestamp_url: str | None) -> CheckpointReport:
-    """Sign the head of the log, unless it is signed, and pin it; have it stamped where an authority is named."""
-    signed = space.checkpoint()
-    note = signed.note
-    if timestamp_url is not None:
-        note = stamp(note, timestamp_url, space.sources.entropy)
-        space.notary.keep_stamped(space.ledger, note)
-    return CheckpointReport(
-        origin=signed.checkpoint.origin,
-        size=signed.checkpoint.size,
-        root=signed.checkpoint.root.hex(),
-        note=note,
-        vkey=str(space.notary.key),
-        timestamps=list(verifier.timestamps_of([note], None)),
-    )
 
 
 def stamped_over(reader: Reader, position: int, since: int) -> CheckpointRow | None:

@@ -12,10 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.declaration.session import Session
-from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, LimitExceeded
+from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, LimitExceeded, RolledBack
 from muniment.events.binding import UPLOAD_BYTES_MAX
 from muniment.evidence import pin as pins
 from muniment.evidence import verifier
+from muniment.evidence.pins import Pins
 from muniment.evidence.verifier import Entry, Refused, SignerReport, Timestamp
 from muniment.ledger import attest
 from muniment.ledger.signing import declared_succession
@@ -80,11 +81,24 @@ class AgainstCheckpoint(StrEnum):
     EXTENDS = "extends"
 
 
+class AgainstPins(StrEnum):
+    """What a log that is sound in itself is to the pins outside the store.
+
+    `unpinned`: no place knows the log, so that an older copy of it would not be noticed.
+    """
+
+    EXTENDS = "extends"
+    UNPINNED = "unpinned"
+    ROLLED_BACK = "rolled_back"
+    DIVERGES = "diverges"
+
+
 class SpaceAudit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One log that was audited and found sound. The key is the one that the log declares, unless one was given.
 
     `erasures` counts events, `erased_turns` and `erased_messages` what they erased. `against` says what the log is to
-    the checkpoint that was given. `timestamps` are those of its checkpoints, and of the one that was given.
+    the checkpoint that was given. `pin` is what the log is to the pins
+    outside the store. `timestamps` are those of its checkpoints, and of the one that was given.
     """
 
     origin: str
@@ -99,6 +113,7 @@ class SpaceAudit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     erasures: int
     erased_turns: int
     erased_messages: int = 0
+    pin: AgainstPins | None = None
     against: AgainstCheckpoint | None = None
     signers: list[SignerReport] = []
     timestamps: list[Timestamp] = []
@@ -195,9 +210,26 @@ def _audited(
         erasures=report.erasures,
         erased_turns=report.erased_turns,
         erased_messages=report.erased_messages,
+        pin=_pin(session, reader, keys),
         against=None if kept is None else _against(reader, kept, keys),
         timestamps=_stamps(reader, kept, None),
     )
+
+
+def _pin(session: Session, reader: Reader, keys: verifier.Succession) -> AgainstPins | None:
+    """Compare a log with every place for pins; None where there is no place."""
+    places = Pins.of(session.store.pin)
+    if places is None:
+        return None
+    known = [note for note in places.notes(keys.current.name) if note is not None]
+    try:
+        for note in known:
+            pins.compare(keys.open(note), reader, reader.frontier())
+    except RolledBack:
+        return AgainstPins.ROLLED_BACK
+    except (Corrupt, Refused):
+        return AgainstPins.DIVERGES
+    return AgainstPins.EXTENDS if known else AgainstPins.UNPINNED
 
 
 def _log_of(note: str) -> str:

@@ -19,10 +19,12 @@ STAGE = "health"
 class Health(JudgedReport, Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether the open space may be trusted. With a `fault` it is open for inspection only.
 
-    `pinned`: a checkpoint is kept outside the store, so that an older copy of it would be noticed. `indexes` are those
-    for searching that this process has in memory. `unknown_kinds` are the events that only a newer release reads: while
-    there are any, this one reads what it knows and writes nothing (`store.newer`). `events_read`: so many events were
-    read whole, keys and content included: a sample, chosen at random when the space was opened, or all of them.
+    `pinned`: a checkpoint is kept outside the store, so that an older copy of it would be noticed. `unpinned` places
+    for pins held none when the store was opened: it was deleted there, or the place is new.
+    `indexes` are those for searching that this process has in memory. `unknown_kinds` are the events that only a newer
+    release reads: while there are any, this one reads what it knows and writes nothing (`store.newer`). `events_read`:
+    so many events were read whole, keys and content included: a sample, chosen at random when the space was opened, or
+    all of them.
     """
 
     space: str
@@ -32,6 +34,7 @@ class Health(JudgedReport, Struct, frozen=True, kw_only=True, omit_defaults=True
     events_read: int = 0
     checkpoint_size: int | None = None
     pinned_size: int | None = None
+    unpinned: int = 0
     key_versions: int = 1
     fault: str | None = None
     fault_message: str | None = None
@@ -70,6 +73,7 @@ def health_of(session: Session, *, full: bool) -> Health:
         pinned=pinned is not None,
         checkpoint_size=None if kept is None else kept.size,
         pinned_size=None if pinned is None else pinned.size,
+        unpinned=space.notary.unpinned,
         key_versions=len(space.keys.versions),
         fault=None if fault is None else fault.code,
         fault_message=None if fault is None else str(fault),
