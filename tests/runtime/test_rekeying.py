@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -292,3 +294,27 @@ def _after_the_kill(home: Path, old: SealedRow) -> bool:
             assert page.turns[1].messages[0].parts
     shutil.rmtree(home)
     return is_erased
+
+
+def test_who_reads_an_older_state_opens_it_while_an_erasure_replaces_its_keys(world: FileWorld) -> None:
+    """The keys that a state was sealed under are in that state; they are destroyed when nobody reads it any more."""
+    world.with_turns(5)
+    space = world.runtime._session.space
+    with space.ledger.reader() as reader:
+        stream = next(head.stream for head in reader.stream_heads() if head.type == "conversation")
+        rows, size = reader.turns(stream, 1, 5), reader.frontier().size
+        erasing = threading.Thread(target=world.erased, args=(2,))
+        erasing.start()
+        while size_of(space) == size:
+            time.sleep(0.001)
+        space.ledger.segments.forget()
+        words = [space.ledger.words(space.ledger.open(row))[1] for row in rows]
+    erasing.join()
+    assert len(words) == 5
+    assert world.runtime.system.health().sound
+
+
+def size_of(space: Space) -> int:
+    """Return the size of the present log."""
+    with space.ledger.store.reader() as reader:
+        return reader.frontier().size

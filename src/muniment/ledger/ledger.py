@@ -370,13 +370,13 @@ class Ledger:
         """Run a plan inside one write transaction; return what it returns once that is durable."""
 
         def run(tx: Transaction) -> tuple[Outcome, Writer, bytes]:
-            self.segments.read_in(tx)
+            before = self.segments.read_in(tx)
             try:
                 writer = Writer(tx, self)
                 outcome = plan(writer)
                 writer.flush()
             finally:
-                self.segments.read_in(None)
+                self.segments.read_in(before)
             return outcome, writer, tx.log_seal()
 
         outcome, writer, seal = self.store.transact(run)
@@ -410,7 +410,11 @@ class Ledger:
         with self.store.reader() as reader:
             if not self._is_bare:
                 self.names.begin(reader, newest)
-            yield reader
+            before = self.segments.read_in(reader)
+            try:
+                yield reader
+            finally:
+                self.segments.read_in(before)
 
     def unsealed(self, row: SealedRow) -> OpenEnvelope:
         """Return what the envelope of a row holds, having proved its leaf and every column, or raise `Corrupt`."""

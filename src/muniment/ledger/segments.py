@@ -1,7 +1,7 @@
 """The segment keys of a log: made when a segment begins, found when an envelope is opened, replaced by an erasure.
 
 Reading: the key of an event is kept in memory by the number of its segment. An envelope names the key that it is under;
-if that is another one, the row of segment keys is read again, in the present log or (inside a plan) in the transaction.
+if that is another one, the row of segment keys is read again, in the state of the log that this thread reads.
 
 Appending: only the newest segment grows. Its key is remembered together with the version of the space key. Whoever
 replaces the key of a segment that grows adds a version first, in the same write transaction, so a remembered key is
@@ -82,7 +82,7 @@ class SegmentKeys:
         self._keyed = keyed
         self._entropy = entropy
         self._table = SegmentTable(keys)
-        self._plan = threading.local()
+        self._state = threading.local()
         self._growing: tuple[int, SegmentKey] | None = None  # with the version of the space key
 
     # --- reading ------------------------------------------------------------------------------------------------------
@@ -97,9 +97,9 @@ class SegmentKeys:
 
     def _learn(self, position: int) -> None:
         number = row_of(position)
-        tx: Reader | None = getattr(self._plan, "tx", None)
-        if tx is not None:
-            sealed = tx.segments(number)
+        own: Reader | None = getattr(self._state, "own", None)
+        if own is not None:
+            sealed = own.segments(number)
         else:
             with self._store.reader() as reader:
                 sealed = reader.segments(number)
@@ -109,9 +109,14 @@ class SegmentKeys:
             except Corrupt as corrupt:
                 raise Corrupt(at=f"position {position}", problem=corrupt.problem) from None
 
-    def read_in(self, tx: Transaction | None) -> None:
-        """Read segment keys in a transaction, as long as a plan runs in this thread; None: it runs no more."""
-        self._plan.tx = tx
+    def read_in(self, own: Reader | None) -> Reader | None:
+        """Read segment keys in the state that this thread reads its rows in; return the state before, None for none.
+
+        An erasure may replace keys meanwhile: what was sealed under the former ones opens in the states that have them.
+        """
+        before: Reader | None = getattr(self._state, "own", None)
+        self._state.own = own
+        return before
 
     def forget(self) -> None:
         """Forget the keys that were met: some of them may have been replaced."""
