@@ -18,6 +18,7 @@ from __future__ import annotations
 import hmac
 import threading
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 
 from muniment.crypto.cell import OpenEnvelope, envelope_key_id, open_envelope, reseal_envelopes, seal_envelope
 from muniment.crypto.segment import (
@@ -88,21 +89,25 @@ class SegmentKeys:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def open(self, row: EnvelopeRow) -> OpenEnvelope:
-        """Return what the envelope of a row holds, as `SegmentTable.open`; a key that was not met yet is read."""
+        """Return what the envelope of a row holds, as `SegmentTable.open`; a key that was not met yet is read.
+
+        It is read in the state that this thread reads, and where that does not have it, in the present log.
+        """
         try:
             return self._table.open(row)
         except KeyMissing:
-            self._learn(row.position)
+            own: Reader | None = getattr(self._state, "own", None)
+        if own is not None:
+            with suppress(KeyMissing):
+                self._learn(own, row.position)
+                return self._table.open(row)
+        with self._store.reader() as present:
+            self._learn(present, row.position)
         return self._table.open(row)
 
-    def _learn(self, position: int) -> None:
+    def _learn(self, reader: Reader, position: int) -> None:
         number = row_of(position)
-        own: Reader | None = getattr(self._state, "own", None)
-        if own is not None:
-            sealed = own.segments(number)
-        else:
-            with self._store.reader() as reader:
-                sealed = reader.segments(number)
+        sealed = reader.segments(number)
         if sealed is not None:
             try:
                 self._table.learn(SegmentsRow(row=number, sealed=sealed))
