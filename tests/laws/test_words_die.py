@@ -19,6 +19,7 @@ from muniment.events.identity import TurnId
 from muniment.governance.views import View
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.transcripts.redact import Passage
+from tests.archives.documents import TALKING, exported, imported
 from tests.laws.every_key import Keys, opened_by, sealed_values
 from tests.turns import TALK
 from tests.worlds import OPERATOR, FileWorld, key_of, sqlite_world
@@ -114,3 +115,32 @@ def test_what_was_written_about_a_turn_is_erased_with_it(tmp_path: Path) -> None
     gone = {value: where for value, where in before.items() if value not in left}
     for values in (left, gone):
         assert not opened_by(values, known, b"canary of the")
+
+
+def test_what_is_written_about_an_erased_turn_stays_here_and_in_an_archive(tmp_path: Path) -> None:
+    """A hold that comes too late is on record with its reason, and nothing is wrong with it."""
+    world = sqlite_world(tmp_path / "one").with_turns(2)
+    one = Scope(conversation=TALK, turn=TURN)
+    assert world.runtime.lifecycle.erase(one, "asked for", OPERATOR).changed
+    assert world.runtime.lifecycle.hold(one, KEPT, OPERATOR).changed
+    target = sqlite_world(tmp_path / "two")
+    exported(world.runtime, tmp_path / "archive", TALKING)
+    imported(target.runtime, tmp_path / "archive", TALKING)
+    for kept in (world, target):
+        assert kept.runtime.system.recover().sound
+        assert kept.runtime.evidence.inspect().kinds == {}
+        assert KEPT in histories(kept)
+        kept.close()
+
+
+def test_why_a_message_was_erased_goes_with_its_turn_in_a_restored_backup(tmp_path: Path) -> None:
+    """The turn was erased after the backup, so that the restore erases it again, and all that was said of it."""
+    world = sqlite_world(tmp_path).with_turns(2)
+    why = "canary of the message"
+    assert world.runtime.lifecycle.erase(Scope(conversation=TALK, message=f"{TURN}#0"), why, OPERATOR).changed
+    world.runtime.spaces.backup(str(tmp_path / "backup"))
+    assert world.runtime.lifecycle.erase(Scope(conversation=TALK, turn=TURN), "asked for", OPERATOR).changed
+    assert world.runtime.spaces.restore(str(tmp_path / "backup"), replace=True).erased_again == 1
+    assert world.runtime.evidence.inspect().kinds == {}
+    assert why not in histories(world)
+    world.close()

@@ -25,12 +25,12 @@ from muniment.events.changes import (
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import EventKind, KeyRotated, TurnContent
 from muniment.evidence.header import commit, disclose, disclosures
-from muniment.governance.phases import Hold, Phase, Step
+from muniment.governance.phases import Hold, Phase
 from muniment.governance.redaction import Redaction
 from muniment.governance.slices import cut
 from muniment.governance.views import Reason, View
 from muniment.kernel.digest import Salts
-from muniment.projections.change_fold import Changes, NotedChange, beside
+from muniment.projections.change_fold import Changes, NotedChange, lost_in_conversation
 from muniment.projections.transcript import Transcript
 from tests.log.ledgers import Book, memory_book
 
@@ -164,26 +164,22 @@ def test_what_is_left_of_a_content_is_sealed_anew_and_still_proves_its_fields(bo
 def test_content_beside_turns_goes_with_the_first_of_them(
     recorded: list[tuple[TurnSpan, int | None]], steps: list[tuple[int, int]], alone: dict[int, frozenset[int]]
 ) -> None:
-    """It is erased when its turn or its message is, or any of several turns later on, also of turns to come."""
+    """It is erased with its message, or with the first of its turns that is erased later on, also of turns to come."""
     noted = tuple(
         NotedChange(position, span, message if span.first == span.last else None)
         for position, (span, message) in enumerate(recorded)
     )
     changes = Changes(
-        steps=tuple(Step(Transition.ERASE, min(ends), max(ends)) for ends in steps),
         erased=alone,
         erasures=tuple(NotedChange(4 + at, TurnSpan(min(ends), max(ends))) for at, ends in enumerate(steps)),
         noted={EventKind.TURN_COMMITTED: noted},  # stands for any kind that has content
     )
     erasures = [(4 + at, range(min(ends), max(ends) + 1)) for at, ends in enumerate(steps)]
-    assert beside(changes, 9) == [
+    assert lost_in_conversation(changes) == [
         one.position
         for one in noted
         if (one.message is not None and one.message in alone.get(one.span.first, ()))
-        or any(
-            (position > one.position or one.span.first == one.span.last) and any(map(one.span.includes, turns))
-            for position, turns in erasures
-        )
+        or any(position > one.position and any(map(one.span.includes, turns)) for position, turns in erasures)
     ]
 
 

@@ -142,6 +142,11 @@ class TurnSpan(NamedTuple):
     first: int
     last: int | None
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one turn."""
+        return self.first == self.last
+
     def includes(self, turn: int) -> bool:
         """Return whether a turn is in the span."""
         return self.first <= turn and (self.last is None or turn <= self.last)

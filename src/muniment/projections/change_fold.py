@@ -8,7 +8,6 @@ turns that its header names, whatever its kind: what a person wrote in it goes w
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -29,7 +28,7 @@ from muniment.events.changes import (
     span_of,
 )
 from muniment.events.records import LIFECYCLES, EventKind
-from muniment.governance.phases import Hold, Phase, PhaseRun, Step, runs
+from muniment.governance.phases import Hold, Step
 from muniment.governance.redaction import Redaction
 from muniment.governance.views import View
 from muniment.ledger.ledger import Ledger
@@ -103,31 +102,28 @@ class Changes(Struct, frozen=True, kw_only=True):
         ]
 
 
-def beside(changes: Changes, turns: int) -> list[int]:
+def lost_in_conversation(changes: Changes) -> list[int]:
     """Return the positions of changes whose own content is gone with a turn, or message, that they are about.
 
-    What was said of several turns goes with the first of them that is erased later: it may be about any. An erasure
-    says why something is gone and keeps that; one of a message goes with its turn.
+    It goes with the first of those turns that is erased later: what was said of several may be about any. What is said
+    of turns after they were erased stays. An erasure says why something is gone and keeps that; one of a message goes
+    with its turn.
     """
     noted = [change for changes_of_kind in changes.noted.values() for change in changes_of_kind]
-    if not noted:
+    if not noted or not (changes.erasures or changes.erased):
         return []
-    gone = [run for run in runs(turns, changes.steps) if run.phase is Phase.ERASED]
-    return sorted(change.position for change in noted if _is_erased(change, gone, changes))
+    alone = {erasure.span.first: erasure.position for erasure in changes.erasures if erasure.span.is_single}
+    several = [erasure for erasure in changes.erasures if not erasure.span.is_single]
 
+    def is_lost(change: NotedChange) -> bool:
+        span, later = change.span, several if change.span.is_single else changes.erasures
+        if change.message is not None and change.message in changes.erased.get(span.first, NOTHING):
+            return True
+        if span.is_single and alone.get(span.first, -1) > change.position:
+            return True
+        return any(erasure.position > change.position and erasure.span.overlaps(span) for erasure in later)
 
-def _is_erased(noted: NotedChange, gone: list[PhaseRun], changes: Changes) -> bool:
-    span = noted.span
-    if noted.message is not None and noted.message in changes.erased.get(span.first, NOTHING):
-        return True
-    if span.first != span.last:
-        return any(each.position > noted.position and each.span.overlaps(span) for each in changes.erasures)
-    at = bisect_right(gone, span.first, key=_first)
-    return at > 0 and span.first <= gone[at - 1].last
-
-
-def _first(run: PhaseRun) -> int:
-    return run.first
+    return sorted(change.position for change in noted if is_lost(change))
 
 
 class NewestChange(NamedTuple):

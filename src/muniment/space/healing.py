@@ -3,8 +3,8 @@
 Somebody who puts rows of an older state back into a log brings content back that an event of this log calls erased. So
 each erasure is read again, and what it names is checked:
 
-- the content of each entry, of changes that are about one of them (`change_fold.beside`), and of what the stream of the
-  space says of one (`space_words`), must not be there;
+- the content of each entry, of changes that are about one of them (`change_fold.lost_in_conversation`), and of what the
+  stream of the space says of one (`space_words`), must not be there;
 - of a message that was erased alone, the content of its turn must hold no part, and no digest of the whole.
 """
 
@@ -22,7 +22,7 @@ from muniment.events.records import TurnContent
 from muniment.ledger.erasures import erasures
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import Reader, SealedRow
-from muniment.projections.change_fold import Changes, beside
+from muniment.projections.change_fold import Changes, lost_in_conversation
 from muniment.projections.space_words import lost_in_space
 from muniment.projections.transcript import Transcript
 
@@ -49,8 +49,8 @@ class Healing:
         alone: dict[int, frozenset[int]] = {}
         streams: Counter[int] = Counter()
         for row, header in erasures(self._ledger, reader):
-            streams[row.stream] += 1
             span, message = span_of(header.about), header.refs.get("message")
+            streams[row.stream] += message is None  # the reason of one of a message goes with the turn
             if message is None:
                 whole.update(turn.position for turn in turns_in(reader, row.stream, span) if turn.content is not None)
             else:
@@ -58,7 +58,7 @@ class Healing:
                     if self.holds(turn, message):
                         alone[turn.position] = alone.get(turn.position, frozenset()) | {message}
         for stream, count in streams.items():
-            whole.update(self._beside(reader, stream, count))
+            whole.update(self._lost(reader, stream, count))
         if streams:
             whole.update(self._told(reader, streams.keys()))
         returned = [ReturnedContent(position) for position in whole]
@@ -100,11 +100,11 @@ class Healing:
             if row is not None and row.content is not None:
                 yield position
 
-    def _beside(self, reader: Reader, stream: int, erasures: int) -> Iterator[int]:
+    def _lost(self, reader: Reader, stream: int, erasures: int) -> Iterator[int]:
         head = self._transcript.head(reader, stream)
         if head.changes == erasures:
             return
-        for position in beside(self._transcript.changes(reader, head), head.turns):
+        for position in lost_in_conversation(self._transcript.changes(reader, head)):
             row = reader.sealed(position)
             if row is not None and row.content is not None:
                 yield position

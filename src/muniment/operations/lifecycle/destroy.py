@@ -27,7 +27,7 @@ from muniment.operations.lifecycle.receipt import OUTSIDE, erased_places, event_
 from muniment.operations.lifecycle.refusals import append_refusals
 from muniment.operations.lifecycle.report import ErasureReceipt
 from muniment.operations.lifecycle.scope import Target, turns_of
-from muniment.projections.change_fold import Changes, beside
+from muniment.projections.change_fold import Changes, lost_in_conversation
 from muniment.projections.space_words import lost_in_space
 from muniment.space.healing import erase_content, erase_messages
 from muniment.space.rotation import Rotation
@@ -122,7 +122,7 @@ def _destroy(space: Space, writer: Writer, judgements: Judgements, before: Chang
                 yield "blind"
     after = before.erasing(judgements.events, message, first)
     told = lost_in_space(space.ledger, writer.tx, lambda stream: after if stream == head.stream else None)
-    for position in (*beside(after, head.turns), *told):
+    for position in (*lost_in_conversation(after), *told):
         row_beside = writer.tx.sealed(position)
         if row_beside is not None and writer.destroy_content(row_beside):
             yield "beside"

@@ -20,7 +20,7 @@ from muniment.governance.phases import Phase, phase_of, runs
 from muniment.kernel.digest import Salts
 from muniment.ledger.ledger import SPACE_STREAM, Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow
-from muniment.projections.change_fold import NOTHING, Changes, beside
+from muniment.projections.change_fold import NOTHING, Changes, lost_in_conversation
 from muniment.projections.inspection.findings import FindingKind, Findings
 from muniment.projections.inspection.seen import ReadEvent, StreamTail
 from muniment.projections.space_words import is_lost
@@ -172,17 +172,16 @@ class EventChecks:
         if changes is None:
             return None
         if row.turn_seq is None:
-            return ExpectedContent(erased=row.position in self._beside(reader, row.stream, changes))
+            return ExpectedContent(erased=row.position in self._lost(row.stream, changes))
         if phase_of(row.turn_seq, changes.steps) is Phase.ERASED:
             return ExpectedContent(erased=True)
         return ExpectedContent(erased=False, messages=changes.erased.get(row.turn_seq, NOTHING))
 
-    def _beside(self, reader: Reader, stream: int, changes: Changes) -> frozenset[int]:
+    def _lost(self, stream: int, changes: Changes) -> frozenset[int]:
         """Return the positions of the changes of a stream that have lost their content, worked out once a state."""
         known = self._gone.get(stream)
         if known is None or known[0] is not changes:
-            head = self._transcript.head(reader, stream)
-            known = self._gone[stream] = (changes, frozenset(beside(changes, head.turns)))
+            known = self._gone[stream] = (changes, frozenset(lost_in_conversation(changes)))
         return known[1]
 
     def _complete(self, meta: TurnMeta, content: TurnContent, expected: ExpectedContent, row: SealedRow) -> None:
