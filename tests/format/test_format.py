@@ -181,6 +181,6 @@ def test_the_page_names_everything_that_is_stored() -> None:
     tables = set(re.findall(r"CREATE (?:TABLE|VIEW) (\w+)", schema))
     members = {name for body in (Header, KeyFile) for name in body.__struct_fields__}
     members |= {json.loads(json.dumps(name)) for name in StoreFile.__struct_encode_fields__}
-    named = {"vocabulary", "rekeying", "vkey", "signers", "epoch", "denials"}
+    named = {"vocabulary", "erasing", "vkey", "signers", "epoch", "denials"}
     told_of = set(re.findall(r"[A-Za-z_]+", " ".join(re.findall(r"`([^`]+)`", PAGE))))
     assert not (columns | tables | members | named) - told_of

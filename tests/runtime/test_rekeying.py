@@ -153,7 +153,7 @@ def test_a_large_erasure_lets_others_write(spread: FileWorld, monkeypatch: pytes
         if 0 < len(seen) < 3:
             transact(lambda writer: writer.change(rotated()))
             with space.ledger.reader() as reader:
-                assert space.ledger.segments.owed(reader)
+                assert space.ledger.segments.owed.of(reader).segments
         return outcome
 
     monkeypatch.setattr(rotation.Rotator, "_part", watched)
@@ -213,7 +213,7 @@ def test_an_erasure_that_was_interrupted_is_not_hidden(
         with pytest.raises(StoreFull):
             spread.erased()
     with spread.edited() as raw:
-        raw.execute(f"{edit} WHERE name = 'rekeying'")
+        raw.execute(f"{edit} WHERE name = 'erasing'")
     assert not spread.runtime.system.health().sound
 
 

@@ -323,7 +323,7 @@ class Writer:
         kinds = {row.kind for row in self._rows}
         if fresh := kinds.difference(self._written.present):
             if not self._written.entries:
-                self._ledger.segments.owe(self.tx, ())
+                self._ledger.segments.owed.begin(self.tx)
             self._written = self._ledger.vocabulary.extended(self.tx, self._written, fresh)
         for head in self._heads.values():
             self.tx.put_stream_head(self._ledger.heads.sealed(head))
@@ -340,7 +340,7 @@ class Writer:
         written = self._ledger.vocabulary.parsed(vocabulary)
         written.require_writable()
         self._written = self._ledger.vocabulary.extended(self.tx, written, ())
-        self._ledger.segments.owe(self.tx, ())
+        self._ledger.segments.owed.begin(self.tx)
 
 
 class Ledger:

@@ -9,15 +9,13 @@ never stale. The key of a segment that does not grow any more may be replaced un
 
 Replacing: all envelopes of a segment are sealed again under a fresh key, in one write transaction. The former key is
 then in former rows of segment keys only, and all of those are sealed under former versions of the space key. Which
-segments are still to be replaced is kept in a named value with a MAC. It is there from the first event on, so whoever
-takes it away does not hide an erasure that has begun.
+segments are still to be replaced is kept with the log (`ledger.owed`).
 """
 
 from __future__ import annotations
 
-import hmac
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import suppress
 
 from muniment.crypto.cell import OpenEnvelope, envelope_key_id, open_envelope, reseal_envelopes, seal_envelope
@@ -34,13 +32,11 @@ from muniment.crypto.segment import (
     seal_segments,
 )
 from muniment.errors import Corrupt, KeyMissing
-from muniment.kernel.digest import DIGEST_BYTES, KeyedDigest, framed
+from muniment.kernel.digest import KeyedDigest
 from muniment.kernel.sources import Entropy
+from muniment.ledger.owed import OwedWork
 from muniment.ledger.packing import place_of, placed_envelopes
 from muniment.log.port import EnvelopeRow, EventRow, Reader, SegmentsRow, Store, Transaction
-
-OWED = "rekeying"  # the named value of segments whose keys are still to be replaced: a MAC, and each number
-OWED_BYTES = 4
 
 
 class SegmentTable:
@@ -78,9 +74,9 @@ class SegmentKeys:
     """The segment keys of one log, in the memory of this process. Thread-safe as its store is."""
 
     def __init__(self, store: Store, keys: SpaceKeyring, keyed: KeyedDigest, entropy: Entropy) -> None:
+        self.owed = OwedWork(keyed)
         self._store = store
         self._keys = keys
-        self._keyed = keyed
         self._entropy = entropy
         self._table = SegmentTable(keys)
         self._state = threading.local()
@@ -179,29 +175,6 @@ class SegmentKeys:
             due.difference_update([key.number for key in keys])
         if due:
             raise KeyMissing(at=f"segment {min(due)}")
-
-    def owed(self, reader: Reader) -> list[int]:
-        """Return the segments whose keys an erasure that has begun still has to replace, in their order.
-
-        Raises `Corrupt` when nobody with the key wrote the value.
-        """
-        stored = reader.meta(OWED)
-        if stored is None:
-            if reader.frontier().size:
-                raise Corrupt(at=OWED, problem="missing")
-            return []
-        tag, packed = stored[:DIGEST_BYTES], stored[DIGEST_BYTES:]
-        if not hmac.compare_digest(tag, self._owed_tag(packed)):
-            raise Corrupt(at=OWED, problem="not_authentic")
-        return [int.from_bytes(packed[at : at + OWED_BYTES]) for at in range(0, len(packed), OWED_BYTES)]
-
-    def owe(self, tx: Transaction, segments: Iterable[int]) -> None:
-        """Note the segments whose keys are still to be replaced."""
-        packed = b"".join([segment.to_bytes(OWED_BYTES) for segment in segments])
-        tx.put_meta(OWED, self._owed_tag(packed) + packed)
-
-    def _owed_tag(self, packed: bytes) -> bytes:
-        return self._keyed.of(framed(OWED, packed))
 
     def _replaced(self, tx: Transaction, former: SegmentKey) -> SegmentKey:
         first = former.number << SEGMENT_BITS

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+from typing import TYPE_CHECKING
 
 from muniment.declaration.operation import Group, Operation, operations_of
+
+if TYPE_CHECKING:
+    from muniment.space.space import Space
 
 # noun group -> the module and class that declare it, in the order in which they are shown
 GROUPS: dict[str, tuple[str, str]] = {
@@ -36,3 +40,8 @@ def group_class(name: str) -> type[Group]:
 def catalogue() -> tuple[Operation, ...]:
     """Return every operation, group by group, in the order of their definition."""
     return tuple(operation for name in GROUPS for operation in operations_of(group_class(name)))
+
+
+def resume_erasure(space: Space, position: int) -> None:
+    """Complete the erasure whose first event is at a position; only after a crash it is imported at all."""
+    importlib.import_module("muniment.operations.lifecycle.resume").resume_erasure(space, position)

@@ -30,7 +30,7 @@ from muniment.governance.profiles import PROFILE_POLICIES
 from muniment.log.connection import OpenMode
 from muniment.log.memory import MemoryStore
 from muniment.log.sqlite import SqliteStore
-from muniment.runtime.catalogue import catalogue
+from muniment.runtime.catalogue import catalogue, resume_erasure
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import (
     Settings,
@@ -150,7 +150,7 @@ def _on_disk(
         else:
             opened = open_keys(directory, uri, options.sources, create=options.create)
     options = replace(options, pin=options.pin or _pins(defaults))
-    return OpenStore(directory, opened, _sqlite_store, options), options
+    return OpenStore(directory, opened, _sqlite_store, options, resume=resume_erasure), options
 
 
 def _pins(defaults: Settings) -> Pins:
@@ -172,7 +172,9 @@ def _in_memory(keys: str | Path | RootKey | None, space: str | None, options: Op
     with contextlib.ExitStack() as undo:
         undo.callback(remove)
         opened = open_keys(directory, root, sources, create=True)
-        opened_store = OpenStore(directory, opened, _memory_store, options, farewell=remove, at_rest=False)
+        opened_store = OpenStore(
+            directory, opened, _memory_store, options, farewell=remove, at_rest=False, resume=resume_erasure
+        )
         weakref.finalize(opened_store, remove)
         session = _entered(opened_store, name, options)
         undo.pop_all()
@@ -291,5 +293,5 @@ def session_at(
     """
     check_name(space, at="space")
     keys = open_keys(directory, root, options.sources, create=options.create)
-    opened_store = OpenStore(directory, keys, make, options, at_rest=at_rest)
+    opened_store = OpenStore(directory, keys, make, options, at_rest=at_rest, resume=resume_erasure)
     return _session(opened_store, opened_store.space(space, create=options.create), options)

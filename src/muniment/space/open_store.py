@@ -8,7 +8,8 @@
     <store>/restoring/<digest>/        a space that is being put back from a backup
     <store>/models/                    the imported model (`space.embedders`)
 
-Which stores there are for a log (`sqlite`, `memory`) is decided in `runtime.open`, which hands over how to make one.
+Which stores there are for a log (`sqlite`, `memory`) is decided in `runtime.open`. It hands over how to make one, and
+who goes on with an erasure that was interrupted.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from muniment.search.index_memory import IndexMemory
 from muniment.space.embedders import Embedders
 from muniment.space.options import Options
 from muniment.space.read_models import IndexSetup
-from muniment.space.space import UNWRITABLE, Space
+from muniment.space.space import UNWRITABLE, Resume, Space
 
 LOG = "log.db"
 RESTORING = "restoring"  # where a space is made that is being restored
@@ -73,6 +74,7 @@ class OpenStore(OneProcess):
         *,
         farewell: Callable[[], object] = bool,
         at_rest: bool = True,
+        resume: Resume | None = None,
     ) -> None:
         super().__init__()
         self.directory = directory
@@ -83,6 +85,7 @@ class OpenStore(OneProcess):
         self._options = options
         self._make_store = make_store
         self._at_rest = at_rest
+        self._resume = resume
         self._farewell = farewell  # what is left to do when everything is closed
         self._spaces: dict[str, Space] = {}
         self._memory = IndexMemory(options.index_bytes_max)
@@ -111,7 +114,8 @@ class OpenStore(OneProcess):
         assert self.keys is not None, "spaces are opened with keys"
         store = self._log_of(keys, self.keys.space_directory(name) / LOG)
         at_rest = self.keys.space_directory(name) if self._at_rest else None
-        space = Space(store, keys, self._options, IndexSetup(self._memory, at_rest, self.embedders))
+        setup = IndexSetup(self._memory, at_rest, self.embedders)
+        space = Space(store, keys, self._options, setup, resume=self._resume)
         try:
             space.begin()
             if self._at_rest and space.fault is None and not keys.begun:

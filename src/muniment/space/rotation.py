@@ -9,7 +9,7 @@ the touched segments, whatever the length of the log (decision 0142).
 2. The write-ahead log is emptied, the older versions are destroyed, the indexes at rest are written again.
 
 Where more than `SEGMENTS_AT_ONCE` segments are touched, the first transaction only runs the plan and notes the others
-(`ledger.segments`); those that follow replace some keys each, so that other writers wait for none of them for long. The
+(`ledger.owed`); those that follow replace some keys each, so that other writers wait for none of them for long. The
 last one replaces the key of the space. What a crash interrupts is completed by the next opening.
 
 An erasure that finds the disk full gives up the reserve of the log and replaces the keys one by one (decision 0123);
@@ -96,18 +96,21 @@ class Rotator:
     def is_due(self) -> bool:
         """Tell whether a rotation has begun that did not end."""
         with self._ledger.reader() as reader:
-            return len(self._ledger.keys.versions) > 1 or bool(self._ledger.segments.owed(reader))
+            return len(self._ledger.keys.versions) > 1 or any(self._ledger.segments.owed.of(reader))
 
-    def rotate(self, cause: RotationCause, plan: Callable[[Writer], Outcome]) -> Rotation[Outcome]:
-        """Rotate the key, with a plan before it."""
+    def rotate(
+        self, cause: RotationCause, plan: Callable[[Writer], Outcome], since: int | None = None
+    ) -> Rotation[Outcome]:
+        """Rotate the key, with a plan before it. What was erased from the position `since` on leaves the indexes."""
         store, keys = self._ledger.store, self._ledger.keys
         attempt = partial(with_reserve, store) if cause is RotationCause.ERASURE else _once
         with self._lock:
             indexes = self._indexes()
             snapshots = indexes.before_rotation() if indexes is not None else {}
             kept = self._catalogue.before_rotation()
-            with self._ledger.reader() as reader:
-                since = reader.frontier().size
+            if since is None:
+                with self._ledger.reader() as reader:
+                    since = reader.frontier().size
             outcome, rekeyed, version = self._replace(cause, plan)
             scrub = attempt(store.scrub)
             destroyed = attempt(partial(keys.finish_rotation, version))
@@ -154,11 +157,11 @@ class Rotator:
         space (`ledger.segments`).
         """
         writer.flush()
-        noted = self._ledger.segments.owed(writer.tx)
-        due = sorted({*noted, *writer.touched})
+        noted = self._ledger.segments.owed.of(writer.tx)
+        due = sorted({*noted.segments, *writer.touched})
         now, later = (due, []) if limit is None else (due[:limit], due[limit:])
-        if later != noted:
-            self._ledger.segments.owe(writer.tx, later)
+        if tuple(later) != noted.segments:
+            self._ledger.segments.owed.put(writer.tx, noted._replace(segments=tuple(later)))
         if later:
             writer.rekey(writer.space_key, now, every_row=False)
             return Part(len(now), None)

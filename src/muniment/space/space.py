@@ -1,9 +1,10 @@
 """An open space: its ledger, its transcript, its notary; opening it, rotating its key, closing it.
 
-Opening, in this order: the log is attested (`ledger.attest`); an interrupted rotation of the space key is completed;
-every content key that the log calls erased is destroyed again, so that a keyring restored from an old backup heals
-itself. A log that is behind its pin, or that does not account for itself, is open for inspection only: `fault` says
-why, reading and writing raise it, audit and health still answer.
+Opening, in this order: the log is attested (`ledger.attest`); erasures that were interrupted between two steps are
+completed; an interrupted rotation of the space key is completed; every content key that the log calls erased is
+destroyed again, so that a keyring restored from an old backup heals itself. A log that is behind its pin, or that does
+not account for itself, is open for inspection only: `fault` says why, reading and writing raise it, audit and health
+still answer.
 
 Opening needs no disk space and no right to write: what was interrupted then waits for an opening that has both.
 """
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 Outcome = TypeVar("Outcome")
 
+Resume = Callable[["Space", int], object]  # goes on with the erasure whose first event is at a position
+
 UNWRITABLE = (StoreFull, StoreReadOnly, StoreNewer)  # nothing can be written now: no reason not to read
 
 
@@ -53,10 +56,18 @@ class Space(NeverPickled):
     """One space, open. Thread-safe; several processes may have the same space open."""
 
     def __init__(
-        self, store: Store, keys: SpaceKeys, options: Options, indexes: IndexSetup, *, is_bare: bool = False
+        self,
+        store: Store,
+        keys: SpaceKeys,
+        options: Options,
+        indexes: IndexSetup,
+        *,
+        is_bare: bool = False,
+        resume: Resume | None = None,
     ) -> None:
         self.store = store
         self.keys = keys
+        self._resume = resume
         self.sources = options.sources
         self.limits = limits_of(options)
         self.detection = detection_of(options)
@@ -138,6 +149,7 @@ class Space(NeverPickled):
             with contextlib.suppress(*UNWRITABLE):
                 self.notary.settle(self.ledger)
             self.notary.attest_again(self.ledger)
+            self._complete_steps()
             if self.is_rotation_due:
                 self.rotate(RotationCause.REQUESTED, nothing_else)
             self.store.keep_reserve()
@@ -157,6 +169,15 @@ class Space(NeverPickled):
             with contextlib.suppress(*UNWRITABLE):
                 self.destroy_keys()
             raise SpaceErased
+
+    def _complete_steps(self) -> None:
+        """Go on with the erasures that were interrupted between two of their steps."""
+        if self._resume is None:
+            return
+        with self.ledger.reader() as reader:
+            interrupted = self.ledger.segments.owed.of(reader).erasures
+        for position in interrupted:
+            self._resume(self, position)
 
     def _heal(self) -> int:
         """Destroy again whatever the log calls erased; return how many contents had come back."""
@@ -192,9 +213,11 @@ class Space(NeverPickled):
 
     # --- keys ---------------------------------------------------------------------------------------------------------
 
-    def rotate(self, cause: RotationCause, plan: Callable[[Writer], Outcome]) -> Rotation[Outcome]:
+    def rotate(
+        self, cause: RotationCause, plan: Callable[[Writer], Outcome], since: int | None = None
+    ) -> Rotation[Outcome]:
         """Rotate the space key, with a plan in the same transaction; see `space.rotation`."""
-        rotation = self._rotator.rotate(cause, plan)
+        rotation = self._rotator.rotate(cause, plan, since)
         if cause is RotationCause.ERASURE:
             self.tables.release()
         return rotation

@@ -1,6 +1,6 @@
 """Requests to erase turns and messages: what would go, the approval of a second person, what is refused on record.
 
-What goes is decided by the guard inside the transaction that destroys it (`destroy`), so that everything that was
+What goes is decided by the guard inside the transaction that destroys it (`erasure`), so that everything that was
 committed in between is decided, too.
 """
 
@@ -13,7 +13,8 @@ from muniment.events.changes import Action, LifecycleRequest
 from muniment.events.records import RotationCause
 from muniment.ledger.ledger import Writer
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
-from muniment.operations.lifecycle.destroy import destroy_turns, judged_turns
+from muniment.operations.lifecycle.destroy import destroy_turns
+from muniment.operations.lifecycle.erasure import judged_turns
 from muniment.operations.lifecycle.refusals import append_refusals
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
@@ -30,7 +31,7 @@ def review_erasure(
     now_ms = space.sources.clock.now_ms() if request is None else request.requested_ms
     target.prepare()
     with space.ledger.reader() as reader:
-        judged = judged_turns(space, reader, target, now_ms, requested=True)
+        judged = judged_turns(space, reader, target.turns(reader), now_ms, requested=True)
         return Reporting(space, reader, budget, session.access.open_views).report(Action.ERASE, scope, request, judged)
 
 
@@ -49,9 +50,8 @@ def erase_turns(session: Session, scope: Scope, target: Target, request: Lifecyc
 
 
 def _note_refused(space: Space, writer: Writer, target: Target, request: LifecycleRequest) -> None:
-    append_refusals(
-        space, writer, judged_turns(space, writer.tx, target, request.requested_ms, requested=True), request
-    )
+    turns, now_ms = target.turns(writer.tx), request.requested_ms
+    append_refusals(space, writer, judged_turns(space, writer.tx, turns, now_ms, requested=True), request)
 
 
 def complete_erasure(

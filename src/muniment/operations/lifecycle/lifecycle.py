@@ -178,7 +178,7 @@ class Lifecycle(Group):
     ) -> RetentionReport:
         """Erase what is due under the policies and is kept neither by a hold nor by a legal minimum.
 
-        Works in batches, each with a receipt of its own; an interruption leaves whole batches, and a repeat goes on.
+        Works in batches, each with a receipt of its own; what an interruption leaves is erased by a repeat.
         With `limit` the other turns stay for another time. With `dry_run` nothing is erased and the report says what
         would be. Appends `turn.lifecycle` as `erase` does.
         """

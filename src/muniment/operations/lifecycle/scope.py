@@ -1,12 +1,12 @@
 """What a request is about: a message, a turn, a conversation, the turns of a subject, or the whole space.
 
-A *target* finds it in the log: the turns in question of each conversation. It looks twice, once for the report and once
-inside the write transaction, where it also finds what was committed in between.
+A *target* finds it in the log: the turns in question of each conversation. It looks twice: once for the report, and
+inside the write transaction for what was committed since.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, NamedTuple, Protocol
 
 from msgspec import Meta, Struct
@@ -125,6 +125,10 @@ class Target(Protocol):
         """Return the turns, conversation by conversation; nothing when there are none."""
         ...
 
+    def since(self, reader: Reader, position: int) -> list[Turns]:
+        """Return those of the turns that were committed from a position on."""
+        ...
+
 
 def target_of(space: Space, scope: Scope, progress: Progress) -> Target:
     """Return the target of a scope that was checked."""
@@ -171,6 +175,10 @@ class ConversationTarget:
         place = self._message.place
         return [Turns(self._key, head, (span,), place)] if 0 <= place < len(opened.meta.messages) else []
 
+    def since(self, reader: Reader, position: int) -> list[Turns]:
+        """Return those of the turns that were committed from a position on."""
+        return later(self.turns, reader, position)
+
     def _left_over(self, reader: Reader, head: StreamHead, turn: TurnId, fault: Corrupt | KeyMissing) -> TurnSpan:
         """Return the turn that an id must mean when its row does not open, or raise the fault.
 
@@ -213,14 +221,26 @@ class SubjectTarget:
 
     def turns(self, reader: Reader) -> list[Turns]:
         """Return the turns of the subject, conversation by conversation."""
-        turns: list[Turns] = []
-        for key, head in conversations(self._space, reader):
-            self._read_to(reader, head.stream, head.turns)
-            spans = tuple(spans_of(self._sequences.get(head.stream, ())))
-            unreadable = tuple(self._unreadable.get(head.stream, ()))
-            if spans or unreadable:
-                turns.append(Turns(key, head, spans, None, unreadable))
-        return turns
+        found = (self._of(reader, key, head) for key, head in conversations(self._space, reader))
+        return [turns for turns in found if turns is not None]
+
+    def since(self, reader: Reader, position: int) -> list[Turns]:
+        """Return those that were committed from a position on; only conversations that grew are read."""
+        transcript, found = self._space.transcript, list[Turns]()
+        for stream, first in first_turns(reader, position).items():
+            names = reader.sealed(stream)
+            assert names is not None, "a turn follows the opening of its conversation"
+            key, head = key_of(transcript.names(names)), transcript.head(reader, stream)
+            turns = self._of(reader, key, head, first)
+            if turns is not None:
+                found.append(turns)
+        return found
+
+    def _of(self, reader: Reader, key: ConversationKey, head: StreamHead, first: int = 1) -> Turns | None:
+        self._read_to(reader, head.stream, head.turns)
+        spans = tuple(spans_of(turn for turn in self._sequences.get(head.stream, ()) if turn >= first))
+        unreadable = tuple(self._unreadable.get(head.stream, ()))
+        return Turns(key, head, spans, None, unreadable) if spans or unreadable else None
 
     def _read_to(self, reader: Reader, stream: int, upto: int) -> None:
         for first in range(self._read.get(stream, 0) + 1, upto + 1, BATCH):
@@ -250,6 +270,10 @@ class SpaceTarget:
             if head.turns
         ]
 
+    def since(self, reader: Reader, position: int) -> list[Turns]:
+        """Return those of the turns that were committed from a position on."""
+        return later(self.turns, reader, position)
+
 
 class TurnsTarget:
     """Turns that were chosen before."""
@@ -268,6 +292,10 @@ class TurnsTarget:
             for key, (stream, spans) in self._chosen.items()
         ]
 
+    def since(self, _reader: Reader, _position: int) -> list[Turns]:
+        """Return nothing: later turns were not chosen."""
+        return []
+
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
@@ -278,6 +306,31 @@ def conversations(space: Space, reader: Reader) -> list[tuple[ConversationKey, S
         (key_of(space.transcript.names(row)), space.transcript.head(reader, row.stream))
         for row in space.transcript.conversations(reader)
     ]
+
+
+def first_turns(reader: Reader, position: int) -> dict[int, int]:
+    """Return the first turn that was committed from a position on, by stream."""
+    found: dict[int, int] = {}
+    for row in reader.sealed_events(position, reader.frontier().size - 1):
+        if row.turn_seq is not None:
+            found.setdefault(row.stream, row.turn_seq)
+    return found
+
+
+def later(turns: Callable[[Reader], list[Turns]], reader: Reader, position: int) -> list[Turns]:
+    """Return what of turns was committed from a position on."""
+    first = first_turns(reader, position)
+    if not first:
+        return []
+    grown = [each for each in turns(reader) if each.head.stream in first]
+    return [each._replace(spans=tuple(from_turn(first[each.head.stream], each.spans))) for each in grown]
+
+
+def from_turn(first: int, spans: Iterable[TurnSpan]) -> Iterator[TurnSpan]:
+    """Yield what of spans begins with a turn."""
+    for span in spans:
+        if span.last is None or span.last >= first:
+            yield TurnSpan(max(span.first, first), span.last)
 
 
 def key_of(names: ConversationOpened) -> ConversationKey:

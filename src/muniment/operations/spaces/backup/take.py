@@ -111,7 +111,7 @@ def _write(session: Session, log: OutFile, keys: OutFile, root: RootKey, descrip
             sealed.finish()
         with session.space.ledger.reader() as reader:
             # an erasure is replacing keys, and a rotation will end it
-            is_between = bool(session.space.ledger.segments.owed(reader))
+            is_between = any(session.space.ledger.segments.owed.of(reader))
             is_between |= session.space.notary.signers.of(reader).key != LogSigners(ring).current.key
         session.space.notary.settle(session.space.ledger)
         space_keys.refresh()

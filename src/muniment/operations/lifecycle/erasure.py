@@ -1,0 +1,201 @@
+"""Destroying turns and messages in steps: the one thing that destroys.
+
+In one write transaction: the events are appended, content keys and ciphertext removed (also of what was recorded beside
+turns that are all erased). What goes is decided by the guard inside the transaction. In the last one the space key is
+rotated, and what was committed meanwhile is decided, too. Then the write-ahead log is emptied and the old space key is
+destroyed; only then the caller gets its report.
+
+At most `STEP_TURNS` turns are looked at in one transaction, so that other writers do not wait for long. Before the last
+one the log notes that the erasure goes on (`ledger.owed`), and the next opening completes it after a crash.
+
+Nothing has to be decrypted to be destroyed. Content whose cells or keys do not open any more is destroyed as well, once
+the header of its turn and the tree have proved which turn it is. Only one message alone cannot be taken out of content
+that does not open.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle, TurnSpan, span_refs
+from muniment.events.records import EventKind, RotationCause
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Writer
+from muniment.log.port import Reader
+from muniment.operations.lifecycle.guard import Guard, Judgements, length
+from muniment.operations.lifecycle.refusals import append_refusals
+from muniment.operations.lifecycle.scope import Target, Turns, turns_of
+from muniment.projections.change_fold import Changes, lost_in_conversation
+from muniment.projections.space_words import lost_in_space
+from muniment.space.healing import erase_content, erase_messages
+from muniment.space.rotation import Rotation
+from muniment.space.space import Space
+
+if TYPE_CHECKING:
+    from muniment.operations.approvals.gate import GuardedRequest
+
+STEP_TURNS = 1_000  # looked at in one transaction: about 100 ms of work
+
+
+class ErasureOutcome(NamedTuple):
+    """What an erasure did: its events, the streams they are in, what was destroyed, and by stream what was kept."""
+
+    positions: tuple[int, ...]
+    streams: frozenset[int]
+    counts: Counter[str]
+    kept: dict[int, Judgements]
+
+    def joined(self, later: ErasureOutcome) -> ErasureOutcome:
+        """Return what was done up to a later step."""
+        kept = dict(self.kept)
+        for stream, judgements in later.kept.items():
+            before = kept.get(stream, judgements._replace(kept=()))
+            kept[stream] = judgements._replace(kept=before.kept + judgements.kept)
+        return ErasureOutcome(
+            self.positions + later.positions, self.streams | later.streams, self.counts + later.counts, kept
+        )
+
+
+NOTHING_DONE = ErasureOutcome((), frozenset(), Counter(), {})
+
+
+class Erasure:
+    """One erasure of the turns of a target.
+
+    Without `is_requested` only what policies call due is destroyed, which was approved with the policy. What was
+    requested and is kept is recorded. `resumes` is the first event of an erasure that a crash interrupted.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        target: Target,
+        request: LifecycleRequest,
+        *,
+        is_requested: bool = True,
+        guarded: GuardedRequest | None = None,
+        resumes: int | None = None,
+    ) -> None:
+        self._space = space
+        self._target = target
+        self._request = request
+        self._is_requested = is_requested
+        self._guarded = guarded
+        self._first = resumes
+        self._done = NOTHING_DONE
+
+    def run(self) -> Rotation[ErasureOutcome]:
+        """Destroy what is to go; an exception leaves what is not destroyed yet to a repeat, or the next opening."""
+        space = self._space
+        with space.ledger.reader() as reader:
+            since = reader.frontier().size
+            steps = list(steps_of(self._target.turns(reader)))
+        for turns in steps[:-1]:
+            self._done = space.with_reserve(partial(space.ledger.transact, partial(self._step, turns)))
+            if self._first is None and self._done.positions:
+                self._first = self._done.positions[0]
+        return space.rotate(RotationCause.ERASURE, partial(self._last, steps[-1] if steps else [], since), since)
+
+    def _step(self, turns: list[Turns], writer: Writer) -> ErasureOutcome:
+        done, owed = self._destroyed(writer, turns), self._space.ledger.segments.owed
+        if done.positions:
+            first = done.positions[0] if self._first is None else self._first
+            going_on = owed.of(writer.tx).within(first, writer.touched)
+            owed.put(writer.tx, going_on if self._is_requested else going_on.without(first))
+        return done
+
+    def _last(self, turns: list[Turns], since: int, writer: Writer) -> ErasureOutcome:
+        done = self._destroyed(writer, [*turns, *self._target.since(writer.tx, since)])
+        if self._is_requested:
+            append_refusals(self._space, writer, done.kept.values(), self._request)
+        if self._first is not None:
+            owed = self._space.ledger.segments.owed
+            owed.put(writer.tx, owed.of(writer.tx).without(self._first))
+        return done
+
+    def _destroyed(self, writer: Writer, turns: Iterable[Turns]) -> ErasureOutcome:
+        """Judge turns as they are now, and destroy what goes of them; return what was done up to here."""
+        space, transcript = self._space, self._space.transcript
+        judged = judged_turns(space, writer.tx, turns, self._request.requested_ms, requested=self._is_requested)
+        going = [judgements for judgements in judged if judgements.spans]
+        if going and self._guarded is not None and not self._done.positions:
+            self._guarded.spend(writer)
+        after = {head.stream: transcript.changes(writer.tx, head) for head in (each.turns.head for each in going)}
+        positions: list[int] = []
+        for judgements in going:
+            stream, appended = judgements.turns.head.stream, list(self._append(writer, judgements))
+            after[stream] = after[stream].erasing(judgements.events, judgements.turns.message, appended[0])
+            positions += appended
+        writer.flush()
+        counts = Counter(word for judgements in going for word in _destroy(space, writer, judgements))
+        counts["beside"] += sum(_words_gone(space, writer, after))
+        kept = {judgements.turns.head.stream: judgements for judgements in judged if judgements.kept}
+        return self._done.joined(ErasureOutcome(tuple(positions), frozenset(after), counts, kept))
+
+    def _append(self, writer: Writer, judgements: Judgements) -> Iterator[int]:
+        turns, request = judgements.turns, self._request
+        for span in judgements.events:
+            refs = span_refs(span)
+            if turns.message is not None:
+                refs["message"] = turns.message
+            body = TurnLifecycle(request=request)
+            change = Change(EventKind.TURN_LIFECYCLE, request.requested_ms, body, refs, Transition.ERASE)
+            yield writer.change(change, turns.head.stream).position
+
+
+def steps_of(turns: Iterable[Turns]) -> Iterator[list[Turns]]:
+    """Yield turns in steps of at most `STEP_TURNS`; of a message there is one turn."""
+    step: list[Turns] = []
+    free = STEP_TURNS
+    for of_stream in turns:
+        spans: list[TurnSpan] = []
+        for span in of_stream.spans:
+            rest = span
+            while (left := length(rest)) > 0:
+                taken = TurnSpan(rest.first, rest.first + min(left, free) - 1)
+                spans.append(taken)
+                rest = rest._replace(first=rest.first + length(taken))
+                free -= length(taken)
+                if free == 0:
+                    yield [*step, of_stream._replace(spans=tuple(spans))]
+                    step, spans, free = [], [], STEP_TURNS
+        if spans:
+            step.append(of_stream._replace(spans=tuple(spans)))
+    if step:
+        yield step
+
+
+def judged_turns(
+    space: Space, reader: Reader, turns: Iterable[Turns], now_ms: int, *, requested: bool
+) -> list[Judgements]:
+    """Judge turns in one state of the log: requested by somebody, or only due under the policies."""
+    guard = Guard(space, reader, now_ms)
+    present = (each._replace(head=space.transcript.head(reader, each.head.stream)) for each in turns)
+    return [guard.judge(each, requested=requested) for each in present]
+
+
+def _destroy(space: Space, writer: Writer, judgements: Judgements) -> Iterator[str]:
+    """Destroy the content of turns; yield a word for each thing that was destroyed."""
+    stream, message = judgements.turns.head.stream, judgements.turns.message
+    for span in judgements.spans:
+        for row in turns_of(writer.tx, stream, span):
+            if message is not None:
+                erase_messages(space.ledger, writer, row, frozenset({message}))
+                yield "message"
+                continue
+            is_destroyed, is_blind = erase_content(writer, row)
+            if is_destroyed:
+                yield "content"
+            if is_blind:
+                yield "blind"
+
+
+def _words_gone(space: Space, writer: Writer, after: dict[int, Changes]) -> Iterator[bool]:
+    """Destroy what was said about turns that are gone now; yield whether there was anything, event by event."""
+    told = lost_in_space(space.ledger, writer.tx, after.get)
+    for position in (*(lost for changes in after.values() for lost in lost_in_conversation(changes)), *told):
+        row = writer.tx.sealed(position)
+        yield row is not None and writer.destroy_content(row)
