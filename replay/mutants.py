@@ -288,6 +288,31 @@ MUTANTS: dict[str, Mutant] = {
         ),
         checks=("tests/log/test_group.py",),
     ),
+    "forgotten-step": Mutant(
+        breaks="forget between two steps that an erasure goes on: a crash leaves the rest",
+        file="src/muniment/ledger/owed.py",
+        edits=(
+            ("        return Owed(tuple(sorted({*self.erasures, erasure})), ", "        return Owed(self.erasures, "),
+        ),
+        checks=("tests/runtime/test_erased_in_steps.py", "drill steps 8"),
+    ),
+    "resumed-too-far": Mutant(
+        breaks="go on after a crash with what the subject said since",
+        file="src/muniment/operations/lifecycle/resume.py",
+        edits=(
+            (
+                "        left = [_before(reader, turns, position) for turns in target.turns(reader)]\n",
+                "        left = target.turns(reader)\n",
+            ),
+        ),
+        checks=("tests/runtime/test_erased_in_steps.py",),
+    ),
+    "reason-of-a-message": Mutant(
+        breaks="keep why a message was erased when a restore erases its turn again",
+        file="src/muniment/space/healing.py",
+        edits=(("streams[row.stream] += message is None", "streams[row.stream] += 1"),),
+        checks=("tests/laws/test_words_die.py",),
+    ),
 }
 
 

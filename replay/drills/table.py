@@ -27,6 +27,7 @@ from replay.drills.outcome import Outcome
 from replay.drills.powercut import powercut
 from replay.drills.race import race
 from replay.drills.soak import soak
+from replay.drills.steps import steps
 from replay.drills.writers import writers
 from replay.drills.wrongkey import wrongkey
 
@@ -53,6 +54,7 @@ DRILLS: dict[str, Drill] = {
     "wrongkey": Drill(run=wrongkey, unit="wrong keys", gate=1000, release=10_000),
     "canary": Drill(run=canary, unit="canaries", gate=1500, release=10_000),
     "erase": Drill(run=erase, unit="erasures", gate=24, release=1000),
+    "steps": Drill(run=steps, unit="killed erasures", gate=8, release=300),
     "isolation": Drill(run=isolation, unit="pairs", gate=10, release=300),
     "hostile": Drill(run=hostile, unit="hostile inputs", gate=10_000, release=1_000_000),
     "governed": Drill(run=governed, unit="turns", gate=500, release=10_000),

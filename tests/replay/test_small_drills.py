@@ -21,6 +21,7 @@ SMALL = {
     "edits": 38,
     "wrongkey": 260,
     "erase": 6,
+    "steps": 4,
     "isolation": 1,
     "hostile": 600,
     "clock": 1,

@@ -106,7 +106,12 @@ def test_all_steps_are_one_erasure_with_one_receipt(world: FileWorld, monkeypatc
 
 def test_what_is_committed_between_two_steps_is_erased_too(world: FileWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others write between the steps; the last step takes what they wrote of the subject."""
-    between(monkeypatch, lambda number: [commit(world, talk, EACH + number) for talk in (*TALKS, "fourth")][-1])
+
+    def said(number: int) -> None:
+        for talk in (*TALKS, "fourth"):
+            commit(world, talk, EACH + number)
+
+    between(monkeypatch, said)
     world.runtime.lifecycle.erase(OF_ADA, "asked for", OPERATOR)
     for talk in TALKS:
         told = phases(world, talk)

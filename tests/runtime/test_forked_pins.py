@@ -21,7 +21,7 @@ from muniment.ledger import ledger
 from muniment.log.connection import OpenMode
 from muniment.log.sqlite import SqliteStore
 from muniment.runtime.runtime import Runtime
-from muniment.space.open_store import OpenStore
+from muniment.space.open_store import Logs, OpenStore
 from muniment.space.options import Options
 from tests.log.worlds import Disk
 from tests.turns import plain_turn
@@ -55,7 +55,7 @@ def failing(tmp_path: Path) -> Iterator[tuple[Runtime, Disk]]:
     directory = tmp_path / STORE
     options = Options(sources=seeded_sources("failing"), pin=FilePin(tmp_path / PINS))
     keys = open_keys(directory, root_key(), options.sources, create=True)
-    home = OpenStore(directory, keys, functools.partial(_store_on, disk), options)
+    home = OpenStore(directory, keys, Logs(functools.partial(_store_on, disk)), options)
     runtime = Runtime(Session(store=home, opened=home.space("default", create=True), access=Access()))
     yield runtime, disk
     disk.broken.clear()

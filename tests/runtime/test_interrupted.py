@@ -25,7 +25,7 @@ from muniment.operations.lifecycle.erase_turns import complete_erasure, review_e
 from muniment.operations.lifecycle.scope import Scope, target_of
 from muniment.operations.lifecycle.transition import change_phases, review_transition
 from muniment.runtime.runtime import Runtime
-from muniment.space.open_store import OpenStore
+from muniment.space.open_store import Logs, OpenStore
 from muniment.space.options import Options, no_progress
 from muniment.space.space import Space
 from tests.log.worlds import Disk
@@ -46,7 +46,7 @@ def failing(tmp_path: Path) -> Iterator[tuple[Runtime, Disk]]:
     directory = tmp_path / STORE
     options = Options(sources=seeded_sources("failing"), pin=FilePin(tmp_path / PINS))
     keys = open_keys(directory, root_key(), options.sources, create=True)
-    home = OpenStore(directory, keys, functools.partial(_store_on, disk), options)
+    home = OpenStore(directory, keys, Logs(functools.partial(_store_on, disk)), options)
     runtime = Runtime(Session(store=home, opened=home.space("default", create=True), access=Access()))
     yield runtime, disk
     disk.broken.clear()

@@ -46,7 +46,7 @@ from muniment.runtime.settings import (
     set_witnesses,
     settings,
 )
-from muniment.space.open_store import MakeStore, OpenStore, announcing_new_key
+from muniment.space.open_store import Logs, MakeStore, OpenStore, announcing_new_key
 from muniment.space.options import DEFAULTS, Options, StoreKind
 from muniment.space.space import Space
 
@@ -112,7 +112,7 @@ def open_to_diagnose(
     except MunimentError as trouble:
         plain = replace(options, profile=None, policies=frozenset(), embedder=None, token_counter=None)
         directory = Path(store) if store is not None else settings().store
-        session = _session(OpenStore(directory, None, _read_store, plain), None, plain)
+        session = _session(OpenStore(directory, None, Logs(_read_store), plain), None, plain)
         return Runtime(replace(session, deployment=_deployment(keys, trouble)))
 
 
@@ -135,7 +135,7 @@ def open_without_key(store: str | Path | None = None, *, options: Options = DEFA
     if options.pin is None:
         with contextlib.suppress(MunimentError):  # who has no home has no pins there
             options = replace(options, pin=_pins(settings()))
-    return Runtime(_session(OpenStore(directory, None, _read_store, options), None, options))
+    return Runtime(_session(OpenStore(directory, None, Logs(_read_store), options), None, options))
 
 
 def _on_disk(
@@ -150,7 +150,7 @@ def _on_disk(
         else:
             opened = open_keys(directory, uri, options.sources, create=options.create)
     options = replace(options, pin=options.pin or _pins(defaults))
-    return OpenStore(directory, opened, _sqlite_store, options, resume=resume_erasure), options
+    return OpenStore(directory, opened, Logs(_sqlite_store, resume=resume_erasure), options), options
 
 
 def _pins(defaults: Settings) -> Pins:
@@ -172,9 +172,8 @@ def _in_memory(keys: str | Path | RootKey | None, space: str | None, options: Op
     with contextlib.ExitStack() as undo:
         undo.callback(remove)
         opened = open_keys(directory, root, sources, create=True)
-        opened_store = OpenStore(
-            directory, opened, _memory_store, options, farewell=remove, at_rest=False, resume=resume_erasure
-        )
+        logs = Logs(_memory_store, at_rest=False, resume=resume_erasure)
+        opened_store = OpenStore(directory, opened, logs, options, farewell=remove)
         weakref.finalize(opened_store, remove)
         session = _entered(opened_store, name, options)
         undo.pop_all()
@@ -293,5 +292,5 @@ def session_at(
     """
     check_name(space, at="space")
     keys = open_keys(directory, root, options.sources, create=options.create)
-    opened_store = OpenStore(directory, keys, make, options, at_rest=at_rest, resume=resume_erasure)
+    opened_store = OpenStore(directory, keys, Logs(make, at_rest, resume_erasure), options)
     return _session(opened_store, opened_store.space(space, create=options.create), options)

@@ -20,7 +20,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -49,6 +49,14 @@ T = TypeVar("T")
 MakeStore = Callable[[Path, bool], Store]  # where, and whether to make one that is not there
 
 
+class Logs(NamedTuple):
+    """How a log of a store is made, whether it has files of its own, and who completes an interrupted erasure."""
+
+    make: MakeStore
+    at_rest: bool = True
+    resume: Resume | None = None
+
+
 _log = logging.getLogger("muniment")
 
 
@@ -69,12 +77,10 @@ class OpenStore(OneProcess):
         self,
         directory: Path,
         keys: StoreKeys | None,
-        make_store: MakeStore,
+        logs: Logs,
         options: Options,
         *,
         farewell: Callable[[], object] = bool,
-        at_rest: bool = True,
-        resume: Resume | None = None,
     ) -> None:
         super().__init__()
         self.directory = directory
@@ -83,9 +89,7 @@ class OpenStore(OneProcess):
         self.embedders = Embedders(options.embedder, directory)
         self.closed = False
         self._options = options
-        self._make_store = make_store
-        self._at_rest = at_rest
-        self._resume = resume
+        self._logs = logs
         self._farewell = farewell  # what is left to do when everything is closed
         self._spaces: dict[str, Space] = {}
         self._memory = IndexMemory(options.index_bytes_max)
@@ -113,12 +117,12 @@ class OpenStore(OneProcess):
     def _open(self, name: str, keys: SpaceKeys) -> Space:
         assert self.keys is not None, "spaces are opened with keys"
         store = self._log_of(keys, self.keys.space_directory(name) / LOG)
-        at_rest = self.keys.space_directory(name) if self._at_rest else None
+        at_rest = self.keys.space_directory(name) if self._logs.at_rest else None
         setup = IndexSetup(self._memory, at_rest, self.embedders)
-        space = Space(store, keys, self._options, setup, resume=self._resume)
+        space = Space(store, keys, self._options, setup, resume=self._logs.resume)
         try:
             space.begin()
-            if self._at_rest and space.fault is None and not keys.begun:
+            if self._logs.at_rest and space.fault is None and not keys.begun:
                 with contextlib.suppress(*UNWRITABLE):  # the next opening does it
                     keys.mark_begun()
         except BaseException:
@@ -139,11 +143,11 @@ class OpenStore(OneProcess):
         remembers it; that log was lost.
         """
         try:
-            return self._make_store(path, False)
+            return self._logs.make(path, False)
         except StoreMissing:
             if keys.begun or Notary(keys, self._options.pin).pinned() is not None:
                 raise Corrupt(at="log", problem="log_lost") from None
-        return self._make_store(path, True)
+        return self._logs.make(path, True)
 
     @property
     def pin(self) -> Pin | None:
@@ -166,7 +170,7 @@ class OpenStore(OneProcess):
         all; what an interrupted attempt left is removed first.
         """
         assert self.keys is not None, "spaces are made with keys"
-        if not self._at_rest:
+        if not self._logs.at_rest:
             raise StoreReadOnly(problem="in_memory")
         with self._lock, self.keys.exclusive():
             final = self.keys.space_directory(ring.name)
@@ -174,7 +178,7 @@ class OpenStore(OneProcess):
             if staging.exists():
                 shutil.rmtree(staging)
             keys = SpaceKeys.restore(staging, ring, self.keys.root, self.sources.entropy)
-            store = self._make_store(staging / LOG, True)
+            store = self._logs.make(staging / LOG, True)
             try:
                 outcome = fill(Space(store, keys, replace(self._options, pin=None), IndexSetup(self._memory)))
             finally:
@@ -230,7 +234,7 @@ class OpenStore(OneProcess):
 
         Logs in memory are those of the open spaces, which keep them.
         """
-        if not self._at_rest:
+        if not self._logs.at_rest:
             with self._lock:
                 spaces = list(self._spaces.values())
             yield from (space.store for space in spaces)
@@ -239,7 +243,7 @@ class OpenStore(OneProcess):
         if not paths:
             raise StoreMissing(at=SPACES)
         for path in paths:
-            store = self._make_store(path, False)
+            store = self._logs.make(path, False)
             try:
                 yield store
             finally:
