@@ -215,6 +215,7 @@ def _interrupted(group: GroupCommit, at: int, work: Callable[[Any], Any]) -> boo
         return trace
 
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for such a frame when tracing begins
     sys.settrace(trace)
     try:
         group.submit(work)
