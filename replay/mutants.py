@@ -86,9 +86,7 @@ MUTANTS: dict[str, Mutant] = {
     "delete": Mutant(
         breaks="forget a delete: the ciphertext of erased content stays",
         file="src/muniment/ledger/ledger.py",
-        edits=(
-            ("        self.tx.destroy_cell(row.position, CONTENT)\n        return True\n", "        return True\n"),
-        ),
+        edits=(("        self.tx.destroy_content(row.position)\n        return True\n", "        return True\n"),),
         checks=("drill erase 6",),
     ),
     "segment-key": Mutant(
@@ -210,9 +208,9 @@ MUTANTS: dict[str, Mutant] = {
         file="src/muniment/ledger/ledger.py",
         edits=(
             (
-                "        self.tx.put_cell(row.position, CONTENT, seal_cell(key, squeeze(left), row.leaf))\n",
+                "        self.tx.put_content(row.position, seal_cell(key, squeeze(left), row.leaf))\n",
                 (
-                    "        self.tx.put_cell(row.position, CONTENT, seal_cell(key, squeeze(left), row.leaf))\n"
+                    "        self.tx.put_content(row.position, seal_cell(key, squeeze(left), row.leaf))\n"
                     '        self.tx.put_meta("former", opened.key.secret)\n'
                 ),
             ),
@@ -239,12 +237,7 @@ MUTANTS: dict[str, Mutant] = {
     "fork": Mutant(
         breaks="pin silently past a fork of the log",
         file="src/muniment/ledger/attest.py",
-        edits=(
-            (
-                "            with contextlib.suppress(RolledBack):\n",
-                "            with contextlib.suppress(RolledBack, Corrupt):\n",
-            ),
-        ),
+        edits=(("            for pinned in places:\n", "            for pinned in places[:0]:\n"),),
         checks=("tests/runtime/test_forked_pins.py",),
     ),
     "pin-first": Mutant(

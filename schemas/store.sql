@@ -13,14 +13,11 @@ CREATE TABLE events (
     target_seq INTEGER,
     time INTEGER NOT NULL,
     leaf BLOB NOT NULL,
-    header BLOB NOT NULL
+    header BLOB NOT NULL,
+    content BLOB
 ) STRICT;
 
-CREATE UNIQUE INDEX events_by_stream ON events (stream, seq);
-
-CREATE UNIQUE INDEX events_by_turn ON events (stream, turn_seq) WHERE turn_seq IS NOT NULL;
-
-CREATE INDEX events_by_change ON events (stream, seq) WHERE target_seq IS NOT NULL;
+CREATE INDEX events_by_stream ON events (stream, turn_seq, seq);
 
 CREATE INDEX events_by_kind ON events (kind) WHERE turn_seq IS NULL;
 
@@ -32,12 +29,8 @@ CREATE TABLE streams (
     changes INTEGER NOT NULL,
     names INTEGER NOT NULL,
     leaf BLOB NOT NULL,
-    tag BLOB NOT NULL
-) STRICT;
-
-CREATE TABLE cells (
-    id INTEGER PRIMARY KEY, -- position * 2 + class
-    ciphertext BLOB NOT NULL
+    tag BLOB NOT NULL,
+    type TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE envelopes (
@@ -78,7 +71,6 @@ CREATE TABLE meta (
 
 CREATE VIEW sealed AS
 SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header,
-    k.sealed AS envelope, c.ciphertext AS content
+    k.sealed AS envelope, e.content
 FROM events AS e
-LEFT JOIN envelopes AS k ON k.position = e.position
-LEFT JOIN cells AS c ON c.id = e.position * 2 + 1;
+LEFT JOIN envelopes AS k ON k.position = e.position;

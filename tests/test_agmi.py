@@ -33,11 +33,10 @@ VICTIM, OTHER = "victim", "other"
 
 READ = """
 SELECT e.position, e.stream, e.seq, e.turn_seq, e.kind, e.target_seq, e.time, e.header, e.leaf, k.sealed AS envelope,
-    c.ciphertext AS content
+    e.content
 FROM events e
 JOIN envelopes k ON k.position = e.position
-JOIN cells c ON c.id = e.position * 2 + 1
-WHERE e.turn_seq IS NOT NULL ORDER BY e.turn_seq"""
+WHERE e.content IS NOT NULL AND e.turn_seq IS NOT NULL ORDER BY e.turn_seq"""
 
 
 class StoreUnderAttack(MemoryAdapter):  # type: ignore[misc]  # the suite is not typed
@@ -134,23 +133,21 @@ class StoreUnderAttack(MemoryAdapter):  # type: ignore[misc]  # the suite is not
         """Write what a record says into the slot of another."""
         with self._raw() as raw:
             raw.execute(
-                "UPDATE events SET header = ?, leaf = ? WHERE position = ?",
-                (fields["header"], fields["leaf"], position),
+                "UPDATE events SET header = ?, leaf = ?, content = ? WHERE position = ?",
+                (fields["header"], fields["leaf"], fields["content"], position),
             )
             raw.execute("UPDATE envelopes SET sealed = ? WHERE position = ?", (fields["envelope"], position))
-            raw.execute("UPDATE cells SET ciphertext = ? WHERE id = ?", (fields["content"], position * 2 + 1))
 
     def _insert(self, fields: dict[str, Any]) -> None:
         """Append a record with everything that SQL can make agree with it."""
         with self._raw() as raw:
             (last,) = raw.execute("SELECT max(position) FROM events").fetchone()
             raw.execute(
-                "INSERT INTO events (position, stream, seq, kind, turn_seq, time, header, leaf)"
-                " SELECT ?, stream, seq + 1, ?, turns + 1, ?, ?, ? FROM streams WHERE stream = ?",
-                (last + 1, *(fields[name] for name in ("kind", "time", "header", "leaf", "stream"))),
+                "INSERT INTO events (position, stream, seq, kind, turn_seq, time, header, leaf, content)"
+                " SELECT ?, stream, seq + 1, ?, turns + 1, ?, ?, ?, ? FROM streams WHERE stream = ?",
+                (last + 1, *(fields[name] for name in ("kind", "time", "header", "leaf", "content", "stream"))),
             )
             raw.execute("INSERT INTO envelopes VALUES (?, ?)", (last + 1, fields["envelope"]))
-            raw.execute("INSERT INTO cells VALUES (?, ?)", ((last + 1) * 2 + 1, fields["content"]))
             raw.execute(
                 "UPDATE streams SET seq = seq + 1, turns = turns + 1, leaf = ? WHERE stream = ?",
                 (fields["leaf"], fields["stream"]),
@@ -162,7 +159,6 @@ class StoreUnderAttack(MemoryAdapter):  # type: ignore[misc]  # the suite is not
             raw.execute("DELETE FROM events WHERE position = ?", (position,))
             raw.execute("DELETE FROM envelopes WHERE position = ?", (position,))
             names.rewritten(raw, names.without(position))
-            raw.execute("DELETE FROM cells WHERE id / 2 = ?", (position,))
 
     def mutate_payload(self, record: Record) -> Record:
         words = bytearray(record.fields["content"])

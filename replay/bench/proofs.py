@@ -32,7 +32,7 @@ def checkpoints(grown: Grown) -> Measuring:
     def sign() -> int:
         for _ in range(TIMES):
             with engine.store.reader() as reader:
-                engine.notary.sign(reader.frontier())
+                engine.notary.sign(reader, reader.frontier())
         return TIMES
 
     signed = [timed(sign) for _ in range(5)]

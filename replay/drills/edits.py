@@ -60,7 +60,7 @@ def edits(count: int | None, seed: int) -> Outcome:
 def rewrite(vandal: Vandal, _: Exhibit) -> None:
     """Change one bit of something sealed (T1)."""
     table, column, key = vandal.chance.choice(
-        [("cells", "ciphertext", "id"), ("envelopes", "sealed", "position"), ("events", "header", "position")]
+        [("events", "content", "position"), ("envelopes", "sealed", "position"), ("events", "header", "position")]
     )
     rows = vandal.rows(f"SELECT {key}, {column} FROM {table}")  # noqa: S608 - words of this file
     name, held = vandal.chance.choice([row for row in rows if isinstance(row[1], bytes)])
@@ -72,27 +72,29 @@ def rewrite(vandal: Vandal, _: Exhibit) -> None:
 
 def reorder(vandal: Vandal, _: Exhibit) -> None:
     """Let two turns change places with all that is sealed of them (T5)."""
-    one, other = vandal.positions("turn_seq IS NOT NULL AND position * 2 + 1 IN (SELECT id FROM cells)")[:2]
-    for table, column, places in (
-        ("events", "header", ("position", one, other)),
-        ("events", "leaf", ("position", one, other)),
-        ("envelopes", "sealed", ("position", one, other)),
-        ("cells", "ciphertext", ("id", one * 2 + 1, other * 2 + 1)),
+    one, other = vandal.positions("turn_seq IS NOT NULL AND content IS NOT NULL")[:2]
+    for table, column in (
+        ("events", "header"),
+        ("events", "leaf"),
+        ("envelopes", "sealed"),
+        ("events", "content"),
     ):
-        key, here, there = places
-        ((mine,), (theirs,)) = (
-            vandal.rows(f"SELECT {column} FROM {table} WHERE {key} = ?", place)[0]  # noqa: S608 - words of this file
-            for place in (here, there)
-        )
-        for place, held in ((here, theirs), (there, mine)):
-            assert vandal.sql(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", held, place)  # noqa: S608 - as above
+        _swap(vandal, table, column, one, other)
+
+
+def _swap(vandal: Vandal, table: str, column: str, one: int, other: int) -> None:
+    ((mine,), (theirs,)) = (
+        vandal.rows(f"SELECT {column} FROM {table} WHERE position = ?", place)[0]  # noqa: S608 - words of this file
+        for place in (one, other)
+    )
+    for place, held in ((one, theirs), (other, mine)):
+        assert vandal.sql(f"UPDATE {table} SET {column} = ? WHERE position = ?", held, place)  # noqa: S608 - as above
 
 
 def swap_words(vandal: Vandal, _: Exhibit) -> None:
     """Let two turns change their words (T5)."""
-    one, other = vandal.positions("position * 2 + 1 IN (SELECT id FROM cells) AND turn_seq IS NOT NULL")[:2]
-    for here, there in ((one * 2 + 1, -1), (other * 2 + 1, one * 2 + 1), (-1, other * 2 + 1)):
-        assert vandal.sql("UPDATE cells SET id = ? WHERE id = ?", there, here)
+    one, other = vandal.positions("turn_seq IS NOT NULL AND content IS NOT NULL")[:2]
+    _swap(vandal, "events", "content", one, other)
 
 
 def remove(vandal: Vandal, _: Exhibit) -> None:
@@ -110,15 +112,14 @@ def cut_tail(vandal: Vandal, _: Exhibit) -> None:
 def _remove(vandal: Vandal, position: int) -> None:
     assert vandal.sql("DELETE FROM events WHERE position = ?", position)
     vandal.sql("DELETE FROM envelopes WHERE position = ?", position)
-    vandal.sql("DELETE FROM cells WHERE id / 2 = ?", position)
 
 
 def remove_words(vandal: Vandal, _: Exhibit) -> None:
     """Remove the words of a turn, its key, or both, as if they had been erased."""
-    position = vandal.positions("position * 2 + 1 IN (SELECT id FROM cells)")[0]
+    position = vandal.positions("content IS NOT NULL")[0]
     which = vandal.chance.randrange(3)
     if which != 1:
-        assert vandal.sql("DELETE FROM cells WHERE id = ?", position * 2 + 1)
+        assert vandal.sql("UPDATE events SET content = NULL WHERE position = ?", position)
     if which != 0:
         assert vandal.sql("DELETE FROM envelopes WHERE position = ?", position)
 
@@ -128,13 +129,13 @@ def insert(vandal: Vandal, _: Exhibit) -> None:
     position = vandal.positions()[0]
     (end,) = vandal.rows("SELECT max(position) + 1 FROM events")[0]
     vandal.sql(
-        "INSERT INTO events SELECT ?, e.stream, s.seq + 1, e.kind, s.turns + 1, NULL, e.time, e.leaf, e.header"
+        "INSERT INTO events"
+        " SELECT ?, e.stream, s.seq + 1, e.kind, s.turns + 1, NULL, e.time, e.leaf, e.header, e.content"
         " FROM events e JOIN streams s ON s.stream = e.stream WHERE e.position = ?",
         end,
         position,
     )
     vandal.sql("INSERT INTO envelopes SELECT ?, sealed FROM envelopes WHERE position = ?", end, position)
-    vandal.sql("INSERT INTO cells SELECT ? * 2 + id % 2, ciphertext FROM cells WHERE id / 2 = ?", end, position)
     vandal.sql(
         "UPDATE streams SET seq = seq + 1, turns = turns + 1"
         " WHERE stream = (SELECT stream FROM events WHERE position = ?)",
@@ -166,12 +167,10 @@ def relabel(vandal: Vandal, _: Exhibit) -> None:
 def transplant(vandal: Vandal, _: Exhibit) -> None:
     """Put the sealed rows of an event of another space in the place of ours (T6)."""
     position = vandal.positions()[0]
-    donor = vandal.rows("SELECT leaf, header FROM events WHERE position = ?", position, log=vandal.other)[0]
-    assert vandal.sql("UPDATE events SET leaf = ?, header = ? WHERE position = ?", *donor, position)
+    donor = vandal.rows("SELECT leaf, header, content FROM events WHERE position = ?", position, log=vandal.other)[0]
+    assert vandal.sql("UPDATE events SET leaf = ?, header = ?, content = ? WHERE position = ?", *donor, position)
     bundle = vandal.rows("SELECT sealed FROM envelopes WHERE position = ?", position, log=vandal.other)[0]
     vandal.sql("UPDATE envelopes SET sealed = ? WHERE position = ?", *bundle, position)
-    for cell in vandal.rows("SELECT ciphertext, id FROM cells WHERE id / 2 = ?", position, log=vandal.other):
-        vandal.sql("UPDATE cells SET ciphertext = ? WHERE id = ?", *cell)
 
 
 def unmask(vandal: Vandal, _: Exhibit) -> None:

@@ -50,9 +50,7 @@ CONVERSATIONS = ("one", "two", "three")
 SUBJECTS = ("anna", "bert")
 TURNS, TURNS_AT_REST = 15, 8  # the words of the others are still in the write-ahead log when they are erased
 
-CELLS = """
-SELECT c.ciphertext FROM events e LEFT JOIN cells c ON c.id = e.position * 2 + 1
-WHERE e.turn_seq IS NOT NULL ORDER BY e.position"""
+CELLS = "SELECT content FROM events WHERE turn_seq IS NOT NULL ORDER BY position"
 
 Placed = tuple[str, int, str]  # conversation, number, subject
 

@@ -55,7 +55,9 @@ if TYPE_CHECKING:
         ToolObservation,
         input_of_history,
     )
+    from muniment.evidence.cosignatures import HttpWitness
     from muniment.evidence.pin import FilePin
+    from muniment.evidence.pins import PinFailure, Pins
     from muniment.formats.turns import Turn
     from muniment.formats.writing.chat_messages import anthropic_messages, langchain_messages, openai_messages
     from muniment.governance.access import Access, Effect
@@ -113,9 +115,12 @@ _HOMES = {
     "EmbedderKind": "muniment.embedding.choice",
     "FilePart": "muniment.events.message",
     "FilePin": "muniment.evidence.pin",
+    "PinFailure": "muniment.evidence.pins",
+    "Pins": "muniment.evidence.pins",
     "FixedClock": "muniment.kernel.sources",
     "Gaps": "muniment.operations.context.prompt",
     "GuardedAct": "muniment.events.approving",
+    "HttpWitness": "muniment.evidence.cosignatures",
     "HostReference": "muniment.events.references",
     "Ingress": "muniment.events.turn",
     "Kind": "muniment.errors",
@@ -202,6 +207,7 @@ __all__ = [
     "Gaps",
     "GuardedAct",
     "HostReference",
+    "HttpWitness",
     "Ingress",
     "Kind",
     "LifecycleFilter",
@@ -211,6 +217,8 @@ __all__ = [
     "MunimentError",
     "Options",
     "Passage",
+    "PinFailure",
+    "Pins",
     "Plane",
     "Policy",
     "Preset",

@@ -28,11 +28,11 @@ from muniment.operations.conversations.describe import Description
 from muniment.operations.conversations.listed import ConversationFilter, Conversations
 from muniment.operations.conversations.resolve import ResolvedConversation
 from muniment.operations.disclosure import Revealed
+from muniment.operations.evidence.checkpoint import CheckpointReport
 from muniment.operations.evidence.disclosure_log import Disclosures
 from muniment.operations.evidence.explain import Explanation
 from muniment.operations.evidence.inspect import InspectionReport
 from muniment.operations.evidence.proof_document import EvidenceFormat
-from muniment.operations.evidence.prove import CheckpointReport
 from muniment.operations.evidence.verify import AuditedSpaces, VerificationReport
 from muniment.operations.importing.import_report import ImportReport
 from muniment.operations.lifecycle.receipts import Receipts
@@ -45,11 +45,13 @@ from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.redactions.redactions import BulkRedactionReport, RedactionPreview
 from muniment.operations.spaces.backup.restore import RestoreReport
 from muniment.operations.spaces.backup.take import Backup
+from muniment.operations.spaces.replace_signer import SignerReplaced
 from muniment.operations.spaces.spaces import KeysRotated, SpaceList, Usage
 from muniment.operations.subjects.export_subject import SubjectFormat
 from muniment.operations.subjects.people_list import SubjectsPage
 from muniment.operations.system.diagnosis import DoctorReport
-from muniment.operations.system.system import Capabilities, Closed, Health, RecoveryReport
+from muniment.operations.system.health import Health
+from muniment.operations.system.system import Capabilities, Closed, RecoveryReport
 from muniment.operations.tables import QueryResult, TableDescriptions
 from muniment.operations.transcripts.annotate import AnnotationReport
 from muniment.operations.transcripts.commit import CommitReceipt
@@ -266,6 +268,7 @@ class AsyncSpaces:
     ) -> RestoreReport: ...
     async def usage(self) -> Usage: ...
     async def rotate(self, root: str | None = ...) -> KeysRotated: ...
+    async def replace_signer(self, external: bool = ...) -> SignerReplaced: ...
 
 class AsyncArchives:
     async def export(
@@ -286,7 +289,7 @@ class AsyncArchives:
 
 class AsyncSystem:
     async def capabilities(self) -> Capabilities: ...
-    async def health(self) -> Health: ...
+    async def health(self, full: bool = ...) -> Health: ...
     async def recover(self) -> RecoveryReport: ...
     async def doctor(self) -> DoctorReport: ...
     async def import_model(self, folder: str) -> ImportedModel: ...

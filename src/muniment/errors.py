@@ -102,7 +102,7 @@ class MunimentError(Exception):
         return {"code": self.code, "kind": str(self.kind), "message": str(self), **known, **offered}
 
 
-# --- requests -------------------------------------------------------------------------------------------------------
+# --- requests and cursors -------------------------------------------------------------------------------------------
 
 
 class InvalidInput(MunimentError):
@@ -171,16 +171,11 @@ class FileUnavailable(MunimentError):
                 return cls(at=at, problem=problem)
         return cls(at=at, problem="not_accessible")
 
-    _PROBLEMS: ClassVar[dict[type[Exception], str]] = {
-        FileNotFoundError: "not_found",
-        NotADirectoryError: "not_found",
-        ValueError: "not_found",
+    _PROBLEMS: ClassVar[dict[type[Exception] | tuple[type[Exception], ...], str]] = {
+        (FileNotFoundError, NotADirectoryError, ValueError): "not_found",
         IsADirectoryError: "is_directory",
         PermissionError: "not_permitted",
     }
-
-
-# --- cursors --------------------------------------------------------------------------------------------------------
 
 
 class CursorInvalid(MunimentError):
@@ -197,7 +192,7 @@ class CursorStale(MunimentError):
     kind = Kind.CONFLICT
 
 
-# --- transcripts ----------------------------------------------------------------------------------------------------
+# --- transcripts and lifecycle --------------------------------------------------------------------------------------
 
 
 class TurnConflict(MunimentError):
@@ -239,9 +234,6 @@ class WordsErased(MunimentError):
     kind = Kind.CONFLICT
 
 
-# --- lifecycle ------------------------------------------------------------------------------------------------------
-
-
 class HoldMissing(MunimentError):
     """No hold at this position; `lifecycle receipts` lists the holds."""
 
@@ -271,6 +263,20 @@ class KeyUnavailable(MunimentError):
 
     code = "key.unavailable"
     kind = Kind.UNAVAILABLE
+
+
+class SignerUnavailable(MunimentError):
+    """Signer outside the store does not answer; check MUNIMENT_SIGNER and the program that it names."""
+
+    code = "signer.unavailable"
+    kind = Kind.UNAVAILABLE
+
+
+class SignerWrong(SignerUnavailable):
+    """Signer outside the store has another key than this log; name the right one in MUNIMENT_SIGNER."""
+
+    code = "signer.wrong"
+    kind = Kind.DENIED
 
 
 class KeyExposed(MunimentError):
@@ -307,13 +313,21 @@ class Corrupt(MunimentError):
 class RolledBack(MunimentError):
     """Store lost events that its pinned checkpoint knows; restore a newer copy, or delete the pin to accept the loss.
 
-    The store is older than it was when the pin was written: somebody or something put an older copy in its place. It
-    opens for inspection only. `path` is the file of the pin, where the pin is one.
+    An older copy was put in its place. It opens for inspection only. `path` is the file of the pin, where it is one.
     """
 
     code = "store.rolled_back"
     kind = Kind.CORRUPT
     counts = "{limit} events pinned, {found} found"
+
+
+class FormerLife(RolledBack):
+    """Store was replaced by a restored backup and came back; open the restored store, or delete the pin to keep this.
+
+    It opens for inspection only. `path` is the file of the pin, where the pin is one.
+    """
+
+    code = "store.former_life"
 
 
 class StoreMissing(MunimentError):
@@ -372,7 +386,7 @@ class Conflict(MunimentError):
     kind = Kind.CONFLICT
 
 
-# --- backups --------------------------------------------------------------------------------------------------------
+# --- backups, archives, models and tables ---------------------------------------------------------------------------
 
 
 class FileTaken(MunimentError):
@@ -396,9 +410,6 @@ class ApprovalNeeded(MunimentError):
     code = "approval.needed"
     kind = Kind.DENIED
     counts = "waits at position {limit}"
-
-
-# --- archives -------------------------------------------------------------------------------------------------------
 
 
 class ArchiveRefused(MunimentError):
@@ -436,9 +447,6 @@ class TokensUnavailable(MunimentError):
     kind = Kind.UNAVAILABLE
 
 
-# --- tables ---------------------------------------------------------------------------------------------------------
-
-
 class StatementInvalid(MunimentError):
     """Invalid SQL; `muniment tables describe` lists the tables and their columns.
 
@@ -468,6 +476,21 @@ class TimestampUnavailable(MunimentError):
 
     code = "evidence.timestamp_unavailable"
     kind = Kind.UNAVAILABLE
+
+
+class WitnessUnavailable(MunimentError):
+    """Witness gave no usable answer; the checkpoint is signed and kept without its cosignature: try again."""
+
+    code = "evidence.witness_unavailable"
+    kind = Kind.UNAVAILABLE
+
+
+class WitnessRefused(MunimentError):
+    """Witness knows another history of this log; the log was rolled back or rewritten: restore a newer copy."""
+
+    code = "evidence.witness_refused"
+    kind = Kind.CORRUPT
+    counts = "{limit} events known to the witness, {found} found"
 
 
 class EvidenceMissing(MunimentError):

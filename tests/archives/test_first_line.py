@@ -87,7 +87,7 @@ def test_without_private_material_nothing_hints_at_what_was_said(tmp_path: Path)
     bare = b"".join(lines_of(tmp_path / "bare"))
     assert not any(hint in bare for hint in HINTS)
     assert b'"start"' not in bare
-    assert bare.count(LEFT_OUT.encode()) == 3
+    assert bare.count(LEFT_OUT.encode()) == 1  # why the turns come as erased
     world.close()
     other = memory_world("other")
     report = other.runtime.archives.import_(str(tmp_path / "bare"), TALKING)

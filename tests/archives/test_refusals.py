@@ -105,6 +105,7 @@ FAULTS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "an erased message that is not there": of_line(b"omitted", refs={"turn": 1, "message": 99, "omitted": 1}),
     "a message of all turns": of_line(b"omitted", refs={"first": 1, "through": 2, "message": 0}, target=0),
     "words of an erased turn": of_line(b'"erase"', refs={"turn": 2}, target=2),
+    "words about a turn that is erased later": of_line(b'"mask"', refs={"turn": 3}, target=3),
     "no words of a turn": of_line(b'"turn-2"', content=None),
     "an omission that was made": edit(b"omitted", lambda line: changed(line, refs={"turn": 2, "message": 0}, target=2)),
     "a time that is none": of_line(b'"turn-2"', t=2**52),

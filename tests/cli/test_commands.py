@@ -263,6 +263,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "spaces.restore": ("backup", "--keyring", "safe", "--sealed-by", "file:seal.key", "--replace", "--dry-run"),
     "spaces.usage": (),
     "spaces.rotate": ("--root", "file:new.key"),
+    "spaces.replace_signer": (),
     "archives.export": ("ada.archive", "--kind", "subject", "--subject", "ada", "--private", "include"),
     "archives.inspect": ("ada.archive", "--sealed-by", "file:seal.key"),
     "archives.import": ("ada.archive", "--kind", "shared", "--mode", "restore", "--private", "exclude"),

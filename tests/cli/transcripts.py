@@ -30,9 +30,10 @@ CURSOR = re.compile(r"mc1\.[A-Za-z0-9_-]+")
 # what is opaque -> the word that stands for it
 OPAQUE: list[tuple[re.Pattern[str], str]] = [
     (CURSOR, "<cursor>"),
-    (re.compile(r"muniment/[A-Za-z0-9_-]{22}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{44}"), "<vkey>"),
-    (re.compile(r"muniment/[A-Za-z0-9_-]{22}"), "<origin>"),
+    (re.compile(r"muniment\.example/[A-Za-z0-9_-]{22}(?:/[A-Za-z0-9_-]+)?\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{44}"), "<vkey>"),
+    (re.compile(r"muniment\.example/[A-Za-z0-9_-]{22}(?:/[A-Za-z0-9_-]+)?"), "<origin>"),
     (re.compile(r"— <origin> [A-Za-z0-9+/=]+"), "— <origin> <signature>"),
+    (re.compile(r"(signed by +)[0-9a-f]{8}"), r"\1<key>"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "<hash>"),
     (re.compile(r"(?m)^( *extra) [A-Za-z0-9+/=]+$"), r"\1 <event>"),
     (re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])"), "<hash>"),

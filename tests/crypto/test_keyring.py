@@ -21,6 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from muniment.crypto import files
 from muniment.crypto.keyring import VERSIONS_MAX, SpaceKeys, is_erased, root_of
 from muniment.crypto.segment import open_sealed
+from muniment.crypto.signing_key import SigningKey
 from muniment.errors import (
     Conflict,
     Corrupt,
@@ -178,6 +179,33 @@ def test_the_first_durable_event_is_remembered_once(tmp_path: Path) -> None:
     one.mark_begun()
     assert (tmp_path / "keys.json").read_bytes() == written
     assert (before, one.begun, other.begun, opened_space(tmp_path).begun) == ((False, False), True, True, True)
+
+
+def test_the_next_signing_key_takes_over_and_the_former_seed_is_destroyed(tmp_path: Path) -> None:
+    keys = new_space(tmp_path / "space")
+    former = keys.signing_seed
+    key, other = SigningKey(seed=b"s" * 32, life="a life"), SigningKey(seed=b"t" * 32)
+    keys.begin_signing(other)
+    keys.begin_signing(key)
+    again = opened_space(tmp_path / "space")
+    assert (again.unwrapped.next_signing, again.signing_seed, again.life) == (key, former, "")
+    assert not again.finish_signing(other, ("note",))
+    assert again.finish_signing(key, ("note",))
+    assert not again.finish_signing(key, ("note",))
+    assert keys.refresh()
+    for one in (keys, opened_space(tmp_path / "space")):
+        assert (one.unwrapped.signing, one.unwrapped.next_signing, one.life) == (key, None, "a life")
+        assert one.unwrapped.announcements == ("note",)
+    assert "s" * 32 not in repr(key)
+
+
+def test_a_process_with_the_old_root_does_not_sign_with_a_former_key(tmp_path: Path) -> None:
+    keys, another = new_space(tmp_path / "space"), opened_space(tmp_path / "space")
+    assert another.rewrap(new_root("new"))
+    assert not keys.refresh() or keys.signing_seed == another.signing_seed
+    another.begin_signing(SigningKey(seed=b"s" * 32))
+    with pytest.raises(KeyWrong):
+        keys.refresh()
 
 
 def test_rotations_of_many_processes_do_not_lose_each_other(tmp_path: Path) -> None:

@@ -139,13 +139,13 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
     ),
     "turn_lifecycle": (
         "turn.lifecycle",
-        {"request": {"reason": "asked for", "requester": "operator", "requested_ms": 1_700_000_000_000}},
-        {"request": '{"reason":"asked for","requested_ms":1700000000000,"requester":"operator"}'},
+        {"request": {"requester": "operator", "requested_ms": 1_700_000_000_000}},
+        {"request": '{"requested_ms":1700000000000,"requester":"operator"}'},
     ),
     "turn_lifecycle_of_a_subject": (
         "turn.lifecycle",
-        {"request": {"reason": "r", "requester": "o", "requested_ms": 1, "subject": "größe"}},
-        {"request": '{"reason":"r","requested_ms":1,"requester":"o","subject":"größe"}'},
+        {"request": {"requester": "o", "requested_ms": 1, "subject": "größe"}},
+        {"request": '{"requested_ms":1,"requester":"o","subject":"größe"}'},
     ),
     "policy_set": (
         "policy.set",
@@ -171,30 +171,30 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
     "turn_redacted": (
         "turn.redacted",
         {
-            "target": {"message": 1, "part": 0, "start": 3, "end": 300},
+            "target": {"message": 1, "part": 0},
             "views": ["export", "host_ui"],
-            "request": {"reason": "Größe", "requester": "operator", "requested_ms": 1_700_000_000_000},
+            "request": {"requester": "operator", "requested_ms": 1_700_000_000_000},
         },
         {
-            "request": '{"reason":"Größe","requested_ms":1700000000000,"requester":"operator"}',
-            "target": '{"end":300,"message":1,"part":0,"start":3}',
+            "request": '{"requested_ms":1700000000000,"requester":"operator"}',
+            "target": '{"message":1,"part":0}',
             "views": '["export","host_ui"]',
         },
     ),
     "turn_redacted_whole": (
         "turn.redacted",
-        {"target": {}, "views": [], "request": {"reason": "r", "requester": "o", "requested_ms": 0}},
-        {"request": '{"reason":"r","requested_ms":0,"requester":"o"}', "target": "{}", "views": "[]"},
+        {"target": {}, "views": [], "request": {"requester": "o", "requested_ms": 0}},
+        {"request": '{"requested_ms":0,"requester":"o"}', "target": "{}", "views": "[]"},
     ),
     "turn_redacted_field": (
         "turn.redacted",
         {
             "target": {"field": "tools/0/summary"},
             "views": ["raw_owner"],
-            "request": {"reason": "r", "requester": "o", "requested_ms": 1},
+            "request": {"requester": "o", "requested_ms": 1},
         },
         {
-            "request": '{"reason":"r","requested_ms":1,"requester":"o"}',
+            "request": '{"requested_ms":1,"requester":"o"}',
             "target": '{"field":"tools/0/summary"}',
             "views": '["raw_owner"]',
         },
@@ -303,8 +303,8 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
     "key_rotated": ("key.rotated", {"version": 300}, {"version": "300"}),
     "export_issued": (
         "export.issued",
-        {"export": {"view": "export", "recipient": "court", "purpose": "case 17"}},
-        {"export": '{"purpose":"case 17","recipient":"court","view":"export"}'},
+        {"export": {"view": "export", "recipient": "court"}},
+        {"export": '{"recipient":"court","view":"export"}'},
     ),
     "export_issued_to_nobody": (
         "export.issued",
@@ -321,6 +321,7 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
         {"restore": {"events": 300}},
         {"restore": '{"events":300}'},
     ),
+    "signer_announced": ("signer.announced", {"announcement": "a\nnote\n"}, {"announcement": '"a\\nnote\\n"'}),
     "archive_exported": (
         "archive.exported",
         {"archive": {"scope": {"kind": "subject", "subject": "größe"}, "private": "include", "digest": "0f" * 32}},
@@ -358,18 +359,18 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
     "content_revealed": (
         "content.revealed",
         {
-            "request": {"reason": "Größe", "requester": "operator", "requested_ms": 1_700_000_000_000},
+            "request": {"requester": "operator", "requested_ms": 1_700_000_000_000},
             "caller": {"views": ["export", "host_ui"], "subject": "ada"},
         },
         {
             "caller": '{"subject":"ada","views":["export","host_ui"]}',
-            "request": '{"reason":"Größe","requested_ms":1700000000000,"requester":"operator"}',
+            "request": '{"requested_ms":1700000000000,"requester":"operator"}',
         },
     ),
     "content_revealed_without_views": (
         "content.revealed",
-        {"request": {"reason": "r", "requester": "o", "requested_ms": 0}, "caller": {"views": []}},
-        {"caller": '{"views":[]}', "request": '{"reason":"r","requested_ms":0,"requester":"o"}'},
+        {"request": {"requester": "o", "requested_ms": 0}, "caller": {"views": []}},
+        {"caller": '{"views":[]}', "request": '{"requested_ms":0,"requester":"o"}'},
     ),
     "context_issued": (
         "context.issued",
@@ -414,12 +415,12 @@ BODIES: dict[str, tuple[str, Vector, dict[str, str]]] = {
     "content_exported": (
         "content.exported",
         {
-            "export": {"way": "bundle", "turns": 3, "view": "export", "recipient": "court", "purpose": "case 17"},
+            "export": {"way": "bundle", "turns": 3, "view": "export", "recipient": "court"},
             "caller": {"views": ["export"]},
         },
         {
             "caller": '{"views":["export"]}',
-            "export": '{"purpose":"case 17","recipient":"court","turns":3,"view":"export","way":"bundle"}',
+            "export": '{"recipient":"court","turns":3,"view":"export","way":"bundle"}',
         },
     ),
     "content_exported_as_a_backup": (

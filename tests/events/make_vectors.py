@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.by_hand import Vector, disclosed, made, msgpack, plain
 from tests.events.bodies_by_hand import BODIES, CONTENTS, LEFT_CONTENT, LEFT_SALTS, USUAL_CONTENT, USUAL_META
-from tests.events.requests_by_hand import REQUESTS
+from tests.events.requests_by_hand import REQUESTS, WORDS
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "vectors" / "events"
 META_SEED, CONTENT_SEED = made("meta seed", 32), made("content seed", 32)
@@ -57,7 +57,7 @@ def good_vectors() -> dict[str, Vector]:
     for name, (kind, body, texts) in (BODIES | REQUESTS).items():
         found[f"cell_{name}_v1"] = cell_vector(msgpack([1, META_SEED, body]), kind, "meta", body)
         found[f"fields_{name}_v1"] = fields_vector(kind, "meta", body, texts)
-    for name, (kind, body, texts) in CONTENTS.items():
+    for name, (kind, body, texts) in (CONTENTS | WORDS).items():
         cell = msgpack([1, None, body])
         found[f"cell_{name}_v1"] = cell_vector(cell, kind, "content", body)
         found[f"fields_{name}_v1"] = fields_vector(kind, "content", body, texts)

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 
 from muniment.errors import NotCanonical
-from muniment.events.approving import ApprovalDecided, ApprovalRequested, ApprovalRule, ApprovalSet, GuardedAct
+from muniment.events.approving import (
+    ApprovalDecided,
+    ApprovalRequested,
+    ApprovalRule,
+    ApprovalSet,
+    ExactRequest,
+    GuardedAct,
+)
 from muniment.events.archive import (
     ArchiveExport,
     ArchiveExported,
@@ -61,6 +68,7 @@ from muniment.events.labels import content_fields, encode_part, meta_fields
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart, part_label
 from muniment.events.records import (
     META_BODIES,
+    WORDS,
     AliasRecorded,
     BackupRestore,
     ConversationOpened,
@@ -68,13 +76,16 @@ from muniment.events.records import (
     ExportIssued,
     KeyRotated,
     MetaBody,
+    SignerAnnounced,
     SpaceErasure,
     SpaceOpened,
     SpaceRestored,
     TurnContent,
     TurnMeta,
+    worded_no_more,
 )
 from muniment.events.references import Plane, RefDerived, SourceEvidence, Visibility
+from muniment.events.wording import bare, with_words, without_words, words_of
 from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.limits import Limits
 from muniment.kernel.canonical import DEPTH_MAX, encode, encode_plain
@@ -110,8 +121,9 @@ SMALL_BODIES: list[MetaBody] = [
         digest="d",
     ),
     KeyRotated(version=2),
-    ExportIssued(export=ExportGrant(view="export", recipient="court")),
+    ExportIssued(export=ExportGrant(view="export", recipient="court", purpose="case")),
     SpaceRestored(restore=BackupRestore(events=7, former="note")),
+    SignerAnnounced(announcement="note"),
     ArchiveExported(
         archive=ArchiveExport(
             scope=ArchiveScope(kind=ScopeKind.SUBJECT, subject="ada"), private=PrivateMaterial.INCLUDE, digest="ab"
@@ -141,7 +153,12 @@ SMALL_BODIES: list[MetaBody] = [
     ErasureRefused(request=REQUEST, refusal=ErasureRefusal(turns=2, kept_by=[7])),
     ApprovalSet(rule=ApprovalRule(acts=[GuardedAct.ERASE], within_ms=60_000), request=REQUEST),
     ApprovalRequested(
-        act=GuardedAct.REVEAL, about={"turn": "t"}, digest="ab", expires_ms=9, request=REQUEST, caller=Caller(views=[])
+        act=GuardedAct.REVEAL,
+        about={"turn": "t"},
+        exact=ExactRequest(digest="abcdef"),
+        expires_ms=9,
+        request=REQUEST,
+        caller=Caller(views=[]),
     ),
     ApprovalDecided(request=REQUEST, caller=Caller(views=["export"], subject="ada")),
     ContentRead(
@@ -150,7 +167,7 @@ SMALL_BODIES: list[MetaBody] = [
         ),
         caller=Caller(views=["export"]),
     ),
-    ContentExported(export=ContentGrant(way=ExportWay.BACKUP), caller=Caller(views=["export"])),
+    ContentExported(export=ContentGrant(way=ExportWay.BUNDLE, purpose="case"), caller=Caller(views=["export"])),
     AccessRefused(denial=Denial(operation="disclosure.reveal", right="reveal", since_ms=7)),
 ]
 
@@ -280,9 +297,29 @@ def test_a_value_nested_beyond_the_limit_is_refused_as_a_field() -> None:
 
 @pytest.mark.parametrize("body", SMALL_BODIES, ids=lambda body: type(body).__name__)
 def test_the_other_kinds_have_one_field_for_each_member(body: MetaBody) -> None:
-    fields = dict(meta_fields(body))
-    assert {label: json.loads(value) for label, value in fields.items()} == msgspec.to_builtins(body)
+    fields, words = dict(meta_fields(body)), WORDS.get(type(body), {})
+    assert {label: json.loads(value) for label, value in fields.items()} == msgspec.to_builtins(bare(body, words))
     assert all(encode_plain(json.loads(value)) == value for value in fields.values())
+
+
+@pytest.mark.parametrize(
+    "body", [body for body in SMALL_BODIES if type(body) in WORDS], ids=lambda body: type(body).__name__
+)
+def test_words_stand_apart_and_come_back(body: MetaBody) -> None:
+    """What is bare has no word of it; with its words it is what it was; without them it says that they are gone."""
+    fields = WORDS[type(body)]
+    words = words_of(body, fields)
+    assert words is not None
+    apart = bare(body, fields)
+    assert not any(str(word) in msgspec.json.encode(apart).decode() for word in words.words.values())
+    assert with_words(apart, words) == body
+    assert without_words(apart, fields, words.words.keys()) == without_words(body, fields) == worded_no_more(body)
+    assert words_of(worded_no_more(body), fields) is None
+    assert {label: json.loads(value) for label, value in content_fields(words)} == words.words
+
+
+def test_a_body_without_words_loses_none() -> None:
+    assert worded_no_more(KeyRotated(version=2)) == KeyRotated(version=2)
 
 
 def test_every_kind_of_event_is_looked_at_here() -> None:

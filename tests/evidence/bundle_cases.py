@@ -179,8 +179,8 @@ def stream_cases() -> Cases:
             "skipped",
             [*WHOLE[:5], WHOLE[6], WHOLE[5], *WHOLE[7:]],
         ),
-        "turn-number-skipped": ("The log itself skipped a turn.", "incomplete", bent(5, refs={"turn": 3}).bundle()),
-        "turn-number-absent": ("A turn without its number.", "incomplete", bent(5, refs={}).bundle()),
+        "turn-number-skipped": ("The log itself skipped a turn.", "incomplete", bent(5, entry={"turn": 3}).bundle()),
+        "turn-number-none": ("A turn whose number is none.", "header", bent(5, entry={"turn": 0}).bundle()),
     }
 
 

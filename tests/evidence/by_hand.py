@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 LOG = "AAECAwQFBgcICQoLDA0ODw"
 OTHER_LOG = "DwABAgMEBQYHCAkKCwwNDg"
-ORIGIN = f"muniment/{LOG}"
+ORIGIN = f"muniment.example/{LOG}"
 SIGNING_SEED = bytes(range(32))
 EXPORT = {"recipient": "court", "subject": "clerk", "view": "export"}
 TIME_MS = 1_700_000_000_000
@@ -132,19 +132,19 @@ class World:
     """A small log whose events can be bent before it is signed."""
 
     PLAN: tuple[tuple[str, int, str | None, dict[str, int], dict[str, Any]], ...] = (
-        # kind, stream, reason, refs, fields
+        # kind, stream, reason, references and number of an entry or target, fields
         ("space.opened", 0, None, {}, {"space": "home"}),
         ("conversation.opened", 1, None, {}, {"conversation": {"channel": "default", "id": "c-1"}}),
         ("conversation.opened", 2, None, {}, {"conversation": {"channel": "default", "id": "c-2"}}),
-        ("turn.committed", 1, None, {"turn": 1}, {"actor": "agent", "message/0/content/0": {"text": "Grüß dich"}}),
-        ("turn.committed", 2, None, {"turn": 1}, {"actor": "agent"}),
-        ("turn.committed", 1, None, {"turn": 2}, {"actor": "agent", "message/0/content/0": {"n": 0.5, "text": "a\n"}}),
-        ("turn.lifecycle", 1, "mask", {"turn": 1}, {"actor": "owner"}),
-        ("turn.committed", 2, None, {"turn": 2}, {"actor": "agent"}),
+        ("turn.committed", 1, None, {"entry": 1}, {"actor": "agent", "message/0/content/0": {"text": "Grüß dich"}}),
+        ("turn.committed", 2, None, {"entry": 1}, {"actor": "agent"}),
+        ("turn.committed", 1, None, {"entry": 2}, {"actor": "agent", "message/0/content/0": {"n": 0.5, "text": "a\n"}}),
+        ("turn.lifecycle", 1, "mask", {"target": 1}, {"actor": "owner"}),
+        ("turn.committed", 2, None, {"entry": 2}, {"actor": "agent"}),
         ("export.issued", 0, "export", {"stream": 1, "through": 4}, {"export": EXPORT}),
     )
 
-    LATE = (("turn.committed", 2, None, {"turn": 3}, {"actor": "agent"}),)  # behind the certificate
+    LATE = (("turn.committed", 2, None, {"entry": 3}, {"actor": "agent"}),)  # behind the certificate
 
     def __init__(
         self,
@@ -173,12 +173,18 @@ class World:
                 "pos": pos,
                 "prev": prev,
                 "reason": reason,
-                "refs": dict(refs),
+                "refs": {name: at for name, at in refs.items() if name not in {"entry", "target"}},
                 "seq": seq + 1,
                 "stream": stream,
                 "t": TIME_MS + 1000 * pos,
                 "v": 1,
             }
+            if "entry" in refs:
+                header["entry"] = {"turn": refs["entry"]}
+            if "target" in refs:
+                header["target"] = refs["target"]
+            if seq == 0:
+                header["opens"] = kind.partition(".")[0]
             if bend:
                 bend(pos, header)
             exact = jcs(header)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import UNSET
+
 from muniment.evidence import header, tree
-from muniment.evidence.bundle import BundleHead, bundle, event_line, receipt
+from muniment.evidence.bundle import AnnouncedSigner, BundleHead, bundle, event_line, receipt
 from muniment.evidence.notes import Signer, origin_of
-from muniment.evidence.verifier import leaf_hash
+from muniment.evidence.verifier import VerifierKey, leaf_hash, open_announcement, signer_line
 from muniment.kernel.canonical import encode
 from muniment.kernel.digest import b64url
 from muniment.kernel.sources import seeded_sources
@@ -54,6 +56,7 @@ class Log:
         self.sources = sources
         self.id = sources.ids.new_id()
         self.signer = Signer(origin_of(self.id), sources.entropy.take(32))
+        self.announced: list[str] = []
         self.rows = Rows()
         self.headers: list[header.Header] = []
         self.exact: list[bytes] = []
@@ -71,9 +74,10 @@ class Log:
         seq, turns, prev = self._heads.get(stream, (0, 0, None))
         seed = self.sources.entropy.take(32)
         values = [(label, encode(value)) for label, value in fields.items()]
-        if kind == "turn.committed":
-            turns += 1
-            refs = {"turn": turns}
+        is_turn, refs = kind == "turn.committed", dict(refs or {})
+        turns += is_turn
+        changes = stream != 0 and kind not in {"turn.committed", "conversation.opened"}
+        target = refs.pop("turn", 0)
         made = header.Header(
             fields=header.commit_fields(seed, values),
             kind=kind,
@@ -81,10 +85,13 @@ class Log:
             pos=self.size,
             prev=prev,
             reason=reason,
-            refs=refs or {},
+            refs=refs,
             seq=seq + 1,
             stream=stream,
             t=self.sources.clock.now_ms(),
+            entry={"turn": turns} if is_turn else UNSET,
+            opens=kind.partition(".")[0] if seq == 0 else UNSET,
+            target=target if changes else UNSET,
         )
         exact = header.encode(made)
         self.headers.append(made)
@@ -105,7 +112,26 @@ class Log:
         return self.append("export.issued", 0, {"export": {"view": view}}, refs=refs)
 
     def checkpoint(self) -> str:
-        return self.signer.sign_checkpoint(origin_of(self.id), self.size, self.rows.frontier.root())
+        return self.signer.sign_checkpoint(self.signer.key.name, self.size, self.rows.frontier.root())
+
+    def announcement(self, key: VerifierKey, version: int | None = None) -> str:
+        """Return the note by which the present key announces another, here and now."""
+        line = signer_line(version or len(self.announced) + 2, self.signer.key, key)
+        return self.signer.sign_checkpoint(self.signer.key.name, self.size, self.rows.frontier.root(), [line])
+
+    def succeeded(self, life: str | None = None) -> Log:
+        """Let another key sign from here on; with a life, under another origin."""
+        name = self.signer.key.name if life is None else origin_of(self.id, life)
+        new = Signer(name, self.sources.entropy.take(32))
+        self.announced.append(self.announcement(new.key))
+        self.signer = new
+        self.append("signer.announced", 0, {"announcement": self.announced[-1]})
+        return self
+
+    def signers(self) -> list[AnnouncedSigner]:
+        sizes = [open_announcement(note).checkpoint.size for note in self.announced]
+        proofs = [tree.consistency_proof(self.rows, size, self.size) for size in sizes]
+        return [AnnouncedSigner(note=n, consistency=p) for n, p in zip(self.announced, proofs, strict=True)]
 
     def export(
         self,
@@ -127,10 +153,11 @@ class Log:
         ranges: dict[int, tuple[int, int]] = {}
         for made in held:
             ranges[made.stream] = ranges.get(made.stream, (made.seq, 0))[0], made.seq
-        head = BundleHead(log=self.id, size=self.size, streams=ranges, export={"view": view})
-        return list(bundle(head, events, self.rows, self.checkpoint()))
+        life = self.signer.key.name.removeprefix(origin_of(self.id)).removeprefix("/")
+        head = BundleHead(log=self.id, size=self.size, streams=ranges, export={"view": view}, life=life)
+        return list(bundle(head, events, self.rows, self.checkpoint(), signers=self.signers()))
 
     def receipt(self, position: int) -> bytes:
         line = event_line(self.exact[position], self.disclosures[position])
         proof = tree.inclusion_proof(self.rows, position, self.size)
-        return receipt(line, position, proof, self.checkpoint()).encode()
+        return receipt(line, position, proof, self.checkpoint(), self.signers()).encode()

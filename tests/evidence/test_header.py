@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from muniment.errors import Corrupt, NotCanonical
 from muniment.evidence import header, verifier
@@ -35,6 +36,7 @@ json_values = st.recursive(
 def headers(draw: st.DrawFn) -> Header:
     seq = draw(st.integers(1, 2**53 - 1))
     stream = draw(st.integers(0, 2**53 - 2))
+    numbers = st.integers(1, 2**53 - 1)
     return Header(
         fields=draw(st.dictionaries(labels, digests, max_size=5)),
         kind=draw(st.from_regex(verifier.KIND, fullmatch=True)),
@@ -46,6 +48,9 @@ def headers(draw: st.DrawFn) -> Header:
         seq=seq,
         stream=stream,
         t=draw(places),
+        entry=draw(st.just(UNSET) | st.dictionaries(words, numbers, min_size=1, max_size=1)),
+        opens=draw(words) if seq == 1 else UNSET,
+        target=draw(st.just(UNSET) | places),
     )
 
 
@@ -69,7 +74,7 @@ def both_readers(data: bytes) -> tuple[bool, bool]:
 def example(**changes: object) -> dict[str, object]:
     plain: dict[str, object] = {
         "fields": {"actor": DIGEST}, "kind": "turn.committed", "log": LOG, "pos": 5, "prev": DIGEST, "reason": None,
-        "refs": {"turn": 1}, "seq": 2, "stream": 1, "t": 0, "v": 1,
+        "refs": {"hold": 1}, "entry": {"turn": 1}, "target": 0, "seq": 2, "stream": 1, "t": 0, "v": 1,
     }  # fmt: skip
     return {**plain, **changes}
 
@@ -102,6 +107,8 @@ def test_the_two_readers_of_headers_agree_on_any_single_change(made: Header, dat
         {"log": ""}, {"kind": "turn"}, {"kind": "Turn.committed"}, {"kind": "a.b\n"}, {"reason": "two words"},
         {"reason": ""}, {"fields": []}, {"fields": {"a b": DIGEST}}, {"fields": {"actor": "x"}}, {"refs": None},
         {"fields": {"actor": None}}, {"refs": {"turn": -1}}, {"refs": {"turn": "1"}}, {"refs": {"Turn": 1}},
+        {"opens": "conversation"}, {"opens": None}, {"entry": {}}, {"entry": {"turn": 0}}, {"entry": None},
+        {"entry": {"item": 1, "turn": 1}}, {"entry": {"Turn": 1}}, {"target": -1}, {"target": None}, {"target": "1"},
         {"t": None}, {"t": 0.5}, {"extra": 1},
     ],
     ids=str,
@@ -114,7 +121,9 @@ def test_a_header_with_a_bad_member_is_refused_by_both_readers(changes: dict[str
 def test_a_number_that_not_every_reader_has_exactly_is_never_written() -> None:
     """JSON readers in other languages hold 53 bits: what both readers refuse, the log does not write."""
     sound = header.parse(encode(example()))
-    for changes in ({"t": 2**53}, {"refs": {"hold": 2**53}}, {"pos": 2**53}):
+    large: list[dict[str, object]] = [{name: 2**53} for name in ("t", "pos", "target")]
+    large += [{"refs": {"hold": 2**53}}, {"entry": {"turn": 2**53}}]
+    for changes in large:
         with pytest.raises(NotCanonical, match="integer"):
             header.encode(msgspec.structs.replace(sound, **changes))
         assert both_readers(encode(example(**changes))) == (False, False)

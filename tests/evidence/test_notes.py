@@ -18,6 +18,7 @@ from muniment.evidence.verifier import (
     Checkpoint,
     Refused,
     VerifierKey,
+    is_key_name,
     open_checkpoint,
     open_note,
     parse_checkpoint,
@@ -185,3 +186,11 @@ def test_a_signer_keeps_its_secret() -> None:
 def test_a_text_that_cannot_be_a_note_is_a_bug(text: str) -> None:
     with pytest.raises(AssertionError):
         SIGNER.sign_note(text)
+
+
+def test_an_origin_is_a_url_without_its_scheme_and_names_a_key() -> None:
+    """C2SP tlog-checkpoint: a domain and a path; C2SP signed-note: no spaces and no plus in the name of a key."""
+    domain, _, path = origin_of(LOG).partition("/")
+    assert (domain, path) == ("muniment.example", LOG)
+    assert is_key_name(origin_of(LOG))
+    assert is_key_name(f"{origin_of(LOG)}/{LOG}")

@@ -150,8 +150,9 @@ def test_the_refusal_codes_are_the_released_ones() -> None:
         "certificate", "certificate_malformed", "chain", "checkpoint_malformed", "commitment", "consistency",
         "disclosure", "event", "foreign_event", "foreign_log", "head", "header", "inclusion", "incomplete",
         "key_malformed", "line_too_long", "not_canonical", "not_json", "note_malformed", "order",
-        "origin", "page", "page_differs", "receipt_malformed",
-        "root", "signature", "signature_missing", "skipped", "source", "statement",
+        "origin", "other_life", "page", "page_differs", "receipt_malformed",
+        "root", "signature", "signature_missing", "signer", "signer_malformed", "signer_replaced",
+        "skipped", "source", "statement",
         "timestamp_algorithm", "timestamp_authority", "timestamp_certificate", "timestamp_malformed",
         "timestamp_of_other", "timestamp_signature", "trailing", "truncated",
     }  # fmt: skip

@@ -17,7 +17,7 @@ from muniment.evidence.pin import FilePin, Pin, compare
 from muniment.evidence.verifier import EMPTY_ROOT, Checkpoint
 from tests.evidence.logs import numbered, rows
 
-ORIGIN = "muniment/AAECAwQFBgcICQoLDA0ODw"
+ORIGIN = "muniment.example/AAECAwQFBgcICQoLDA0ODw"
 SIGNER = Signer(ORIGIN, bytes(32))
 
 

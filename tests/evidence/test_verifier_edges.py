@@ -204,11 +204,19 @@ def test_the_speaker_is_the_one_that_is_disclosed(fields: dict[str, object], who
         ("turn.lifecycle", {"turn": 2, "message": 0}, "erase", "erase: turn 2, message 1"),
         ("turn.redacted", {"turn": 2}, "legal", "turn.redacted, legal, turn 2"),
         ("export.issued", {"stream": 1, "through": 4}, None, "export recorded, up to event 4"),
-        ("conversation.opened", {}, None, "conversation opened"),
+        ("attr.recorded", {"turn": 2}, None, "attr.recorded, turn 2"),
     ],
 )
 def test_every_kind_of_event_has_a_title(kind: str, refs: dict[str, int], reason: str | None, title: str) -> None:
     assert entry_of(kind, {}, refs=refs, reason=reason).title == title
+
+
+def test_a_conversation_whose_name_is_withheld_has_a_title() -> None:
+    log = Log("odd")
+    opened = log.append("conversation.opened", log.size, {})
+    assert verify_evidence(io.BytesIO(log.receipt(opened)), log.signer.vkey, show=True).entries[0].title == (
+        "conversation opened"
+    )
 
 
 def test_a_text_of_several_lines_is_indented_and_counts_what_is_hidden() -> None:

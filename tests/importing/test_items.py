@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import muniment
 from muniment.errors import LimitExceeded, MunimentError
@@ -16,6 +18,7 @@ from muniment.events.identity import ConversationId, ConversationKey
 from muniment.formats.reading import items, lines
 from muniment.formats.reading.import_format import Format, sniff
 from muniment.formats.reading.items import Items
+from muniment.formats.reading.json_list import ListSplitter
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.operations.importing.import_report import ImportReport
@@ -84,13 +87,40 @@ def test_a_list_of_messages_that_name_their_conversation_are_items(tmp_path: Pat
 @pytest.mark.parametrize(
     ("data", "found"),
     [
-        (b'[{"a": 1},\n{"b": }]', ["not_json"]),
         (b"[\n" + b"[" * 100_000, ["not_json"]),
-        (b"[1,\n2", ["not_json"]),
+        (b"[1,\n2", [1, "not_json"]),
+        (b"[1,\n2] 3", [1, 2, "not_json"]),
+        (b'[1,\n"a\\", [2]', [1, "not_json"]),
     ],
 )
-def test_a_list_that_is_broken_is_refused_as_a_file(data: bytes, found: list[str], tmp_path: Path) -> None:
+def test_what_was_read_before_a_list_breaks_off_stands(data: bytes, found: list[Any], tmp_path: Path) -> None:
     assert read(file_of(tmp_path, data)) == found
+
+
+def test_an_element_that_is_no_json_is_handed_on_for_its_reader_to_refuse(tmp_path: Path) -> None:
+    with file_of(tmp_path, b'[{"a": 1},\n{"b": }, ]').open("rb") as file, Items(file) as found:
+        assert [one for _, one in found] == [b'{"a": 1}', b'{"b": }', b""]
+
+
+@given(st.lists(st.recursive(st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(
+    st.text(), inner), max_leaves=8), max_size=6), st.integers(1, 9), st.sampled_from([None, 1]))  # fmt: skip
+def test_a_list_in_pieces_has_its_elements(values: list[Any], size: int, indent: int | None) -> None:
+    """However it is cut, and whatever its strings hold."""
+    data = json.dumps(values, indent=indent, ensure_ascii=False).encode()
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    found = list(ListSplitter(10_000).elements(pieces))
+    assert [json.loads(one) for one in found if isinstance(one, bytes)] == values
+    assert len(found) == len(values)
+
+
+@given(st.lists(st.text(max_size=30), min_size=1, max_size=6), st.integers(1, 9), st.integers(1, 40))
+def test_an_element_above_the_limit_is_skipped_alone(texts: list[str], size: int, limit: int) -> None:
+    wanted = [json.dumps(text, ensure_ascii=False).encode() for text in texts]
+    data = b"[" + b",".join(wanted) + b"]"
+    found = list(ListSplitter(limit).elements(data[at : at + size] for at in range(0, len(data), size)))
+    assert [one if isinstance(one, bytes) else None for one in found] == [
+        one if len(one) <= limit else None for one in wanted
+    ]
 
 
 @pytest.mark.parametrize("first", [b'{"a": 1', b"{", b'{"a":\n3', b"{broken", b"[" * 100_000])
@@ -100,15 +130,21 @@ def test_lines_are_lines_though_the_first_is_broken(first: bytes, tmp_path: Path
     assert [json.loads(one) for one in good[-2:]] == [{"b": 1}, {"b": 2}]
 
 
-def test_a_document_is_limited_and_so_is_each_conversation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    many = json.dumps([chat("a", "x" * 50), chat("b", "y" * 500)], indent=1).encode()
+def test_each_conversation_of_a_list_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = json.dumps([chat("a", "x" * 50), chat("b", "y" * 500), chat("c")], indent=1).encode()
     monkeypatch.setattr(items, "ITEM_BYTES_MAX", 300)
-    assert read(file_of(tmp_path, many)) == [chat("a", "x" * 50), "too_large"]
-    monkeypatch.setattr(items, "DOCUMENT_BYTES_MAX", len(many) - 1)
-    with file_of(tmp_path, many).open("rb") as file, Items(file) as found:
+    assert read(file_of(tmp_path, many)) == [chat("a", "x" * 50), "too_large", chat("c")]
+
+
+@pytest.mark.parametrize("data", [chat("a", "x" * 500), [{"role": "user", "content": "x" * 80}] * 5])
+def test_a_document_that_is_one_conversation_is_limited(
+    data: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(items, "ITEM_BYTES_MAX", 300)
+    with file_of(tmp_path, json.dumps(data, indent=1).encode()).open("rb") as file, Items(file) as found:
         ((number, refusal),) = found
     assert isinstance(refusal, LimitExceeded)
-    assert (number, refusal.at, refusal.problem, refusal.limit) == (1, "file", "too_large", len(many) - 1)
+    assert (number, refusal.at, refusal.problem, refusal.limit) == (1, "conversation", "too_large", 300)
 
 
 def test_a_line_longer_than_lines_may_be_is_read_as_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

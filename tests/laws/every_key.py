@@ -50,6 +50,10 @@ class Keys:
         self._used: set[bytes] = set()
         self._plaintexts: set[bytes] = set()
 
+    def used(self) -> set[bytes]:
+        """Return every key that something was decrypted or encrypted with."""
+        return set(self._used)
+
     def all(self) -> set[bytes]:
         """Return every key, and everything that may be one."""
         return self._used | self.secrets()
@@ -98,7 +102,7 @@ def derived_by(values: dict[bytes, str], secrets: set[bytes], leaves: set[bytes]
     return [
         where
         for value, where in values.items()
-        if where == "cells" and any(words in text for text in _cells(value, secrets, leaves))
+        if where == "events" and any(words in text for text in _cells(value, secrets, leaves))
     ]
 
 

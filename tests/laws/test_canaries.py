@@ -263,6 +263,7 @@ def changing(home: Path) -> dict[str, list[dict[str, Any]]]:
         "system.reembed": through({}),
         "system.import_model": [{"folder": str(home)}],
         "spaces.rotate": [{}],
+        "spaces.replace_signer": [{}],
         "approvals.list": [{}],
         "approvals.confirm": [{"approval": 0, "reason": "why", "approver": "who"}],
         "approvals.refuse": [{"approval": 0, "reason": "why", "approver": "who"}],

@@ -74,11 +74,15 @@ def test_whatever_comes_back_of_what_was_erased_is_destroyed_by_the_next_opening
 
 
 def _put_back(log: Path, older: Path) -> int:
-    """Insert every row of an older log that is missing in another one; return how many."""
+    """Put back every row and every content of an older log that is missing in another one; return how many."""
     with closing(sqlite3.connect(log)) as raw:
         raw.execute("ATTACH ? AS older", (str(older),))
         tables = [name for (name,) in raw.execute("SELECT name FROM older.sqlite_master WHERE type = 'table'")]
         for table in tables:
             raw.execute(f"INSERT OR IGNORE INTO main.{table} SELECT * FROM older.{table}")  # noqa: S608 - its name
+        raw.execute(
+            "UPDATE main.events SET content = was.content FROM older.events AS was"
+            " WHERE was.position = events.position AND events.content IS NULL AND was.content IS NOT NULL"
+        )
         raw.commit()
         return raw.total_changes

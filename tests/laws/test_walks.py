@@ -13,15 +13,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import muniment
+from muniment.crypto.root import LocalRoot
+from muniment.crypto.secret import KEY_BYTES
 from muniment.events.identity import ConversationKey
+from muniment.evidence.pin import FilePin
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
+from muniment.kernel.sources import seeded_sources
 from muniment.operations.transcripts.hits import SearchRanking, SearchScope
+from muniment.runtime.runtime import Runtime
 from muniment.search import view_index
+from muniment.space.options import Options
 from tests.laws.marked import marks_in, pages, seen
 from tests.laws.walks import KEYS, Walk, commit, search, steps
-from tests.worlds import World, memory_world, open_store, sqlite_world
+from tests.worlds import PINS, STORE, World, memory_world, sqlite_world
 
 LONG = 60
 ALL, AT_ONCE = SearchScope(lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED), SearchRanking(asked_ms=1_700_000_000_000)
@@ -115,7 +122,14 @@ def beside(home: Path, drawn: list[tuple[int, int, int]], others: list[tuple[int
 
 def tenant(home: Path, space: str) -> Walk:
     """Return a walk in a space of a store, with sources of chance of its own."""
-    return Walk(World(lambda _times: open_store(home, f"seed of {space}", space=space)))
+    sources = seeded_sources(f"root for {space}")
+    root = LocalRoot(b"root".ljust(KEY_BYTES, b"."), sources.entropy)
+
+    def opened(_times: int) -> Runtime:
+        options = Options(sources=seeded_sources(f"seed of {space}"), pin=FilePin(home / PINS))
+        return muniment.open(home / STORE, keys=root, space=space, options=options)
+
+    return Walk(World(opened))
 
 
 def told(walk: Walk) -> bytes:

@@ -9,6 +9,7 @@ here and not by governance, so that single rows can be looked at.
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection
 from pathlib import Path
 from typing import Self
 
@@ -62,6 +63,14 @@ def turn_id(words: str) -> str:
     return f"turn of {words}"
 
 
+class UnhurriedNotary(Notary):
+    """Signs on demand and at multiples alone, so that a test decides what is signed."""
+
+    def is_due(self, _kinds: Collection[str], _now_ms: int) -> bool:
+        """Return False."""
+        return False
+
+
 class Book:
     """A ledger with the event that opened its space."""
 
@@ -69,7 +78,7 @@ class Book:
         self.sources = seeded_sources("book")
         self.store = store
         self.keys = keys
-        self.notary = Notary(keys, pin)
+        self.notary = UnhurriedNotary(keys, pin)
         self.ledger = Ledger(store, keys, self.sources.entropy, self.notary)
         self._names: dict[int, tuple[str, str]] = {}
         with self.ledger.reader() as reader:
@@ -100,7 +109,7 @@ class Book:
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
-    def append(self, event: Draft, stream: int | None, messages: int | None = None) -> Placed:
+    def append(self, event: Draft, stream: int | None, messages: int = 0) -> Placed:
         """Append one event in a transaction of its own."""
         return self.ledger.transact(lambda writer: writer.append(event, stream=stream, messages=messages))
 

@@ -90,7 +90,7 @@ def head_tag(head: Vector, leaf: bytes, key: bytes = INDEX_KEY) -> bytes:
     """Return the MAC of a stream head."""
     numbers = [head[name] for name in ("stream", "seq", "turns", "messages", "changes", "names")]
     packed = b"".join(number.to_bytes(8, "big") for number in numbers)
-    return hmac.digest(key, b"muniment/head" + packed + leaf, "sha256")[:16]
+    return hmac.digest(key, b"muniment/head" + packed + leaf + head["type"].encode(), "sha256")[:16]
 
 
 def said(words: str) -> Body:
@@ -113,8 +113,13 @@ def turn_of(number: int) -> Body:
 
 def asked_for(time_ms: int) -> Body:
     """Return the body of a lifecycle event, and its field."""
-    request = {"reason": "asked", "requester": "operator", "requested_ms": time_ms}
+    request = {"requester": "operator", "requested_ms": time_ms}
     return {"request": request}, {"request": jcs(request).decode()}
+
+
+def because(reason: str) -> Body:
+    """Return the content of a lifecycle event, and its field."""
+    return {"words": {"request/reason": reason}}, {"request/reason": f'"{reason}"'}
 
 
 NAMES: Vector = {"channel": "mail", "conversation": "talk"}
@@ -134,9 +139,9 @@ STEPS = [
     Step("conversation.opened", None, (NAMES, {"channel": '"mail"', "conversation": '"talk"'})),
     Step("turn.committed", 1, turn_of(1), said("Hello."), messages=1),
     Step("turn.committed", 1, turn_of(2), said("Anybody?"), messages=1),
-    Step("turn.lifecycle", 1, asked_for(1), target=2, refs={"turn": 2}, reason="mask"),
+    Step("turn.lifecycle", 1, asked_for(1), because("asked"), target=2, refs={"turn": 2}, reason="mask"),
     Step("key.rotated", 0, ({"version": 12}, {"version": "12"}), reason="requested"),
-    Step("turn.lifecycle", 1, asked_for(2), target=0, refs={"through": 2}, reason="archive"),
+    Step("turn.lifecycle", 1, asked_for(2), because("asked"), target=0, refs={"through": 2}, reason="archive"),
     Step("export.issued", 0, ({"export": GRANT}, {"export": jcs(GRANT).decode()}), refs={"stream": 1, "through": 5}),
 ]
 
@@ -160,12 +165,16 @@ class Log:
         commitments = _commitments(chance, step)
         prev = None if before is None else bytes.fromhex(before["leaf"])
         is_turn = step.facts["messages"] is not None
-        refs = {"turn": head["turns"]} if is_turn else step.facts["refs"] or {}
+        refs, target = dict(step.facts["refs"] or {}), step.facts["target"]
+        refs.pop("turn", None)
+        type_of = head["type"] if before is None else "turn" if is_turn else None
+        told = {"opens": type_of} if before is None else {"entry": {"turn": head["turns"]}} if is_turn else {}
+        told |= {} if target is None else {"target": target}
         exact = jcs(
             {
                 "fields": commitments, "kind": step.kind, "log": LOG, "pos": position,
                 "prev": None if prev is None else b64(prev), "reason": step.facts["reason"], "refs": refs,
-                "seq": head["seq"], "stream": stream, "t": TIME_MS + position, "v": 1,
+                "seq": head["seq"], "stream": stream, "t": TIME_MS + position, "v": 1, **told,
             }
         )  # fmt: skip
         leaf = leaf_of(exact)
@@ -187,6 +196,7 @@ class Log:
                     prev,
                     step.facts["reason"],
                     refs,
+                    type_of,
                 ]
             ).hex(),
         }
@@ -218,7 +228,7 @@ class Log:
 
     @staticmethod
     def _longer(stream: int, head: Vector | None, step: Step) -> Vector:
-        old = head or {"seq": 0, "turns": 0, "messages": 0, "changes": 0, "names": 0}
+        old = head or dict.fromkeys(("seq", "turns", "messages", "changes", "names"), 0)
         return {
             "stream": stream,
             "seq": old["seq"] + 1,
@@ -226,6 +236,7 @@ class Log:
             "messages": old["messages"] + (step.facts["messages"] or 0),
             "changes": old["changes"] + (step.facts["target"] is not None),
             "names": old["names"],
+            "type": old.get("type", step.kind.partition(".")[0]),
         }
 
 

@@ -51,6 +51,12 @@ def header_vector(
     usual = {"position": 9, "stream": 4, "seq": 5, "turn_seq": None, "target_seq": None, "time": TIME_MS}
     row = usual | {"kind": "turn.committed"} | (columns or {})
     digests = [digest_of(label) for label in labels]
+    kind_of = str(row["kind"]).partition(".")[0] if prev is None or row["turn_seq"] is not None else None
+    told: Vector = {"opens": kind_of} if prev is None else {}
+    if row["turn_seq"] is not None:
+        told["entry"] = {kind_of: row["turn_seq"]}
+    if row["target_seq"] is not None:
+        told["target"] = row["target_seq"]
     exact = jcs(
         {
             "fields": {label: b64(digest) for label, digest in zip(labels, digests, strict=True)},
@@ -64,6 +70,7 @@ def header_vector(
             "stream": row["stream"],
             "t": row["time"],
             "v": 1,
+            **told,
         }
     )
     spelled = number if number is not None else " ".join(labels)
@@ -71,7 +78,7 @@ def header_vector(
         "what": "header",
         "log": LOG,
         "row": row | {"leaf": leaf_of(exact).hex()},
-        "packed": msgpack([spelled, b"".join(digests), prev, reason, refs or {}]).hex(),
+        "packed": msgpack([spelled, b"".join(digests), prev, reason, refs or {}, kind_of]).hex(),
         "exact": exact.decode(),
         "fault": None,
         "error": None,
@@ -86,7 +93,7 @@ TURN = {"turn_seq": 3}
 def turn_header(messages: int, *, source: bool, number: int | None) -> Vector:
     """Describe the header of a usual turn."""
     labels = usual_labels(messages, source=source)
-    return header_vector(labels, number=number, columns=TURN, prev=PREV, refs={"turn": 3})
+    return header_vector(labels, number=number, columns=TURN, prev=PREV)
 
 
 def header_vectors() -> dict[str, Vector]:
@@ -105,9 +112,9 @@ def header_vectors() -> dict[str, Vector]:
         "header_turn_1_source": turn_header(1, source=True, number=16),
         "header_turn_16_source": turn_header(16, source=True, number=31),
         "header_turn_17": turn_header(17, source=False, number=None),
-        "header_turn_tools": header_vector(tools, columns=TURN, prev=PREV, refs={"turn": 3}),
+        "header_turn_tools": header_vector(tools, columns=TURN, prev=PREV),
         "header_lifecycle_turn": header_vector(
-            ["request"], columns={"kind": "turn.lifecycle", "target_seq": 2}, prev=PREV, reason="mask", refs={"turn": 2}
+            ["request"], columns={"kind": "turn.lifecycle", "target_seq": 2}, prev=PREV, reason="mask"
         ),
         "header_lifecycle_through": header_vector(
             ["request"],
@@ -132,7 +139,7 @@ def header_faults() -> dict[str, Vector]:
     """Return the headers that must be refused."""
     good = header_vectors()["header_turn_2"]
     digests = b"".join(map(digest_of, usual_labels(2, source=False)))
-    parts = {"labels": 1, "digests": digests, "prev": PREV, "reason": None, "refs": {"turn": 3}}
+    parts = {"labels": 1, "digests": digests, "prev": PREV, "reason": None, "refs": {}, "type": "turn"}
 
     def packed(fault: str, **changed: Any) -> Vector:
         return good | {"packed": msgpack(list((parts | changed).values())).hex(), "fault": fault}
@@ -165,18 +172,19 @@ def header_faults() -> dict[str, Vector]:
         "prev_other": packed("the previous leaf is another", prev=made("another leaf", 32)),
         "prev_cut": packed("the previous leaf lacks a byte", prev=PREV[:-1]),
         "reason_more": packed("there is a reason", reason="mask"),
-        "refs_other": packed("the turn is another", refs={"turn": 4}),
-        "refs_more": packed("there is a reference too many", refs={"turn": 3, "through": 1}),
-        "refs_none": packed("there are no references", refs={}),
-        "refs_float": packed("the turn is a float", refs={"turn": 3.5}),
+        "refs_more": packed("there is a reference too many", refs={"through": 1}),
+        "type_other": packed("the type of the entry is another", type="item"),
+        "type_none": packed("the entry has no type", type=None),
+        "type_number": packed("the type is a number", type=1),
+        "refs_float": packed("a reference is a float", refs={"hold": 3.5}),
         "refs_list": packed("the references are a list", refs=[3]),
-        "sixth_part": raw("something follows the references", msgpack([*parts.values(), None])),
-        "fifth_missing": raw("there are no references at all", msgpack(list(parts.values())[:4])),
+        "seventh_part": raw("something follows the type", msgpack([*parts.values(), None])),
+        "sixth_missing": raw("there is no type at all", msgpack(list(parts.values())[:5])),
         "map": raw("the parts have names", msgpack(parts)),
         "cut": raw("the last byte is missing", bytes_of_good[:-1]),
         "longer": raw("a byte follows", bytes_of_good + b"\0"),
         "empty": raw("there is nothing", b""),
-        "not_utf8": raw("a reference is no UTF-8", bytes_of_good.replace(b"turn", b"tur\xff")),
+        "not_utf8": raw("the type is no UTF-8", bytes_of_good.replace(b"turn", b"tur\xff")),
         "position": column("position", 10),
         "stream": column("stream", 3),
         "seq": column("seq", 6),

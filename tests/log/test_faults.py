@@ -297,7 +297,7 @@ def test_a_log_that_cannot_be_made_is_told(log: Path) -> None:
         ("PRAGMA application_id = 7", Corrupt),
         ("PRAGMA user_version = 2", StoreNewer),
         ("PRAGMA user_version = -1", StoreNewer),
-        ("DROP INDEX events_by_change", Corrupt),
+        ("DROP INDEX events_by_stream", Corrupt),
         ("CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM envelopes; END", Corrupt),
         ("ALTER TABLE meta ADD COLUMN more TEXT", Corrupt),
     ],

@@ -19,7 +19,7 @@ from muniment.evidence.notes import origin_of
 from muniment.evidence.pin import FilePin
 from muniment.evidence.tree import frontier_at
 from muniment.evidence.verifier import open_checkpoint
-from muniment.ledger.ledger import CHECKPOINT_EVENTS, CONTENT, SPACE_STREAM, Writer
+from muniment.ledger.ledger import CHECKPOINT_EVENTS, SPACE_STREAM, Writer
 from muniment.log.port import WHOLE_CONVERSATION, EventRow, SealedRow
 from muniment.log.sqlite import SqliteStore
 from tests.log.ledgers import BOOKS, Book, FileBook, memory_book, space_keys, sqlite_book
@@ -310,7 +310,7 @@ def test_destroying_again_is_a_no_op(book: Book) -> None:
 
 def ciphertext_again(book: FileBook, old: SealedRow) -> None:
     assert old.content is not None
-    book.edited("INSERT INTO cells VALUES (?, ?)", old.position * 2 + CONTENT, old.content)
+    book.edited("UPDATE events SET content = ? WHERE position = ?", old.content, old.position)
 
 
 def key_again(book: FileBook, old: SealedRow) -> None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnContent, TurnMeta
+from muniment.events.records import ContentBody, ConversationOpened, EventKind, MetaBody, TurnContent, TurnMeta
+from muniment.events.wording import Words
 from muniment.evidence.header import commit, commit_fields, disclose, disclosures
 from muniment.evidence.tree import Frontier, extend, frontier_at
 from muniment.evidence.verifier import leaf_hash
@@ -51,7 +52,7 @@ class Written(NamedTuple):
 
     placed: Placed
     meta: MetaBody
-    content: TurnContent | None
+    content: ContentBody | None
     reason: str | None
     refs: dict[str, int]
     target: int | None
@@ -85,12 +86,12 @@ def write(book: Book, writer: Writer, streams: list[int], event: Step) -> Writte
         placed = writer.append(book.turn(meta, content), stream=stream, messages=len(content.parts))
         assert placed.turn_seq is not None
         claim(book, writer, placed)
-        return Written(placed, meta, content, None, {"turn": placed.turn_seq}, None)
+        return Written(placed, meta, content, None, {}, None)
     body = TurnLifecycle(request=LifecycleRequest(reason="asked", requester="operator", requested_ms=7))
     refs = {"turn": event.target} if event.target else {"through": 3}
     made = book.small(EventKind.TURN_LIFECYCLE, body, event.transition)
     placed = writer.append(made, stream=stream, target=event.target, refs=refs)
-    return Written(placed, body, None, event.transition, refs, event.target)
+    return Written(placed, body, Words(words={"request/reason": "asked"}), event.transition, refs, event.target)
 
 
 def check_row(book: Book, row: SealedRow, said: Written, prev: bytes | None) -> None:
@@ -99,7 +100,7 @@ def check_row(book: Book, row: SealedRow, said: Written, prev: bytes | None) -> 
     opened = book.ledger.open(row)
     assert (row.stream, row.seq, row.turn_seq, row.leaf) == said.placed[1:5]
     assert (row.target_seq, opened.meta) == (said.target, said.meta)
-    assert (header.reason, header.refs, header.prev) == (said.reason, said.refs, prev and b64url(prev))
+    assert (header.reason, header.about, header.prev) == (said.reason, said.refs, prev and b64url(prev))
     assert (header.pos, header.stream, header.seq, header.t) == (row.position, row.stream, row.seq, row.time)
     assert leaf_hash(exact) == row.leaf
     fields = commit_fields(opened.meta_seed, meta_fields(opened.meta))
@@ -142,7 +143,7 @@ def check_plans(book: Book, plans: list[list[Step]]) -> None:
             assert head.turns == sum(row.turn_seq is not None for row in inside)
             assert head.changes == sum(row.target_seq is not None for row in inside)
             spoken = [said[row.position].content for row in inside]
-            assert head.messages == sum(len(content.parts) for content in spoken if content is not None)
+            assert head.messages == sum(len(content.parts) for content in spoken if isinstance(content, TurnContent))
         book.notary.attest(book.ledger, reader, None)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from muniment.errors import Corrupt, StoreNewer
+from muniment.errors import Corrupt, StoreNewer, StoreReadOnly
 from muniment.log.migrations import MIGRATIONS, check_schema, migrate, store_sql, version_of
 from muniment.log.schema import APPLICATION_ID
 
@@ -53,6 +53,15 @@ def test_a_step_that_fails_leaves_the_log_at_the_version_it_had(tmp_path: Path) 
     assert version_of(connection, 3) == 1
     assert "more" not in tables(connection)
     check_schema(connection)
+
+
+def test_a_log_of_an_older_release_that_may_not_be_written_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = apsw.Connection(":memory:")
+    migrate(connection)
+    monkeypatch.setattr("muniment.log.migrations.MIGRATIONS", LATER)
+    with pytest.raises(StoreReadOnly) as refused:
+        check_schema(connection)
+    assert (refused.value.problem, refused.value.found, refused.value.limit) == ("older_version", 1, 3)
 
 
 def test_a_log_of_a_later_release_is_left_alone(tmp_path: Path) -> None:

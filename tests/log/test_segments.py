@@ -14,7 +14,7 @@ from muniment.errors import Corrupt, KeyMissing
 from muniment.events.records import EventKind, KeyRotated
 from muniment.kernel.sources import SystemEntropy
 from muniment.ledger.ledger import SPACE_STREAM, Ledger, Writer
-from muniment.ledger.segments import owe, owed, row_of
+from muniment.ledger.segments import OWED, row_of
 from muniment.log.port import EnvelopeRow, SealedRow, SegmentsRow
 from tests.log.ledgers import BOOKS, Book, FileBook, keys_again, sqlite_book
 
@@ -201,13 +201,33 @@ def test_segments_that_are_owed_are_remembered(book: Book) -> None:
     """Their numbers are kept with the log, as long as there are any."""
 
     def plan(writer: Writer, *segments: int) -> list[int]:
-        owe(writer.tx, segments)
-        return owed(writer.tx)
+        keys.owe(writer.tx, segments)
+        return keys.owed(writer.tx)
 
+    keys = book.ledger.segments
     with book.ledger.reader() as reader:
-        assert owed(reader) == []
+        assert keys.owed(reader) == []
     assert book.ledger.transact(lambda writer: plan(writer, 3, 70_000)) == [3, 70_000]
     assert book.ledger.transact(plan) == []
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "DELETE FROM meta WHERE name = 'rekeying'",
+        "UPDATE meta SET value = x'' WHERE name = 'rekeying'",
+        "UPDATE meta SET value = substr(value, 1, 32) WHERE name = 'rekeying'",
+        "UPDATE meta SET value = CAST(value || x'00000001' AS BLOB) WHERE name = 'rekeying'",
+    ],
+)
+def test_what_is_owed_is_not_edited_unseen(long_book: FileBook, edit: str) -> None:
+    """Nobody without the key takes a segment away from an erasure that has begun, or adds one."""
+    keys = long_book.ledger.segments
+    long_book.ledger.transact(lambda writer: keys.owe(writer.tx, [0, 1]))
+    long_book.edited(edit)
+    with again(long_book).reader() as reader, pytest.raises(Corrupt) as refused:
+        keys.owed(reader)
+    assert refused.value.at == OWED
 
 
 def test_a_row_of_segment_keys_spans_65536_positions() -> None:

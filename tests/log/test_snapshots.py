@@ -33,7 +33,7 @@ def test_snapshots_of_different_ages_answer_each_for_its_own_time(any_store: Sto
 
     def change(tx: Transaction) -> None:
         a_turn()(tx)
-        tx.destroy_cell(0, 1)
+        tx.destroy_content(0)
         tx.put_envelopes([(1, b"other")])
 
     with ExitStack() as old, ExitStack() as young:

@@ -175,7 +175,7 @@ def test_what_was_destroyed_is_in_no_file_after_a_scrub(store: SqliteStore, log:
     store.transact(a_turn(content=canary))
     store.transact(a_turn(content=canary * 1000))  # in pages of its own
     assert canary in everything_at_rest(log)
-    assert store.transact(lambda tx: tx.destroy_cell(0, 1) and tx.destroy_cell(1, 1))
+    assert store.transact(lambda tx: tx.destroy_content(0) and tx.destroy_content(1))
     assert canary in everything_at_rest(log)
     report = store.scrub()
     assert canary not in everything_at_rest(log)

@@ -66,7 +66,8 @@ def taken(
 ) -> ReceivedLog:
     """Take frames in."""
     space = world.runtime._session.space
-    return LogReceiver(ring or space.keys.unwrapped, space.notary.key, marks).run(iter(incoming), Discard())
+    receiver = LogReceiver(ring or space.keys.unwrapped, space.notary.signers.succession, marks)
+    return receiver.run(iter(incoming), Discard())
 
 
 def test_a_log_is_taken_as_it_was_given(world: FileWorld) -> None:

@@ -17,8 +17,9 @@ from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
 from muniment.errors import MunimentError
 from muniment.events.labels import content_fields
-from muniment.events.records import META_BODIES, EventKind, MetaBody, TurnContent
+from muniment.events.records import META_BODIES, WORDS, EventKind, MetaBody, TurnContent
 from muniment.events.turn import Turn
+from muniment.events.wording import Words, bare, with_words
 from muniment.evidence import header as headers
 from muniment.kernel.sources import SystemEntropy
 from muniment.ledger.attest import Notary
@@ -96,7 +97,8 @@ def the_row(vector: Vector, session: VectorLedger) -> None:
     session.ledger.store.transact(lambda tx: tx.put_segments(0, bytes.fromhex(vector["segments"])))
     opened = session.ledger.open(row)
     assert place_of(row).hex() == vector["place"]
-    assert (opened.meta_seed.hex(), msgspec.to_builtins(opened.meta)) == (vector["seed"], vector["meta"])
+    meta = bare(opened.meta, WORDS.get(type(opened.meta), {}))
+    assert (opened.meta_seed.hex(), msgspec.to_builtins(meta)) == (vector["seed"], vector["meta"])
     if vector["content"] is not None:
         _, content = session.ledger.content(opened)
         assert msgspec.to_builtins(content) == vector["content"]
@@ -149,12 +151,14 @@ def append(session: VectorLedger, event: Vector, writer: Writer) -> None:
     kind = EventKind(event["kind"])
     meta: MetaBody = msgspec.json.decode(json.dumps(event["meta"]), type=META_BODIES[kind])
     content = None
-    if event["content"] is not None:
+    if event["content"] is not None and "words" in event["content"]:
+        meta = with_words(meta, Words(**event["content"]))
+    elif event["content"] is not None:
         body = msgspec.json.decode(json.dumps(event["content"]), type=TurnContent)
         content = (body, list(content_fields(body)))
     made = draft(session.drawn, kind, event["row"]["time"], meta, reason=event["reason"], content=content)
     placed = writer.append(
-        made, stream=event["into"], messages=event["messages"], target=event["target"], refs=event["refs"]
+        made, stream=event["into"], messages=event["messages"] or 0, target=event["target"], refs=event["refs"]
     )
     head = writer.head(placed.stream)
     assert head is not None

@@ -25,12 +25,12 @@ from muniment.events.changes import (
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import EventKind, KeyRotated, TurnContent
 from muniment.evidence.header import commit, disclose, disclosures
-from muniment.governance.phases import Hold, Phase, Step
+from muniment.governance.phases import Hold, Phase
 from muniment.governance.redaction import Redaction
 from muniment.governance.slices import cut
 from muniment.governance.views import Reason, View
 from muniment.kernel.digest import Salts
-from muniment.projections.change_fold import Changes, OtherChange, beside
+from muniment.projections.change_fold import Changes, NotedChange, lost_in_conversation
 from muniment.projections.transcript import Transcript
 from tests.log.ledgers import Book, memory_book
 
@@ -94,6 +94,8 @@ def test_changes_are_the_same_however_they_were_folded(growing: Book, asked: lis
         elif word == "erase":
             lifecycle(growing, stream, Transition.ERASE, {"turn": turn, "message": 0})
             erased[turn] = frozenset({0})
+            ranges = [replace(known, target=RedactionTarget(message=0, part=0)) for known in redactions.get(turn, ())]
+            redactions |= {turn: tuple(ranges)} if ranges else {}
         else:
             target = RedactionTarget(message=0, part=0, start=0, end=turn)
             at = redact(growing, stream, turn, target)
@@ -159,25 +161,25 @@ def test_what_is_left_of_a_content_is_sealed_anew_and_still_proves_its_fields(bo
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=5),
     st.dictionaries(st.integers(1, 9), st.frozensets(st.integers(0, 2)), max_size=3),
 )
-def test_content_beside_turns_goes_with_the_last_of_them(
+def test_content_beside_turns_goes_with_the_first_of_them(
     recorded: list[tuple[TurnSpan, int | None]], steps: list[tuple[int, int]], alone: dict[int, frozenset[int]]
 ) -> None:
-    """It is erased when its turns all are, or its message; what is also about turns to come never is."""
+    """It is erased with its message, or with the first of its turns that is erased later on, also of turns to come."""
     noted = tuple(
-        OtherChange(position, span, message if span.first == span.last else None)
+        NotedChange(position, span, message if span.first == span.last else None)
         for position, (span, message) in enumerate(recorded)
     )
     changes = Changes(
-        steps=tuple(Step(Transition.ERASE, min(ends), max(ends)) for ends in steps),
         erased=alone,
+        erasures=tuple(NotedChange(4 + at, TurnSpan(min(ends), max(ends))) for at, ends in enumerate(steps)),
         noted={EventKind.TURN_COMMITTED: noted},  # stands for any kind that has content
     )
-    gone = {turn for first, last in steps for turn in range(min(first, last), max(first, last) + 1)}
-    assert beside(changes, 9) == [
+    erasures = [(4 + at, range(min(ends), max(ends) + 1)) for at, ends in enumerate(steps)]
+    assert lost_in_conversation(changes) == [
         one.position
         for one in noted
         if (one.message is not None and one.message in alone.get(one.span.first, ()))
-        or (one.span.last is not None and set(range(one.span.first, one.span.last + 1)) <= gone)
+        or any(position > one.position and any(map(one.span.includes, turns)) for position, turns in erasures)
     ]
 
 
@@ -187,7 +189,7 @@ def test_a_change_of_a_kind_that_is_not_folded_is_noted_with_its_place(book: Boo
     part = book.changed(1, EventKind.KEY_ROTATED, KeyRotated(version=1), "requested", {"turn": 3, "message": 0})
     assert changes_of(Transcript(book.ledger), book, 1).noted == {
         EventKind.KEY_ROTATED: (
-            OtherChange(whole.position, TurnSpan(1, 2)),
-            OtherChange(part.position, TurnSpan(3, 3), 0),
+            NotedChange(whole.position, TurnSpan(1, 2)),
+            NotedChange(part.position, TurnSpan(3, 3), 0),
         )
     }

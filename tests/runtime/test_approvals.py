@@ -79,9 +79,9 @@ def test_a_request_says_what_it_is_about_and_who_decided(world: World) -> None:
     confirm(world, position)
     erase(world, turn(2))
     (entry,) = world.runtime.approvals.list_().approvals
-    assert (entry.act, entry.requester, entry.reason) == ("erase", "ada", "asked for")
+    assert (entry.act, entry.requester, entry.reason) == ("erase", "ada", "erased")  # with the turn
     assert entry.about == {"channel": "default", "conversation": TALK, "turn": "turn-2"}
-    assert (entry.decided_by, entry.decided_for, entry.state) == ("bob", "seen", "used")
+    assert (entry.decided_by, entry.decided_for, entry.state) == ("bob", "erased", "used")
     assert entry.expires_ms == entry.requested_ms + HOUR_MS
     told = world.runtime.evidence.disclosures().disclosures
     assert [(each.kind, each.requester, each.decision, each.approval) for each in told] == [

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
+import muniment
 from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, RolledBack
 from muniment.events.changes import Transition
+from muniment.evidence.pin import FilePin
 from muniment.runtime.open import open_without_key
-from tests.turns import TALK
-from tests.worlds import FileWorld, World, key_of, memory_world
+from muniment.space.options import Options
+from tests.turns import TALK, plain_turn
+from tests.worlds import PINS, FileWorld, World, key_of, memory_world, root_key
 
 # --- audits against what somebody kept --------------------------------------------------------------------------------
 
@@ -46,6 +50,27 @@ def test_a_log_that_is_behind_a_kept_checkpoint_or_diverges_from_it_is_refused(l
     with pytest.raises(Corrupt) as diverged:
         lasting.runtime.evidence.audit(checkpoint=kept.note)
     assert (diverged.value.at, diverged.value.problem) == ("checkpoint", "diverges")
+
+
+def test_an_audit_says_what_the_log_is_to_its_pins(lasting: FileWorld) -> None:
+    """Without the root key; where nothing was pinned an older copy would not be noticed."""
+
+    def against_pins(store: Path) -> str | None:
+        with open_without_key(store, options=Options(pin=FilePin(lasting.home / PINS))) as third_party:
+            return third_party.evidence.audit().spaces[0].pin
+
+    lasting.with_turns(2)
+    copy = lasting.copy("older")
+    assert against_pins(copy) == "extends"
+    lasting.with_turns(1).close()
+    assert (against_pins(lasting.store), against_pins(copy)) == ("extends", "rolled_back")
+    (lasting.home / PINS).rename(lasting.home / "kept")
+    assert against_pins(copy) == "unpinned"
+    with muniment.open(copy, keys=root_key(), options=Options(pin=FilePin(lasting.home / "other"))) as fork:
+        for number in (7, 8, 9):
+            fork.transcripts.commit(plain_turn(number))
+    (lasting.home / "kept").rename(lasting.home / PINS)
+    assert against_pins(copy) == "diverges"
 
 
 def test_a_checkpoint_of_another_log_or_one_that_was_not_signed_is_refused(world: World) -> None:

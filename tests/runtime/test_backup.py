@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from muniment.errors import Corrupt, FileTaken, FileUnavailable, KeyInvalid, KeyWrong, StoreReadOnly
+from muniment.evidence.notes import origin_of
 from muniment.governance.access import Access
 from muniment.operations.spaces.backup.restore import RestoreReport
 from muniment.operations.spaces.backup.take import Backup
@@ -36,13 +37,22 @@ def test_a_backup_comes_back_in_another_store_as_it_was(world: FileWorld, tmp_pa
     with elsewhere(tmp_path) as other:
         report = other.spaces.restore(str(tmp_path / "backup"))
     assert report == RestoreReport(
-        space="default", log=made.log, restored=True, events=size, turns=5, cells_damaged=0, sound=True
+        space="default",
+        log=made.log,
+        restored=True,
+        events=size,
+        turns=5,
+        cells_damaged=0,
+        sound=True,
+        origin=report.origin,
+        former=origin_of(made.log),
     )
     with entered(tmp_path) as back:
         assert words(back) == shown
         assert back.evidence.audit().spaces
         with back._session.space.ledger.reader() as reader:
-            assert [row.kind for row in reader.events(size, size + 1)] == ["space.restored", "key.rotated"]
+            kinds = [row.kind for row in reader.events(size, size + 2)]
+        assert kinds == ["signer.announced", "space.restored", "key.rotated"]
 
 
 def test_a_store_with_another_root_key_takes_a_backup_that_a_passphrase_sealed(
@@ -182,7 +192,10 @@ def test_a_backup_appends_its_record_and_nothing_else(world: FileWorld) -> None:
 
 def test_a_cell_that_does_not_open_is_counted_and_keeps_nothing_else_back(world: FileWorld, tmp_path: Path) -> None:
     with world.edited() as raw:
-        raw.execute("UPDATE cells SET ciphertext = zeroblob(80) WHERE id = (SELECT min(id) FROM cells WHERE id % 2)")
+        raw.execute(
+            "UPDATE events SET content = zeroblob(80)"
+            " WHERE position = (SELECT min(position) FROM events WHERE content IS NOT NULL)"
+        )
     made = world.runtime.spaces.backup(str(tmp_path / "backup"))
     assert made.cells_damaged == 1
     with elsewhere(tmp_path) as other:

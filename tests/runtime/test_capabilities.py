@@ -55,7 +55,7 @@ def memory(**chosen: Any) -> Runtime:
 def keyless(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     """Return a call of every operation that needs no key, but the one that closes the store."""
     return {
-        "evidence.verify": lambda: runtime.evidence.verify(b"", "muniment/x+00000000+AAAA"),
+        "evidence.verify": lambda: runtime.evidence.verify(b"", "muniment.example/x+00000000+AAAA"),
         "evidence.audit": runtime.evidence.audit,
         "system.capabilities": runtime.system.capabilities,
         "system.doctor": runtime.system.doctor,

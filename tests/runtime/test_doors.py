@@ -105,6 +105,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         ),
         "spaces.usage": runtime.spaces.usage,
         "spaces.rotate": runtime.spaces.rotate,
+        "spaces.replace_signer": runtime.spaces.replace_signer,
         "spaces.list": runtime.spaces.list_,
         "spaces.import": lambda: runtime.spaces.import_("nowhere.jsonl"),
         "spaces.export": lambda: runtime.spaces.export(key),
@@ -244,7 +245,8 @@ def test_an_older_copy_put_back_opens_for_inspection_only(lasting: FileWorld) ->
         if name not in {"system.health", "system.recover", "spaces.list", "spaces.restore", "evidence.inspect"}:
             with pytest.raises(RolledBack):
                 call()
-    assert lasting.runtime.evidence.audit().spaces[0].turns == 1
+    (audited,) = lasting.runtime.evidence.audit().spaces
+    assert (audited.turns, audited.pin) == (1, "rolled_back")
     assert lasting.runtime.evidence.inspect().kinds == {"rolled_back": 1}
     assert not lasting.runtime.system.recover().sound
     lasting.close()
@@ -273,14 +275,14 @@ def test_erased_words_that_came_back_from_a_backup_are_destroyed_again(lasting: 
     lasting.close()
     with lasting.edited() as raw:
         (position,) = raw.execute("SELECT position FROM events WHERE turn_seq = 1").fetchone()
-        cell = raw.execute("SELECT ciphertext FROM cells WHERE id = ?", (position * 2 + 1,)).fetchone()
+        cell = raw.execute("SELECT content FROM events WHERE position = ?", (position,)).fetchone()
     lasting.erased(1)
     with lasting.edited() as raw:
-        raw.execute("INSERT INTO cells VALUES (?, ?)", (position * 2 + 1, cell[0]))
+        raw.execute("UPDATE events SET content = ? WHERE position = ?", (cell[0], position))
     assert lasting.runtime.system.health().sound
     assert lasting.runtime.lifecycle.receipts(key_of()).entries[0].content_left == 0
     with lasting.edited() as raw:
-        assert raw.execute("SELECT count(*) FROM cells WHERE id = ?", (position * 2 + 1,)).fetchone() == (0,)
+        assert raw.execute("SELECT count(content) FROM events WHERE position = ?", (position,)).fetchone() == (0,)
     assert lasting.runtime.system.recover().contents_destroyed_again == 0
     assert lasting.turns_of() == 2
 
@@ -378,7 +380,7 @@ def test_the_environment_says_where_things_are() -> None:
     assert (plain.store, plain.keys, plain.pins, plain.space) == (
         Path("/h/.local/share/muniment"),
         "file:/h/.config/muniment/root.key",
-        Path("/h/.local/state/muniment/pins"),
+        (Path("/h/.local/state/muniment/pins"),),
         "default",
     )
     xdg = settings(
@@ -391,10 +393,10 @@ def test_the_environment_says_where_things_are() -> None:
         }
     )
     assert (xdg.store, xdg.keys, xdg.pins, xdg.space) == (
-        Path("/d/muniment"), "file:/h/.config/muniment/root.key", Path("/s/muniment/pins"), "x",
+        Path("/d/muniment"), "file:/h/.config/muniment/root.key", (Path("/s/muniment/pins"),), "x",
     )  # fmt: skip
-    named = settings({"MUNIMENT_STORE": "a", "MUNIMENT_KEYS": "env:K", "MUNIMENT_PINS": "p"})
-    assert (named.store, named.keys, named.pins) == (Path("a"), "env:K", Path("p"))
+    named = settings({"MUNIMENT_STORE": "a", "MUNIMENT_KEYS": "env:K", "MUNIMENT_PINS": "p:/q"})
+    assert (named.store, named.keys, named.pins) == (Path("a"), "env:K", (Path("p"), Path("/q")))
     with pytest.raises(InvalidInput):
         settings({})
 

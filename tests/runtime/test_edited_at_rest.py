@@ -12,14 +12,16 @@ from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing, MunimentError, RolledBack, StoreNewer
 from muniment.events.changes import Transition
 from muniment.events.identity import ConversationKey, TurnId
 from muniment.governance.phases import Phase
 from muniment.governance.views import View
+from muniment.operations.spaces.spaces import Usage
 from tests import names
-from tests.turns import plain_turn, rich_turn
+from tests.turns import TALK, plain_turn, rich_turn
 from tests.worlds import FileWorld, key_of
 
 REFUSALS = (Corrupt, KeyMissing, RolledBack, StoreNewer)
@@ -37,7 +39,7 @@ def questions(world: FileWorld) -> dict[str, Callable[[], Any]]:
     runtime = world.runtime
     asked: dict[str, Callable[[], Any]] = {
         "conversations": runtime.conversations.list_,
-        "usage": runtime.spaces.usage,
+        "usage": partial(_usage, world),
     }
     for name in ("talk", "other"):
         key = key_of(name)
@@ -49,6 +51,10 @@ def questions(world: FileWorld) -> dict[str, Callable[[], Any]]:
             asked[f"prove {name} {turn}"] = partial(_proved, world, key, turn)
     asked["repeat"] = partial(world.commit, rich_turn())
     return asked
+
+
+def _usage(world: FileWorld) -> Usage:
+    return replace(world.runtime.spaces.usage(), bytes=0)  # a row that was moved may take another page
 
 
 def _exported(world: FileWorld, key: ConversationKey, view: View) -> list[str]:
@@ -85,7 +91,7 @@ def settled(told: dict[str, Any]) -> dict[str, Any]:
 def asked_once(world: FileWorld) -> dict[str, Any]:
     """Ask everything, which puts on record what was exported; return the answers as of now."""
     told = settled(answers(world))
-    return {**told, "usage": world.runtime.spaces.usage()}
+    return {**told, "usage": _usage(world)}
 
 
 def place(raw: sqlite3.Connection, turn: int, stream: int = 0) -> int:
@@ -120,7 +126,7 @@ def edit(text: str) -> Callable[[sqlite3.Connection], None]:
 
 
 def _swap_cells(raw: sqlite3.Connection) -> None:
-    swapped(raw, "cells", "ciphertext", "id", place(raw, 1) * 2 + 1, place(raw, 4) * 2 + 1)
+    swapped(raw, "events", "content", "position", place(raw, 1), place(raw, 4))
 
 
 def _swap_headers(raw: sqlite3.Connection) -> None:
@@ -132,7 +138,7 @@ def _swap_everything(raw: sqlite3.Connection) -> None:
     one, two = place(raw, 1), place(raw, 4)
     _swap_headers(raw)
     swapped(raw, "envelopes", "sealed", "position", one, two)
-    swapped(raw, "cells", "ciphertext", "id", one * 2 + 1, two * 2 + 1)
+    swapped(raw, "events", "content", "position", one, two)
 
 
 def _swap_envelopes(raw: sqlite3.Connection) -> None:
@@ -166,13 +172,12 @@ def _append_a_copy(raw: sqlite3.Connection) -> None:
     """Insert a copy of a turn behind all others, with every table made to agree as far as SQL can."""
     turn, (last,) = place(raw, 1), raw.execute("SELECT max(position) FROM events").fetchone()
     raw.execute(
-        "INSERT INTO events (position, stream, seq, kind, turn_seq, target_seq, time, header, leaf)"
-        " SELECT ?, e.stream, s.seq + 1, e.kind, s.turns + 1, e.target_seq, e.time, e.header, e.leaf"
+        "INSERT INTO events (position, stream, seq, kind, turn_seq, target_seq, time, header, leaf, content)"
+        " SELECT ?, e.stream, s.seq + 1, e.kind, s.turns + 1, e.target_seq, e.time, e.header, e.leaf, e.content"
         " FROM events e JOIN streams s ON s.stream = e.stream WHERE e.position = ?",
         (last + 1, turn),
     )
     raw.execute("INSERT INTO envelopes SELECT ?, sealed FROM envelopes WHERE position = ?", (last + 1, turn))
-    raw.execute("INSERT INTO cells SELECT ?, ciphertext FROM cells WHERE id = ?", ((last + 1) * 2 + 1, turn * 2 + 1))
     raw.execute(
         "UPDATE streams SET seq = seq + 1, turns = turns + 1"
         " WHERE stream = (SELECT stream FROM events WHERE position = ?)",
@@ -186,7 +191,6 @@ def _drop_the_newest(raw: sqlite3.Connection) -> None:
     for statement in (
         "DELETE FROM events WHERE position = ?",
         "DELETE FROM envelopes WHERE position = ?",
-        "DELETE FROM cells WHERE id / 2 = ?",
         "DELETE FROM checkpoints WHERE size > ?",
     ):
         raw.execute(statement, (position,))
@@ -216,9 +220,9 @@ EDITS |= {
     "an envelope of a mask deleted": edit("DELETE FROM envelopes WHERE position = {mask}"),
     "an envelope edited": edit("UPDATE envelopes SET sealed = zeroblob(length(sealed)) WHERE position = {turn}"),
     "an envelope cut": edit("UPDATE envelopes SET sealed = substr(sealed, 1, 5) WHERE position = {turn}"),
-    "words deleted": edit("DELETE FROM cells WHERE id = {turn} * 2 + 1"),
-    "words edited": edit("UPDATE cells SET ciphertext = zeroblob(length(ciphertext)) WHERE id = {turn} * 2 + 1"),
-    "words cut": edit("UPDATE cells SET ciphertext = substr(ciphertext, 1, 6) WHERE id = {turn} * 2 + 1"),
+    "words deleted": edit("UPDATE events SET content = NULL WHERE position = {turn}"),
+    "words edited": edit("UPDATE events SET content = zeroblob(length(content)) WHERE position = {turn}"),
+    "words cut": edit("UPDATE events SET content = substr(content, 1, 6) WHERE position = {turn}"),
     "a stream head deleted": edit(
         "DELETE FROM streams WHERE stream = (SELECT stream FROM events WHERE position = {turn})"
     ),
@@ -329,7 +333,7 @@ def test_a_name_that_was_deleted_is_no_reason_to_leave_words_unerased(lasting: F
         ("commit", "UPDATE names SET body = substr(body, 23)", "bucket"),
         ("replay", "DELETE FROM events WHERE turn_seq = 7", "turns_missing"),
         ("replay", "DELETE FROM events WHERE turn_seq = 1", "turns_missing"),
-        ("replay", "DELETE FROM events WHERE target_seq IS NOT NULL", "changes_missing"),
+        ("other", "DELETE FROM events WHERE target_seq IS NOT NULL", "changes_missing"),
     ],
 )
 def test_an_edit_of_the_open_store_is_met_when_it_is_read(
@@ -340,7 +344,11 @@ def test_an_edit_of_the_open_store_is_met_when_it_is_read(
     assert not lasting.request(Transition.MASK, conversation="nowhere").changed  # what is kept of names is kept now
     lasting.edited_while_open(statement)
     with pytest.raises(Corrupt) as refused:
-        _ = lasting.commit(plain_turn(1)) if asked == "commit" else lasting.replay()
+        _ = (
+            lasting.commit(plain_turn(1))
+            if asked == "commit"
+            else lasting.replay(conversation={"replay": TALK}.get(asked, asked))
+        )
     assert refused.value.problem == problem
 
 
@@ -359,7 +367,7 @@ UNSIGNED: dict[str, str] = {
 @pytest.mark.parametrize("name", UNSIGNED)
 def test_what_was_never_signed_is_held_against_its_keys_at_opening(lasting: FileWorld, name: str) -> None:
     """A process that is killed leaves events behind the last checkpoint; an edit of them does not open as sound."""
-    furnished(lasting).crashed()
+    furnished(lasting).with_turns(1).crashed()
     with lasting.edited() as raw:
         edit(UNSIGNED[name])(raw)
     assert lasting.runtime.system.health().fault == "store.corrupt"

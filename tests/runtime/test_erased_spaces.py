@@ -77,7 +77,7 @@ def test_after_a_space_was_erased_nothing_of_it_can_be_read_or_written(lasting: 
     pinned = next((lasting.home / PINS).glob("*.checkpoint")).read_text()
     assert f"\n{events + 1}\n" in pinned
     with closing(sqlite3.connect(lasting.database)) as look:
-        assert look.execute("SELECT count(*) FROM cells").fetchone() == (0,)
+        assert look.execute("SELECT count(content) FROM events").fetchone() == (0,)
         assert look.execute("SELECT count(*) FROM envelopes").fetchone() == (1,)
     look.close()
     lasting.runtime = open_store(lasting.home, "another", space="another")
@@ -134,6 +134,7 @@ def _writes(home: Path, connection: Any) -> None:
             lambda: runtime.lifecycle.request(key_of(), Transition.MASK, "why", "who"),
             runtime.evidence.checkpoint,
             runtime.spaces.rotate,
+            runtime.spaces.replace_signer,
             runtime.system.recover,
             lambda: runtime.transcripts.commit(plain_turn(78)),
         ):
@@ -154,7 +155,7 @@ def test_another_process_that_has_the_space_open_fails_typed_and_writes_nothing(
     report = erase(lasting, EVERYTHING)
     assert report.position is not None
     ours.send("now")
-    assert ours.recv() == ["space.erased"] * 7
+    assert ours.recv() == ["space.erased"] * 8
     other.join()
     with open_without_key(lasting.store) as third_party:
         assert third_party.evidence.audit().spaces[0].events == report.position + 1

@@ -190,7 +190,7 @@ def test_the_receipts_tell_which_message_was_erased(world: World) -> None:
     (entry,) = world.runtime.lifecycle.receipts(key_of()).entries
     assert (entry.first, entry.last, entry.message, entry.content_left) == (2, 2, 1, 0)
     proved = verify_receipt(receipt.proof.encode(), world.runtime.evidence.checkpoint().vkey).header
-    assert proved["refs"] == {"turn": 2, "message": 1}
+    assert (proved["target"], proved["refs"]) == (2, {"message": 1})
 
 
 def test_words_that_came_back_are_taken_out_again_at_the_next_opening(lasting: FileWorld) -> None:
@@ -230,7 +230,7 @@ def test_a_message_can_only_be_taken_out_of_words_that_open(lasting: FileWorld) 
     """The whole turn can still be erased."""
     lasting.with_turns(2)
     with lasting.edited() as raw:
-        raw.execute("UPDATE cells SET ciphertext = zeroblob(200) WHERE id = 2 * 2 + 1")
+        raw.execute("UPDATE events SET content = zeroblob(200) WHERE position = 2")
     with pytest.raises(Corrupt):
         erase(lasting, message(1, 0))
     assert erase(lasting, turn(1)).changed
@@ -240,7 +240,7 @@ def test_a_message_can_only_be_taken_out_of_words_that_open(lasting: FileWorld) 
 # --- what cannot be read any more -------------------------------------------------------------------------------------
 
 DAMAGE = {
-    "content": "UPDATE cells SET ciphertext = zeroblob(length(ciphertext)) WHERE id = {at} * 2 + 1",
+    "content": "UPDATE events SET content = zeroblob(length(content)) WHERE position = {at}",
     "envelope": "UPDATE envelopes SET sealed = zeroblob(length(sealed)) WHERE position = {at}",
     "no envelope": "DELETE FROM envelopes WHERE position = {at}",
     "envelope under another key": "UPDATE envelopes SET sealed = CAST(x'0100000063' || substr(sealed, 6) AS BLOB) "
@@ -266,7 +266,7 @@ def test_what_does_not_open_any_more_can_still_be_erased(lasting: FileWorld, nam
     assert report.receipt is not None
     assert ("envelopes" in {each.place for each in report.receipt.places}) == ("envelope" in name)
     with closing(sqlite3.connect(lasting.database)) as look:
-        assert look.execute("SELECT count(*) FROM cells WHERE id = ?", (at * 2 + 1,)).fetchone() == (0,)
+        assert look.execute("SELECT count(content) FROM events WHERE position = ?", (at,)).fetchone() == (0,)
         envelopes = look.execute("SELECT count(*) FROM envelopes WHERE position = ?", (at,)).fetchone()
     look.close()
     assert envelopes == (0 if "envelope" in name else 1,)
@@ -296,11 +296,11 @@ def test_a_row_without_keys_has_to_be_the_turn_that_it_says_it_is(lasting: FileW
         places = dict(raw.execute("SELECT turn_seq, position FROM events WHERE turn_seq IS NOT NULL"))
         for was, now in ((2, 99), (3, 2), (99, 3)):
             raw.execute("UPDATE events SET turn_seq = ? WHERE turn_seq = ?", (now, was))
-        contents = raw.execute("SELECT count(*) FROM cells").fetchone()
+        contents = raw.execute("SELECT count(content) FROM events").fetchone()
     with pytest.raises(Corrupt):
         lasting.request(Transition.ERASE)
     with lasting.broken_into() as raw:
-        assert raw.execute("SELECT count(*) FROM cells").fetchone() == contents
+        assert raw.execute("SELECT count(content) FROM events").fetchone() == contents
         raw.execute("UPDATE events SET leaf = zeroblob(32) WHERE position = ?", (places[2],))
     lasting.reopened()
     with pytest.raises(Corrupt):
@@ -410,7 +410,7 @@ def test_what_was_erased_is_in_no_file_and_its_ciphertext_neither(
     lasting.with_turns(1).with_turn(said(7, "bob", "other"))
     with closing(sqlite3.connect(lasting.database)) as look:
         (at,) = look.execute("SELECT min(position) FROM events WHERE turn_seq = 1").fetchone()
-        (sealed,) = look.execute("SELECT ciphertext FROM cells WHERE id = ?", (at * 2 + 1,)).fetchone()
+        (sealed,) = look.execute("SELECT content FROM events WHERE position = ?", (at,)).fetchone()
         (envelope,) = look.execute("SELECT sealed FROM envelopes WHERE position = ?", (at,)).fetchone()
     look.close()
     keys = lasting.runtime._session.space.keys.current.secret

@@ -41,7 +41,7 @@ def test_a_fork_of_the_log_is_told_by_whoever_pins_second(tmp_path: Path) -> Non
         world.with_turns(1)
         with pytest.raises(Corrupt) as refused:
             world.runtime.evidence.checkpoint()
-        assert (refused.value.at, refused.value.problem) == ("pin", "inconsistent")
+        assert (refused.value.at, refused.value.problem) == ("checkpoint", "inconsistent")
 
 
 def _store_on(disk: Disk, path: Path, is_new: bool) -> SqliteStore:

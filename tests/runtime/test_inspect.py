@@ -94,7 +94,7 @@ def test_a_disk_that_lost_pages_is_told_row_by_row(lasting: FileWorld) -> None:
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (size,) = raw.execute("PRAGMA page_size").fetchone()
         pages = [
-            page for (page,) in raw.execute("SELECT pageno FROM dbstat WHERE name = 'cells' AND pagetype = 'leaf'")
+            page for (page,) in raw.execute("SELECT pageno FROM dbstat WHERE name = 'events' AND pagetype = 'leaf'")
         ]
     with lasting.database.open("r+b") as file:
         file.seek((pages[1] - 1) * size)

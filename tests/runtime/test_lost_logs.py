@@ -129,7 +129,7 @@ def test_a_log_that_was_emptied_does_not_begin_anew(lasting: FileWorld) -> None:
     """An empty database beside a pin is a rollback to nothing."""
     lasting.with_turns(1)
     with lasting.edited() as raw:
-        for table in ("cells", "envelopes", "nodes", "names", "checkpoints", "streams", "meta", "events"):
+        for table in ("envelopes", "nodes", "names", "checkpoints", "streams", "meta", "events"):
             raw.execute(f"DELETE FROM {table}")  # noqa: S608 - words of this file
         raw.execute("UPDATE frontier SET range = ?, seal = x''", (Frontier().to_bytes(),))
     health = lasting.runtime.system.health()

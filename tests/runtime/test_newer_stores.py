@@ -31,6 +31,17 @@ class NoteTaken(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 META_BODIES[EventKind.NOTE_TAKEN] = NoteTaken
 VERSIONS[NoteTaken] = 1
 """
+FORMER = """
+
+def _former(data):
+    from muniment.events.labels import meta_fields
+    from muniment.events.records import TurnMeta
+    return meta_fields(msgspec.convert(data, TurnMeta))
+
+
+UPCASTS[META_BODIES["turn.committed"], 1] = lambda data: data
+FIELDS[META_BODIES["turn.committed"], 1] = _former
+"""
 TAKE_NOTE = """
 from muniment.events.records import EventKind, NoteTaken
 from muniment.ledger.drafts import Change
@@ -66,6 +77,8 @@ def with_field(package: Path) -> None:
     known = "    candidates: list[str] = []\n"
     assert text.count(known) == 1
     records.write_text(text.replace(known, f"{known}    mood: str | None = None\n") + "\nVERSIONS[TurnMeta] = 2\n")
+    cells = package / "events" / "cells.py"
+    cells.write_text(cells.read_text() + FORMER)
 
 
 def turn(conversation: str, number: int = 1) -> Turn:
@@ -106,6 +119,7 @@ WRITES: dict[str, Callable[[Runtime], object]] = {
     "request": lambda runtime: runtime.lifecycle.request(OLD, Transition.MASK, "asked", "ada"),
     "hold": lambda runtime: runtime.lifecycle.hold(Scope(conversation="old"), "asked", "ada"),
     "rotate": lambda runtime: runtime.spaces.rotate(),
+    "replace_signer": lambda runtime: runtime.spaces.replace_signer(),
 }
 
 

@@ -411,7 +411,7 @@ def test_a_summary_proves_what_it_summarised_to_a_stranger(summarised: World, vi
     text = summarised.runtime.evidence.export(key_of(), view).text
     lines = [json.loads(line) for line in text.splitlines() if line.startswith('{"disclosures"')]
     leaves = {
-        line["header"]["refs"]["turn"]: verifier.leaf_hash(json.dumps(
+        line["header"]["entry"]["turn"]: verifier.leaf_hash(json.dumps(
             line["header"], sort_keys=True, separators=(",", ":")
         ).encode())
         for line in lines

@@ -218,11 +218,11 @@ def test_cells_that_came_back_from_a_backup_end_every_cursor(lasting: FileWorld)
     """PG-08: that an erased content is there again shows that something was restored."""
     filled(lasting)
     with lasting.edited() as raw:
-        cells = raw.execute("SELECT id, ciphertext FROM cells").fetchall()
+        cells = raw.execute("SELECT content, position FROM events").fetchall()
     lasting.erased(5, "other")
     cursors = [run.cursor(lasting.runtime) for run in [*RUNS, REPLAY]]
     with lasting.edited() as raw:
-        raw.executemany("INSERT OR REPLACE INTO cells VALUES (?, ?)", cells)
+        raw.executemany("UPDATE events SET content = ? WHERE position = ?", cells)
     for run, cursor in zip([*RUNS, REPLAY], cursors, strict=True):
         with pytest.raises(CursorInvalid):
             run.ask(lasting.runtime, cursor=cursor)

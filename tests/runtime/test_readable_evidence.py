@@ -270,7 +270,8 @@ def test_only_an_erasure_is_certified_and_only_when_it_is_true(lasting: FileWorl
         with pytest.raises(EvidenceMissing):
             lasting.runtime.lifecycle.certificate(position)
     position = erased_position(lasting)
-    statement = "INSERT INTO cells SELECT 5, ciphertext FROM cells WHERE id = 7"  # the content of turn 1
+    # the content of turn 1
+    statement = "UPDATE events SET content = (SELECT content FROM events WHERE position = 3) WHERE position = 2"
     lasting.edited_while_open(statement)
     with pytest.raises(Corrupt):
         lasting.runtime.lifecycle.certificate(position)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +22,6 @@ from muniment.evidence.pin import FilePin
 from muniment.kernel.sources import seeded_sources
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
-from muniment.ledger.segments import owed
 from muniment.log.port import SealedRow
 from muniment.log.sqlite import SqliteStore
 from muniment.log.sqlite_transaction import SqliteTransaction
@@ -152,7 +153,7 @@ def test_a_large_erasure_lets_others_write(spread: FileWorld, monkeypatch: pytes
         if 0 < len(seen) < 3:
             transact(lambda writer: writer.change(rotated()))
             with space.ledger.reader() as reader:
-                assert owed(reader)
+                assert space.ledger.segments.owed(reader)
         return outcome
 
     monkeypatch.setattr(rotation.Rotator, "_part", watched)
@@ -191,6 +192,29 @@ def test_what_a_crash_interrupts_between_two_steps_is_completed_by_the_next_open
     assert not [position for position in before if before[position] == after[position]]
     assert len(space_of(spread.runtime).keys.versions) == 1
     assert spread.runtime.evidence.inspect().findings == []
+
+
+@pytest.mark.parametrize("edit", ["DELETE FROM meta", "UPDATE meta SET value = x''"])
+def test_an_erasure_that_was_interrupted_is_not_hidden(
+    spread: FileWorld, monkeypatch: pytest.MonkeyPatch, edit: str
+) -> None:
+    """Who takes away what is still to be replaced, without a key, gets no key destroyed under which it is left."""
+    part, done = rotation.Rotator._part, list[int]()
+
+    def stopping(self: rotation.Rotator, *arguments: Any) -> rotation.Part:
+        if done:
+            raise StoreFull
+        done.append(1)
+        return part(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rotation, "SEGMENTS_AT_ONCE", 1)
+        patch.setattr(rotation.Rotator, "_part", stopping)
+        with pytest.raises(StoreFull):
+            spread.erased()
+    with spread.edited() as raw:
+        raw.execute(f"{edit} WHERE name = 'rekeying'")
+    assert not spread.runtime.system.health().sound
 
 
 def test_asking_again_completes_what_was_interrupted(spread: FileWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,3 +294,27 @@ def _after_the_kill(home: Path, old: SealedRow) -> bool:
             assert page.turns[1].messages[0].parts
     shutil.rmtree(home)
     return is_erased
+
+
+def test_who_reads_an_older_state_opens_it_while_an_erasure_replaces_its_keys(world: FileWorld) -> None:
+    """The keys that a state was sealed under are in that state; they are destroyed when nobody reads it any more."""
+    world.with_turns(5)
+    space = world.runtime._session.space
+    with space.ledger.reader() as reader:
+        stream = next(head.stream for head in reader.stream_heads() if head.type == "conversation")
+        rows, size = reader.turns(stream, 1, 5), reader.frontier().size
+        erasing = threading.Thread(target=world.erased, args=(2,))
+        erasing.start()
+        while size_of(space) == size:
+            time.sleep(0.001)
+        space.ledger.segments.forget()
+        words = [space.ledger.words(space.ledger.open(row))[1] for row in rows]
+    erasing.join()
+    assert len(words) == 5
+    assert world.runtime.system.health().sound
+
+
+def size_of(space: Space) -> int:
+    """Return the size of the present log."""
+    with space.ledger.store.reader() as reader:
+        return reader.frontier().size

@@ -161,7 +161,7 @@ def test_a_dry_run_says_what_would_be_lost_and_changes_nothing(world: FileWorld)
 
 
 def test_a_pin_that_is_ahead_keeps_an_older_backup_out_until_it_is_meant(tmp_path: Path) -> None:
-    """The store is lost, the pin remembers: a rollback is never silent, and once it is confirmed the pin follows."""
+    """The store is lost, the pin remembers: a rollback is never silent, and a confirmed one is pinned as a new life."""
     world = sqlite_world(tmp_path).with_turns(2)
     backup = backed_up(world)
     size, _ = root_of(world.runtime)
@@ -175,10 +175,10 @@ def test_a_pin_that_is_ahead_keeps_an_older_backup_out_until_it_is_meant(tmp_pat
         report = bare.spaces.restore(str(backup), replace=True)
         assert (report.lost_first, report.lost_last, report.sound) == (size, last - 1, True)
     with world.reopened().runtime._session.space.ledger.reader() as reader:
-        header, _ = world.runtime._session.space.ledger.header(next(iter(reader.events(size, size))))
+        header, _ = world.runtime._session.space.ledger.header(next(iter(reader.events(size + 1, size + 1))))
     assert (header.kind, header.refs) == ("space.restored", {"first": size, "last": last - 1})
     assert world.runtime.system.health().sound
-    assert list((tmp_path / PINS).glob("*.abandoned"))
+    assert len(list((tmp_path / PINS).glob("*.checkpoint"))) == 2  # of the lost life, and of the one that goes on
 
 
 def test_a_pin_that_a_backup_grows_from_is_no_obstacle(tmp_path: Path) -> None:

@@ -16,6 +16,12 @@ Rotating the space key:
 3. `finish_rotation` destroys the older versions. A reader that still looks at the log of before step 2 may now meet
    `KeyMissing`; it looks again at the present log.
 
+Replacing the signing key:
+
+1. a write transaction calls `begin_signing`, which makes the next key durable beside the one in force; it appends the
+   announcement, and names the next key in the log;
+2. `finish_signing` puts it in force and destroys the former seed. Which of the two signs meanwhile, the log says.
+
 After a crash `versions` has more than one entry, and all steps are repeated. `rewrap` rotates the root key: it
 changes no space key, so it does not touch the log. Both may happen while other processes have the space open.
 
@@ -34,6 +40,7 @@ from muniment.crypto.file_format import check_format, parse_canonical
 from muniment.crypto.root import RootKey
 from muniment.crypto.secret import KEY_BYTES, Secret
 from muniment.crypto.segment import SpaceKey
+from muniment.crypto.signing_key import SigningKey
 from muniment.errors import (
     Conflict,
     Corrupt,
@@ -60,6 +67,14 @@ class WrappedVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     key: str
 
 
+class NextSigningKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The next signing key, wrapped, and which life of the log it is for."""
+
+    key: str
+    life: str = ""
+    outside: bool = False
+
+
 class KeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The stored `keys.json`: wrapped secrets in base64url, versions ascending."""
 
@@ -71,6 +86,10 @@ class KeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     index: str
     space: tuple[WrappedVersion, ...]
     begun: bool | UnsetType = UNSET
+    announcements: tuple[str, ...] | UnsetType = UNSET
+    life: str | UnsetType = UNSET
+    outside: bool | UnsetType = UNSET
+    next: NextSigningKey | UnsetType = UNSET
     mac: str = ""
 
 
@@ -83,7 +102,11 @@ class ErasedKeyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class UnwrappedKeys(Struct, frozen=True, kw_only=True):
-    """The keys in force at one moment, unwrapped."""
+    """The keys in force at one moment, unwrapped.
+
+    `announcements` are the notes by which each signing key but the first was announced. `next_signing` is in force as
+    soon as the log names it.
+    """
 
     log_id: str
     name: str
@@ -91,6 +114,15 @@ class UnwrappedKeys(Struct, frozen=True, kw_only=True):
     index_key: bytes
     space: dict[int, SpaceKey]
     begun: bool = False
+    announcements: tuple[str, ...] = ()
+    life: str = ""
+    outside: bool = False
+    next_signing: SigningKey | None = None
+
+    @property
+    def signing(self) -> SigningKey:
+        """Return the signing key."""
+        return SigningKey(seed=self.signing_seed, life=self.life, outside=self.outside)
 
     @property
     def current(self) -> SpaceKey:
@@ -180,6 +212,11 @@ class SpaceKeys(Secret):
         return self._keys.signing_seed
 
     @property
+    def life(self) -> str:
+        """Return which life of the log the signing key is for; the first one has no name."""
+        return self._keys.life
+
+    @property
     def index_key(self) -> bytes:
         """Return the key of lookups and cursors."""
         return self._keys.index_key
@@ -260,6 +297,22 @@ class SpaceKeys(Secret):
                 self._write(msgspec.structs.replace(keys, space=kept), self._root)
         return destroyed
 
+    def begin_signing(self, key: SigningKey) -> None:
+        """Make the next signing key durable, in place of one that the log never came to name."""
+        with files.faults(FILE), files.locked(self._directory / LOCK):
+            self._write(msgspec.structs.replace(self._fresh(), next_signing=key), self._root)
+
+    def finish_signing(self, key: SigningKey, announcements: tuple[str, ...]) -> bool:
+        """Put the next signing key in force and destroy the former one; return whether it was this key."""
+        with files.faults(FILE), files.locked(self._directory / LOCK):
+            keys = self._fresh()
+            if keys.next_signing != key:
+                return False
+            own = {"signing_seed": key.seed, "life": key.life, "outside": key.outside}
+            announced = msgspec.structs.replace(keys, **own, next_signing=None, announcements=announcements)
+            self._write(announced, self._root)
+        return True
+
     def rewrap(self, new_root: RootKey) -> bool:
         """Wrap all keys by another root key and destroy the former file; return whether anything changed."""
         with files.faults(FILE), files.locked(self._directory / LOCK):
@@ -279,7 +332,7 @@ class SpaceKeys(Secret):
             had_keys = not is_erased(self._directory)
             if had_keys:
                 files.replace(self._path, encode_plain(ErasedKeyFile(format=FORMAT, log=self.log_id)))
-        self._keys = msgspec.structs.replace(self._keys, signing_seed=b"", index_key=b"", space={})
+        self._keys = msgspec.structs.replace(self._keys, signing_seed=b"", next_signing=None, index_key=b"", space={})
         return had_keys
 
     @property
@@ -316,7 +369,8 @@ class SpaceKeys(Secret):
         else:
             _authenticate(file, self._keys.index_key)
             known, alive = self._keys.space, {wrapped.version for wrapped in file.space}
-            if not alive <= known.keys():
+            same = (file.announcements or (), file.next) == (self._keys.announcements, UNSET)
+            if not alive <= known.keys() or not same:
                 raise KeyWrong(at=FILE, problem="root_rotated")
             self._keys = msgspec.structs.replace(self._keys, space={version: known[version] for version in alive})
         self._stamp = stamp
@@ -393,6 +447,12 @@ def wrap(keys: UnwrappedKeys, root: RootKey) -> bytes:
             for version, key in sorted(keys.space.items())
         ),
         begun=True if keys.begun else UNSET,
+        announcements=keys.announcements or UNSET,
+        life=keys.life or UNSET,
+        outside=True if keys.outside else UNSET,
+        next=UNSET
+        if (key := keys.next_signing) is None
+        else NextSigningKey(key=wrapped(key.seed, "next signing"), life=key.life, outside=key.outside),
     )
     return encode_plain(msgspec.structs.replace(file, mac=_mac(file, keys.index_key)))
 
@@ -418,7 +478,15 @@ def unwrap(file: KeyFile, root: RootKey) -> UnwrappedKeys:
         index_key=index_key,
         space={key.version: SpaceKey(key.version, secret(key.key, "space", key.version)) for key in file.space},
         begun=file.begun is True,
+        announcements=file.announcements or (),
+        life=file.life or "",
+        outside=file.outside is True,
+        next_signing=None if not file.next else _next_signing(file.next, secret(file.next.key, "next signing")),
     )
+
+
+def _next_signing(file: NextSigningKey, seed: bytes) -> SigningKey:
+    return SigningKey(seed=seed, life=file.life, outside=file.outside)
 
 
 def _mac(file: KeyFile, index_key: bytes) -> str:

@@ -12,7 +12,7 @@ to the end before it acts on a document.
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -58,10 +58,18 @@ class SealedWriter:
         self._number += 1
 
 
+class Readable(Protocol):
+    """What is read from its beginning to its end."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next `size` bytes; fewer only at the end."""
+        ...
+
+
 class SealedReader:
     """Decrypts a stream; raises `Corrupt` for a changed or truncated stream, or another key."""
 
-    def __init__(self, file: BinaryIO, key: bytes, context: bytes) -> None:
+    def __init__(self, file: Readable, key: bytes, context: bytes) -> None:
         self._file = file
         head = file.read(len(MAGIC) + SALT_BYTES)
         if len(head) < len(MAGIC) + SALT_BYTES or not head.startswith(MAGIC):

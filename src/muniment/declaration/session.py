@@ -18,6 +18,7 @@ from muniment.errors import (
     UnknownConversation,
 )
 from muniment.events.identity import ConversationKey, check_key
+from muniment.evidence.cosignatures import HttpWitness
 from muniment.governance.access import Access, Effect
 from muniment.governance.policy import Family, hiding_family, is_recorded
 from muniment.governance.profiles import NO_BUDGET, Budget, Pressure, Profile, budget_of
@@ -55,6 +56,7 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
     pressure: Callable[[], Pressure | None] = unmeasured
     token_counter: TokenCounter | None = None
     timestamp_url: str | None = None
+    witnesses: tuple[HttpWitness, ...] = ()
     catalogue: Callable[[], tuple[Operation, ...]] = tuple
     deployment: Deployment = Deployment()
     window: bool = False  # made from another session, which keeps the store

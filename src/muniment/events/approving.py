@@ -14,7 +14,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from muniment.events.caller import Caller
-from muniment.events.changes import LifecycleRequest
+from muniment.events.changes import ERASED, LifecycleRequest
 
 APPROVAL = "approval"  # the reference that names a request
 
@@ -49,16 +49,24 @@ class ApprovalSet(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     request: LifecycleRequest
 
 
+class ExactRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The keyed digest of the exact request: act, `about`, reason, requester, and the subject the access spoke for.
+
+    It would confirm a guess at the reason, and is kept like words (`events.wording`).
+    """
+
+    digest: str = ERASED
+
+
 class ApprovalRequested(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Somebody asked for an act that takes a second person.
 
-    `about` names what it is about, by the fields of the request; nothing that was said. `digest` is the keyed digest of
-    the exact request: act, `about`, reason, requester, and the subject that the access spoke for.
+    `about` names what it is about, by the fields of the request; nothing that was said.
     """
 
     act: GuardedAct
     about: dict[str, str]
-    digest: str
+    exact: ExactRequest
     expires_ms: int
     request: LifecycleRequest
     caller: Caller

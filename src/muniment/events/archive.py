@@ -40,7 +40,10 @@ class ArchiveScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ArchiveExport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """An archive that was written: its scope, its policy, its root digest."""
+    """An archive that was written: its scope and policy, and the SHA-256 of the sealed file.
+
+    Never of what is in the file: a code of four digits in an erased turn could be guessed from that (decision 0157).
+    """
 
     scope: ArchiveScope
     private: PrivateMaterial
@@ -48,7 +51,7 @@ class ArchiveExport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ArchiveImport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """An archive that was imported.
+    """An archive that was imported; `digest` is the SHA-256 of the sealed file.
 
     `into` is the id of the conversation, when it differs from the id in the archive. `erased` counts the turns that had
     been erased here before and were imported without content.

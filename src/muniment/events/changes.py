@@ -27,6 +27,7 @@ from msgspec import Struct
 
 REPLACED = "replaced"
 OMITTED = "omitted"
+ERASED = "erased"  # instead of words that are gone (`events.wording`); nobody needs a cell to say it
 
 
 class Transition(StrEnum):
@@ -72,10 +73,11 @@ class RedactionReason(StrEnum):
 class LifecycleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Who requested a change, why and when. The header says which change, and of which turns.
 
-    `subject` is set when the request was about every turn of a subject, in any conversation.
+    The reason is words (`events.wording`). `subject` is set when the request was about every turn of a subject, in any
+    conversation.
     """
 
-    reason: str
+    reason: str = ERASED
     requester: str
     requested_ms: int
     subject: str | None = None
@@ -110,6 +112,7 @@ class RedactionTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The redacted part of a turn; without any value: the whole turn.
 
     `message` and `part` count from 0. `start` and `end` are code points of the text of a part, `end` not included.
+    They tell how long words are, and are kept like words (`events.wording`).
     `field` is the label of a tool summary or of the label of a host reference (`tools/0/summary`, `host_ref/1/label`).
     """
 
@@ -128,11 +131,21 @@ class TurnRedacted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     request: LifecycleRequest
 
 
+def refs_of(turn: int, target: RedactionTarget) -> dict[str, int]:
+    """Return the references for a redaction: its turn, and the message where it is of one."""
+    return {"turn": turn} if target.message is None else {"turn": turn, "message": target.message}
+
+
 class TurnSpan(NamedTuple):
     """Consecutive turns, both ends included; without `last`, also future turns."""
 
     first: int
     last: int | None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one turn."""
+        return self.first == self.last
 
     def includes(self, turn: int) -> bool:
         """Return whether a turn is in the span."""

@@ -12,6 +12,9 @@ A label is ASCII and never changes. For most kinds the labels are the field name
 | `message/<i>/content/<j>` | one part | content |
 | `tools/<i>/summary`, `host_ref/<i>/label` | text | content |
 
+Words of an event that speaks of turns (`events.wording`) have the label `<member>/<field>`, as `request/reason`; they
+are in the content cell.
+
 An attribute has, beside the members of its meta body:
 
 | label | value | cell |
@@ -28,8 +31,9 @@ from msgspec.structs import astuple
 
 from muniment.events.attributes import AttributeContent, link_label
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart
-from muniment.events.records import ContentBody, MetaBody, TurnMeta
+from muniment.events.records import WORDS, ContentBody, MetaBody, TurnMeta
 from muniment.events.turn import Source
+from muniment.events.wording import Words, bare
 from muniment.kernel.canonical import encode, encode_each, encode_plain, scan
 
 USUAL_SOURCE = Source()
@@ -38,7 +42,9 @@ USUAL_SOURCE = Source()
 def meta_fields(body: MetaBody) -> list[tuple[str, bytes]]:
     """Return label and canonical JSON of every field in a meta body."""
     if not isinstance(body, TurnMeta):
-        return list(zip(body.__struct_fields__, encode_each(astuple(body)), strict=True))
+        words = WORDS.get(type(body))
+        told = body if words is None else bare(body, words)
+        return list(zip(told.__struct_fields__, encode_each(astuple(told)), strict=True))
     values: dict[str, object] = {"actor": body.actor, "delivery": body.delivery}
     if body.source != USUAL_SOURCE:
         values["source"] = body.source
@@ -58,6 +64,8 @@ def meta_fields(body: MetaBody) -> list[tuple[str, bytes]]:
 def content_fields(body: ContentBody) -> list[tuple[str, bytes]]:
     """Return label and canonical JSON of every field in a content body."""
     values: dict[str, object] = {}
+    if isinstance(body, Words):
+        return list(zip(body.words, encode_each(body.words.values()), strict=True))
     if isinstance(body, AttributeContent):
         values |= {"value": Raw(encode(body.value)), "reason": body.reason}
         values |= {link_label(place): link for place, link in enumerate(body.links)}

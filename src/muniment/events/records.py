@@ -10,13 +10,14 @@ made over the fields as they are spelled here.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from muniment.events.approving import ApprovalDecided, ApprovalRequested, ApprovalSet
 from muniment.events.archive import ArchiveExported, ArchiveImported
 from muniment.events.attributes import AttributeContent, AttributeRecorded
-from muniment.events.changes import LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
+from muniment.events.changes import ERASED, LifecycleRequest, PolicySet, TurnLifecycle, TurnRedacted
 from muniment.events.disclosures import (
     AccessRefused,
     ContentExported,
@@ -28,6 +29,7 @@ from muniment.events.disclosures import (
 from muniment.events.message import Authority, Part, Role
 from muniment.events.references import RefDerived, Relation, Visibility
 from muniment.events.turn import Attribution, Delivery, Source
+from muniment.events.wording import WordField, WordFields, Words, without_words
 
 
 class EventKind(StrEnum):
@@ -44,6 +46,7 @@ class EventKind(StrEnum):
     KEY_ROTATED = "key.rotated"
     EXPORT_ISSUED = "export.issued"
     SPACE_RESTORED = "space.restored"
+    SIGNER_ANNOUNCED = "signer.announced"
     ARCHIVE_EXPORTED = "archive.exported"
     ARCHIVE_IMPORTED = "archive.imported"
     POLICY_SET = "policy.set"
@@ -197,6 +200,15 @@ class SpaceRestored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     restore: BackupRestore
 
 
+class SignerAnnounced(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """From this event on another key signs the log: the checkpoint of the former key, just before, that names it.
+
+    Where the origin is another one, too, the log was restored there from a backup, and another life of it began.
+    """
+
+    announcement: str
+
+
 class SpaceErasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The last event of a log: everything in the space was erased, and its keys are destroyed."""
 
@@ -215,6 +227,7 @@ MetaBody = (
     | KeyRotated
     | ExportIssued
     | SpaceRestored
+    | SignerAnnounced
     | ArchiveExported
     | ArchiveImported
     | PolicySet
@@ -229,7 +242,7 @@ MetaBody = (
     | ContentRead
     | ContentExported
 )
-ContentBody = TurnContent | AttributeContent
+ContentBody = TurnContent | AttributeContent | Words
 
 META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.SPACE_OPENED: SpaceOpened,
@@ -243,6 +256,7 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.KEY_ROTATED: KeyRotated,
     EventKind.EXPORT_ISSUED: ExportIssued,
     EventKind.SPACE_RESTORED: SpaceRestored,
+    EventKind.SIGNER_ANNOUNCED: SignerAnnounced,
     EventKind.ARCHIVE_EXPORTED: ArchiveExported,
     EventKind.ARCHIVE_IMPORTED: ArchiveImported,
     EventKind.POLICY_SET: PolicySet,
@@ -258,11 +272,51 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.CONTENT_EXPORTED: ContentExported,
 }
 
+REASON, REMARK, OFFSET = WordField(ERASED, ERASED), WordField(None, ERASED), WordField(None, None)
+
+# body -> those of its fields that hold what a person wrote, by label; they are kept in the content cell (decision 0158)
+WORDS: dict[type[Struct], WordFields] = {
+    TurnRedacted: {"request/reason": REASON, "target/start": OFFSET, "target/end": OFFSET},
+    TurnLifecycle: {"request/reason": REASON},
+    ContentRevealed: {"request/reason": REASON},
+    ErasureRefused: {"request/reason": REASON},
+    ApprovalRequested: {"request/reason": REASON, "exact/digest": REASON},
+    ApprovalDecided: {"request/reason": REASON},
+    ExportIssued: {"export/purpose": REMARK},
+    ContentExported: {"export/purpose": REMARK},
+}
+
 # kind -> the body of its content cell, for the kinds that have one
 CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {
     EventKind.TURN_COMMITTED: TurnContent,
     EventKind.ATTR_RECORDED: AttributeContent,
+    **{kind: Words for kind, body in META_BODIES.items() if body in WORDS},
 }
+
+
+class StreamShape(NamedTuple):
+    """What a type of stream consists of: the kind that opens it and, unless it has none, its entries.
+
+    An entry is what later events may change: its type, the kind that commits it, and the kind whose events archive,
+    mask, hold or erase it. A log tells entries and types by its headers and heads, never by kinds.
+    """
+
+    type: str
+    opened: str
+    entry: str | None = None
+    committed: str | None = None
+    lifecycle: str | None = None
+
+
+SPACE = StreamShape("space", EventKind.SPACE_OPENED)
+CONVERSATION = StreamShape(
+    "conversation", EventKind.CONVERSATION_OPENED, "turn", EventKind.TURN_COMMITTED, EventKind.TURN_LIFECYCLE
+)
+STREAM_SHAPES = [SPACE, CONVERSATION]
+
+OPENS = {shape.opened: shape.type for shape in STREAM_SHAPES}  # kind -> the type of stream that it opens
+ENTRIES = {shape.committed: shape.entry for shape in STREAM_SHAPES if shape.committed and shape.entry}
+LIFECYCLES = [shape.lifecycle for shape in STREAM_SHAPES if shape.lifecycle]
 
 # kinds whose events change turns: current state is the fold of a commit and of these (decision 0008)
 CHANGES = frozenset({
@@ -279,3 +333,9 @@ CHANGES = frozenset({
 
 # body type -> the version written today
 VERSIONS: dict[type[Struct], int] = dict.fromkeys([*META_BODIES.values(), *CONTENT_BODIES.values()], 1)
+
+
+def worded_no_more(meta: MetaBody) -> MetaBody:
+    """Return a meta body as it is read once the words in it are gone."""
+    words = WORDS.get(type(meta))
+    return meta if words is None else without_words(meta, words)

@@ -52,7 +52,7 @@ class Audit:
         if parsed.pos != self._frontier.size or leaf_hash(header) != leaf:
             raise Corrupt(at=at, problem="leaf")
         try:
-            self._chains.take(msgspec.structs.asdict(parsed), leaf)
+            self._chains.take(msgspec.to_builtins(parsed), leaf)
         except Refused as refused:
             raise Corrupt(at=at, problem=refused.code) from None
         self._frontier, nodes = extend(self._frontier, [leaf])

@@ -4,6 +4,7 @@
     {"disclosures":[…],"header":{…}}        one line an event, in order of position
     {"skipped":[…]}                         what lies between two of them, or behind the last: base64 hashes of the
                                             largest complete subtrees, from left to right
+    {"signer":{"announcement":"…","consistency":[…]}}   one line for each signing key after the first, in their order
     {"earlier":{"checkpoint":"…","consistency":[…]}}    only where an earlier checkpoint has a timestamp
     {"checkpoint":"…"}                      the signed note
 
@@ -12,6 +13,9 @@ range is continued by the next one in the same file. A certified export also car
 appended for it (in the space's own stream), whose refs say how far the exported stream went, and whose field `export`
 is disclosed and equal to that of the head. It is the last event under the checkpoint (decision 0147), so nobody can cut
 the end off and still call it whole. Further events of the space may stand among the lines.
+
+An announcement is a checkpoint of the former key that names its successor (`evidence.verifier`); the consistency proof
+leads from it to the checkpoint of the bundle. The origin of the head is that of the life of the log that signed.
 
 Disclosures of one event are in order of label. What a view hides, or what was erased, is simply not disclosed; its
 commitment stays in the header.
@@ -27,11 +31,11 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from muniment.errors import Corrupt
+from muniment.evidence.notes import origin_of
 from muniment.evidence.tree import Hashes, skipped
 from muniment.evidence.verifier import (
     BUNDLE_FORMAT,
     ERASURE_FORMAT,
-    ORIGIN_PREFIX,
     RECEIPT_FORMAT,
     CompactRange,
     parse_checkpoint,
@@ -62,12 +66,24 @@ class EarlierCheckpoint(Struct, frozen=True, kw_only=True):
     consistency: Sequence[bytes]
 
 
+class AnnouncedSigner(Struct, frozen=True, kw_only=True):
+    """The note that announces a signing key, with the proof that the log grew from its checkpoint."""
+
+    note: str
+    consistency: Sequence[bytes]
+
+    def line(self) -> bytes:
+        """Return the line of a bundle or a receipt, without its newline."""
+        return encode_plain({"signer": {"announcement": self.note, "consistency": _encoded(self.consistency)}})
+
+
 class ErasureHead(Struct, frozen=True, kw_only=True):
     """The first line of an erasure certificate: the log, the size of its tree, and what is stated beside the proof."""
 
     log: str
     size: int
     statement: Mapping[str, Any]
+    life: str = ""
 
     def line(self) -> bytes:
         """Return the first line of a certificate, without its newline."""
@@ -75,7 +91,7 @@ class ErasureHead(Struct, frozen=True, kw_only=True):
             {
                 "bundle": ERASURE_FORMAT,
                 "log": self.log,
-                "origin": ORIGIN_PREFIX + self.log,
+                "origin": origin_of(self.log, self.life),
                 "size": self.size,
                 "statement": self.statement,
             }
@@ -92,6 +108,7 @@ class BundleHead(Struct, frozen=True, kw_only=True):
     size: int
     streams: Mapping[int, tuple[int, int]]
     export: Mapping[str, Any]
+    life: str = ""
 
     def line(self) -> bytes:
         """Return the first line of a bundle, without its newline."""
@@ -101,7 +118,7 @@ class BundleHead(Struct, frozen=True, kw_only=True):
                 "bundle": BUNDLE_FORMAT,
                 "export": self.export,
                 "log": self.log,
-                "origin": ORIGIN_PREFIX + self.log,
+                "origin": origin_of(self.log, self.life),
                 "size": self.size,
                 "streams": streams,
             }
@@ -121,6 +138,7 @@ def bundle(
     hashes: Hashes,
     checkpoint: str,
     earlier: EarlierCheckpoint | None = None,
+    signers: Iterable[AnnouncedSigner] = (),
 ) -> Iterator[bytes]:
     """Yield the lines of a bundle or a certificate, each with its newline, in the memory of `EVENTS_AT_ONCE` events.
 
@@ -146,6 +164,7 @@ def bundle(
         yield _skipped(rest)
     if tree.root() != parse_checkpoint(parse_note(checkpoint).text).root:
         raise Corrupt(at="checkpoint", problem="root", limit=head.size)
+    yield from (signer.line() + b"\n" for signer in signers)
     if earlier is not None:
         members = {"checkpoint": earlier.note, "consistency": _encoded(earlier.consistency)}
         yield encode_plain({"earlier": members}) + b"\n"
@@ -160,13 +179,15 @@ def _encoded(hashes: Iterable[bytes]) -> list[str]:
     return [base64.b64encode(node).decode() for node in hashes]
 
 
-def receipt(event: bytes, position: int, proof: Sequence[bytes], checkpoint: str) -> str:
+def receipt(
+    event: bytes, position: int, proof: Sequence[bytes], checkpoint: str, signers: Iterable[AnnouncedSigner] = ()
+) -> str:
     """Return the receipt of an event, given its line (`event_line`), inclusion proof and signed checkpoint.
 
     A receipt is a C2SP tlog-proof:
 
         c2sp.org/tlog-proof@v1
-        extra <base64 of the event line>
+        extra <base64 of the event line, then the line of each announced signing key>
         index <position>
         <inclusion proof, one base64 hash a line>
         <empty line>
@@ -176,9 +197,10 @@ def receipt(event: bytes, position: int, proof: Sequence[bytes], checkpoint: str
     recomputed from the header in it. The disclosures decide what the receipt shows: a whole turn for its committer,
     nothing for an auditor who only needs the fact.
     """
+    extra = b"\n".join([event, *(signer.line() for signer in signers)])
     lines = [
         RECEIPT_FORMAT,
-        f"extra {base64.b64encode(event).decode()}",
+        f"extra {base64.b64encode(extra).decode()}",
         f"index {position}",
         *(base64.b64encode(node).decode() for node in proof),
     ]

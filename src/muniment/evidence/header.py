@@ -21,7 +21,7 @@ from operator import itemgetter
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from muniment.errors import Corrupt, NotCanonical
 from muniment.evidence import verifier
@@ -45,7 +45,13 @@ Version = Annotated[int, Meta(ge=HEADER_VERSION, le=HEADER_VERSION)]
 
 
 class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The public side of one event. `prev` is the previous leaf of its stream; `reason` is a word, never free text."""
+    """The public side of one event. `prev` is the previous leaf of its stream; `reason` is a word, never free text.
+
+    The first event of a stream says in `opens` what type of stream it is. A thing that later events may change is an
+    *entry*: `entry` says its type and its number among the entries of the stream. What changes entries says in
+    `target` which one; 0 stands for several, which `refs` names. So nobody needs to know a kind to tell what an event
+    belongs to.
+    """
 
     fields: dict[Label, Digest]
     kind: EventKind
@@ -58,6 +64,19 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stream: Place
     t: Place
     v: Version = HEADER_VERSION
+    entry: dict[Word, Seq] | UnsetType = UNSET
+    opens: Word | UnsetType = UNSET
+    target: Place | UnsetType = UNSET
+
+    @property
+    def number(self) -> int | None:
+        """The number of this entry among those of its stream; None for what is no entry."""
+        return None if self.entry is UNSET else next(iter(self.entry.values()))
+
+    @property
+    def about(self) -> dict[str, int]:
+        """What the event names: the turn that it changes, if it is one, and its references."""
+        return {"turn": self.target, **self.refs} if self.target else self.refs
 
 
 _decoder = msgspec.json.Decoder(Header)
@@ -68,7 +87,8 @@ def encode(header: Header) -> bytes:
 
     A number that not every reader of JSON has exactly is refused (`NotCanonical`).
     """
-    if max(header.t, header.pos, *header.refs.values()) > verifier.TREE_SIZE_MAX:
+    target = 0 if header.target is UNSET else header.target
+    if max(header.t, header.pos, target, header.number or 0, *header.refs.values()) > verifier.TREE_SIZE_MAX:
         raise NotCanonical(at="header", problem="integer_too_large", limit=53)
     return encode_plain(header)
 
@@ -82,6 +102,8 @@ def parse(data: bytes) -> Header:
     first = header.seq == 1
     if first != (header.prev is None) or first != (header.pos == header.stream) or header.pos < header.stream:
         raise Corrupt(at="header", problem="order")
+    if first != (header.opens is not UNSET) or (header.entry is not UNSET and len(header.entry) != 1):
+        raise Corrupt(at="header", problem="entry")
     if encode_plain(header) != data:
         raise Corrupt(at="header", problem="not_canonical")
     return header

@@ -32,7 +32,12 @@ What is checked, from the bottom up:
 9. A *timestamp* is an RFC 3161 token over the text of a checkpoint, as one more signature line of its note. A bundle
    may carry an earlier checkpoint that has one, with a consistency proof. A token is checked with a certificate that
    the caller trusts; without one it is reported as not checked.
-10. A *source digest* says which turns something was derived from; it is made of their leaves (`source_digest`).
+10. A *succession* is the signing keys of a log in their order. An *announcement* is a checkpoint of the former key, at
+   the point where its successor took over, with an extension line that names both. A successor of the same origin
+   continues the log; one of another origin began another *life* of it: what was restored from a backup. Evidence
+   carries every announcement, with a consistency proof to its own checkpoint. So the public key of any of them verifies
+   what is signed by the last one, and no key counts for what lies behind its successor's point.
+11. A *source digest* says which turns something was derived from; it is made of their leaves (`source_digest`).
 
 The head of a bundle is not signed. What it says is checked against what is: log, origin, size and streams, and what is
 exported (view, exporter and whatever else limits it) against the certificate. Without one, that is the exporter's word.
@@ -76,16 +81,15 @@ BUNDLE_FORMAT = "muniment-export/1"
 ERASURE_FORMAT = "muniment-erasure/1"
 PAGE_FORMAT = "muniment-page/1"
 RECEIPT_FORMAT = "c2sp.org/tlog-proof@v1"
-ORIGIN_PREFIX = "muniment/"
+ORIGIN_PREFIX = "muniment.example/"  # a URL without its scheme, as C2SP tlog-checkpoint asks for
 SOURCE_CONTEXT = "muniment/source/1"
 CERTIFICATE_KIND = "export.issued"
-TURN_KIND = "turn.committed"
-OPENED_KIND = "conversation.opened"
-LIFECYCLE_KIND = "turn.lifecycle"
+TURN, CONVERSATION = "turn", "conversation"  # a type of entry, a type of stream
 REDACTED_KIND = "turn.redacted"
 ROTATED_KIND = "key.rotated"
 SPACE_ERASED_KIND = "space.erased"
 ERASE, MASK = "erase", "mask"
+SIGNER = "signer"  # the extension line of an announcement
 ERASURE = "erasure"  # why keys were rotated; the extension line of a certificate's checkpoint
 SPACE_STREAM = 0
 
@@ -98,8 +102,12 @@ Authorities = Sequence[x509.Certificate]  # that a caller trusts for timestamps
 _BLANK = " \t\r\n"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _CONTROL = re.compile("[\\x00-\\x09\\x0b-\\x1f]")  # all but the newline
+_ORIGIN = re.compile(rf"{re.escape(ORIGIN_PREFIX)}({LOG_ID})(?:/{LOG_ID})?")  # the second id is that of a life
 _LOG_ID, _DIGEST, _LABEL, _KIND, _WORD = (re.compile(pattern) for pattern in (LOG_ID, DIGEST, LABEL, KIND, WORD))
 _HEADER_KEYS = frozenset({"fields", "kind", "log", "pos", "prev", "reason", "refs", "seq", "stream", "t", "v"})
+_TRANSITIONS = frozenset({"archive", "restore", "mask", "unmask"})  # that an erasure is not among
+_CHANGED_TO = _TRANSITIONS | {ERASE, "hold", "release"}
+_OPTIONAL_KEYS = frozenset({"entry", "opens", "target"})
 _HEAD_KEYS = frozenset({"bundle", "log", "origin", "size"})
 _STATEMENT_KEYS = frozenset({"content_left", "made_ms", "outside", "places"})
 
@@ -295,9 +303,10 @@ def _matches(pattern: re.Pattern[str], value: object) -> bool:
 
 def check_header(header: Any) -> dict[str, Any]:
     """Return a decoded header whose every member has the form it must have; `header` is refused otherwise."""
-    if type(header) is not dict or header.keys() != _HEADER_KEYS:
+    if type(header) is not dict or header.keys() - _OPTIONAL_KEYS != _HEADER_KEYS:
         raise Refused("header")
     fields, refs, prev, seq = header["fields"], header["refs"], header["prev"], header["seq"]
+    entry = header.get("entry", {"absent": 1})
     sound = (
         header["v"] == 1
         and type(header["v"]) is int
@@ -312,10 +321,28 @@ def check_header(header: Any) -> dict[str, Any]:
         and all(_LABEL.fullmatch(label) and _matches(_DIGEST, digest) for label, digest in fields.items())
         and type(refs) is dict
         and all(_WORD.fullmatch(name) and _is_number(place) for name, place in refs.items())
+        and ("opens" in header) == (seq == 1)
+        and _matches(_WORD, header.get("opens", "absent"))
+        and type(entry) is dict
+        and len(entry) == 1
+        and all(_WORD.fullmatch(name) and _is_number(number, 1) for name, number in entry.items())
+        and _is_number(header.get("target", 0))
     )
     if not sound:
         raise Refused("header")
     return header
+
+
+def entry_of(header: Mapping[str, Any]) -> tuple[str, int]:
+    """Return type and number of an entry; no type and 0 for what is none."""
+    ((entry, number),) = header.get("entry", {"": 0}).items()
+    return str(entry), int(number)
+
+
+def span_of(header: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the first and the last entry that an event changes."""
+    target, refs = header["target"], header["refs"]
+    return (target, target) if target else (refs.get("first", 1), refs.get("through", TREE_SIZE_MAX))
 
 
 def parse_header(data: bytes) -> dict[str, Any]:
@@ -401,17 +428,16 @@ class Erasures:
         """Note the erasure of this header, if it is one."""
         if header["kind"] == SPACE_ERASED_KIND:
             self.events, self.whole_space = self.events + 1, True
-        if header["kind"] != LIFECYCLE_KIND or header["reason"] != ERASE:
+        if "target" not in header or header["reason"] != ERASE:
             return
         self.events += 1
-        refs, stream = header["refs"], header["stream"]
-        if "turn" not in refs:
-            span = refs.get("first", 1), refs.get("through", TREE_SIZE_MAX)
-            self.spans.setdefault(stream, []).append(span)
-        elif "message" in refs:
-            self.messages.setdefault(stream, set()).add((refs["turn"], refs["message"]))
+        target, stream = header["target"], header["stream"]
+        if not target:
+            self.spans.setdefault(stream, []).append(span_of(header))
+        elif "message" in header["refs"]:
+            self.messages.setdefault(stream, set()).add((target, header["refs"]["message"]))
         else:
-            self.turns.setdefault(stream, set()).add(refs["turn"])
+            self.turns.setdefault(stream, set()).add(target)
 
     def covers(self, stream: int, turn: int) -> bool:
         """Tell whether a whole turn was erased."""
@@ -455,13 +481,15 @@ class Erasures:
 class Chains:
     """The streams of one log as headers go by: each dense, each event naming the leaf before it.
 
-    `lengths` and `turns` are the numbers of the last event and the last turn of each stream. A stream that does not
-    begin with its first event is in `parts`, with the number of turns before it once that is known.
+    `lengths` and `entries` are the numbers of the last event and the last entry of each stream, `types` the types of
+    its entries. A stream that does not begin with its first event is in `parts`, with the number of entries before it
+    once that is known.
     """
 
     log: str
     lengths: dict[int, int] = field(default_factory=dict)
-    turns: dict[int, int] = field(default_factory=dict)
+    entries: dict[int, int] = field(default_factory=dict)
+    types: dict[int, str] = field(default_factory=dict)
     parts: dict[int, int | None] = field(default_factory=dict)
     erasures: Erasures = field(default_factory=Erasures)
     _leaves: dict[int, str] = field(default_factory=dict)
@@ -482,15 +510,21 @@ class Chains:
             raise Refused("incomplete")
         if header["prev"] != self._leaves.get(stream) and (stream in self._leaves or stream not in self.parts):
             raise Refused("chain")
-        if header["kind"] == TURN_KIND:
+        entry, number = entry_of(header)
+        if number:
             if self.parts.get(stream, 0) is None:
-                self.parts[stream] = self.turns[stream] = header["refs"].get("turn", 0) - 1
-            self.turns[stream] = self.turns.get(stream, 0) + 1
-            if header["refs"] != {"turn": self.turns[stream]}:
+                self.parts[stream] = self.entries[stream] = number - 1
+            self.entries[stream] = self.entries.get(stream, 0) + 1
+            if (number, entry) != (self.entries[stream], self.types.setdefault(stream, entry)):
                 raise Refused("incomplete")
         self.erasures.take(header)
         self.lengths[stream] = header["seq"]
         self._leaves[stream] = _b64url(leaf)
+
+    @property
+    def turns(self) -> dict[int, int]:
+        """How many turns there are in each conversation."""
+        return {stream: count for stream, count in self.entries.items() if self.types[stream] == TURN}
 
 
 # --- signed notes and checkpoints (C2SP signed-note, tlog-checkpoint) -------------------------------------------------
@@ -632,6 +666,180 @@ def open_checkpoint(note: str, key: VerifierKey) -> Checkpoint:
     return checkpoint
 
 
+# --- the keys of a log, one after the other ---------------------------------------------------------------------------
+
+
+def log_of(origin: str) -> str:
+    """Return the id of the log that an origin is of, whichever life of it; refuse what is no origin of a log."""
+    named = _ORIGIN.fullmatch(origin)
+    if named is None:
+        raise Refused("origin")
+    return named[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Announcement:
+    """That a key of a log is succeeded by another, from a checkpoint on; proved by nothing but the former key."""
+
+    checkpoint: Checkpoint
+    version: int
+    former: VerifierKey
+    key: VerifierKey
+
+    @property
+    def begins_life(self) -> bool:
+        """Whether the successor signs another life of the log."""
+        return self.former.name != self.key.name
+
+
+def signer_line(version: int, former: VerifierKey, key: VerifierKey) -> str:
+    """Return the extension line that makes a checkpoint of the former key announce its successor of this version."""
+    return f"{SIGNER} {version} {former} {key}"
+
+
+def open_announcement(note: str) -> Announcement:
+    """Return what a note announces. The former key in it signed the note; whether that is to be trusted is not said."""
+    lines = parse_checkpoint(parse_note(note).text).extensions
+    words = lines[0].split(" ") if len(lines) == 1 else []
+    if len(words) != 4 or words[0] != SIGNER or not _NUMBER.fullmatch(words[1]):
+        raise Refused("signer_malformed")
+    former, key = map(VerifierKey.parse, words[2:])
+    checkpoint = open_checkpoint(note, former)
+    if log_of(former.name) != log_of(key.name) or former == key or checkpoint.size == 0:
+        raise Refused("signer")
+    return Announcement(checkpoint=checkpoint, version=int(words[1]), former=former, key=key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignerReport:
+    """A successor among the signing keys: its version and fingerprint, its origin, and where it took over.
+
+    That is after the first `size` events, whose root is `root`. `life`: with it began another life of the log.
+    """
+
+    version: int
+    key: str
+    origin: str
+    size: int
+    root: str
+    life: bool
+
+
+class Succession:
+    """The signing keys of a log in their order, from the first one on."""
+
+    def __init__(self, first: VerifierKey, announcements: Iterable[str] = ()) -> None:
+        self.keys = [first]
+        self.announced: list[Announcement] = []
+        for note in announcements:
+            self.announce(note)
+
+    @property
+    def current(self) -> VerifierKey:
+        """The last key."""
+        return self.keys[-1]
+
+    def announce(self, note: str) -> Announcement:
+        """Add the successor of the last key, which must have signed this note."""
+        told = open_announcement(note)
+        grows = not self.announced or self.announced[-1].checkpoint.size <= told.checkpoint.size
+        if told.former != self.current or told.version != len(self.keys) + 1 or told.key in self.keys or not grows:
+            raise Refused("signer")
+        self.keys.append(told.key)
+        self.announced.append(told)
+        return told
+
+    def open(self, note: str) -> Checkpoint:
+        """Return the checkpoint of a note that one of the keys signed, while it was the key of the log.
+
+        `signer_replaced`: its successor had taken over. `other_life`: it is of another life of the log, or of this
+        one's former life behind the point where this one began.
+        """
+        checkpoint = parse_checkpoint(parse_note(note).text)
+        own = [key for key in self.keys if key.name == checkpoint.origin]
+        if not own and _is_of(checkpoint.origin, log_of(self.current.name)):
+            raise Refused("other_life")
+        _, signed = open_note(note, own or self.keys)
+        last = max(self.keys.index(key) for key in signed)
+        if checkpoint.origin != self.keys[last].name:
+            raise Refused("origin")
+        if last < len(self.announced) and checkpoint.size > self.announced[last].checkpoint.size:
+            if self.announced[last].begins_life:
+                raise Refused("other_life")
+            raise Refused("signer_replaced")
+        return checkpoint
+
+    def reports(self) -> tuple[SignerReport, ...]:
+        """Return the successors in their order."""
+        return tuple(
+            SignerReport(
+                version=told.version,
+                key=told.key.key_id.hex(),
+                origin=told.key.name,
+                size=told.checkpoint.size,
+                root=base64.b64encode(told.checkpoint.root).decode(),
+                life=told.begins_life,
+            )
+            for told in self.announced
+        )
+
+
+def _is_of(origin: str, log: str) -> bool:
+    named = _ORIGIN.fullmatch(origin)
+    return named is not None and named[1] == log
+
+
+class _Signers:
+    """The key that a caller trusts, and the announcements that evidence carries; the key must be among theirs."""
+
+    def __init__(self, trusted: VerifierKey) -> None:
+        self._trusted = trusted
+        self._succession = Succession(trusted)
+        self._proofs: list[list[bytes]] = []
+
+    def take(self, line: bytes) -> None:
+        """Read the line of an announcement, `{"signer":{"announcement":…,"consistency":[…]}}`."""
+        signer = _canonical(line, {SIGNER}, "signer_malformed")[SIGNER]
+        if type(signer) is not dict or signer.keys() != {"announcement", "consistency"}:
+            raise Refused("signer_malformed")
+        note = signer["announcement"]
+        if type(note) is not str:
+            raise Refused("signer_malformed")
+        if not self._proofs:
+            self._succession = Succession(open_announcement(note).former)
+        self._succession.announce(note)
+        self._proofs.append(_hashes(signer["consistency"], "signer_malformed"))
+
+    @property
+    def is_any(self) -> bool:
+        """Whether an announcement was read."""
+        return bool(self._proofs)
+
+    def open(self, note: str) -> Checkpoint:
+        """Return the checkpoint of a note that one of the keys signed while it was the key of the log."""
+        if self._trusted not in self._succession.keys:
+            raise Refused("signer")
+        return self._succession.open(note)
+
+    def last(self, note: str) -> Checkpoint:
+        """Return the checkpoint that everything is proved under: of the last key, and behind every announcement."""
+        checkpoint = self.open(note)
+        open_checkpoint(note, self._succession.current)
+        for told, proof in zip(self._succession.announced, self._proofs, strict=True):
+            former = told.checkpoint
+            verify_consistency(former.size, checkpoint.size, proof, former.root, checkpoint.root)
+        return checkpoint
+
+    @property
+    def key(self) -> VerifierKey:
+        """The last key."""
+        return self._succession.current
+
+    def reports(self) -> tuple[SignerReport, ...]:
+        """Return the successors in their order."""
+        return self._succession.reports()
+
+
 # --- receipts (C2SP tlog-proof) ---------------------------------------------------------------------------------------
 
 
@@ -652,6 +860,8 @@ class ProvedReceipt:
     checkpoint: Checkpoint
     event: DisclosedEvent
     note: str
+    key: VerifierKey
+    signers: tuple[SignerReport, ...] = ()
 
     @property
     def header(self) -> dict[str, Any]:
@@ -685,17 +895,25 @@ def parse_receipt(data: bytes) -> Receipt:
 
 
 def verify_receipt(data: bytes, vkey: str) -> ProvedReceipt:
-    """Prove a receipt with the public key of the log; the event is read from the extra data of the proof."""
-    key = VerifierKey.parse(vkey)
+    """Prove a receipt with a public key of the log; the event is read from the extra data of the proof.
+
+    Lines that follow the event there are the announcements of the keys that the log had before.
+    """
+    signers = _Signers(VerifierKey.parse(vkey))
     receipt = parse_receipt(data)
-    checkpoint = open_checkpoint(receipt.note, key)
-    event = parse_event(receipt.extra)
-    if ORIGIN_PREFIX + event.header["log"] != checkpoint.origin:
+    line, *announcements = receipt.extra.split(b"\n")
+    for announcement in announcements:
+        signers.take(announcement)
+    checkpoint = signers.last(receipt.note)
+    event = parse_event(line)
+    if not _is_of(checkpoint.origin, event.header["log"]):
         raise Refused("foreign_log")
     if event.header["pos"] != receipt.index:
         raise Refused("inclusion")
     verify_inclusion(receipt.index, checkpoint.size, event.leaf, receipt.proof, checkpoint.root)
-    return ProvedReceipt(checkpoint=checkpoint, event=event, note=receipt.note)
+    return ProvedReceipt(
+        checkpoint=checkpoint, event=event, note=receipt.note, key=signers.key, signers=signers.reports()
+    )
 
 
 # --- bundles and certificates, line by line ---------------------------------------------------------------------------
@@ -725,7 +943,8 @@ class ProvedEvidence:
     it, by the word of the log, where the bundle holds that event. `export` says what a bundle shows (its view, who
     exported it), `certified` that the log itself recorded this. `masks`, `redactions` and `erasures` count events,
     `erased_turns` and `erased_messages` what was erased, `withheld` fields that are not disclosed. `statement` is what
-    a certificate states beside its proof. `entries` are there when they were asked for.
+    a certificate states beside its proof. `entries` are there when they were asked for. `key` is the id of the key
+    that signed, `key_version` its number among the keys of the log, and `signers` are those after the first.
     """
 
     form: str
@@ -749,6 +968,9 @@ class ProvedEvidence:
     timestamps: tuple[Timestamp, ...] = ()
     statement: dict[str, Any] | None = None
     page: bool = False
+    key: str = ""
+    key_version: int = 1
+    signers: tuple[SignerReport, ...] = ()
     entries: tuple[Entry, ...] = ()
 
 
@@ -765,12 +987,12 @@ class _Tally:
 
     def take(self, event: DisclosedEvent) -> None:
         """Count an event."""
-        kind, reason = event.header["kind"], event.header["reason"]
+        header = event.header
         self.events += 1
         self.disclosed += len(event.disclosed)
         self.withheld += len(event.header["fields"]) - len(event.disclosed)
-        self.masks += (kind, reason) == (LIFECYCLE_KIND, MASK)
-        self.redactions += kind == REDACTED_KIND
+        self.masks += "target" in header and header["reason"] == MASK
+        self.redactions += header["kind"] == REDACTED_KIND
         if self.kept is not None:
             self.kept.append(event)
 
@@ -882,12 +1104,12 @@ class _Lines(ABC):
     """Lines on their way past: head, events and what was skipped, maybe an earlier checkpoint, the checkpoint."""
 
     def __init__(self, head: dict[str, Any], key: VerifierKey, tally: _Tally, former: _Lines | None) -> None:
-        if head["origin"] != key.name:
+        if log_of(key.name) != head["log"]:
             raise Refused("origin")
         self.head = head
         self.notes: list[str] = [] if former is None else former.notes
         self.tally = tally
-        self._key = key
+        self._signers = _Signers(key)
         self._tree = CompactRange()
         self._skipped: list[bytes] = []  # the hashes since the last event
         self._last, self._last_ms, self._run = -1, 0, 0  # the last event, its time, and where those before it adjoin
@@ -912,11 +1134,13 @@ class _Lines(ABC):
             self._skipped = _hashes(_canonical(line, {"skipped"}, "skipped")["skipped"], "skipped")
             if not self._skipped:
                 raise Refused("skipped")
+        elif line.startswith(b'{"signer":') and self._earlier is None:
+            self._signers.take(line)
         elif line.startswith(b'{"earlier":') and self._earlier is None:
             self._take_earlier(line)
         elif line.startswith(b'{"checkpoint":'):
             self._close(line)
-        elif self._earlier is None:
+        elif self._earlier is None and not self._signers.is_any:
             self._event(parse_event(line))
         else:
             raise Refused("order")
@@ -953,11 +1177,14 @@ class _Lines(ABC):
         earlier = _canonical(line, {"earlier"}, "checkpoint_malformed")["earlier"]
         if type(earlier) is not dict or earlier.keys() != {"checkpoint", "consistency"}:
             raise Refused("checkpoint_malformed")
-        checkpoint = self._opened(earlier["checkpoint"])
+        checkpoint = self._opened(earlier["checkpoint"], self._signers.open)
         self._earlier = checkpoint, _hashes(earlier["consistency"], "consistency")
 
     def _close(self, line: bytes) -> None:
-        checkpoint = self._opened(_canonical(line, {"checkpoint"}, "checkpoint_malformed")["checkpoint"])
+        note = _canonical(line, {"checkpoint"}, "checkpoint_malformed")["checkpoint"]
+        checkpoint = self._opened(note, self._signers.last)
+        if checkpoint.origin != self.head["origin"]:
+            raise Refused("origin")
         if checkpoint.size != self.head["size"]:
             raise Refused("head")
         self.complete(checkpoint)
@@ -969,11 +1196,15 @@ class _Lines(ABC):
             verify_consistency(earlier.size, checkpoint.size, proof, earlier.root, checkpoint.root)
         self._checkpoint = checkpoint
 
-    def _opened(self, note: object) -> Checkpoint:
+    def _opened(self, note: object, opener: Callable[[str], Checkpoint]) -> Checkpoint:
         if type(note) is not str:
             raise Refused("checkpoint_malformed")
         self.notes.append(note)
-        return open_checkpoint(note, self._key)
+        return opener(note)
+
+    def signed(self, evidence: ProvedEvidence) -> ProvedEvidence:
+        """Return what was proved, with who signed it."""
+        return _signed_by(evidence, self._signers.key, self._signers.reports())
 
     @property
     def as_of_ms(self) -> int | None:
@@ -1058,7 +1289,7 @@ class _Export(_Lines):
         export = self.head["export"]
         streams = tuple(self._stream(stream, last) for stream, (_, last) in sorted(self._promised.items()))
         return replace(
-            self.tally.evidence("bundle", self.proved(), self.chains.erasures, self.chains.turns),
+            self.signed(self.tally.evidence("bundle", self.proved(), self.chains.erasures, self.chains.turns)),
             view=export["view"],
             export=export,
             certified=all(
@@ -1101,16 +1332,16 @@ class _ErasureCertificate(_Lines):
 
     def accept(self, event: DisclosedEvent) -> None:
         """Note the erasure and its turns; anything else than these and what names them is refused."""
-        header, kind = event.header, event.header["kind"]
-        if kind == LIFECYCLE_KIND and header["reason"] == ERASE:
-            request = event.disclosed.get("request")
-            if type(request) is not dict or (self._request is not None and request != self._request):
+        header = event.header
+        if "target" in header and header["reason"] == ERASE:
+            request = {label: event.disclosed.get(label) for label in ("request", "request/reason")}
+            if type(request["request"]) is not dict or (self._request is not None and request != self._request):
                 raise Refused("certificate")
             self._request = request
             self.erasures.take(header)
-        elif kind == TURN_KIND and header["refs"].keys() == {"turn"}:
-            self._turns.append((header["stream"], header["refs"]["turn"]))
-        elif kind != OPENED_KIND and (kind, header["reason"]) != (ROTATED_KIND, ERASURE):
+        elif "entry" in header:
+            self._turns.append((header["stream"], entry_of(header)[1]))
+        elif "opens" not in header and (header["kind"], header["reason"]) != (ROTATED_KIND, ERASURE):
             raise Refused("foreign_event")
 
     def complete(self, checkpoint: Checkpoint) -> None:
@@ -1124,7 +1355,11 @@ class _ErasureCertificate(_Lines):
     def report(self) -> ProvedEvidence:
         """Return what was proved."""
         told = self.tally.evidence("certificate", self.proved(), self.erasures, self.erasures.last_turns())
-        return replace(told, statement=self.head["statement"])
+        return replace(self.signed(told), statement=self.head["statement"])
+
+
+def _signed_by(evidence: ProvedEvidence, key: VerifierKey, signers: tuple[SignerReport, ...]) -> ProvedEvidence:
+    return replace(evidence, key=key.key_id.hex(), key_version=len(signers) + 1, signers=signers)
 
 
 def statement_line(statement: Mapping[str, Any]) -> str:
@@ -1147,7 +1382,7 @@ def _begun(line: bytes, key: VerifierKey, tally: _Tally, former: _Lines | None =
         raise Refused("head")
     if _encode(head) != line:
         raise Refused("not_canonical")
-    sound = _matches(_LOG_ID, head["log"]) and head["origin"] == ORIGIN_PREFIX + head["log"]
+    sound = type(head["origin"]) is str and _matches(_LOG_ID, head["log"]) and _is_of(head["origin"], head["log"])
     if not sound or not _is_number(head["size"], 1) or not form[1](head):
         raise Refused("head")
     return form[2](head, key, tally, former)
@@ -1586,11 +1821,8 @@ class _Phases:
 
     def take(self, header: Mapping[str, Any]) -> None:
         """Note a transition."""
-        if header["kind"] == LIFECYCLE_KIND and header["reason"] in {"mask", "unmask", "archive", "restore"}:
-            refs = header["refs"]
-            first = refs.get("turn", refs.get("first", 1))
-            last = refs.get("turn", refs.get("through", TREE_SIZE_MAX))
-            self.last.setdefault(header["stream"], []).append((first, last, header["reason"]))
+        if "target" in header and header["reason"] in _TRANSITIONS:
+            self.last.setdefault(header["stream"], []).append((*span_of(header), header["reason"]))
 
     def of(self, stream: int, turn: int) -> str:
         """Return `masked`, `archived` or nothing."""
@@ -1601,7 +1833,7 @@ class _Phases:
 
 def _entry(event: DisclosedEvent, erasures: Erasures, phases: _Phases) -> Entry:
     header, disclosed = event.header, event.disclosed
-    turn = header["refs"].get("turn") if header["kind"] == TURN_KIND else None
+    turn = header["entry"].get(TURN) if "entry" in header else None
     state = ""
     if turn is not None:
         state = "erased" if erasures.covers(header["stream"], turn) else phases.of(header["stream"], turn)
@@ -1630,23 +1862,25 @@ def _is_fact(label: str) -> bool:
 def _title(header: Mapping[str, Any], disclosed: Mapping[str, Any], state: str) -> str:
     """Return what an event is, in a few words; only what its header and its disclosures say."""
     kind, refs = header["kind"], header["refs"]
-    if kind == TURN_KIND:
+    if "entry" in header:
         delivery = disclosed.get("delivery")
         told = [_value(delivery.get(name)) for name in ("turn", "status")] if type(delivery) is dict else []
-        return ", ".join(filter(None, [f"turn {refs.get('turn')}", *told, state]))
-    if kind == OPENED_KIND:
+        return ", ".join(filter(None, [" ".join(map(str, entry_of(header))), *told, state]))
+    if header.get("opens") == CONVERSATION:
         name = disclosed.get("conversation")
         return "conversation opened" if name is None else f"conversation {_value(name)}"
-    if kind == LIFECYCLE_KIND:
-        return f"{header['reason']}: {_places(refs)}"
+    if "target" in header and header["reason"] in _CHANGED_TO:
+        return f"{header['reason']}: {_places(header)}"
     if kind == CERTIFICATE_KIND:
         return f"export recorded, up to event {refs.get('through')}"
-    return ", ".join([kind, *filter(None, [header["reason"]]), *(f"{name} {at}" for name, at in sorted(refs.items()))])
+    about = {"turn": header["target"], **refs} if header.get("target") else refs
+    return ", ".join([kind, *filter(None, [header["reason"]]), *(f"{name} {at}" for name, at in sorted(about.items()))])
 
 
-def _places(refs: Mapping[str, int]) -> str:
-    if "turn" in refs:
-        return f"turn {refs['turn']}" + (f", message {refs['message'] + 1}" if "message" in refs else "")
+def _places(header: Mapping[str, Any]) -> str:
+    refs = header["refs"]
+    if header["target"]:
+        return f"turn {header['target']}" + (f", message {refs['message'] + 1}" if "message" in refs else "")
     return f"turns {refs.get('first', 1)} to {refs['through']}" if "through" in refs else "all turns"
 
 
@@ -1658,7 +1892,7 @@ def _utterances(event: DisclosedEvent, erasures: Erasures) -> Iterator[Utterance
         if named is not None:
             inside = parts.setdefault(int(named[1]), set())
             inside.update([int(named[2])] if named[2] is not None else [])
-    stream, turn, disclosed = event.header["stream"], event.header["refs"].get("turn", 0), event.disclosed
+    (_, turn), stream, disclosed = entry_of(event.header), event.header["stream"], event.disclosed
     for place in sorted(parts):
         labels = [f"message/{place}/content/{index}" for index in sorted(parts[place])]
         shown = [_part(disclosed[label]) for label in labels if label in disclosed]
@@ -1820,6 +2054,8 @@ def _page_title(evidence: ProvedEvidence) -> str:
 def _page_facts(evidence: ProvedEvidence) -> list[tuple[str, str]]:
     """Return what a page and a terminal say of the whole."""
     facts = [("log", evidence.origin), ("root", f"{evidence.root} of {evidence.size} events")]
+    facts.append(("signed by", f"key {evidence.key_version} of the log, {evidence.key}"))
+    facts += [("signer", signer_text(signer)) for signer in evidence.signers]
     if evidence.form == "bundle":
         word = "recorded by the log" if evidence.certified else "declared by the exporter"
         facts += [
@@ -1838,6 +2074,12 @@ def _page_facts(evidence: ProvedEvidence) -> list[tuple[str, str]]:
     facts.append(("times", "the word of the log; a checked timestamp proves that an event existed by then"))
     facts += [("timestamp", stamp_text(stamp)) for stamp in evidence.timestamps]
     return facts
+
+
+def signer_text(signer: SignerReport) -> str:
+    """Return a successor among the signing keys as a person reads it."""
+    since = f"key {signer.version} ({signer.key}) from event {signer.size} on, behind the root {signer.root}"
+    return f"{since}: restored from a backup, as {signer.origin}" if signer.life else since
 
 
 def stamp_text(stamp: Timestamp) -> str:
@@ -1919,6 +2161,7 @@ def _verify_any_receipt(data: bytes, vkey: str, authorities: Authorities | None,
     erasures.take(proved.event.header)
     tally.take(proved.event)
     told = tally.evidence("receipt", proved.checkpoint, erasures, erasures.last_turns())
+    told = _signed_by(told, proved.key, proved.signers)
     return replace(told, timestamps=timestamps_of([proved.note], authorities))
 
 

@@ -70,7 +70,7 @@ class Approvals(Struct, frozen=True, kw_only=True):
 
     def open_request(self, digest: str, now_ms: int) -> KnownApproval | None:
         """Return the newest request of this digest that is pending or confirmed."""
-        known = [each for each in self.requests.values() if each.asked.digest == digest]
+        known = [each for each in self.requests.values() if each.asked.exact.digest == digest]
         waiting = {ApprovalState.PENDING, ApprovalState.CONFIRMED}
         return next((each for each in reversed(known) if each.state(now_ms) in waiting), None)
 

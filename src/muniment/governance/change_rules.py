@@ -14,7 +14,7 @@ from typing import NamedTuple
 from muniment.events.approving import ApprovalStep
 from muniment.events.changes import REPLACED, Custody, RedactionReason, RedactionTarget, Transition, TurnSpan, span_of
 from muniment.events.message import ReasoningPart, TextPart
-from muniment.events.records import EventKind, TurnContent, TurnMeta
+from muniment.events.records import LIFECYCLES, EventKind, TurnContent, TurnMeta
 
 TRANSITIONS = frozenset(Transition)
 CUSTODY = frozenset(Custody)
@@ -23,7 +23,7 @@ NO_REASON: frozenset[str | None] = frozenset({None})
 
 # kind of change -> the reasons that its header may name; all others have none
 REASONS: dict[str, frozenset[str | None]] = {
-    EventKind.TURN_LIFECYCLE: frozenset({*Transition, *Custody}),
+    **dict.fromkeys(LIFECYCLES, frozenset({*Transition, *Custody})),
     EventKind.TURN_REDACTED: frozenset(RedactionReason),
     EventKind.APPROVAL_DECIDED: frozenset(ApprovalStep),
 }

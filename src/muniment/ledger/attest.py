@@ -10,30 +10,45 @@ as the heads say that their streams have claimed: nothing is there and cannot be
    over these events is the head;
 4. the head is a descendant of the checkpoint that is pinned outside the store.
 
-Checkpoints are signed on demand, at closing, and whenever the log passes a multiple of `CHECKPOINT_EVENTS`, so that
-step 3 never reads more than that many events.
+Checkpoints are signed on demand, at closing, after the events and times of `ledger.pin_times`, and whenever the log
+passes a multiple of `CHECKPOINT_EVENTS`, so that step 3 never reads more than that many events.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
-from muniment.errors import Corrupt, RolledBack, StoreNewer, StoreReadOnly
-from muniment.events.records import EventKind, SpaceRestored
+from muniment.errors import Corrupt, FormerLife, RolledBack, StoreNewer, StoreReadOnly
+from muniment.events.records import EventKind
 from muniment.evidence import pin as pins
 from muniment.evidence.audit import Audit, AuditReport
-from muniment.evidence.notes import Signer, origin_of
+from muniment.evidence.bundle import AnnouncedSigner
+from muniment.evidence.notes import NamedValues, NoteSigner, TakeState, TreeState
 from muniment.evidence.pin import Pin
+from muniment.evidence.pins import Pins
 from muniment.evidence.tree import Frontier, Node, extend, frontier_at
-from muniment.evidence.verifier import Checkpoint, Refused, VerifierKey, open_checkpoint
-from muniment.ledger.headers import says, unpack
+from muniment.evidence.verifier import (
+    Checkpoint,
+    Refused,
+    Succession,
+    VerifierKey,
+    parse_checkpoint,
+    parse_note,
+    statement_line,
+)
+from muniment.ledger.headers import unpack
 from muniment.ledger.ledger import Ledger, Writer
+from muniment.ledger.pin_times import PIN_INTERVAL_S, PinTimes
+from muniment.ledger.signing import LogSigners, announced_signers
 from muniment.log.port import CheckpointRow, Reader
 
 AUDIT_PROGRESS_EVENTS = 1000
+ENDED = "ended"  # the extension line of the pin of a life that has ended: what the origin of the next one is
+
+_log = logging.getLogger("muniment")
 
 
 class SignedCheckpoint(NamedTuple):
@@ -46,29 +61,56 @@ class SignedCheckpoint(NamedTuple):
 class Notary:
     """Signs the checkpoints of one log and keeps the last one at the pin."""
 
-    def __init__(self, keys: SpaceKeys | UnwrappedKeys, pin: Pin | None) -> None:
-        self._pin = pin
-        self._signer = Signer(origin_of(keys.log_id), keys.signing_seed)
+    def __init__(
+        self,
+        keys: SpaceKeys | UnwrappedKeys,
+        pin: Pin | None,
+        outside: NoteSigner | None = None,
+        pin_interval_s: int = PIN_INTERVAL_S,
+    ) -> None:
+        self._pins = Pins.of(pin)
+        self.unpinned = 0  # places that knew nothing of the log when it was attested
+        self._times = PinTimes(pin_interval_s)
+        self.signers = LogSigners(keys, outside)
 
     @property
     def key(self) -> VerifierKey:
-        """The public key of the log."""
-        return self._signer.key
+        """The public key of the log: the one in force."""
+        return self.signers.current.key
 
     @property
     def origin(self) -> str:
-        """The origin of the log."""
-        return self._signer.key.name
+        """The origin of the log, in its present life."""
+        return self.key.name
 
-    def sign(self, frontier: Frontier) -> str:
-        """Return a signed checkpoint of a head."""
-        return self._signer.sign_checkpoint(self.origin, frontier.size, frontier.root())
+    def sign(self, values: NamedValues, frontier: Frontier) -> str:
+        """Return a checkpoint of a head, signed by the key that the log names in this state."""
+        signer = self.signers.of(values)
+        return signer.sign_checkpoint(signer.key.name, frontier.size, frontier.root())
 
-    def remember(self, note: str) -> None:
-        """Pin a checkpoint that is durable in the store; one that an even newer one has overtaken needs no pin."""
-        if self._pin is not None:
-            with contextlib.suppress(RolledBack):
-                self._pin.write(self.origin, note)
+    def is_due(self, kinds: Collection[str], now_ms: int) -> bool:
+        """Tell whether the head is signed after events of these kinds, at this time, because there is a pin."""
+        return self._pins is not None and self._times.is_due(kinds, now_ms)
+
+    def remember(self, note: str, states: TakeState) -> None:
+        """Pin a checkpoint that is durable in the store; one that an even newer one has overtaken needs no pin.
+
+        Raises `RolledBack` or `Corrupt` when the log, as it is now, did not grow from what is pinned already.
+        """
+        if self._pins is None:
+            return
+        origin = parse_checkpoint(parse_note(note).text).origin
+        self._prove_growth(origin, states)
+        try:
+            self._pins.write(origin, note)
+        except RolledBack:  # another process has pinned more in between
+            self._prove_growth(origin, states)
+
+    def _prove_growth(self, origin: str, states: TakeState) -> None:
+        places = self.places(origin)
+        with states() as state:
+            for pinned in places:
+                _compare(pinned, state, state.frontier())
 
     def checkpoint(self, ledger: Ledger) -> SignedCheckpoint:
         """Return a signed checkpoint of the head, kept in the store and pinned; made only if the head has none yet."""
@@ -80,37 +122,66 @@ class Notary:
             if kept is None or kept.size != size:
                 raise
             signed = self._kept(kept)
-        self.remember(signed.note)
+        self.remember(signed.note, ledger.store.reader)
         return signed
 
     def keep_stamped(self, ledger: Ledger, note: str) -> None:
         """Keep a checkpoint with its timestamp in the store, in place of the same one without, and pin it."""
-        size = self._open(note, "checkpoint").size
+        size = self.open(note, "checkpoint").size
         ledger.transact(lambda writer: writer.tx.put_checkpoint(size, note))
-        self.remember(note)
+        self.remember(note, ledger.store.reader)
 
-    def sign_erasure(self, size: int, root: bytes, extension: str) -> str:
+    def sign_erasure(self, values: NamedValues, size: int, root: bytes, statement: Mapping[str, object]) -> str:
         """Return a checkpoint of an erasure certificate: over a root, and over the digest of what it states."""
-        return self._signer.sign_checkpoint(self.origin, size, root, [extension])
+        signer = self.signers.of(values)
+        return signer.sign_checkpoint(signer.key.name, size, root, [statement_line(statement)])
+
+    def announced(self, ledger: Ledger, reader: Reader, size: int) -> list[AnnouncedSigner]:
+        """Return the announcements up to a size of the log, for evidence under its checkpoint of that size."""
+        return announced_signers(ledger, reader, size)
+
+    def settle(self, ledger: Ledger) -> None:
+        """Complete the replacement of the signing key that the log has announced, if there is one.
+
+        Where another life of the log began in its place, the pin of the former life says so from now on.
+        """
+        if not self.signers.is_due:
+            return
+        former = self.signers.current
+        note, last = self.pinned_note(), self.pinned()
+        if self.signers.settle(ledger) and self.origin != former.key.name and self._pins is not None and note and last:
+            ended = former.sign_checkpoint(former.key.name, last.size, last.root, [f"{ENDED} {self.origin}"])
+            self._pins.replace(former.key.name, note, ended)
 
     def pinned(self) -> Checkpoint | None:
-        """Return the checkpoint at the pin, proved to be of this log, or None."""
+        """Return the checkpoint at the pin, proved to be of this log, or None; of several places the farthest."""
         note = self.pinned_note()
-        return None if note is None else self._open(note, "pin")
+        return None if note is None else self.open(note, "pin")
+
+    def places(self, origin: str) -> list[Checkpoint | None]:
+        """Return the checkpoint at each place for pins, as `pinned`; read before the snapshot to compare."""
+        notes = [] if self._pins is None else self._pins.notes(origin)
+        return [None if note is None else self.open(note, "pin") for note in notes]
 
     def pinned_note(self) -> str | None:
         """Return the note at the pin, unverified, or None."""
-        return self._pin.read(self.origin) if self._pin is not None else None
+        return self._pins.read(self.origin) if self._pins is not None else None
 
     def attest_again(self, ledger: Ledger) -> None:
-        """Attest the log against its pin; a pin that a restore has abandoned is replaced (decision 0091)."""
-        pinned, note = self.pinned(), self.pinned_note()
+        """Attest the log against its pins, any of which may say that this life of the log has ended."""
+        places, pinned = self.places(self.origin), self.pinned()
         with ledger.store.reader() as reader:
-            is_abandoned = note is not None and note in _abandoned(ledger, reader)
-            self.attest(ledger, reader, None if is_abandoned else pinned)
-        if note is not None and is_abandoned:
-            assert self._pin is not None, "the note was read from it"
-            self._pin.replace(self.origin, note, ledger.transact(self._of_head).note)
+            head = self.attest(ledger, reader, pinned)
+            for other in places:
+                if other != pinned:
+                    _compare(other, reader, head)
+            kept = reader.latest_checkpoint()
+        is_new = (
+            kept is None or kept.size <= self.signers.since + 1
+        )  # signed when its life began, and pinned from then on
+        self.unpinned = 0 if is_new else places.count(None)
+        if self.unpinned:
+            _log.warning("nothing is pinned at %d of %d places: deleted, or new", self.unpinned, len(places))
 
     def has_ended(self, ledger: Ledger) -> bool:
         """Return whether the log says that the whole space was erased; its final checkpoint is pinned then."""
@@ -121,7 +192,7 @@ class Notary:
         if last is not None and last.envelope is not None:
             ledger.unsealed(last)  # only a holder of the keys can have written it
             assert kept is not None, "it was signed with the event"
-            self.remember(kept.note)
+            self.remember(kept.note, ledger.store.reader)
             return True
         if last is not None or is_ended:
             raise Corrupt(at="log", problem="ended")
@@ -153,8 +224,7 @@ class Notary:
                 raise Corrupt(at="checkpoint", problem="root", found=checkpoint.size)
         if _replayed(ledger, reader, base, head) != head:
             raise Corrupt(at="frontier", problem="root", limit=head.size)
-        if pinned is not None:
-            pins.compare(pinned, reader, head)
+        _compare(pinned, reader, head)
         return head
 
     def _of_head(self, writer: Writer) -> SignedCheckpoint:
@@ -162,29 +232,31 @@ class Notary:
         kept = writer.tx.latest_checkpoint()
         if kept is not None and kept.size == head.size:
             return self._kept(kept)
-        note = self.sign(head)
+        note = self.sign(writer.tx, head)
         writer.tx.put_checkpoint(head.size, note)
-        return SignedCheckpoint(Checkpoint(origin=self.origin, size=head.size, root=head.root()), note)
+        return SignedCheckpoint(parse_checkpoint(parse_note(note).text), note)
 
     def _kept(self, row: CheckpointRow) -> SignedCheckpoint:
-        checkpoint = self._open(row.note, "checkpoint")
+        checkpoint = self.open(row.note, "checkpoint")
         if checkpoint.size != row.size:
             raise Corrupt(at="checkpoint", problem="size", limit=checkpoint.size, found=row.size)
         return SignedCheckpoint(checkpoint, row.note)
 
-    def _open(self, note: str, at: str) -> Checkpoint:
+    def open(self, note: str, at: str) -> Checkpoint:
+        """Return the checkpoint of a note that a key of this log signed, or raise `Corrupt`."""
         try:
-            return open_checkpoint(note, self.key)
+            return self.signers.open(note)
         except Refused as refused:
             raise Corrupt(at=at, problem=refused.code) from None
 
 
-def _abandoned(ledger: Ledger, reader: Reader) -> Iterator[str]:
-    """Yield the signed checkpoints that the log grew to before it was restored."""
-    for row in reader.of_kind(EventKind.SPACE_RESTORED):
-        meta = ledger.open(row).meta
-        if isinstance(meta, SpaceRestored) and meta.restore.former is not None:
-            yield meta.restore.former
+def _compare(pinned: Checkpoint | None, state: TreeState, head: Frontier) -> None:
+    """Compare a log with what one place for pins knows of it, if anything."""
+    if pinned is None:
+        return
+    if any(line.startswith(ENDED) for line in pinned.extensions):
+        raise FormerLife(at="pin", limit=pinned.size, found=head.size)
+    pins.compare(pinned, state, head)
 
 
 def _replayed(ledger: Ledger, reader: Reader, base: Frontier, head: Frontier) -> Frontier:
@@ -199,7 +271,7 @@ def _replayed(ledger: Ledger, reader: Reader, base: Frontier, head: Frontier) ->
 
 
 def audit(
-    reader: Reader, log: str, key: VerifierKey, progress: Callable[[int, int], None] | None = None
+    reader: Reader, log: str, keys: Succession, progress: Callable[[int, int], None] | None = None
 ) -> AuditReport:
     """Audit a whole log by its headers alone; no secret key is needed.
 
@@ -213,24 +285,28 @@ def audit(
         problem = "rows_missing" if rows < head.size else "rows_in_excess"
         raise Corrupt(at="events", problem=problem, limit=head.size, found=rows)
     checkpoints = {row.size: row.note for row in reader.checkpoints()}
+    handed_over = {told.checkpoint.size: told.checkpoint.root for told in keys.announced}
     for row in reader.events(0, head.size - 1):
-        header, exact = unpack(row, log)
-        if not says(header, row):
-            raise Corrupt(at=f"position {row.position}", problem="columns")
+        _, exact = unpack(row, log)
         _check_nodes(reader, run.take(exact, row.leaf))
         note = checkpoints.pop(run.frontier.size, None)
         if note is not None:
-            run.checkpoint(_signed(note, key, run.frontier.size))
+            run.checkpoint(_signed(note, keys, run.frontier.size))
+        root = handed_over.pop(run.frontier.size, None)
+        if root is not None and root != run.frontier.root():
+            raise Corrupt(at="signer", problem="root", limit=run.frontier.size)
         if progress is not None and row.position % AUDIT_PROGRESS_EVENTS == 0:
             progress(row.position, head.size)
     if checkpoints:
         raise Corrupt(at="checkpoint", problem="size", limit=head.size, found=max(checkpoints))
+    if handed_over:
+        raise Corrupt(at="signer", problem="size", limit=head.size, found=max(handed_over))
     return run.finish(head)
 
 
-def _signed(note: str, key: VerifierKey, size: int) -> Checkpoint:
+def _signed(note: str, keys: Succession, size: int) -> Checkpoint:
     try:
-        checkpoint = open_checkpoint(note, key)
+        checkpoint = keys.open(note)
     except Refused as refused:
         raise Corrupt(at="checkpoint", problem=refused.code) from None
     if checkpoint.size != size:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from muniment.crypto.cell import CONTENT_KEY_BYTES, ContentKey, Squeezed, squeeze
 from muniment.events.cells import SEED_BYTES
 from muniment.events.cells import pack as pack_cell
-from muniment.events.labels import meta_fields
-from muniment.events.records import CHANGES, ContentBody, EventKind, MetaBody
+from muniment.events.labels import content_fields, meta_fields
+from muniment.events.records import CHANGES, WORDS, ContentBody, EventKind, MetaBody
+from muniment.events.wording import bare, words_of
 from muniment.evidence.header import commit_fields
+from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.log.port import WHOLE_CONVERSATION
 
 if TYPE_CHECKING:
@@ -57,7 +59,13 @@ class Change(NamedTuple):
     @property
     def target(self) -> int | None:
         """The turn that it changes, or `WHOLE_CONVERSATION`; None for what changes no turns."""
-        return self.refs.get("turn", WHOLE_CONVERSATION) if self.kind in CHANGES else None
+        if self.kind not in CHANGES:
+            return None
+        return self.refs.get("turn", WHOLE_CONVERSATION) if "stream" not in self.refs else WHOLE_CONVERSATION
+
+    def flaws(self, turns: int, *, is_space: bool) -> list[ChangeFlaw]:
+        """Return what of it is not valid for a stream with so many turns."""
+        return list(flaws_of(self.kind, self.reason, self.refs, StreamState(turns, is_space=is_space)))
 
 
 def draft(
@@ -69,7 +77,14 @@ def draft(
     reason: str | None = None,
     content: EncodedContent | None = None,
 ) -> Draft:
-    """Return an event without a place. `content` comes with its fields, which the caller has already encoded."""
+    """Return an event without a place. `content` comes with its fields, which the caller has already encoded.
+
+    The words of a body that has any are its content.
+    """
+    apart = WORDS.get(type(meta))
+    if apart is not None:
+        words, meta = words_of(meta, apart), bare(meta, apart)
+        content = None if words is None else (words, content_fields(words))
     chance = entropy.take(SEED_BYTES if content is None else SEED_BYTES + CONTENT_KEY_BYTES)
     seed, sealing = chance[:SEED_BYTES], None
     fields = commit_fields(seed, meta_fields(meta))

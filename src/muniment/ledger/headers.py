@@ -2,12 +2,14 @@
 
 The leaf of an event is the hash of its exact header, and the exact header is canonical JSON, so it need not be stored
 letter by letter: it is stored in parts and written out again when somebody asks for it, and the leaf tells whether it
-is the same to the last byte (decision 0009). Position, stream, seq, kind and time come from the columns of the row,
-the log id from the log; the rest is msgpack `[labels, digests, prev, reason, refs]`:
+is the same to the last byte (decision 0009). Position, stream, seq, kind, time and the number of
+an entry, or of the one that is changed, come from the columns of the row, the log id from the log; the rest is msgpack
+`[labels, digests, prev, reason, refs, type]`:
 
 - `labels`: the number of a usual set of labels in `LABEL_SETS`, or the labels joined by blanks;
 - `digests`: the commitments in the order of their labels, 32 bytes each;
-- `prev`: the previous leaf of the stream, 32 bytes, or nil.
+- `prev`: the previous leaf of the stream, 32 bytes, or nil;
+- `type`: of an entry its type, of the first event of a stream the type of that, else nil.
 """
 
 from __future__ import annotations
@@ -17,15 +19,14 @@ from itertools import product
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 
 from muniment.errors import Corrupt, NotCanonical
-from muniment.events.records import CHANGES, EventKind
 from muniment.evidence.header import Header, encode
 from muniment.evidence.tree import inclusion_proof
 from muniment.evidence.verifier import Refused, leaf_hash, verify_inclusion
 from muniment.kernel.digest import DIGEST_BYTES, b64url
-from muniment.log.port import WHOLE_CONVERSATION, EventRow, Reader
+from muniment.log.port import EventRow, Reader
 
 USUAL_MESSAGES_MAX = 16
 
@@ -52,6 +53,7 @@ class _Rest(Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
     prev: bytes | None
     reason: str | None
     refs: dict[str, int]
+    type: str | None
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -71,6 +73,7 @@ def pack(header: Header) -> bytes:
             prev=None if header.prev is None else _raw(header.prev),
             reason=header.reason,
             refs=header.refs,
+            type=next(iter(header.entry)) if header.entry else header.opens or None,
         )
     )
 
@@ -87,9 +90,19 @@ def unpack(row: EventRow, log: str) -> tuple[Header, bytes]:
     return header, exact
 
 
-def leaf_of(header: Header) -> bytes:
-    """Return the leaf of an event with this header."""
-    return leaf_hash(encode(header))
+def row_of(header: Header) -> EventRow:
+    """Return the row of an event with this header."""
+    return EventRow(
+        position=header.pos,
+        stream=header.stream,
+        seq=header.seq,
+        kind=header.kind,
+        turn_seq=header.number,
+        target_seq=None if header.target is UNSET else header.target,
+        time=header.t,
+        leaf=leaf_hash(encode(header)),
+        header=pack(header),
+    )
 
 
 def prove_row(reader: Reader, row: EventRow, log: str) -> Header:
@@ -121,6 +134,9 @@ def _restored(row: EventRow, rest: _Rest, log: str) -> Header:
         seq=row.seq,
         stream=row.stream,
         t=row.time,
+        entry=UNSET if row.turn_seq is None else {rest.type or "": row.turn_seq},
+        opens=UNSET if rest.prev is not None else rest.type or "",
+        target=UNSET if row.target_seq is None else row.target_seq,
     )
 
 
@@ -130,13 +146,3 @@ def _split(joined: str) -> list[str]:
 
 def _raw(digest: str) -> bytes:
     return a2b_base64(digest.encode().translate(_STANDARD) + b"=")
-
-
-def says(header: Header, row: EventRow) -> bool:
-    """Tell whether a header says of its event what the two columns say that are not part of it."""
-    turn = header.refs.get("turn")
-    if row.turn_seq is not None or row.kind == EventKind.TURN_COMMITTED:
-        return turn is not None and row.turn_seq == turn and row.target_seq is None
-    if row.kind in CHANGES:
-        return row.target_seq == (WHOLE_CONVERSATION if turn is None else turn)
-    return row.target_seq is None

@@ -90,4 +90,4 @@ def head_tag(keyed: KeyedDigest, head: StreamHead) -> bytes:
         numbers = _HEAD.pack(head.stream, head.seq, head.turns, head.messages, head.changes, head.names)
     except struct.error:  # below zero, as no ledger writes it
         raise Corrupt(at=f"stream {head.stream}", problem="head") from None
-    return keyed.of(b"muniment/head" + numbers + head.leaf)[:HEAD_TAG_BYTES]
+    return keyed.of(b"muniment/head" + numbers + head.leaf + head.type.encode())[:HEAD_TAG_BYTES]

@@ -18,10 +18,10 @@ state that is read or appended to is proved by its seal first, and is never olde
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
 
 from muniment.crypto.cell import (
@@ -32,30 +32,30 @@ from muniment.crypto.cell import (
     seal_cell,
     squeeze,
 )
-from muniment.errors import Corrupt, KeyMissing
+from muniment.errors import Corrupt, KeyMissing, SignerUnavailable
 from muniment.events.cells import former_fields, unpack_content, unpack_meta
 from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
-from muniment.events.records import VERSIONS, ContentBody, EventKind, MetaBody, TurnContent
+from muniment.events.records import ENTRIES, OPENS, VERSIONS, ContentBody, MetaBody, TurnContent
 from muniment.evidence.header import Field, Header, salts_of
 from muniment.evidence.tree import Frontier, extend
-from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
-from muniment.ledger.headers import leaf_of, pack, prove_row, unpack
+from muniment.ledger.headers import prove_row, row_of, unpack
 from muniment.ledger.heads import Heads
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow, Names, Naming, restores_told
 from muniment.ledger.segments import SegmentKeys, begins_segment, segment_of
 from muniment.ledger.vocabulary import LogVocabulary, Written
+from muniment.ledger.worded import worded
 from muniment.log.port import EventRow, Reader, SealedRow, Store, StreamHead, Transaction
 
 if TYPE_CHECKING:
     from muniment.crypto.keyring import SpaceKeys
     from muniment.crypto.segment import SegmentKey, SpaceKey
     from muniment.evidence.notes import CheckpointSigner
+    from muniment.governance.change_rules import ChangeFlaw
     from muniment.kernel.sources import Entropy
     from muniment.ledger.drafts import Change, Draft
 
-CONTENT = 1
 SPACE_STREAM = 0
 EPOCH = "epoch"  # the named value that counts restores: an id, new with each
 VKEY = "vkey"  # the named value that holds the public key of the log
@@ -126,23 +126,24 @@ class Writer:
         event: Draft,
         *,
         stream: int | None,
-        messages: int | None = None,
+        messages: int = 0,
         target: int | None = None,
         refs: dict[str, int] | None = None,
     ) -> Placed:
         """Give an event its place: in a stream, or (None) as the first of a new one.
 
-        `messages` makes it a turn of so many messages, with the next turn sequence of the stream; `target` is the turn
-        that it changes (0: all so far).
+        A turn has so many `messages`. `target` is the entry that the event changes (0: several, which `refs` names).
         """
+        if target and refs:  # the header names it as its target
+            refs = {name: at for name, at in refs.items() if name != "turn"}
         position = self._frontier.size + len(self._rows)
         if stream is None:
-            stream, head = position, StreamHead(stream=position)
+            stream, head = position, StreamHead(stream=position, type=OPENS[event.kind])
         else:
             head = self._open_head(stream)
         seq = head.seq + 1
-        turns = head.turns + (messages is not None)
-        turn_seq = turns if messages is not None else None
+        entry = ENTRIES.get(event.kind)
+        turns = head.turns + (entry is not None)
         header = Header(
             fields=event.fields,
             kind=event.kind,
@@ -150,30 +151,24 @@ class Writer:
             pos=position,
             prev=b64url(head.leaf) if head.leaf else None,
             reason=event.reason,
-            refs={"turn": turns} if turn_seq is not None else refs or {},
+            refs=refs or {},
             seq=seq,
             stream=stream,
             t=event.time_ms,
+            entry=UNSET if entry is None else {entry: turns},
+            opens=head.type if seq == 1 else UNSET,
+            target=UNSET if target is None else target,
         )
-        leaf = leaf_of(header)
-        bare = EventRow(
-            position=position,
-            stream=stream,
-            seq=seq,
-            kind=event.kind,
-            turn_seq=turn_seq,
-            target_seq=target,
-            time=event.time_ms,
-            leaf=leaf,
-            header=pack(header),
-        )
+        bare = row_of(header)
+        leaf = bare.leaf
         key, squeezed = event.content or (None, None)
         envelope = self.sealed_envelope(bare, OpenEnvelope(event.meta, key))
         content = None if key is None or squeezed is None else seal_cell(key, squeezed, leaf)
         self._rows.append(SealedRow(**asdict(bare), envelope=envelope, content=content))
-        total = head.messages + (messages or 0)
+        total = head.messages + messages
         self._heads[stream] = StreamHead(
             stream=stream,
+            type=head.type,
             seq=seq,
             turns=turns,
             messages=total,
@@ -181,7 +176,7 @@ class Writer:
             names=head.names,
             leaf=leaf,
         )
-        return Placed(position, stream, seq, turn_seq, leaf, total)
+        return Placed(position, stream, seq, bare.turn_seq, leaf, total)
 
     def change(self, change: Change, stream: int | None = SPACE_STREAM, event: Draft | None = None) -> Placed:
         """Append a change to a stream. `event` is its draft, where that was made before the transaction."""
@@ -214,8 +209,7 @@ class Writer:
 
     def _flaws(self, change: Change, stream: int | None) -> list[ChangeFlaw]:
         head = None if stream is None else self.head(stream)
-        state = StreamState(0 if head is None else head.turns, is_space=stream == SPACE_STREAM)
-        return list(flaws_of(change.kind, change.reason, change.refs, state))
+        return change.flaws(0 if head is None else head.turns, is_space=stream == SPACE_STREAM)
 
     def segment_key(self, position: int) -> SegmentKey:
         """Return the key that seals the envelope at a position; the first event of a segment makes one."""
@@ -241,7 +235,7 @@ class Writer:
             return False
         self._touch(row.position)
         self.tx.put_envelopes([(row.position, self.sealed_envelope(row, OpenEnvelope(meta, None)))])
-        self.tx.destroy_cell(row.position, CONTENT)
+        self.tx.destroy_content(row.position)
         return True
 
     def _touch(self, position: int) -> None:
@@ -260,7 +254,7 @@ class Writer:
 
     def destroy_sealed(self, position: int) -> None:
         """Destroy everything that is sealed of an event, and the keys of it, whether they can be read or not."""
-        self.tx.destroy_cell(position, CONTENT)
+        self.tx.destroy_content(position)
         self.tx.destroy_envelope(position)
 
     def destroy_unreadable(self, row: SealedRow) -> bool:
@@ -272,7 +266,7 @@ class Writer:
         self._ledger.prove_place(self.tx, row)
         self._touch(row.position)
         gone = self.tx.destroy_envelope(row.position)
-        return self.tx.destroy_cell(row.position, CONTENT) or gone
+        return self.tx.destroy_content(row.position) or gone
 
     def committed(self) -> None:
         """Remember the key of the segment that grows: the transaction of this plan is durable."""
@@ -287,7 +281,7 @@ class Writer:
     def sign(self) -> str:
         """Sign the head that this plan has made, and return the checkpoint; it is pinned once that is durable."""
         self.flush()
-        self.note = self._ledger.witness.sign(self._frontier)
+        self.note = self._ledger.witness.sign(self.tx, self._frontier)
         self.tx.put_checkpoint(self._frontier.size, self.note)
         return self.note
 
@@ -298,7 +292,7 @@ class Writer:
         meta, key = self._ledger.unsealed(row).meta, ContentKey(self._ledger.entropy.take(CONTENT_KEY_BYTES))
         self._touch(row.position)
         self.tx.put_envelopes([(row.position, self.sealed_envelope(row, OpenEnvelope(meta, key)))])
-        self.tx.put_cell(row.position, CONTENT, seal_cell(key, squeeze(left), row.leaf))
+        self.tx.put_content(row.position, seal_cell(key, squeeze(left), row.leaf))
 
     def clear(self) -> None:
         """Remove the whole log; what is put back or appended from now on is all that there is."""
@@ -326,14 +320,19 @@ class Writer:
         if not self._rows and not self._namings:
             return
         frontier = self._hand_over(self._rows)
-        if fresh := {row.kind for row in self._rows}.difference(self._written.present):
+        kinds = {row.kind for row in self._rows}
+        if fresh := kinds.difference(self._written.present):
+            if not self._written.entries:
+                self._ledger.segments.owe(self.tx, ())
             self._written = self._ledger.vocabulary.extended(self.tx, self._written, fresh)
         for head in self._heads.values():
             self.tx.put_stream_head(self._ledger.heads.sealed(head))
             self.lengths[head.stream] = head.seq
-        if frontier.size // CHECKPOINT_EVENTS > self._frontier.size // CHECKPOINT_EVENTS:
-            self.note = self._ledger.witness.sign(frontier)
-            self.tx.put_checkpoint(frontier.size, self.note)
+        is_due = bool(kinds) and self._ledger.witness.is_due(kinds, self._rows[-1].time)
+        if is_due or frontier.size // CHECKPOINT_EVENTS > self._frontier.size // CHECKPOINT_EVENTS:
+            with suppress(SignerUnavailable):  # an append needs no signature: a later one covers it
+                self.note = self._ledger.witness.sign(self.tx, frontier)
+                self.tx.put_checkpoint(frontier.size, self.note)
         self._frontier, self._rows, self._heads = frontier, [], {}
 
     def adopt(self, vocabulary: bytes) -> None:
@@ -341,6 +340,7 @@ class Writer:
         written = self._ledger.vocabulary.parsed(vocabulary)
         written.require_writable()
         self._written = self._ledger.vocabulary.extended(self.tx, written, ())
+        self._ledger.segments.owe(self.tx, ())
 
 
 class Ledger:
@@ -358,8 +358,8 @@ class Ledger:
         self.entropy = entropy
         self.witness = witness
         self.log = keys.log_id
-        self.segments = SegmentKeys(store, keys, entropy)
         self._keyed = KeyedDigest(keys.index_key)
+        self.segments = SegmentKeys(store, keys, self._keyed, entropy)
         self.names = Names(self._keyed)
         self.heads = Heads(self._keyed)
         self.vocabulary = LogVocabulary(self._keyed)
@@ -370,13 +370,13 @@ class Ledger:
         """Run a plan inside one write transaction; return what it returns once that is durable."""
 
         def run(tx: Transaction) -> tuple[Outcome, Writer, bytes]:
-            self.segments.read_in(tx)
+            before = self.segments.read_in(tx)
             try:
                 writer = Writer(tx, self)
                 outcome = plan(writer)
                 writer.flush()
             finally:
-                self.segments.read_in(None)
+                self.segments.read_in(before)
             return outcome, writer, tx.log_seal()
 
         outcome, writer, seal = self.store.transact(run)
@@ -384,7 +384,7 @@ class Ledger:
         self.heads.keep(seal, writer.lengths)
         writer.committed()
         if writer.note is not None:
-            self.witness.remember(writer.note)
+            self.witness.remember(writer.note, self.store.reader)
         return outcome
 
     def begin(self, tx: Transaction) -> int:
@@ -410,7 +410,11 @@ class Ledger:
         with self.store.reader() as reader:
             if not self._is_bare:
                 self.names.begin(reader, newest)
-            yield reader
+            before = self.segments.read_in(reader)
+            try:
+                yield reader
+            finally:
+                self.segments.read_in(before)
 
     def unsealed(self, row: SealedRow) -> OpenEnvelope:
         """Return what the envelope of a row holds, having proved its leaf and every column, or raise `Corrupt`."""
@@ -426,7 +430,7 @@ class Ledger:
     def prove_place(self, reader: Reader, row: SealedRow) -> Header:
         """Prove without a key where an event stands: by its header, and by the tree over what was signed."""
         header = prove_row(reader, row, self.log)
-        if row.turn_seq != header.refs.get("turn") or row.kind != EventKind.TURN_COMMITTED:
+        if header.number is None:
             raise Corrupt(at=f"position {row.position}", problem="columns")
         return header
 
@@ -437,7 +441,8 @@ class Ledger:
             seed, meta = unpack_meta(row.kind, packed)
         except Corrupt as corrupt:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
-        return OpenedEvent(row=row, key=key, meta_seed=seed, meta=meta)
+        opened = OpenedEvent(row=row, key=key, meta_seed=seed, meta=meta)
+        return opened if row.turn_seq is not None else worded(self, opened)
 
     def content(self, opened: OpenedEvent) -> tuple[Salts, ContentBody]:
         """Return salts and content of an event whose content the log does not call erased."""

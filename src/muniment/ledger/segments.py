@@ -1,20 +1,24 @@
 """The segment keys of a log: made when a segment begins, found when an envelope is opened, replaced by an erasure.
 
 Reading: the key of an event is kept in memory by the number of its segment. An envelope names the key that it is under;
-if that is another one, the row of segment keys is read again, in the present log or (inside a plan) in the transaction.
+if that is another one, the row of segment keys is read again, in the state of the log that this thread reads.
 
 Appending: only the newest segment grows. Its key is remembered together with the version of the space key. Whoever
 replaces the key of a segment that grows adds a version first, in the same write transaction, so a remembered key is
 never stale. The key of a segment that does not grow any more may be replaced under any version.
 
 Replacing: all envelopes of a segment are sealed again under a fresh key, in one write transaction. The former key is
-then in former rows of segment keys only, and all of those are sealed under former versions of the space key.
+then in former rows of segment keys only, and all of those are sealed under former versions of the space key. Which
+segments are still to be replaced is kept in a named value with a MAC. It is there from the first event on, so whoever
+takes it away does not hide an erasure that has begun.
 """
 
 from __future__ import annotations
 
+import hmac
 import threading
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 
 from muniment.crypto.cell import OpenEnvelope, envelope_key_id, open_envelope, reseal_envelopes, seal_envelope
 from muniment.crypto.segment import (
@@ -30,11 +34,13 @@ from muniment.crypto.segment import (
     seal_segments,
 )
 from muniment.errors import Corrupt, KeyMissing
+from muniment.kernel.digest import DIGEST_BYTES, KeyedDigest, framed
 from muniment.kernel.sources import Entropy
 from muniment.ledger.packing import place_of, placed_envelopes
 from muniment.log.port import EnvelopeRow, EventRow, Reader, SegmentsRow, Store, Transaction
 
-OWED, OWED_BYTES = "rekeying", 4  # the named value of segments whose keys are still to be replaced
+OWED = "rekeying"  # the named value of segments whose keys are still to be replaced: a MAC, and each number
+OWED_BYTES = 4
 
 
 class SegmentTable:
@@ -71,41 +77,51 @@ class SegmentTable:
 class SegmentKeys:
     """The segment keys of one log, in the memory of this process. Thread-safe as its store is."""
 
-    def __init__(self, store: Store, keys: SpaceKeyring, entropy: Entropy) -> None:
+    def __init__(self, store: Store, keys: SpaceKeyring, keyed: KeyedDigest, entropy: Entropy) -> None:
         self._store = store
         self._keys = keys
+        self._keyed = keyed
         self._entropy = entropy
         self._table = SegmentTable(keys)
-        self._plan = threading.local()
+        self._state = threading.local()
         self._growing: tuple[int, SegmentKey] | None = None  # with the version of the space key
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def open(self, row: EnvelopeRow) -> OpenEnvelope:
-        """Return what the envelope of a row holds, as `SegmentTable.open`; a key that was not met yet is read."""
+        """Return what the envelope of a row holds, as `SegmentTable.open`; a key that was not met yet is read.
+
+        It is read in the state that this thread reads, and where that does not have it, in the present log.
+        """
         try:
             return self._table.open(row)
         except KeyMissing:
-            self._learn(row.position)
+            own: Reader | None = getattr(self._state, "own", None)
+        if own is not None:
+            with suppress(KeyMissing):
+                self._learn(own, row.position)
+                return self._table.open(row)
+        with self._store.reader() as present:
+            self._learn(present, row.position)
         return self._table.open(row)
 
-    def _learn(self, position: int) -> None:
+    def _learn(self, reader: Reader, position: int) -> None:
         number = row_of(position)
-        tx: Reader | None = getattr(self._plan, "tx", None)
-        if tx is not None:
-            sealed = tx.segments(number)
-        else:
-            with self._store.reader() as reader:
-                sealed = reader.segments(number)
+        sealed = reader.segments(number)
         if sealed is not None:
             try:
                 self._table.learn(SegmentsRow(row=number, sealed=sealed))
             except Corrupt as corrupt:
                 raise Corrupt(at=f"position {position}", problem=corrupt.problem) from None
 
-    def read_in(self, tx: Transaction | None) -> None:
-        """Read segment keys in a transaction, as long as a plan runs in this thread; None: it runs no more."""
-        self._plan.tx = tx
+    def read_in(self, own: Reader | None) -> Reader | None:
+        """Read segment keys in the state that this thread reads its rows in; return the state before, None for none.
+
+        An erasure may replace keys meanwhile: what was sealed under the former ones opens in the states that have them.
+        """
+        before: Reader | None = getattr(self._state, "own", None)
+        self._state.own = own
+        return before
 
     def forget(self) -> None:
         """Forget the keys that were met: some of them may have been replaced."""
@@ -164,6 +180,29 @@ class SegmentKeys:
         if due:
             raise KeyMissing(at=f"segment {min(due)}")
 
+    def owed(self, reader: Reader) -> list[int]:
+        """Return the segments whose keys an erasure that has begun still has to replace, in their order.
+
+        Raises `Corrupt` when nobody with the key wrote the value.
+        """
+        stored = reader.meta(OWED)
+        if stored is None:
+            if reader.frontier().size:
+                raise Corrupt(at=OWED, problem="missing")
+            return []
+        tag, packed = stored[:DIGEST_BYTES], stored[DIGEST_BYTES:]
+        if not hmac.compare_digest(tag, self._owed_tag(packed)):
+            raise Corrupt(at=OWED, problem="not_authentic")
+        return [int.from_bytes(packed[at : at + OWED_BYTES]) for at in range(0, len(packed), OWED_BYTES)]
+
+    def owe(self, tx: Transaction, segments: Iterable[int]) -> None:
+        """Note the segments whose keys are still to be replaced."""
+        packed = b"".join([segment.to_bytes(OWED_BYTES) for segment in segments])
+        tx.put_meta(OWED, self._owed_tag(packed) + packed)
+
+    def _owed_tag(self, packed: bytes) -> bytes:
+        return self._keyed.of(framed(OWED, packed))
+
     def _replaced(self, tx: Transaction, former: SegmentKey) -> SegmentKey:
         first = former.number << SEGMENT_BITS
         fresh, rows = self._fresh(former.number), tx.envelopes(first, first + SEGMENT_EVENTS - 1)
@@ -192,14 +231,3 @@ def begins_segment(position: int) -> bool:
 def row_of(position: int) -> int:
     """Return the number of the row that holds the segment key of a position."""
     return position // (SEGMENT_EVENTS * SEGMENTS_IN_ROW)
-
-
-def owed(reader: Reader) -> list[int]:
-    """Return the segments whose keys an erasure that has begun still has to replace, in their order."""
-    packed = reader.meta(OWED) or b""
-    return [int.from_bytes(packed[at : at + OWED_BYTES]) for at in range(0, len(packed), OWED_BYTES)]
-
-
-def owe(tx: Transaction, segments: Iterable[int]) -> None:
-    """Note the segments whose keys are still to be replaced."""
-    tx.put_meta(OWED, b"".join([segment.to_bytes(OWED_BYTES) for segment in segments]))

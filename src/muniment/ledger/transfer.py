@@ -29,9 +29,9 @@ from muniment.crypto.keyring import UnwrappedKeys
 from muniment.crypto.stream import SealedReader
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.evidence.audit import Audit
-from muniment.evidence.verifier import EMPTY_ROOT, Checkpoint, Refused, VerifierKey, open_checkpoint
+from muniment.evidence.verifier import EMPTY_ROOT, Checkpoint, Refused, Succession
 from muniment.kernel.digest import KeyedDigest
-from muniment.ledger.headers import says, unpack
+from muniment.ledger.headers import unpack
 from muniment.ledger.heads import proved_head
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow
@@ -184,7 +184,7 @@ def given(ledger: Ledger, progress: Callable[[int, int], None]) -> Iterator[byte
                 heads = (reader.stream_head(stream) for stream in streams)
                 yield from _pages(HeadsFrame, (head for head in heads if head is not None))
                 yield from _pages(NamesFrame, ledger.names.rows(reader))
-                yield _framed(EndFrame(ledger.witness.sign(frontier), reader.meta(VOCABULARY) or b""))
+                yield _framed(EndFrame(ledger.witness.sign(reader, frontier), reader.meta(VOCABULARY) or b""))
         progress(done, frontier.size)
         if done == frontier.size:
             return
@@ -236,12 +236,12 @@ def frames(stream: SealedReader) -> Iterator[Frame]:
 class LogReceiver:
     """A log on its way in: `run` hands what is sound to a sink and returns what the log was."""
 
-    def __init__(self, ring: UnwrappedKeys, key: VerifierKey, marks: Collection[int] = ()) -> None:
+    def __init__(self, ring: UnwrappedKeys, keys: Succession, marks: Collection[int] = ()) -> None:
         self._marks = frozenset(marks)
         self._roots = {0: EMPTY_ROOT}
         self._ring = ring
         self._segments = SegmentTable(ring)
-        self._key = key
+        self._signers = keys
         self._audit = Audit(ring.log_id)
         self._notes: dict[int, str] = {}
         self._tails: dict[int, StreamHead] = {}
@@ -292,10 +292,8 @@ class LogReceiver:
             raise Corrupt(at="backup", problem="foreign_log")
 
     def _event(self, row: SealedRow) -> None:
-        header, exact = unpack(row, self._ring.log_id)
+        _, exact = unpack(row, self._ring.log_id)
         self._audit.take(exact, row.leaf)
-        if not says(header, row):
-            raise Corrupt(at=f"position {row.position}", problem="columns")
         self._cells(row)
         self._tails[row.stream] = longer(self._tails.get(row.stream), row)
         size = self._audit.frontier.size
@@ -359,6 +357,6 @@ class LogReceiver:
 
     def _signed(self, note: str) -> Checkpoint:
         try:
-            return open_checkpoint(note, self._key)
+            return self._signers.open(note)
         except Refused as refused:
             raise Corrupt(at="checkpoint", problem=refused.code) from None

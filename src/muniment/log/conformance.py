@@ -30,7 +30,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from muniment.errors import Conflict, StoreClosed
 from muniment.log.model import CHANGE, MISFITS, OPENED, TURN, LogModel, ModelBatch, ModelDraft, check_all, event, placed
-from muniment.log.port import CONTENT, Reader, ScrubReport, Store, Transaction
+from muniment.log.port import Reader, ScrubReport, Store, Transaction
 
 SNAPSHOTS_MAX = 3
 SETTINGS = settings(
@@ -113,7 +113,7 @@ class StoreMachine(RuleBasedStateMachine):
             tx.put_meta("format", body)
             tx.put_buckets([(0, body), (1, body)])
             for row in self.model.rows:
-                tx.destroy_cell(row.position, 1)
+                tx.destroy_content(row.position)
                 tx.destroy_envelope(row.position)
             raise LookupError
 
@@ -162,22 +162,22 @@ class StoreMachine(RuleBasedStateMachine):
             self.model.checkpoints[size] = note
 
     @rule(position=st.integers(0, 50))
-    def destroy_cell(self, position: int) -> None:
-        """Check that a destroyed cell is gone, and that a second time nothing happens."""
+    def destroy_content(self, position: int) -> None:
+        """Check that destroyed content is gone, and that a second time nothing happens."""
         row = self.model.rows[position] if position < len(self.model.rows) else None
         there = row is not None and row.content is not None
-        assert self.store.transact(lambda tx: tx.destroy_cell(position, CONTENT)) == there
+        assert self.store.transact(lambda tx: tx.destroy_content(position)) == there
         if row is not None:
             self.model.rows[position] = msgspec.structs.replace(row, content=None)
 
     @rule(position=st.integers(0, 50), cell=blobs)
-    def put_cell(self, position: int, cell: bytes) -> None:
-        """Check that a cell can be replaced, not made."""
+    def put_content(self, position: int, cell: bytes) -> None:
+        """Check that content can be replaced, not made."""
         row = self.model.rows[position] if position < len(self.model.rows) else None
         if row is None or row.content is None:
-            self.refused(lambda tx: tx.put_cell(position, CONTENT, cell))
+            self.refused(lambda tx: tx.put_content(position, cell))
         else:
-            self.store.transact(lambda tx: tx.put_cell(position, CONTENT, cell))
+            self.store.transact(lambda tx: tx.put_content(position, cell))
             self.model.rows[position] = msgspec.structs.replace(row, content=cell)
 
     @rule(envelopes=st.dictionaries(st.integers(0, 50), blobs, max_size=3))

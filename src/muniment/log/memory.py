@@ -20,7 +20,6 @@ from muniment.kernel.locks import new_lock
 from muniment.kernel.one_process import OneProcess
 from muniment.log.port import (
     BATCH_EVENTS_MAX,
-    CONTENT,
     CheckpointRow,
     EnvelopeRow,
     EventRow,
@@ -45,7 +44,7 @@ class _State:
         self.frontier = Frontier()
         self.seal = b""
         self.rows: list[EventRow] = []
-        self.cells: dict[tuple[int, int], bytes] = {}
+        self.contents: dict[int, bytes] = {}
         self.envelopes: dict[int, bytes] = {}
         self.segments: dict[int, bytes] = {}
         self.streams: dict[int, list[int]] = {}
@@ -66,7 +65,7 @@ class _State:
         for name in ("streams", "turns", "changes", "kinds"):
             lists: dict[object, list[int]] = getattr(self, name)
             setattr(other, name, {key: positions.copy() for key, positions in lists.items()})
-        for name in ("heads", "cells", "envelopes", "segments", "nodes", "buckets", "checkpoints", "meta"):
+        for name in ("heads", "contents", "envelopes", "segments", "nodes", "buckets", "checkpoints", "meta"):
             setattr(other, name, getattr(self, name).copy())
         return other
 
@@ -94,8 +93,8 @@ class MemoryReader:
     def _sealed(self, position: int) -> SealedRow:
         state = self._state
         values = msgspec.structs.asdict(state.rows[position])
-        content = state.cells.get((position, CONTENT))
-        return SealedRow(**values, envelope=state.envelopes.get(position), content=content)
+        envelope, content = state.envelopes.get(position), state.contents.get(position)
+        return SealedRow(**values, envelope=envelope, content=content)
 
     def _sealed_rows(self, positions: Sequence[int]) -> list[SealedRow]:
         return [self._sealed(position) for position in positions]
@@ -199,13 +198,13 @@ class MemoryReader:
         return len(self._state.rows)
 
     def orphans(self) -> int:
-        """Return 0: envelopes and cells are only ever put beside an event."""
+        """Return 0: envelopes are only ever put beside an event."""
         return 0
 
     def size_bytes(self) -> int:
-        """Return the memory that headers, cells and envelopes take."""
+        """Return the memory that headers, contents and envelopes take."""
         state = self._state
-        blobs = [*(row.header for row in state.rows), *state.cells.values(), *state.envelopes.values()]
+        blobs = [*(row.header for row in state.rows), *state.contents.values(), *state.envelopes.values()]
         return sum(map(len, blobs))
 
 
@@ -282,7 +281,7 @@ class MemoryTransaction(MemoryReader):
         if row.target_seq is not None:
             self._add(state.changes.setdefault(row.stream, []), position)
         if row.content is not None:
-            self._set(state.cells, (position, CONTENT), row.content)
+            self._set(state.contents, position, row.content)
         if row.envelope is not None:
             self._set(state.envelopes, position, row.envelope)
 
@@ -305,17 +304,17 @@ class MemoryTransaction(MemoryReader):
         """Set the sealed segment keys of a row."""
         self._set(self._state.segments, row, sealed)
 
-    def put_cell(self, position: int, cls: int, cell: bytes) -> None:
-        """Replace a cell of an event."""
-        self._demand((position, cls) in self._state.cells, f"position {position}", "no_cell")
-        self._set(self._state.cells, (position, cls), cell)
+    def put_content(self, position: int, cell: bytes) -> None:
+        """Replace the content of an event."""
+        self._demand(position in self._state.contents, f"position {position}", "no_content")
+        self._set(self._state.contents, position, cell)
 
-    def destroy_cell(self, position: int, cls: int) -> bool:
-        """Remove a cell; return whether it was there."""
-        cells = self._state.cells
-        cell = cells.pop((position, cls), None)
+    def destroy_content(self, position: int) -> bool:
+        """Remove the content of an event; return whether it was there."""
+        contents = self._state.contents
+        cell = contents.pop(position, None)
         if cell is not None:
-            self._undoing.append(lambda: cells.__setitem__((position, cls), cell))
+            self._undoing.append(lambda: contents.__setitem__(position, cell))
         return cell is not None
 
     def destroy_envelope(self, position: int) -> bool:

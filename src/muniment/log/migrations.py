@@ -13,9 +13,11 @@ from functools import cache
 
 import apsw
 
-from muniment.errors import Corrupt, StoreNewer
+from muniment.errors import Corrupt, StoreNewer, StoreReadOnly
 from muniment.evidence.tree import Frontier
 from muniment.log.schema import APPLICATION_ID, VERSION_1
+
+STATISTICS = frozenset({"sqlite_stat1", "sqlite_stat2", "sqlite_stat3", "sqlite_stat4"})  # what ANALYZE makes
 
 Migration = Callable[[apsw.Connection], None]
 
@@ -62,8 +64,16 @@ def version_of(connection: apsw.Connection, newest: int) -> int:
 
 
 def check_schema(connection: apsw.Connection) -> None:
-    """Raise `Corrupt` unless tables and indexes are exactly those of the newest version."""
-    if _objects(connection) != _newest_objects():
+    """Raise unless tables and indexes are those of the newest version, in any order: `VACUUM` may change that.
+
+    Statistics that `ANALYZE` leaves are no part of a log. Raises `StoreReadOnly` for an older version, which is only
+    brought up to date when it may be written, `Corrupt` for anything else.
+    """
+    newest = max(MIGRATIONS)
+    version = version_of(connection, newest)
+    if version < newest:
+        raise StoreReadOnly(problem="older_version", found=version, limit=newest)
+    if set(_objects(connection)) != set(_newest_objects()):
         raise Corrupt(at="schema", problem="edited")
 
 
@@ -84,6 +94,7 @@ def _newest_objects() -> tuple[tuple[str, str, str], ...]:
 
 
 def _objects(connection: apsw.Connection) -> tuple[tuple[str, str, str], ...]:
-    """Return (type, name, text) of everything declared in a database, in the order of declaration."""
+    """Return (type, name, text) of what is declared in a database, in the order of declaration."""
     listing = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
-    return tuple((str(kind), str(name), str(sql)) for kind, name, sql in connection.execute(listing))
+    declared = ((str(kind), str(name), str(sql)) for kind, name, sql in connection.execute(listing))
+    return tuple(one for one in declared if one[1] not in STATISTICS)

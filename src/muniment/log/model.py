@@ -119,7 +119,7 @@ def event(row: SealedRow) -> EventRow:
 
 
 def with_envelope(row: SealedRow) -> EnvelopeRow:
-    """Return a row without its cells."""
+    """Return a row without its content."""
     return EnvelopeRow(**{name: getattr(row, name) for name in EnvelopeRow.__struct_fields__})
 
 

@@ -1,6 +1,6 @@
 """What a store is: the append-only port on two pages.
 
-- A store keeps rows: events in the order of their positions (dense from 0), the sealed cells and the envelope of
+- A store keeps rows: events in the order of their positions (dense from 0), the sealed content and the envelope of
   each, rows of sealed segment keys, the heads of the streams, the nodes and the frontier of the tree, buckets of
   names, checkpoints and a few named values. It never sees a key.
 - All writing happens in *plans*: functions that the store runs inside one write transaction. A plan reads the present
@@ -28,11 +28,9 @@ from muniment.evidence.tree import Frontier, Hashes, Node
 
 T = TypeVar("T")
 
-CONTENT = 1  # the class of the one cell that there is; class 0 is free, and more would change the numbering at rest
-CELL_CLASSES = 2
 WHOLE_CONVERSATION = 0  # the target_seq of an event that targets every turn so far
 BATCH_EVENTS_MAX = 500  # rows in memory at a time while a range is read
-BATCH_SEALED_MAX = 64  # the same for rows with cells, which may be large
+BATCH_SEALED_MAX = 64  # the same for rows with content, which may be large
 
 
 class EventRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
@@ -54,7 +52,7 @@ class EventRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
 
 
 class EnvelopeRow(EventRow, frozen=True, kw_only=True, array_like=True, gc=False):
-    """An event with its envelope, without its cells."""
+    """An event with its envelope, without its content."""
 
     envelope: bytes | None
 
@@ -75,9 +73,9 @@ class SegmentsRow(Struct, frozen=True, kw_only=True, array_like=True):
 class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
     """The newest event of a stream, and what the stream amounts to.
 
-    `seq` events, `turns` of them turns, `changes` of them with a target. The store checks these against the rows that
-    it is given. `messages`, `names` (how many the stream has claimed) and `tag` (a MAC over the rest) belong to the
-    layer above and are only kept.
+    `seq` events, `turns` of them entries, `changes` of them with a target. The store checks these against the rows that
+    it is given. `type` (conversation, ...), `messages`, `names` (how many the stream has claimed) and `tag` (a MAC
+    over the rest) belong to the layer above and are only kept.
     """
 
     stream: int
@@ -88,6 +86,7 @@ class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
     names: int = 0
     leaf: bytes = b""
     tag: bytes = b""
+    type: str = ""
 
 
 class CheckpointRow(Struct, frozen=True, kw_only=True, array_like=True):
@@ -163,7 +162,7 @@ class Reader(Hashes, Protocol):
         ...
 
     def envelopes(self, first: int, last: int) -> list[EnvelopeRow]:
-        """Return the events of a range of positions that have an envelope, without their cells."""
+        """Return the events of a range of positions that have an envelope, without their content."""
         ...
 
     def segments(self, row: int) -> bytes | None:
@@ -191,7 +190,7 @@ class Reader(Hashes, Protocol):
         ...
 
     def orphans(self) -> int:
-        """Return how many envelopes and cells there are that belong to no event, by counting them."""
+        """Return how many envelopes there are that belong to no event, by counting them."""
         ...
 
     def size_bytes(self) -> int:
@@ -230,12 +229,12 @@ class Transaction(Reader, Protocol):
         """Set the sealed segment keys of a row."""
         ...
 
-    def put_cell(self, position: int, cls: int, cell: bytes) -> None:
-        """Replace a cell of an event; one that is not there is a `Conflict`."""
+    def put_content(self, position: int, cell: bytes) -> None:
+        """Replace the content of an event; one that is not there is a `Conflict`."""
         ...
 
-    def destroy_cell(self, position: int, cls: int) -> bool:
-        """Remove a cell; return whether it was there."""
+    def destroy_content(self, position: int) -> bool:
+        """Remove the content of an event; return whether it was there."""
         ...
 
     def destroy_envelope(self, position: int) -> bool:

@@ -1,8 +1,13 @@
 """The tables of a log in SQLite, version 1. `schemas/store.sql` is printed from here (see `migrations`).
 
-Narrow tables hold what is searched, wide ones what is fetched. Cells are numbered by position and class, nodes by
-level and index, each in one integer, so that both are plain row ids and neighbours lie together. A `turn_seq` of NULL
-says that the event is no turn; those events are few enough for an index by kind.
+An event has its content in its row, behind everything else: an append and a page touch one table less, and who reads
+only the columns before it does not fetch the pages that a long content goes on in. Envelopes lie apart, because an
+erasure replaces those of a whole segment. Nodes are numbered by level and index in one integer, so that it is a plain
+row id and neighbours lie together.
+
+A `turn_seq` of NULL says that the event is no turn; those events are few enough for an index by kind. Within a stream
+they come first in the index, by seq, and the turns follow: seq is dense, so the number of such events before a seq
+tells which turn is the next one there.
 """
 
 from __future__ import annotations
@@ -20,14 +25,11 @@ CREATE TABLE events (
     target_seq INTEGER,
     time INTEGER NOT NULL,
     leaf BLOB NOT NULL,
-    header BLOB NOT NULL
+    header BLOB NOT NULL,
+    content BLOB
 ) STRICT;
 
-CREATE UNIQUE INDEX events_by_stream ON events (stream, seq);
-
-CREATE UNIQUE INDEX events_by_turn ON events (stream, turn_seq) WHERE turn_seq IS NOT NULL;
-
-CREATE INDEX events_by_change ON events (stream, seq) WHERE target_seq IS NOT NULL;
+CREATE INDEX events_by_stream ON events (stream, turn_seq, seq);
 
 CREATE INDEX events_by_kind ON events (kind) WHERE turn_seq IS NULL;
 
@@ -39,12 +41,8 @@ CREATE TABLE streams (
     changes INTEGER NOT NULL,
     names INTEGER NOT NULL,
     leaf BLOB NOT NULL,
-    tag BLOB NOT NULL
-) STRICT;
-
-CREATE TABLE cells (
-    id INTEGER PRIMARY KEY, -- position * 2 + class
-    ciphertext BLOB NOT NULL
+    tag BLOB NOT NULL,
+    type TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE envelopes (
@@ -85,8 +83,7 @@ CREATE TABLE meta (
 
 CREATE VIEW sealed AS
 SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header,
-    k.sealed AS envelope, c.ciphertext AS content
+    k.sealed AS envelope, e.content
 FROM events AS e
-LEFT JOIN envelopes AS k ON k.position = e.position
-LEFT JOIN cells AS c ON c.id = e.position * 2 + 1;
+LEFT JOIN envelopes AS k ON k.position = e.position;
 """

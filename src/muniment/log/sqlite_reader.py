@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import apsw
@@ -33,18 +34,22 @@ BEFORE_ALL = -(2**63)  # numbers below zero are edits: they are shown, not skipp
 Bindings = tuple[int | str | bytes | None, ...]
 
 FRONTIER = "SELECT range, seal FROM frontier"
-STREAM_HEAD = "SELECT stream, seq, turns, messages, changes, names, leaf, tag FROM streams WHERE stream = ?"
+STREAM_HEAD = "SELECT stream, seq, turns, messages, changes, names, leaf, tag, type FROM streams WHERE stream = ?"
 STREAM_HEADS = """
-SELECT stream, seq, turns, messages, changes, names, leaf, tag FROM streams WHERE stream > ? ORDER BY stream LIMIT ?"""
+SELECT stream, seq, turns, messages, changes, names, leaf, tag, type
+FROM streams WHERE stream > ? ORDER BY stream LIMIT ?"""
 BUCKET = "SELECT body FROM names WHERE bucket = ?"
 BUCKETS = "SELECT bucket, body FROM names WHERE bucket > ? ORDER BY bucket LIMIT ?"
 EVENTS = """
 SELECT position, stream, seq, kind, turn_seq, target_seq, time, leaf, header
 FROM events WHERE position BETWEEN ? AND ? ORDER BY position"""
 SEALED = "SELECT * FROM sealed WHERE position BETWEEN ? AND ? ORDER BY position"
-IN_STREAM = "SELECT * FROM sealed WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq"
+OTHERS = "SELECT * FROM sealed WHERE stream = ? AND turn_seq IS NULL AND seq BETWEEN ? AND ? ORDER BY seq"
+OTHERS_BEFORE = "SELECT count(*) FROM events WHERE stream = ? AND turn_seq IS NULL AND seq < ?"
 TURNS = "SELECT * FROM sealed WHERE stream = ? AND turn_seq BETWEEN ? AND ? ORDER BY turn_seq"
-CHANGES = "SELECT * FROM sealed WHERE stream = ? AND seq > ? AND target_seq IS NOT NULL ORDER BY seq LIMIT ?"
+CHANGES = """
+SELECT * FROM sealed WHERE stream = ? AND turn_seq IS NULL AND seq > ? AND target_seq IS NOT NULL
+ORDER BY seq LIMIT ?"""
 OF_KIND = "SELECT * FROM sealed WHERE kind = ? AND turn_seq IS NULL AND position > ? ORDER BY position LIMIT ?"
 ENVELOPES = """
 SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header, k.sealed AS envelope
@@ -58,8 +63,7 @@ CHECKPOINT = "SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1"
 CHECKPOINTS = "SELECT size, note FROM checkpoints ORDER BY size"
 COUNT = "SELECT count(*) FROM events"
 ORPHANS = """
-SELECT (SELECT count(*) FROM envelopes AS k LEFT JOIN events AS e ON e.position = k.position WHERE e.position IS NULL)
-    + (SELECT count(*) FROM cells AS c LEFT JOIN events AS e ON e.position = c.id / 2 WHERE e.position IS NULL)"""
+SELECT count(*) FROM envelopes AS k LEFT JOIN events AS e ON e.position = k.position WHERE e.position IS NULL"""
 POSITION_MAX = 2**63 - 1  # of an integer in SQLite
 SIZE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
@@ -178,8 +182,13 @@ class SqliteReader:
     def in_stream(self, stream: int, first_seq: int, last_seq: int) -> Iterator[SealedRow]:
         """Yield the events of a stream in a range of seq."""
         head = self.stream_head(stream)
-        spans = batches(max(first_seq, 1), min(last_seq, head.seq if head else 0), BATCH_SEALED_MAX)
-        return chain.from_iterable(self._rows(list[SealedRow], IN_STREAM, (stream, *span)) for span in spans)
+        first, last = max(first_seq, 1), min(last_seq, head.seq if head else 0)
+        before = self._number(OTHERS_BEFORE, (stream, first)) if first <= last else 0
+        for start, end in batches(first, last, BATCH_SEALED_MAX):
+            others = self._rows(list[SealedRow], OTHERS, (stream, start, end))
+            turns = [row for row in self.turns(stream, start - before, end - before) if start <= row.seq <= end]
+            yield from sorted(others + turns, key=attrgetter("seq"))
+            before += len(others)
 
     def turns(self, stream: int, first: int, last: int) -> list[SealedRow]:
         """Return the turns of a stream in a range of turn_seq."""
@@ -237,7 +246,7 @@ class SqliteReader:
         return self._number(COUNT)
 
     def orphans(self) -> int:
-        """Return how many envelopes and cells belong to no event."""
+        """Return how many envelopes belong to no event."""
         return self._number(ORPHANS)
 
     def size_bytes(self) -> int:

@@ -16,15 +16,14 @@ from msgspec.structs import astuple
 from muniment.errors import Conflict, MunimentError
 from muniment.evidence.tree import Frontier, Node
 from muniment.log.faults import PRIVATE, STORE_ERRORS, fault_of
-from muniment.log.port import CELL_CLASSES, CONTENT, SealedRow, StreamHead
+from muniment.log.port import SealedRow, StreamHead
 from muniment.log.schema import NODE_LEVEL_BITS
 from muniment.log.sqlite_reader import Bindings, SqliteReader
 from muniment.log.tail import agrees, follows, longer
 
-EVENT_COLUMNS = 9
+ENVELOPE_AT = 9  # its place among what a sealed row holds; all the rest is a row of events
 
-INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-INSERT_CELL = "INSERT INTO cells VALUES (?, ?)"
+INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_ENVELOPE = "INSERT INTO envelopes VALUES (?, ?)"
 INSERT_NODE = "INSERT INTO nodes VALUES (?, ?)"
 PUT_BUCKET = "INSERT INTO names VALUES (?, ?) ON CONFLICT (bucket) DO UPDATE SET body = excluded.body"
@@ -32,14 +31,13 @@ UPDATE_FRONTIER = "UPDATE frontier SET range = ?, seal = ? WHERE id = 0"
 UPDATE_ENVELOPE = "UPDATE envelopes SET sealed = ?2 WHERE position = ?1"
 PUT_SEGMENTS = "INSERT INTO segments VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET keys = excluded.keys"
 PUT_STREAM_HEAD = """
-INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET
+INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET
 seq = excluded.seq, turns = excluded.turns, messages = excluded.messages, changes = excluded.changes,
-names = excluded.names, leaf = excluded.leaf, tag = excluded.tag"""
-UPDATE_CELL = "UPDATE cells SET ciphertext = ?1 WHERE id = ?2"
-DELETE_CELL = "DELETE FROM cells WHERE id = ?"
+names = excluded.names, leaf = excluded.leaf, tag = excluded.tag, type = excluded.type"""
+UPDATE_CONTENT = "UPDATE events SET content = ?2 WHERE position = ?1 AND content IS NOT NULL"
 DELETE_ENVELOPE = "DELETE FROM envelopes WHERE position = ?"
 PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-TABLES = ("cells", "envelopes", "segments", "events", "streams", "nodes", "names", "checkpoints", "meta")
+TABLES = ("envelopes", "segments", "events", "streams", "nodes", "names", "checkpoints", "meta")
 CLEAR = [f"DELETE FROM {table}" for table in TABLES]  # noqa: S608 - names of our own tables
 PUT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (size) DO UPDATE SET note = excluded.note"
 
@@ -139,10 +137,8 @@ class SqliteTransaction(SqliteReader):
         self._heads[head.stream] = head
 
     def _insert(self, rows: Sequence[SealedRow], nodes: Sequence[Node]) -> None:
-        self._write(INSERT_EVENT, [astuple(row)[:EVENT_COLUMNS] for row in rows])
-        cells = [(row.position * CELL_CLASSES + CONTENT, row.content) for row in rows if row.content is not None]
-        if cells:
-            self._write(INSERT_CELL, cells)
+        whole = map(astuple, rows)
+        self._write(INSERT_EVENT, [columns[:ENVELOPE_AT] + columns[ENVELOPE_AT + 1 :] for columns in whole])
         self._write(INSERT_ENVELOPE, [(row.position, row.envelope) for row in rows if row.envelope is not None])
         if nodes:
             self._write(INSERT_NODE, [(node.level << NODE_LEVEL_BITS | node.index, node.hash) for node in nodes])
@@ -166,14 +162,14 @@ class SqliteTransaction(SqliteReader):
         """Set the sealed segment keys of a row."""
         self._write(PUT_SEGMENTS, [(row, sealed)])
 
-    def put_cell(self, position: int, cls: int, cell: bytes) -> None:
-        """Replace a cell of an event."""
-        self._write(UPDATE_CELL, [(cell, position * CELL_CLASSES + cls)])
-        self._demand(self._connection.changes() == 1, f"position {position}", "no_cell")
+    def put_content(self, position: int, cell: bytes) -> None:
+        """Replace the content of an event."""
+        self._write(UPDATE_CONTENT, [(position, cell)])
+        self._demand(self._connection.changes() == 1, f"position {position}", "no_content")
 
-    def destroy_cell(self, position: int, cls: int) -> bool:
-        """Remove a cell; return whether it was there."""
-        self._write(DELETE_CELL, [(position * CELL_CLASSES + cls,)])
+    def destroy_content(self, position: int) -> bool:
+        """Remove the content of an event; return whether it was there."""
+        self._write(UPDATE_CONTENT, [(position, None)])
         return self._connection.changes() == 1
 
     def destroy_envelope(self, position: int) -> bool:

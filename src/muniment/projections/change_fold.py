@@ -2,18 +2,18 @@
 
 A change is an event of the stream with a target. Few streams have many, so all of a stream are read once and then kept
 and grown; the head of the stream counts them (decision 0008). The fold keeps the steps and redactions that decide what
-a page shows, and the position of the newest event of each attribute. Of every other kind it keeps positions, for those
-who read them.
+a page shows, and the position of the newest event of each attribute. Of every change it keeps the position and the
+turns that its header names, whatever its kind: what a person wrote in it goes with them (decision 0158).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.errors import Corrupt
 from muniment.events.attributes import AttributeRecorded
@@ -27,8 +27,8 @@ from muniment.events.changes import (
     TurnSpan,
     span_of,
 )
-from muniment.events.records import CONTENT_BODIES, EventKind
-from muniment.governance.phases import Hold, Phase, PhaseRun, Step, runs
+from muniment.events.records import LIFECYCLES, EventKind
+from muniment.governance.phases import Hold, Step
 from muniment.governance.redaction import Redaction
 from muniment.governance.views import View
 from muniment.ledger.ledger import Ledger
@@ -38,8 +38,8 @@ from muniment.projections.attribute_index import AttributeIndex, AttributeIndexB
 NOTHING: frozenset[int] = frozenset()
 
 
-class OtherChange(NamedTuple):
-    """The position of a change of another kind, the turns that it is about, and the message if it names one."""
+class NotedChange(NamedTuple):
+    """The position of a change, the turns that it is about, and the message if it names one."""
 
     position: int
     span: TurnSpan
@@ -50,7 +50,8 @@ class Changes(Struct, frozen=True, kw_only=True):
     """All changes of a stream up to an event of it: `count` of them, up to `seq`. Whatever is by turn has its sequence.
 
     `replaced`: the stream is not found by its names any more. `steps` are transitions in log order, `holds` those in
-    force by position, `erased` the messages that were erased alone, `redactions` and `noted` in log order.
+    force by position, `erased` the messages that were erased alone, `erasures` those of whole turns, `redactions` and
+    `noted` (all but `erasures`) in log order.
     """
 
     seq: int = 0
@@ -59,9 +60,22 @@ class Changes(Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
     holds: Mapping[int, Hold] = {}
     erased: Mapping[int, frozenset[int]] = {}
+    erasures: tuple[NotedChange, ...] = ()
     redactions: Mapping[int, tuple[Redaction, ...]] = {}
-    noted: Mapping[EventKind, tuple[OtherChange, ...]] = {}
+    noted: Mapping[str, tuple[NotedChange, ...]] = {}
     attributes: AttributeIndex = AttributeIndex()
+
+    def erasing(self, spans: Sequence[TurnSpan], message: int | None, position: int) -> Changes:
+        """Return the changes with an erasure, whose events follow from this position on, as far as they say what went.
+
+        It is of these turns, or of one message of the one turn.
+        """
+        if message is not None:
+            turn = spans[0].first
+            return replace(self, erased={**self.erased, turn: self.erased.get(turn, NOTHING) | {message}})
+        steps = tuple(Step(Transition.ERASE, span.first, span.last or span.first) for span in spans)
+        erasures = tuple(NotedChange(position, span) for span in spans)
+        return replace(self, steps=self.steps + steps, erasures=self.erasures + erasures)
 
     def rows(self) -> list[object]:
         """Return all that is known as plain data, in the order of its keys."""
@@ -69,6 +83,7 @@ class Changes(Struct, frozen=True, kw_only=True):
             [kind, [[change.position, *change.span, change.message] for change in changes]]
             for kind, changes in sorted(self.noted.items())
         ]
+        erasures = [[erasure.position, *erasure.span] for erasure in self.erasures]
         redactions = [
             [turn, [[change.position, change.target, sorted(change.views), change.reason] for change in changes]]
             for turn, changes in sorted(self.redactions.items())
@@ -80,41 +95,35 @@ class Changes(Struct, frozen=True, kw_only=True):
             [[step.transition, step.first, step.last] for step in self.steps],
             [[at, *hold.span, hold.subject] for at, hold in sorted(self.holds.items())],
             [[turn, sorted(places)] for turn, places in sorted(self.erased.items())],
+            erasures,
             redactions,
             noted,
             self.attributes.rows(),
         ]
 
 
-def beside(changes: Changes, turns: int) -> list[int]:
-    """Return the positions of changes that have content of their own about turns, or messages, that are all erased.
+def lost_in_conversation(changes: Changes) -> list[int]:
+    """Return the positions of changes whose own content is gone with a turn, or message, that they are about.
 
-    Content about several turns goes with the last of them; content about turns that are still to come stays.
+    It goes with the first of those turns that is erased later: what was said of several may be about any. What is said
+    of turns after they were erased stays. An erasure says why something is gone and keeps that; one of a message goes
+    with its turn.
     """
-    noted = [change for kind in CONTENT_BODIES for change in changes.noted.get(kind, ())]
-    if not noted:
+    noted = [change for changes_of_kind in changes.noted.values() for change in changes_of_kind]
+    if not noted or not (changes.erasures or changes.erased):
         return []
-    gone = [run for run in runs(turns, changes.steps) if run.phase is Phase.ERASED]
-    return sorted(change.position for change in noted if _is_erased(change, gone, changes.erased))
+    alone = {erasure.span.first: erasure.position for erasure in changes.erasures if erasure.span.is_single}
+    several = [erasure for erasure in changes.erasures if not erasure.span.is_single]
 
-
-def _is_erased(noted: OtherChange, gone: list[PhaseRun], erased: Mapping[int, frozenset[int]]) -> bool:
-    if noted.message is not None and noted.message in erased.get(noted.span.first, NOTHING):
-        return True
-    if noted.span.last is None:
-        return False
-    first = noted.span.first
-    for run in gone[max(0, bisect_right(gone, first, key=_first) - 1) :]:
-        if not run.first <= first <= run.last:
-            return False
-        first = run.last + 1
-        if first > noted.span.last:
+    def is_lost(change: NotedChange) -> bool:
+        span, later = change.span, several if change.span.is_single else changes.erasures
+        if change.message is not None and change.message in changes.erased.get(span.first, NOTHING):
             return True
-    return False
+        if span.is_single and alone.get(span.first, -1) > change.position:
+            return True
+        return any(erasure.position > change.position and erasure.span.overlaps(span) for erasure in later)
 
-
-def _first(run: PhaseRun) -> int:
-    return run.first
+    return sorted(change.position for change in noted if is_lost(change))
 
 
 class NewestChange(NamedTuple):
@@ -136,9 +145,10 @@ class ChangesBuilder:
         self._steps = list(known.steps)
         self._holds = dict(known.holds)
         self._erased = dict(known.erased)
+        self._erasures = list(known.erasures)
         self._redactions = dict(known.redactions)
         self._known = known.noted
-        self._noted: defaultdict[EventKind, list[OtherChange]] = defaultdict(list)
+        self._noted: defaultdict[str, list[NotedChange]] = defaultdict(list)
         self._attributes = AttributeIndexBuilder(known.attributes)
 
     def grown(self, rows: Iterable[SealedRow], seq: int) -> Changes:
@@ -152,6 +162,7 @@ class ChangesBuilder:
             steps=tuple(self._steps),
             holds=self._holds,
             erased=self._erased,
+            erasures=tuple(self._erasures),
             redactions=self._redactions,
             noted={**self._known, **{kind: (*self._known.get(kind, ()), *new) for kind, new in self._noted.items()}},
             attributes=self._attributes.grown(),
@@ -166,7 +177,7 @@ class ChangesBuilder:
         self.newest = NewestChange(row.seq, row.position, row.leaf)
 
     def _fold(self, row: SealedRow) -> None:
-        if row.kind == EventKind.TURN_LIFECYCLE:
+        if row.kind in LIFECYCLES:
             self._lifecycle(row)
         elif row.kind == EventKind.TURN_REDACTED:
             self._redacted(row)
@@ -176,10 +187,12 @@ class ChangesBuilder:
             self._ledger.unsealed(row)
             self._note(row)
 
-    def _note(self, row: SealedRow) -> OtherChange:
+    def _note(self, row: SealedRow) -> NotedChange:
         header, _ = self._ledger.header(row)
-        noted = OtherChange(row.position, span_of(header.refs), header.refs.get("message"))
-        self._noted[EventKind(row.kind)].append(noted)
+        return self._keep(row, NotedChange(row.position, span_of(header.about), header.refs.get("message")))
+
+    def _keep(self, row: SealedRow, noted: NotedChange) -> NotedChange:
+        self._noted[row.kind].append(noted)
         return noted
 
     def _attribute(self, row: SealedRow) -> None:
@@ -190,18 +203,37 @@ class ChangesBuilder:
     def _lifecycle(self, row: SealedRow) -> None:
         self._ledger.unsealed(row)
         header, _ = self._ledger.header(row)
-        span, message = span_of(header.refs), header.refs.get("message")
+        span, message = span_of(header.about), header.refs.get("message")
         self._replaced = self._replaced or REPLACED in header.refs
+        noted = NotedChange(row.position, span)
+        if header.reason == Transition.ERASE and message is None:
+            self._erasures.append(noted)
+        else:
+            self._keep(row, noted)
         if header.reason == Custody.HOLD:
             self._holds[row.position] = Hold(position=row.position, span=span, subject=self._subject(row))
         elif header.reason == Custody.RELEASE:
-            self._holds.pop(header.refs["hold"], None)
+            self._holds.pop(header.about["hold"], None)
         elif message is not None:
             self._erased[span.first] = self._erased.get(span.first, NOTHING) | {message}
+            self._forget_ranges(span, message)
         else:
             if span.last is None:  # a transition is of turns that are there
                 raise Corrupt(at=f"position {row.position}", problem="change")
-            self._steps.append(Step(Transition(header.reason or ""), span.first, span.last))
+            step = Step(Transition(header.reason or ""), span.first, span.last)
+            self._steps.append(step)
+            if step.transition is Transition.ERASE:
+                self._forget_ranges(span, None)
+
+    def _forget_ranges(self, span: TurnSpan, message: int | None) -> None:
+        """Forget where redactions of erased words began and ended."""
+        for turn in [turn for turn in self._redactions if span.includes(turn)]:
+            self._redactions[turn] = tuple(
+                replace(known, target=replace(known.target, start=None, end=None))
+                if message in {None, known.target.message}
+                else known
+                for known in self._redactions[turn]
+            )
 
     def _subject(self, row: SealedRow) -> str | None:
         meta = self._ledger.open(row).meta
@@ -209,9 +241,8 @@ class ChangesBuilder:
         return meta.request.subject
 
     def _redacted(self, row: SealedRow) -> None:
-        opened = self._ledger.open(row)
+        meta, turn = self._ledger.open(row).meta, self._note(row).span.first
         header, _ = self._ledger.header(row)
-        meta, turn = opened.meta, header.refs["turn"]
         assert isinstance(meta, TurnRedacted), "rows of this kind have this body"
         redaction = Redaction(
             position=row.position,

@@ -179,7 +179,7 @@ class Catalogue:
                 break
             meta = self._ledger.open(row).meta
             if isinstance(meta, RefDerived):
-                self._links.take(row, self._ledger.header(row)[0].refs, meta)
+                self._links.take(row, self._ledger.header(row)[0].about, meta)
             listing.take(row, meta, ranks=self._ranks(row))
         if listing.size != size:
             raise Corrupt(at="events", problem="rows_missing", limit=size, found=listing.size)

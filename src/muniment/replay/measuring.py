@@ -67,9 +67,9 @@ class Projection(NamedTuple):
 
 
 PROJECTIONS: dict[str, Projection] = {
-    "catalogue": Projection(4, _catalogue),
-    "changes": Projection(2, _changes),
-    "links": Projection(1, _links),
+    "catalogue": Projection(5, _catalogue),
+    "changes": Projection(3, _changes),
+    "links": Projection(2, _links),
     "search": Projection(2, _search),
 }
 

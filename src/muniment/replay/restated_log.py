@@ -5,8 +5,8 @@ visibilities, views, reasons that muniment defines, lengths, counts, and times a
 become pseudonyms, and short synthetic text replaces content that is erased.
 
 Not every event was requested, and not every one can be requested again: rotations that an erasure made come with that
-erasure; archives, backups, documents, restores, recorded contexts, refusals, approvals and the end of a space are left
-out and counted.
+erasure; archives, backups, documents, restores, new signing keys, recorded contexts, refusals, approvals and the end of
+a space are left out and counted.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ from muniment.events.records import (
     ExportIssued,
     KeyRotated,
     RotationCause,
+    SignerAnnounced,
     SpaceOpened,
     TurnMeta,
 )
 from muniment.events.references import RefDerived
 from muniment.evidence.header import Header
+from muniment.evidence.verifier import open_announcement
 from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent
 from muniment.log.port import SealedRow
 from muniment.replay.fixture import Command, HarnessCommand, Timing
@@ -79,6 +81,7 @@ class RestatedLog:
             ContentRevealed: self._revealed,
             ContentExported: self._handed_out,
             KeyRotated: self._rotated,
+            SignerAnnounced: self._announced,
         }
 
     def commands(self) -> Iterator[Command]:
@@ -161,7 +164,7 @@ class RestatedLog:
     # --- what was said of them ----------------------------------------------------------------------------------------
 
     def _redacted(self, event: LiveEvent, meta: TurnRedacted) -> Iterator[Command]:
-        stream, turn = event.row.stream, event.header.refs["turn"]
+        stream, turn = event.row.stream, event.header.about["turn"]
         passage = {"turn": self._turn_id(stream, turn), **msgspec.to_builtins(meta.target)}
         if not self._turns[stream][turn - 1]:  # of words that are gone, nobody knows where a range of them was
             passage = {name: passage[name] for name in ("turn", "message", "field") if name in passage}
@@ -175,7 +178,7 @@ class RestatedLog:
         )
 
     def _lifecycle(self, event: LiveEvent, meta: TurnLifecycle) -> Iterator[Command]:
-        refs, stream, reason = event.header.refs, event.row.stream, event.header.reason
+        refs, stream, reason = event.header.about, event.row.stream, event.header.reason
         asked = {
             "reason": self._reason(meta.request.reason),
             "requester": self._words.name("requester", meta.request.requester),
@@ -210,7 +213,7 @@ class RestatedLog:
         return {**self._names[stream], **turn}
 
     def _annotated(self, event: LiveEvent, meta: Any) -> Iterator[Command]:
-        stream, refs = event.row.stream, event.header.refs
+        stream, refs = event.row.stream, event.header.about
         try:
             content = self._space.ledger.content(event.opened)[1]
         except (KeyMissing, Corrupt):
@@ -222,7 +225,7 @@ class RestatedLog:
         yield _command("transcripts.annotate", conversation=self._names[stream], attributes=[attribute])
 
     def _derived(self, event: LiveEvent, meta: RefDerived) -> Iterator[Command]:
-        stream, refs = event.row.stream, event.header.refs
+        stream, refs = event.row.stream, event.header.about
         span = span_of(refs)
         derivation: dict[str, Any] = {
             "plane": meta.plane,
@@ -269,11 +272,11 @@ class RestatedLog:
             "recipient": self._words.maybe("recipient", meta.export.recipient),
             "purpose": self._words.maybe("purpose", meta.export.purpose),
         }
-        names = self._names[event.header.refs["stream"]]
+        names = self._names[event.header.about["stream"]]
         yield _command("evidence.export", conversation=names, view=meta.export.view, **grant)
 
     def _revealed(self, event: LiveEvent, meta: ContentRevealed) -> Iterator[Command]:
-        refs = event.header.refs
+        refs = event.header.about
         given: dict[str, Any] = {
             "conversation": self._names[refs["stream"]],
             "turn": self._turn_id(refs["stream"], refs["turn"]),
@@ -286,13 +289,20 @@ class RestatedLog:
         if meta.export.way != ExportWay.RECEIPT:
             yield from self._left_out(event, meta)
             return
-        refs = event.header.refs
+        refs = event.header.about
         names, turn = self._names[refs["stream"]], self._turn_id(refs["stream"], refs["turn"])
         yield _command("evidence.prove", conversation=names, turn=turn, view=meta.export.view)
 
     def _rotated(self, event: LiveEvent, _meta: KeyRotated) -> Iterator[Command]:
         if event.header.reason == RotationCause.REQUESTED:
             yield _command("spaces.rotate")
+
+    def _announced(self, event: LiveEvent, meta: SignerAnnounced) -> Iterator[Command]:
+        told = open_announcement(meta.announcement)
+        if told.former.name == told.key.name:
+            yield _command("spaces.replace_signer")
+        else:  # a restore, which a fixture cannot repeat
+            yield from self._left_out(event, meta)
 
     def _reason(self, reason: str) -> str:
         return self._words.text(reason) if reason.strip() else "x"

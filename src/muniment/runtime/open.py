@@ -24,6 +24,7 @@ from muniment.events.binding import learn
 from muniment.events.identity import DEFAULT_SPACE, SpaceName, check_name
 from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
+from muniment.evidence.pins import Pins
 from muniment.governance.access import Access
 from muniment.governance.profiles import PROFILE_POLICIES
 from muniment.log.connection import OpenMode
@@ -32,13 +33,17 @@ from muniment.log.sqlite import SqliteStore
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import (
+    Settings,
     names_set,
     set_embedder,
     set_limits,
+    set_pin_failure,
     set_policies,
     set_profile,
+    set_signer,
     set_timestamp_url,
     set_token_counter,
+    set_witnesses,
     settings,
 )
 from muniment.space.open_store import MakeStore, OpenStore, announcing_new_key
@@ -127,6 +132,9 @@ def open_without_key(store: str | Path | None = None, *, options: Options = DEFA
     """
     directory = Path(store) if store is not None else settings().store
     options = _deployed(options)
+    if options.pin is None:
+        with contextlib.suppress(MunimentError):  # who has no home has no pins there
+            options = replace(options, pin=_pins(settings()))
     return Runtime(_session(OpenStore(directory, None, _read_store, options), None, options))
 
 
@@ -141,8 +149,12 @@ def _on_disk(
             opened = plan_keys(directory, uri, options.sources)
         else:
             opened = open_keys(directory, uri, options.sources, create=options.create)
-    options = replace(options, pin=options.pin or FilePin(defaults.pins))
+    options = replace(options, pin=options.pin or _pins(defaults))
     return OpenStore(directory, opened, _sqlite_store, options), options
+
+
+def _pins(defaults: Settings) -> Pins:
+    return Pins([FilePin(path) for path in defaults.pins], failure=set_pin_failure())
 
 
 def _source(keys: str | Path | RootKey) -> str | RootKey:
@@ -188,9 +200,17 @@ def _memory_store(_path: Path, _is_new: bool) -> MemoryStore:
 def _entered(opened_store: OpenStore, name: SpaceName, options: Options) -> Session:
     with _naming_paths(opened_store.directory, None):
         opened = opened_store.space(name, create=options.create)
-    if isinstance(opened.fault, RolledBack) and isinstance(options.pin, FilePin):
-        opened.fault.path = str(options.pin.file_of(opened.notary.origin))
+    pins = Pins.of(options.pin)
+    if isinstance(opened.fault, RolledBack) and pins is not None:
+        opened.fault.path = _file_of(pins, opened.notary.origin)
     return _session(opened_store, opened, options)
+
+
+def _file_of(pins: Pins, origin: str) -> str | None:
+    """Return the file of the pin that knows most, where it is one."""
+    known = pins.read(origin)
+    files = (place for place in pins.places if isinstance(place, FilePin) and place.read(origin) == known)
+    return next((str(place.file_of(origin)) for place in files), None)
 
 
 @contextlib.contextmanager
@@ -217,6 +237,8 @@ def _deployed(options: Options) -> Options:
         embedder=set_embedder() if options.embedder is UNSET else options.embedder,
         token_counter=set_token_counter() if options.token_counter is UNSET else options.token_counter,
         timestamp_url=set_timestamp_url() if options.timestamp_url is UNSET else options.timestamp_url,
+        witnesses=set_witnesses() if options.witnesses is UNSET else options.witnesses,
+        signer=options.signer or set_signer(),
     )
 
 
@@ -234,6 +256,7 @@ def _session(opened_store: OpenStore, opened: Space | None, options: Options) ->
         pressure=options.pressure,
         token_counter=options.token_counter or None,
         timestamp_url=options.timestamp_url or None,
+        witnesses=options.witnesses or (),
         catalogue=catalogue,
     )
 

@@ -4,7 +4,8 @@
 |---|---|---|
 | store | `MUNIMENT_STORE` | `$XDG_DATA_HOME/muniment` (`~/.local/share/muniment`) |
 | root key | `MUNIMENT_KEYS` | `file:$XDG_CONFIG_HOME/muniment/root.key` (`~/.config/...`) |
-| pins | `MUNIMENT_PINS` | `$XDG_STATE_HOME/muniment/pins` (`~/.local/state/...`) |
+| pins, several with `:` between them | `MUNIMENT_PINS` | `$XDG_STATE_HOME/muniment/pins` (`~/.local/state/...`) |
+| what it is when one of several pins cannot be reached | `MUNIMENT_PIN_FAILURE` | `error`, or `warning` |
 | space | `MUNIMENT_SPACE` | `default` |
 | profile | `MUNIMENT_PROFILE` | none |
 | policies, separated by commas | `MUNIMENT_POLICIES` | none |
@@ -14,6 +15,8 @@
 | of `http` | `MUNIMENT_EMBEDDER_URL`, `_MODEL`, `_DIMENSION`, `_KEY_VARIABLE`, `_SPACES` (with commas) | none |
 | encoding that tokens are counted in | `MUNIMENT_ENCODING` | none: they are estimated |
 | timestamp authority that `evidence checkpoint` asks | `MUNIMENT_TIMESTAMP_URL` | none |
+| witnesses that it asks, each as `URL VKEY`, separated by commas | `MUNIMENT_WITNESSES` | none |
+| program that signs outside the store, as `command:/path/to/program` | `MUNIMENT_SIGNER` | none |
 
 `MUNIMENT_KEYS_FILE` is the path of a file with the root key itself, instead of `MUNIMENT_KEYS`.
 The key of the endpoint of `http` is in the variable that `_KEY_VARIABLE` names, or in the file that this variable names
@@ -35,6 +38,10 @@ from msgspec import Struct
 from muniment.embedding.choice import EmbedderChoice, EmbedderKind
 from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
+from muniment.evidence.cosignatures import HttpWitness
+from muniment.evidence.notes import NoteSigner
+from muniment.evidence.outside_signer import open_signer
+from muniment.evidence.pins import PinFailure
 from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Profile
@@ -49,8 +56,12 @@ EMBEDDER_TEXTS = ("folder", "url", "model", "key_variable")
 PREFIX = "MUNIMENT_"
 NAMES = frozenset(
     {
-        *(PREFIX + name for name in ("STORE", "PINS", "SPACE", "PROFILE", "POLICIES", "EMBEDDER", "ENCODING")),
+        *(
+            PREFIX + name
+            for name in ("STORE", "PINS", "PIN_FAILURE", "SPACE", "PROFILE", "POLICIES", "EMBEDDER", "ENCODING")
+        ),
         *(f"{PREFIX}EMBEDDER_{name.upper()}" for name in (*EMBEDDER_TEXTS, "dimension", "spaces")),
+        f"{PREFIX}WITNESSES",
         KEYS,
         KEYS_FILE,
     }
@@ -62,7 +73,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     store: Path
     keys: str
-    pins: Path
+    pins: tuple[Path, ...]
     space: SpaceName = DEFAULT_SPACE
 
 
@@ -71,9 +82,14 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
     return Settings(
         store=Path(environment.get("MUNIMENT_STORE") or _user(environment, "XDG_DATA_HOME", ".local/share")),
         keys=_keys(environment),
-        pins=Path(environment.get("MUNIMENT_PINS") or _user(environment, "XDG_STATE_HOME", ".local/state") / "pins"),
+        pins=_pins(environment),
         space=SpaceName(environment.get("MUNIMENT_SPACE") or DEFAULT_SPACE),
     )
+
+
+def _pins(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    named = [Path(path) for path in (environment.get("MUNIMENT_PINS") or "").split(os.pathsep) if path]
+    return tuple(named) or (_user(environment, "XDG_STATE_HOME", ".local/state") / "pins",)
 
 
 def _keys(environment: Mapping[str, str]) -> str:
@@ -82,6 +98,11 @@ def _keys(environment: Mapping[str, str]) -> str:
             raise InvalidInput(at=KEYS_FILE, problem="set_twice")
         return f"env:{KEYS}"  # which reads the file that the other variable names
     return environment.get(KEYS) or f"file:{_user(environment, 'XDG_CONFIG_HOME', '.config') / 'root.key'}"
+
+
+def set_pin_failure(environment: Mapping[str, str] = os.environ) -> PinFailure:
+    """Return what an environment says of a place for pins that cannot be reached."""
+    return word(PinFailure, environment.get("MUNIMENT_PIN_FAILURE") or PinFailure.ERROR, at="MUNIMENT_PIN_FAILURE")
 
 
 def names_set(keys: str, environment: Mapping[str, str] = os.environ) -> tuple[list[str], int]:
@@ -154,6 +175,20 @@ def set_token_counter(environment: Mapping[str, str] = os.environ) -> Encoding |
 def set_timestamp_url(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return the timestamp authority that an environment sets."""
     return environment.get("MUNIMENT_TIMESTAMP_URL") or None
+
+
+def set_witnesses(environment: Mapping[str, str] = os.environ) -> tuple[HttpWitness, ...]:
+    """Return the witnesses that an environment sets; what is no pair of a URL and a key is refused."""
+    named = [each.split() for each in (environment.get("MUNIMENT_WITNESSES") or "").split(",") if each.strip()]
+    if any(len(words) != len(HttpWitness.__struct_fields__) for words in named):
+        raise InvalidInput(at="MUNIMENT_WITNESSES", problem="not_understood")
+    return tuple(HttpWitness(url=url, vkey=vkey) for url, vkey in named)
+
+
+def set_signer(environment: Mapping[str, str] = os.environ) -> NoteSigner | None:
+    """Return the signer outside the store that an environment names."""
+    named = environment.get("MUNIMENT_SIGNER")
+    return open_signer(named) if named else None
 
 
 def word(vocabulary: type[Vocabulary], text: str, *, at: str) -> Vocabulary:

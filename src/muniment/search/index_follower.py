@@ -19,7 +19,7 @@ import numpy as np
 
 from muniment.errors import Corrupt
 from muniment.events.changes import Custody, Transition, TurnSpan, span_of
-from muniment.events.records import EventKind, TurnMeta
+from muniment.events.records import CONVERSATION, EventKind, TurnMeta
 from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.judgement import needs_content
 from muniment.governance.listing import LISTABLE
@@ -55,7 +55,7 @@ class AffectedTurns:
         if row.kind in CHANGES:
             header, _ = ledger.header(row)
             if header.reason not in CUSTODY:
-                self.changed[row.stream].append(span_of(header.refs))
+                self.changed[row.stream].append(span_of(header.about))
                 self.erases = self.erases or header.reason == Transition.ERASE
 
 
@@ -82,6 +82,8 @@ class IndexFollower:
             raise Corrupt(at="events", problem="rows_missing", limit=size, found=expected)
         for stream in sorted(affected.committed.keys() | affected.changed.keys()):
             head = self._transcript.head(reader, stream)
+            if head.type != CONVERSATION.type:
+                continue
             for read in self._turns(reader, head, affected.committed[stream], affected.changed[stream]):
                 record = read.record
                 shown = documents(record, self.view, self.detection) if record.phase in LISTABLE else []
@@ -116,17 +118,6 @@ def batches(sequences: set[int]) -> Iterator[list[int]]:
         batch = [sequence for sequence in remaining[:TURNS_BATCH] if sequence < remaining[0] + TURNS_BATCH]
         yield batch
         remaining = remaining[len(batch) :]
-
-
-def erased_turns(ledger: Ledger, since: int) -> Iterator[tuple[int, int, int]]:
-    """Yield each turn with content erased from a position on: the position of the erasure, stream and sequence."""
-    with ledger.reader() as reader:
-        for row in reader.of_kind(EventKind.TURN_LIFECYCLE, since - 1):
-            header, _ = ledger.header(row)
-            if header.reason == Transition.ERASE:
-                span = span_of(header.refs)
-                assert span.last is not None, "an erasure names existing turns"
-                yield from ((row.position, row.stream, turn) for turn in range(span.first, span.last + 1))
 
 
 def passage_texts(

@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from muniment.governance.detection.detection import Detection
 from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
+from muniment.ledger.erasures import erased_turns
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.snapshots import SnapshotKey, Snapshots
 from muniment.projections.transcript import FoldDigests, Transcript
 from muniment.search.index import Index
-from muniment.search.index_follower import IndexFollower, erased_turns
+from muniment.search.index_follower import IndexFollower
 from muniment.search.index_memory import IndexMemory
 from muniment.search.index_status import IndexesAfterRotation, IndexStatus
 from muniment.search.view_index import CaughtUpIndex, FindEmbedder, Progress, ViewIndex

@@ -3,23 +3,27 @@
 Somebody who puts rows of an older state back into a log brings content back that an event of this log calls erased. So
 each erasure is read again, and what it names is checked:
 
-- the content of each turn, and of what was recorded beside turns that are all erased, must not be there;
+- the content of each entry, of changes that are about one of them (`change_fold.lost_in_conversation`), and of what the
+  stream of the space says of one (`space_words`), must not be there;
 - of a message that was erased alone, the content of its turn must hold no part, and no digest of the whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing
-from muniment.events.changes import Transition, TurnSpan, span_of
-from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent
+from muniment.events.changes import TurnSpan, span_of
+from muniment.events.records import TurnContent
+from muniment.ledger.erasures import erasures
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import Reader, SealedRow
-from muniment.projections.change_fold import beside
+from muniment.projections.change_fold import Changes, lost_in_conversation
+from muniment.projections.space_words import lost_in_space
 from muniment.projections.transcript import Transcript
 
 BATCH = 500
@@ -43,19 +47,20 @@ class Healing:
         """Return what came back, in log order."""
         whole: set[int] = set()
         alone: dict[int, frozenset[int]] = {}
-        streams: set[int] = set()
-        for row, refs in self._erasures(reader):
-            streams.add(row.stream)
-            span, message = span_of(refs), refs.get("message")
+        streams: Counter[int] = Counter()
+        for row, header in erasures(self._ledger, reader):
+            span, message = span_of(header.about), header.refs.get("message")
+            streams[row.stream] += message is None  # the reason of one of a message goes with the turn
             if message is None:
                 whole.update(turn.position for turn in turns_in(reader, row.stream, span) if turn.content is not None)
             else:
                 for turn in reader.turns(row.stream, span.first, span.first):
                     if self.holds(turn, message):
                         alone[turn.position] = alone.get(turn.position, frozenset()) | {message}
-        if streams and any(next(reader.of_kind(kind), None) for kind in CONTENT_BODIES):
-            for stream in streams:
-                whole.update(self._beside(reader, stream))
+        for stream, count in streams.items():
+            whole.update(self._lost(reader, stream, count))
+        if streams:
+            whole.update(self._told(reader, streams.keys()))
         returned = [ReturnedContent(position) for position in whole]
         returned += [ReturnedContent(place, messages) for place, messages in alone.items() if place not in whole]
         return sorted(returned)
@@ -84,15 +89,22 @@ class Healing:
             return False
         return bool(words.parts[message] or words.digest)
 
-    def _erasures(self, reader: Reader) -> Iterator[tuple[SealedRow, dict[str, int]]]:
-        for row in reader.of_kind(EventKind.TURN_LIFECYCLE):
-            header, _ = self._ledger.header(row)
-            if header.reason == Transition.ERASE:
-                yield row, header.refs
+    def _told(self, reader: Reader, streams: Collection[int]) -> Iterator[int]:
+        def changes_of(stream: int) -> Changes | None:
+            return (
+                self._transcript.changes(reader, self._transcript.head(reader, stream)) if stream in streams else None
+            )
 
-    def _beside(self, reader: Reader, stream: int) -> Iterator[int]:
+        for position in lost_in_space(self._ledger, reader, changes_of):
+            row = reader.sealed(position)
+            if row is not None and row.content is not None:
+                yield position
+
+    def _lost(self, reader: Reader, stream: int, erasures: int) -> Iterator[int]:
         head = self._transcript.head(reader, stream)
-        for position in beside(self._transcript.changes(reader, head), head.turns):
+        if head.changes == erasures:
+            return
+        for position in lost_in_conversation(self._transcript.changes(reader, head)):
             row = reader.sealed(position)
             if row is not None and row.content is not None:
                 yield position

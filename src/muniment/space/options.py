@@ -9,12 +9,15 @@ from msgspec import UNSET, Struct, UnsetType
 
 from muniment.embedding.choice import EmbedderChoice
 from muniment.embedding.protocol import Embedder
+from muniment.evidence.cosignatures import HttpWitness
+from muniment.evidence.notes import NoteSigner
 from muniment.evidence.pin import Pin
 from muniment.governance.detection.detection import Detect, Detection, detection_for
 from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Pressure, Profile
 from muniment.kernel.sources import Sources, system_sources
+from muniment.ledger.pin_times import PIN_INTERVAL_S
 from muniment.space.token_counter import TokenCounter
 
 INDEX_BYTES_MAX = 512 * 1024 * 1024
@@ -39,8 +42,10 @@ def unmeasured() -> Pressure | None:
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """How a store is opened. `pin` None takes the file pin of the settings; a store in memory then has none.
+    """How a store is opened. `pin` None takes the pins of the settings; a store in memory then has none.
 
+    `Pins` are several in one. The head is pinned after every mask, erasure, hold, release, redaction and policy, and
+    when `pin_interval_s` seconds have passed since, as soon as something is appended.
     Limits, a profile and policies that are not given are those of the settings; None is no profile, whatever the
     settings say.
     `embedder` makes search find by meaning: one of yours, or a choice of those that there are; not given, it is that of
@@ -51,11 +56,15 @@ class Options(Struct, frozen=True, kw_only=True):
     the estimate, whatever the settings say.
     `timestamp_url` is the RFC 3161 authority that `evidence checkpoint` asks; one that is not given is that of the
     settings, None is none, whatever the settings say. Nothing else asks it.
+    The same is true of `witnesses`, which cosign the checkpoint.
+    `signer` signs for spaces whose signing key is kept outside the store; one that is not given is that of the
+    settings.
     `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
     """
 
     create: bool = True
     pin: Pin | None = None
+    pin_interval_s: int = PIN_INTERVAL_S
     limits: Limits | UnsetType = UNSET
     detect: Detect = Detect()
     sources: Sources = system_sources()
@@ -67,6 +76,8 @@ class Options(Struct, frozen=True, kw_only=True):
     index_bytes_max: int = INDEX_BYTES_MAX
     token_counter: TokenCounter | UnsetType | None = UNSET
     timestamp_url: str | UnsetType | None = UNSET
+    witnesses: tuple[HttpWitness, ...] | UnsetType = UNSET
+    signer: NoteSigner | None = None
 
 
 def limits_of(options: Options) -> Limits:

@@ -31,7 +31,6 @@ from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Clock
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Ledger, Writer
-from muniment.ledger.segments import owe, owed
 from muniment.log.port import ScrubReport, Store
 from muniment.search.index_status import IndexesAfterRotation
 
@@ -97,7 +96,7 @@ class Rotator:
     def is_due(self) -> bool:
         """Tell whether a rotation has begun that did not end."""
         with self._ledger.reader() as reader:
-            return len(self._ledger.keys.versions) > 1 or bool(owed(reader))
+            return len(self._ledger.keys.versions) > 1 or bool(self._ledger.segments.owed(reader))
 
     def rotate(self, cause: RotationCause, plan: Callable[[Writer], Outcome]) -> Rotation[Outcome]:
         """Rotate the key, with a plan before it."""
@@ -155,11 +154,11 @@ class Rotator:
         space (`ledger.segments`).
         """
         writer.flush()
-        noted = owed(writer.tx)
+        noted = self._ledger.segments.owed(writer.tx)
         due = sorted({*noted, *writer.touched})
         now, later = (due, []) if limit is None else (due[:limit], due[limit:])
         if later != noted:
-            owe(writer.tx, later)
+            self._ledger.segments.owe(writer.tx, later)
         if later:
             writer.rekey(writer.space_key, now, every_row=False)
             return Part(len(now), None)

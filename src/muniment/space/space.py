@@ -22,6 +22,7 @@ from muniment.errors import (
     LimitExceeded,
     MunimentError,
     RolledBack,
+    SignerUnavailable,
     SpaceErased,
     StoreFull,
     StoreNewer,
@@ -32,6 +33,7 @@ from muniment.kernel.one_process import NeverPickled
 from muniment.ledger.attest import Notary, SignedCheckpoint
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import EPOCH, VKEY, Ledger, Writer
+from muniment.ledger.sampling import Sample, sample_of
 from muniment.log.port import Reader, ScrubReport, Store
 from muniment.space.denials import Denials
 from muniment.space.healing import Healing
@@ -58,7 +60,7 @@ class Space(NeverPickled):
         self.sources = options.sources
         self.limits = limits_of(options)
         self.detection = detection_of(options)
-        self.notary = Notary(keys, options.pin)
+        self.notary = Notary(keys, options.pin, options.signer, options.pin_interval_s)
         self.ledger = Ledger(store, keys, options.sources.entropy, self.notary, is_bare=is_bare)
         self._models = ReadModels(self.ledger, self.detection, indexes)
         self.transcript = self._models.transcript
@@ -68,6 +70,7 @@ class Space(NeverPickled):
         self.cursors = cursors_of(keys.index_key)
         self.denials = Denials(self.ledger, options.sources)
         self.fault: MunimentError | None = None
+        self.sample = Sample()  # what was read whole when the space was opened
         self._rotator = Rotator(self.ledger, options.sources.clock, self.lazy_indexes.existing, self.catalogue)
 
     @property
@@ -132,17 +135,21 @@ class Space(NeverPickled):
         self._models.release()
         try:
             self._finish_erasure()
+            with contextlib.suppress(*UNWRITABLE):
+                self.notary.settle(self.ledger)
             self.notary.attest_again(self.ledger)
             if self.is_rotation_due:
                 self.rotate(RotationCause.REQUESTED, nothing_else)
             self.store.keep_reserve()
-            return self._heal()
+            healed = self._heal()
+            self.sample = sample_of(self.ledger)
         except (RolledBack, Corrupt, KeyMissing) as fault:
             self.fault = fault
             return 0
         except SpaceErased as erased:
             self.fault = erased
             raise
+        return healed
 
     def _finish_erasure(self) -> None:
         """Complete the erasure of the whole space when its log has ended; raises `SpaceErased` then."""
@@ -170,7 +177,7 @@ class Space(NeverPickled):
         try:
             if self.fault is None:
                 self.denials.settle()
-                with contextlib.suppress(*UNWRITABLE):  # the next opening accounts for what is not signed
+                with contextlib.suppress(*UNWRITABLE, SignerUnavailable):  # the next opening accounts for the rest
                     self._sign_head()
                 self._models.save()
         finally:

@@ -135,13 +135,13 @@ class ViewTables:
         if row.kind == EventKind.REF_DERIVED:
             meta = self._ledger.open(row).meta
             if isinstance(meta, RefDerived) and meta.plane in shown_planes((self._view,)):
-                touched.links.append(reference_of(row, self._ledger.header(row)[0].refs, meta))
+                touched.links.append(reference_of(row, self._ledger.header(row)[0].about, meta))
         elif row.kind in TOUCHES:
             header, _ = self._ledger.header(row)
             if header.reason == Transition.ERASE and is_new:
                 return True
             if header.reason not in CUSTODY:
-                touched.changed[row.stream].append(span_of(header.refs))
+                touched.changed[row.stream].append(span_of(header.about))
         elif row.target_seq is not None and row.stream != SPACE_STREAM:  # what is said of the space shows in no turn
             touched.changed[row.stream].append(TurnSpan(row.target_seq, row.target_seq))
         return False
@@ -151,7 +151,7 @@ class ViewTables:
             row = reader.sealed(stream)
             if row is None:
                 raise Corrupt(at=f"position {stream}", problem="rows_missing")
-            if not self._transcript.is_current(reader, row):
+            if row.kind != EventKind.CONVERSATION_OPENED or not self._transcript.is_current(reader, row):
                 continue
             names = self._transcript.names(row)
             key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))

@@ -3,18 +3,20 @@
 The beginning of a file decides:
 
 1. It begins with `{`. When the first line is a complete JSON value, the file consists of lines, even of one.
-   Otherwise the whole file is read: it is one document (over several lines), or lines after all.
+   Otherwise it is one document (over several lines) of at most `ITEM_BYTES_MAX`, or lines after all.
 2. It begins with `[`. When the first line is a complete value and other lines follow, the file consists of lines.
    Otherwise it is a list of conversations, or of the messages of one.
 3. Anything else: lines.
 
-A list of messages, as a line or as the file, is one chat and parsed as `{"messages": [...]}`. A document is kept as
-bytes, at most `DOCUMENT_BYTES_MAX`; each of its elements, at most `ITEM_BYTES_MAX`, is parsed separately.
+A list of messages, as a line or as the file, is one chat and parsed as `{"messages": [...]}`. The elements of another
+list are read one by one, so that a list may be of any length; each has at most `ITEM_BYTES_MAX`. What was read before a
+list breaks off stands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from types import TracebackType
 from typing import BinaryIO, Self
 
@@ -22,10 +24,9 @@ import msgspec
 
 from muniment.errors import InvalidInput, LimitExceeded, MunimentError
 from muniment.formats.reading import lines
+from muniment.formats.reading.json_list import BLANKS, ListSplitter
 from muniment.formats.reading.lines import BYTE_ORDER_MARK, ITEM_BYTES_MAX, Lines
 
-DOCUMENT_BYTES_MAX = 512 * 2**20
-BLANKS = b" \t\r\n"
 TRUNCATED = "Input data was truncated"  # the message of msgspec for an incomplete value
 
 # members of a message, and members of anything larger than a message
@@ -64,23 +65,51 @@ class Items:
 
     def _elements(self) -> Iterator[bytes | MunimentError] | None:
         """Return the elements of a document, or None for a file of lines."""
-        first = _text(self._lines.ahead(lines.LINE_BYTES_MAX + 1))
+        line = self._lines.ahead(lines.LINE_BYTES_MAX + 1)
+        first = _text(line)
         if not first.startswith((b"{", b"[")):
             return None
         complete = _is_json(first)
-        if complete is None or (complete and first.startswith(b"{")):
-            return None
-        contents = self._lines.all_ahead(DOCUMENT_BYTES_MAX + 1)
-        document = _text(contents)
-        if complete and document.rstrip(BLANKS) != first.rstrip(BLANKS):
-            return None
         if first.startswith(b"{"):
-            return iter([_bounded(document)]) if len(contents) <= DOCUMENT_BYTES_MAX and _is_json(document) else None
-        if self._lines.damaged:
-            return iter([InvalidInput(at="file", problem=self._lines.damage)])
-        if len(contents) > DOCUMENT_BYTES_MAX:
-            return iter([LimitExceeded(at="file", problem="too_large", limit=DOCUMENT_BYTES_MAX)])
-        return _of_list(document)
+            return self._document() if complete is False else None
+        if complete is None:
+            return None
+        more = self._lines.all_ahead(len(line) + lines.CHUNK_BYTES) if complete else b""
+        return None if more[len(line) :].strip(BLANKS) else self._of_list()
+
+    def _document(self) -> Iterator[bytes | MunimentError] | None:
+        """Return a document as the one item, or None for lines of which the first is broken."""
+        contents = self._lines.all_ahead(ITEM_BYTES_MAX + 1)
+        complete = _is_json(_text(contents))
+        if len(contents) > ITEM_BYTES_MAX and complete is not None:
+            return iter([LimitExceeded(at="conversation", problem="too_large", limit=ITEM_BYTES_MAX)])
+        return iter([_text(contents)]) if complete else None
+
+    def _of_list(self) -> Iterator[bytes | MunimentError]:
+        """Yield the elements of a list; messages as one chat."""
+        elements = ListSplitter(ITEM_BYTES_MAX).elements(self._lines.pieces())
+        first = next(elements, None)
+        if isinstance(first, bytes) and _is_message(first):
+            yield self._chat(chain([first], elements))
+        elif first is not None:
+            yield from map(self._told, chain([first], elements))
+
+    def _chat(self, messages: Iterator[bytes | MunimentError]) -> bytes | MunimentError:
+        """Return the messages of a file as one chat."""
+        kept, size = list[bytes](), 0
+        for message in messages:
+            if isinstance(message, MunimentError):
+                return self._told(message)
+            kept.append(message)
+            size += len(message)
+            if size > ITEM_BYTES_MAX:
+                return LimitExceeded(at="conversation", problem="too_large", limit=ITEM_BYTES_MAX)
+        return _chat(b"[" + b",".join(kept) + b"]")
+
+    def _told(self, element: bytes | MunimentError) -> bytes | MunimentError:
+        """Return an element; a list that breaks off because the file is damaged says so."""
+        is_broken = isinstance(element, InvalidInput) and self._lines.damaged
+        return InvalidInput(at="file", problem=self._lines.damage) if is_broken else element
 
     def __enter__(self) -> Self:
         return self
@@ -106,17 +135,7 @@ def _is_json(text: bytes) -> bool | None:
     return True
 
 
-def _of_list(document: bytes) -> Iterator[bytes | MunimentError]:
-    try:
-        elements = msgspec.json.decode(document, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return iter([InvalidInput(at="file", problem="not_json")])
-    if elements and _is_message(elements[0]):
-        return iter([_chat(document)])
-    return (_bounded(bytes(element)) for element in elements)
-
-
-def _is_message(element: msgspec.Raw) -> bool:
+def _is_message(element: bytes) -> bool:
     try:
         members = msgspec.json.decode(element, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -64,6 +64,16 @@ class Lines:
         """
         return self._peek(self._text.readline, limit, lambda line: bool(line.strip()))
 
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the rest of the file in pieces; a damage ends it."""
+        try:
+            while piece := self._text.read1(CHUNK_BYTES):
+                yield piece
+        except DAMAGES:
+            self.damaged = True
+        except OSError as problem:
+            raise FileUnavailable.because(problem, at="file") from None
+
     def all_ahead(self, limit: int) -> bytes:
         """Return the rest of the file, at most `limit` bytes, without consuming it."""
         return self._peek(lambda size: self._text.read1(min(size, CHUNK_BYTES)), limit, lambda _: False)

@@ -30,7 +30,7 @@ from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded
 MEMBERS_MAX = 10_000
 MEMBER_BYTES_MAX = 2**30
 ARCHIVE_BYTES_MAX = 4 * 2**30  # all members that are read, unpacked
-STREAM_BYTES_MAX = 512 * 2**20  # an archive from a pipe, which is kept in memory
+STREAM_BYTES_MAX = 64 * 2**20  # an archive from a pipe, which is kept in memory
 DENSITY_MAX = 200  # unpacked bytes for one packed byte
 DENSE_BYTES_MIN = 2**20  # smaller members may be packed as densely as they like
 

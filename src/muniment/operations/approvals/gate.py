@@ -20,6 +20,7 @@ from muniment.events.approving import (
     ApprovalRequested,
     ApprovalSet,
     ApprovalStep,
+    ExactRequest,
     GuardedAct,
 )
 from muniment.events.caller import Caller
@@ -52,7 +53,7 @@ def _events(space: Space, reader: Reader, positions: list[int]) -> Iterator[tupl
             raise Corrupt(at=f"position {position}", problem="rows_missing")
         body, (header, _) = space.ledger.open(row).meta, space.ledger.header(row)
         if isinstance(body, ApprovalDecided):
-            yield position, (header.refs[APPROVAL], ApprovalStep(header.reason or ""), body)
+            yield position, (header.about[APPROVAL], ApprovalStep(header.reason or ""), body)
         else:
             assert isinstance(body, ApprovalSet | ApprovalRequested), "rows of these kinds have these bodies"
             yield position, body
@@ -119,7 +120,7 @@ class GuardedRequest(Struct, frozen=True, kw_only=True):
         body = ApprovalRequested(
             act=self.act,
             about=self.about,
-            digest=self.digest,
+            exact=ExactRequest(digest=self.digest),
             expires_ms=self._now_ms + within_ms,
             request=self.request,
             caller=caller_of(self.session),

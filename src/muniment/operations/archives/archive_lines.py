@@ -13,9 +13,10 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
 from muniment.events.archive import PrivateMaterial
+from muniment.events.attributes import AttributeRecorded
 from muniment.events.changes import OMITTED, LifecycleRequest, Transition, TurnLifecycle, TurnSpan, span_refs
 from muniment.events.message import Authority
-from muniment.events.records import CHANGES, CONTENT_BODIES, FROM_ARCHIVE, EventKind, MetaBody, TurnContent, TurnMeta
+from muniment.events.records import CHANGES, FROM_ARCHIVE, EventKind, MetaBody, TurnContent, TurnMeta, worded_no_more
 from muniment.events.references import RefDerived
 from muniment.governance.phases import Phase, phase_of
 from muniment.ledger.ledger import OpenedEvent
@@ -68,13 +69,13 @@ class ConversationLines:
     def _line(self, opened: OpenedEvent) -> EventLine:
         row = opened.row
         header, _ = self._space.ledger.header(row)
-        refs = {} if row.turn_seq is not None else dict(header.refs)
+        refs = dict(header.about)
         for name in POSITIONS & refs.keys():
             refs[name] = self._numbers[refs[name]]
         return EventLine(
             kind=row.kind,
             t=row.time,
-            meta=Raw(encode(self._meta(opened.meta))),
+            meta=Raw(encode(self._meta(opened.meta, refs))),
             reason=header.reason,
             refs=refs,
             turn=row.turn_seq,
@@ -82,16 +83,18 @@ class ConversationLines:
             content=self._content(opened, refs),
         )
 
-    def _meta(self, meta: MetaBody) -> MetaBody:
+    def _meta(self, meta: MetaBody, refs: Mapping[str, int]) -> MetaBody:
         """Return a meta body as it leaves: a derived reference names neither the space nor the leaves of this log."""
         if self._private is PrivateMaterial.EXCLUDE:
             return without_private_hints(meta)
+        if (refs.get("turn", 0), refs.get("message", -1)) in self._omitted:
+            return worded_no_more(meta)
         return replace(meta, source=replace(meta.source, space=""), digest="") if isinstance(meta, RefDerived) else meta
 
     def _content(self, opened: OpenedEvent, refs: Mapping[str, int]) -> Raw | UnsetType:
         row = opened.row
-        if EventKind(row.kind) not in CONTENT_BODIES:
-            return UNSET
+        if row.turn_seq is None and not isinstance(opened.meta, AttributeRecorded):
+            return UNSET  # the words of a change stand in its body
         if row.turn_seq is None:
             about = (refs.get("turn", 0), refs.get("message", -1))
             if about in self._omitted:  # a message of soul governance

@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct
 from muniment.errors import ArchiveRefused, InvalidInput
 from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
 from muniment.events.attributes import AttributeContent, AttributeRecorded
-from muniment.events.changes import REPLACED, Custody, Transition, TurnSpan, span_of
+from muniment.events.changes import REPLACED, Custody, TurnSpan, span_of
 from muniment.events.identity import check_name, conversation_mark, message_id
 from muniment.events.records import (
     CHANGES,
@@ -33,6 +33,7 @@ from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.governance.annotation import flaw
 from muniment.governance.change_rules import StreamState, flaws_of
 from muniment.log.port import WHOLE_CONVERSATION
+from muniment.operations.archives.archived_erasures import ArchivedErasures
 from muniment.operations.archives.document import (
     ARCHIVED,
     PRIVATE_KINDS,
@@ -115,9 +116,8 @@ class _CheckedConversation:
         self._messages: list[int] = []
         self._subjects: dict[str, None] = {}
         self._worded: set[int] = set()
-        self._erased: list[TurnSpan] = []
+        self._erasures = ArchivedErasures()
         self._cut: set[int] = set()
-        self._cut_said: set[tuple[int, int]] = set()
         self._attributes: dict[str, tuple[int, int | None]] = {}
         self._valued: list[tuple[int, int | None, bool]] = []
         self._holds: set[int] = set()
@@ -133,7 +133,7 @@ class _CheckedConversation:
         if self._root.private is PrivateMaterial.EXCLUDE and without_private_hints(meta) != meta:
             raise ArchiveRefused(at=at, problem="content")
         if line.content is not UNSET:
-            if kind not in CONTENT_BODIES or self._root.private is PrivateMaterial.EXCLUDE:
+            if not isinstance(meta, TurnMeta | AttributeRecorded) or self._root.private is PrivateMaterial.EXCLUDE:
                 raise ArchiveRefused(at=at, problem="content")
             content = body_of(line.content, CONTENT_BODIES[kind], number)
         if line.t > OBSERVED_MS_MAX:
@@ -145,7 +145,7 @@ class _CheckedConversation:
             if line.refs or line.target is not None:
                 raise ArchiveRefused(at=at, problem="references")
         else:
-            self._change(line, at)
+            self._change(line, meta, at)
             if not self._names_what_is_there(line, meta, content):
                 raise ArchiveRefused(at=at, problem="references")
         if (line.turn is not None) != isinstance(meta, TurnMeta) or (kind not in CHANGES and line.reason is not None):
@@ -168,7 +168,7 @@ class _CheckedConversation:
             if isinstance(content, TurnContent) and not content.digest:
                 self._cut.add(line.turn)
 
-    def _change(self, line: EventLine, at: str) -> None:
+    def _change(self, line: EventLine, meta: MetaBody, at: str) -> None:
         """Check a change against the turns and events that are there."""
         refs, turn = line.refs, line.refs.get("turn")
         state = StreamState(len(self._messages), self._holds, lambda turn: self._messages[turn - 1])
@@ -180,12 +180,9 @@ class _CheckedConversation:
         )
         if not is_sound:
             raise ArchiveRefused(at=at, problem="references")
+        self._erasures.take(self._number, line.reason, refs, meta)
         if line.reason == Custody.HOLD:
             self._holds.add(self._number)
-        if line.reason == Transition.ERASE and "message" in refs:
-            self._cut_said.add((turn or 0, refs["message"]))
-        elif line.reason == Transition.ERASE:
-            self._erased.append(span_of(refs))
 
     def _names_what_is_there(self, line: EventLine, meta: MetaBody, content: ContentBody | None) -> bool:
         """Tell whether an attribute or a derived reference is one, and of the turns that its references name."""
@@ -226,11 +223,13 @@ class _CheckedConversation:
     def end(self) -> None:
         """Check what was read of a conversation as a whole."""
         turns = set(range(1, len(self._messages) + 1))
-        gone = {turn for turn in turns if any(span.includes(turn) for span in self._erased)}
-        cut = {turn for turn, _ in self._cut_said}
+        gone, alone = set(filter(self._erasures.includes, turns)), self._erasures.messages
+        cut = {turn for turn, _ in alone}
         if self._worded | gone != turns or self._worded & gone or self._cut != cut - gone:
             raise ArchiveRefused(at=self._at, problem="erased")
-        if any((turn in gone or (turn, message) in self._cut_said) == valued for turn, message, valued in self._valued):
+        if any((turn in gone or (turn, message) in alone) == valued for turn, message, valued in self._valued):
+            raise ArchiveRefused(at=self._at, problem="erased")
+        if self._erasures.left_words():
             raise ArchiveRefused(at=self._at, problem="erased")
         if self._root.scope.kind is not ScopeKind.CONVERSATION and not within(self._root.scope, self._subjects):
             raise ArchiveRefused(at=self._at, problem="foreign_scope")

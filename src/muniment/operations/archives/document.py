@@ -220,11 +220,36 @@ def _parsed(decoder: msgspec.json.Decoder[Any], line: bytes, number: int) -> Any
     raise ArchiveRefused(at=f"line {number}", problem="malformed")
 
 
+class HashedFile:
+    """A sealed file that is read once from where it stands; `digest` is the SHA-256 of what was read of it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._hash: Hash = hashlib.sha256()
+
+    def read(self, size: int) -> bytes:
+        """Read on."""
+        return self._taken(self._file.read(size))
+
+    def readline(self, size: int) -> bytes:
+        """Read on to the end of a line."""
+        return self._taken(self._file.readline(size))
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of all that was read, in hexadecimal digits."""
+        return self._hash.hexdigest()
+
+    def _taken(self, data: bytes) -> bytes:
+        self._hash.update(data)
+        return data
+
+
 # --- sealed documents -------------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def opened_document(file: BinaryIO, key_of: Callable[[Envelope], bytes]) -> Iterator[Iterator[bytes]]:
+def opened_document(file: BinaryIO | HashedFile, key_of: Callable[[Envelope], bytes]) -> Iterator[Iterator[bytes]]:
     """Give the lines of a sealed document."""
     with outside("file"):
         envelope = envelope_of(file)
@@ -233,7 +258,7 @@ def opened_document(file: BinaryIO, key_of: Callable[[Envelope], bytes]) -> Iter
         yield opened_lines(sealed)
 
 
-def envelope_of(file: BinaryIO) -> Envelope:
+def envelope_of(file: BinaryIO | HashedFile) -> Envelope:
     """Return the first line of an archive; any other file is refused as none."""
     try:
         return parse_envelope(file.readline(ENVELOPE_BYTES_MAX))

@@ -27,6 +27,7 @@ from muniment.operations.archives.document import (
     ArchiveRoot,
     DocumentLine,
     EventLine,
+    HashedFile,
     Tally,
     line_of,
     opened_document,
@@ -79,15 +80,22 @@ def export_archive(
             sealed.finish()
         with (
             reading(file.beside, "file") as written,
-            opened_document(written, lambda envelope: envelope.open(root_key, CONTEXT)) as lines,
+            opened_document(
+                sealed_file := HashedFile(written), lambda envelope: envelope.open(root_key, CONTEXT)
+            ) as lines,
         ):
             check = Checking(lines)
             for _ in check.events():
                 pass
         with outside("file"):
             size = file.beside.stat().st_size
-        body = ArchiveExported(archive=ArchiveExport(scope=root.scope, private=root.private, digest=root.digest))
-        change = Change(EventKind.ARCHIVE_EXPORTED, space.sources.clock.now_ms(), body, {"through": part.through})
+        sent = ArchiveExport(scope=root.scope, private=root.private, digest=sealed_file.digest)
+        change = Change(
+            EventKind.ARCHIVE_EXPORTED,
+            space.sources.clock.now_ms(),
+            ArchiveExported(archive=sent),
+            {"through": part.through},
+        )
         position = space.ledger.transact(lambda writer: writer.change(change)).position
         file.keep()
     finally:

@@ -22,7 +22,7 @@ from muniment.crypto.envelope import Envelope
 from muniment.declaration.session import Session
 from muniment.errors import AliasConflict, ArchiveConflict, ArchiveRefused
 from muniment.events.archive import ArchiveImport, ArchiveImported, ArchiveScope, ImportMode, PrivateMaterial, ScopeKind
-from muniment.events.changes import Transition, TurnLifecycle
+from muniment.events.changes import Transition, TurnLifecycle, TurnSpan, span_of
 from muniment.events.identity import Channel, ConversationId, ConversationKey, conversation_mark, message_id
 from muniment.events.labels import content_fields
 from muniment.events.records import (
@@ -34,11 +34,19 @@ from muniment.events.records import (
     RotationCause,
     TurnContent,
     TurnMeta,
+    worded_no_more,
 )
 from muniment.events.references import RefDerived
 from muniment.ledger.drafts import Change, Draft, draft
 from muniment.operations.archives.archive_reader import ArchivedEvent, Checking, check_root
-from muniment.operations.archives.document import CONTEXT, POSITIONS, ArchiveRoot, DocumentLine, opened_document
+from muniment.operations.archives.document import (
+    CONTEXT,
+    POSITIONS,
+    ArchiveRoot,
+    DocumentLine,
+    HashedFile,
+    opened_document,
+)
 from muniment.operations.archives.replacing import Fenced, Replacing, check_holds
 from muniment.operations.archives.scopes import checked, conversations
 from muniment.space.space import Space
@@ -77,12 +85,20 @@ class ArchiveFile:
         self._start = self._file.tell()
         self._sealed_by = sealed_by
         self._key: bytes | None = None
+        self._hashed: HashedFile | None = None
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of the sealed file, which was read to its end."""
+        assert self._hashed is not None, "it was read"
+        return self._hashed.digest
 
     @contextmanager
     def checking(self) -> Iterator[Checking]:
         """Read the document from its beginning."""
         self._file.seek(self._start)
-        with opened_document(self._file, self._open) as lines:
+        self._hashed = HashedFile(self._file)
+        with opened_document(self._hashed, self._open) as lines:
             yield Checking(lines)
 
     def _open(self, envelope: Envelope) -> bytes:
@@ -123,7 +139,7 @@ def import_archive(
         with archive.checking() as again:
             if again.root != root:
                 raise ArchiveRefused(at="line 1", problem="changed_meanwhile")
-            return ArchiveAppender(session, writer, root, mode, into).run(again)
+            return ArchiveAppender(session, writer, again, mode, into).run(archive)
 
     if mode is ImportMode.RESTORE:
         return space.rotate(RotationCause.ERASURE, plan).outcome  # what is replaced is erased
@@ -186,12 +202,13 @@ class ArchiveAppender:
     """The plan of an import: runs inside the write transaction."""
 
     def __init__(
-        self, session: Session, writer: Writer, root: ArchiveRoot, mode: ImportMode, into: ConversationId | None
+        self, session: Session, writer: Writer, check: Checking, mode: ImportMode, into: ConversationId | None
     ) -> None:
         self._session = session
         self._space: Space = session.space
         self._writer = writer
-        self._root = root
+        self._check = check
+        self._root = check.root
         self._mode = mode
         self._into = into
         self._now_ms = self._space.sources.clock.now_ms()
@@ -200,11 +217,11 @@ class ArchiveAppender:
         self._last: int | None = None
         self._counts = dict.fromkeys(("came", "turns", "went", "turns went", "erased"), 0)
 
-    def run(self, check: Checking) -> ArchiveImportReport:
+    def run(self, archive: ArchiveFile) -> ArchiveImportReport:
         """Retire what is replaced, append the events of the archive, and record the import."""
         self._retire()
         current: _IncomingConversation | None = None
-        for done, archived in enumerate(check.events(), start=1):
+        for done, archived in enumerate(self._check.events(), start=1):
             if isinstance(archived, DocumentLine):
                 if current is not None:
                     current.end()
@@ -215,7 +232,7 @@ class ArchiveAppender:
             self._session.progress("import", done, self._root.events)
         if current is not None:
             current.end()
-        return self._report(self._record())
+        return self._report(self._record(archive.digest))
 
     def _retire(self) -> None:
         """Retire what is here of the scope, or refuse the archive because it is there."""
@@ -270,7 +287,7 @@ class ArchiveAppender:
         event: Draft,
         stream: int | None,
         *,
-        messages: int | None = None,
+        messages: int = 0,
         target: int | None = None,
         refs: dict[str, int] | None = None,
     ) -> Placed:
@@ -299,12 +316,12 @@ class ArchiveAppender:
 
     # --- reporting ----------------------------------------------------------------------------------------------------
 
-    def _record(self) -> int:
+    def _record(self, digest: str) -> int:
         root, counts = self._root, self._counts
         body = ArchiveImport(
             scope=root.scope,
             private=root.private,
-            digest=root.digest,
+            digest=digest,
             mode=self._mode,
             into=self._into,
             erased=counts["erased"],
@@ -390,7 +407,7 @@ class _IncomingConversation:
         for name in POSITIONS & refs.keys():
             refs[name] = self._positions[refs[name]]
         kind = EventKind(line.kind)
-        gone = {(refs.get("turn"), None), (refs.get("turn"), refs.get("message"))} & self._gone
+        gone = self._is_gone(span_of(refs), refs.get("message"))
         meta = archived.meta
         if isinstance(meta, RefDerived):  # its digest stays behind: the leaves here are others
             space, names = self._into.space.name, self._key
@@ -399,9 +416,15 @@ class _IncomingConversation:
                 mark = conversation_mark(names.channel, names.conversation)
                 source = replace(source, message=message_id(mark, source.turn, refs["message"]))
             meta = replace(meta, source=source)
+        if gone and line.reason != Transition.ERASE:
+            meta = worded_no_more(meta)
         event = self._into.drafted(kind, line.t, meta, line.reason, None if gone else archived.content)
         placed = self._into.append(event, self._stream, target=line.target, refs=refs)
         self._positions[archived.number] = placed.position
+
+    def _is_gone(self, span: TurnSpan, message: int | None) -> bool:
+        """Tell whether any of these turns, or this message, came without its words."""
+        return any(span.includes(turn) and place in {None, message} for turn, place in self._gone)
 
     def end(self) -> None:
         """Erase, as it is said here, what came without its words."""

@@ -14,8 +14,8 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.events.changes import TurnLifecycle, TurnRedacted
-from muniment.events.records import MetaBody, TurnMeta
+from muniment.events.changes import TurnLifecycle
+from muniment.events.records import MetaBody, TurnMeta, worded_no_more
 
 LEFT_OUT = "left out of an archive"
 
@@ -65,9 +65,6 @@ def without_private_hints(meta: MetaBody) -> MetaBody:
     """Return a meta body as an archive without private material holds it."""
     if isinstance(meta, TurnMeta):
         return replace(meta, source=replace(meta.source, conversation_hint=None, request_id=None), candidates=[])
-    if isinstance(meta, TurnLifecycle):
-        return replace(meta, request=replace(meta.request, reason=LEFT_OUT))
-    if isinstance(meta, TurnRedacted):
-        target = replace(meta.target, start=None, end=None)
-        return replace(meta, target=target, request=replace(meta.request, reason=LEFT_OUT))
-    return meta
+    if isinstance(meta, TurnLifecycle) and meta.request.reason == LEFT_OUT:
+        return meta  # nobody's words
+    return worded_no_more(meta)

@@ -18,11 +18,12 @@ from muniment.events.records import AliasRecorded, EventKind, TurnMeta
 from muniment.governance.custody import Rule
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
-from muniment.log.port import Reader, StreamHead
+from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.operations.approvals.gate import GuardedAct, known_approvals
 from muniment.operations.archives.archive_lines import REQUESTER
 from muniment.operations.lifecycle.guard import Guard
 from muniment.operations.lifecycle.scope import Turns
+from muniment.projections.space_words import lost_in_space
 from muniment.space.space import Space
 
 REASON = "replaced by an archive"
@@ -60,14 +61,14 @@ class Replacing:
         ledger, transcript = self._space.ledger, self._space.transcript
         for row in transcript.change_rows(reader, transcript.head(reader, stream)):
             header, _ = ledger.header(row)
-            if header.reason != Transition.ERASE or header.refs.keys() & {REPLACED, OMITTED}:
+            if header.reason != Transition.ERASE or header.about.keys() & {REPLACED, OMITTED}:
                 continue
-            event, span = ledger.open(row).meta, span_of(header.refs)
+            event, span = ledger.open(row).meta, span_of(header.about)
             if isinstance(event, TurnLifecycle) and span.last is not None:
                 for turn in reader.turns(stream, span.first, span.last):
                     meta = ledger.open(turn).meta
                     if isinstance(meta, TurnMeta):
-                        yield meta.delivery.turn, Fenced(request=event.request, message=header.refs.get("message"))
+                        yield meta.delivery.turn, Fenced(request=event.request, message=header.about.get("message"))
 
     # --- giving up names ----------------------------------------------------------------------------------------------
 
@@ -87,13 +88,25 @@ class Replacing:
         digest = transcript.conversation_digest(key.channel, key.conversation)
         writer.rename(digest, transcript.former_digest(digest, number))
         for row in writer.tx.in_stream(stream, 2, head.seq):
-            if row.content is not None:
+            if row.content is not None and not self._says_why(row):
                 writer.destroy_content(row)
             named = self._name_of(key, self._space.ledger.open(row).meta)
             if named is not None:
                 writer.rename(named, transcript.former_digest(named, stream))
         writer.flush()
+        changes = transcript.changes(writer.tx, transcript.head(writer.tx, stream))
+        for position in lost_in_space(
+            self._space.ledger, writer.tx, lambda named: changes if named == stream else None
+        ):
+            told = writer.tx.sealed(position)
+            if told is not None and told.content is not None:
+                writer.destroy_content(told)
         return head.turns
+
+    def _says_why(self, row: SealedRow) -> bool:
+        """Tell whether an event is an erasure, which keeps saying why: it fences what comes."""
+        header, _ = self._space.ledger.header(row)
+        return header.reason == Transition.ERASE and "message" not in header.refs
 
     def _name_of(self, key: ConversationKey, meta: object) -> bytes | None:
         if isinstance(meta, TurnMeta):

@@ -19,6 +19,7 @@ from muniment.governance.views import View
 from muniment.kernel.canonical import decode_plain
 from muniment.ledger.drafts import draft
 from muniment.ledger.ledger import SPACE_STREAM, Writer
+from muniment.ledger.worded import readable_fields
 from muniment.log.port import SealedRow
 from muniment.projections.conversation import opened as opened_conversation
 from muniment.space.outgoing import ContentGrant, ExportWay, record_export
@@ -75,8 +76,9 @@ def certificate_line(space: Space, row: SealedRow) -> tuple[dict[str, Any], byte
     """Return what an `export.issued` event says was exported, and the line that discloses it."""
     header, exact = space.ledger.header(row)
     opened = space.ledger.open(row)
-    (field,) = [field for field in space.ledger.meta_fields(opened) if field[0] == "export"]
-    return decode_plain(field[1]), event_line(exact, disclosures(header, [(opened.meta_seed, [field])]))
+    fields = readable_fields(space.ledger, opened)
+    (covers,) = [value for _, some in fields for label, value in some if label == "export"]
+    return decode_plain(covers), event_line(exact, disclosures(header, fields))
 
 
 def record_bundle(session: Session, grant: ExportGrant, turns: int, stream: int, through: int) -> None:

@@ -20,6 +20,7 @@ from muniment.governance.slices import disclosed_labels
 from muniment.governance.views import Reason, View, shown_planes
 from muniment.kernel.digest import Salts
 from muniment.ledger.ledger import OpenedEvent
+from muniment.ledger.worded import readable_fields
 from muniment.log.port import SealedRow
 from muniment.projections.conversation import Conversation
 
@@ -64,7 +65,7 @@ def _of_attribute(
     space: Space, conversation: Conversation, opened: OpenedEvent, header: Header, view: View
 ) -> list[SaltedFields]:
     """Return what a view is shown of an attribute as it is now; of one that was replaced since, nothing."""
-    meta, turn = opened.meta, header.refs["turn"]
+    meta, turn = opened.meta, header.about["turn"]
     assert isinstance(meta, AttributeRecorded), "the caller looked"
     if not conversation.changes.attributes.is_newest(turn, meta.attribute.id, opened.row.position):
         return []
@@ -81,7 +82,7 @@ def _of_other(space: Space, opened: OpenedEvent, view: View) -> list[SaltedField
     if isinstance(opened.meta, RefDerived) and opened.meta.plane not in shown_planes((view,)):
         return []
     public = view in {View.RAW_OWNER, View.OPERATOR_AUDIT} or opened.row.kind == EventKind.CONVERSATION_OPENED
-    return [(opened.meta_seed, space.ledger.meta_fields(opened))] if public else []
+    return readable_fields(space.ledger, opened) if public else []
 
 
 def _fields(

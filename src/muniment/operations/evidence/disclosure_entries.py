@@ -104,7 +104,7 @@ def disclosure_events(
     for row in reader.in_stream(SPACE_STREAM, after + 1, head.seq):
         reached += 1
         if row.kind in kinds:
-            yield ledger.open(row), ledger.header(row)[0].refs
+            yield ledger.open(row), ledger.header(row)[0].about
         else:
             ledger.unsealed(row)  # proves that it is of another kind
     if reached != head.seq:

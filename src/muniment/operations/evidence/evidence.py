@@ -21,13 +21,13 @@ from muniment.declaration.session import Session
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.records import ExportGrant
 from muniment.governance.views import View
-from muniment.operations.evidence.certify import EventRange
+from muniment.operations.evidence.checkpoint import CheckpointReport, checkpoint
 from muniment.operations.evidence.disclosure_log import Disclosures, list_disclosures
 from muniment.operations.evidence.explain import Explanation, explain
 from muniment.operations.evidence.export import export
 from muniment.operations.evidence.inspect import InspectionReport, inspect
 from muniment.operations.evidence.proof_document import EvidenceFormat
-from muniment.operations.evidence.prove import CheckpointReport, checkpoint, prove
+from muniment.operations.evidence.prove import prove
 from muniment.operations.evidence.verify import AuditedSpaces, VerificationReport, audit, verify
 from muniment.operations.parameters import InConversation, OnlyConversation, PageCursor, ThroughView
 from muniment.operations.provenance.links import SEE_LINKS, LinkPage, MemoryKey, list_links
@@ -62,11 +62,13 @@ class Evidence(Group):
 
         A head that is already signed is not signed again. Appends nothing to the log. With `timestamp_url`, or
         `MUNIMENT_TIMESTAMP_URL`, the authority is sent the digest of the checkpoint, and its token is kept in the note:
-        it proves to anyone who trusts the authority that everything so far existed at that time. Raises
-        `evidence.timestamp_unavailable`; the checkpoint is kept without it then.
+        it proves to anyone who trusts the authority that everything so far existed at that time. The
+        witnesses of the settings cosign it, and refuse when the log did not grow from what they know. Raises
+        `evidence.timestamp_unavailable` and `evidence.witness_unavailable`, and the checkpoint is kept without it then;
+        and `evidence.witness_refused`.
         """
         url = self._session.timestamp_url if timestamp_url is None else timestamp_url
-        return checkpoint(self._session.space, url)
+        return checkpoint(self._session.space, url, self._session.witnesses)
 
     @operation(Effect.READ, family=Family.EXPORT)
     def prove(
@@ -112,8 +114,7 @@ class Evidence(Group):
         out, with the reason. Raises `transcript.unknown_conversation`.
         """
         grant = ExportGrant(view=view, recipient=recipient, purpose=purpose)
-        events = EventRange(first_event, last_event)
-        return export(self._session, conversation, grant, events, format, certified=certified)
+        return export(self._session, conversation, grant, (first_event, last_event), format, certified=certified)
 
     @operation(Effect.READ, family=Family.VALIDATION, keyless=True, inspecting=True)
     def verify(

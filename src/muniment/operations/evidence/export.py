@@ -25,13 +25,13 @@ def export(
     session: Session,
     key: ConversationKey,
     grant: ExportGrant,
-    events: EventRange,
+    bounds: tuple[int, int | None],
     wanted: EvidenceFormat,
     *,
     certified: bool,
 ) -> Document:
-    """Export a range of a conversation under a view; a certified export first puts on record who received what."""
-    view = View(grant.view)
+    """Export events of a conversation, the first to the last, under a view; a certified export is recorded first."""
+    view, events = View(grant.view), EventRange(*bounds)
     space = session.space
     session.access.require_view(view)
     session.check_key(key)
@@ -47,8 +47,7 @@ def export(
         size, note = signed.checkpoint.size, signed.note
     else:
         through, size, note = issued.through, issued.position + 1, issued.note
-    first, last = events.within(through)
-    left_out = LeftOut()
+    (first, last), left_out = events.within(through), LeftOut()
     covers: dict[str, Any] = {"view": view}
     lines: list[tuple[int, bytes]] = []
     with space.ledger.reader() as reader:
@@ -62,8 +61,9 @@ def export(
             covers, line = certificate_line(space, certificate)
             lines.append((issued.position, line))
         earlier = None if is_stamped(note) else earlier_stamped(reader, lines[-1][0], size)
-        head = BundleHead(log=space.ledger.log, size=size, streams={conversation.stream: (first, last)}, export=covers)
-        proved = b"".join(bundle(head, lines, reader, note, earlier))
+        streams, signers = {conversation.stream: (first, last)}, space.notary.announced(space.ledger, reader, size)
+        head = BundleHead(log=space.ledger.log, life=space.keys.life, size=size, streams=streams, export=covers)
+        proved = b"".join(bundle(head, lines, reader, note, earlier, signers))
     if issued is None:
         record_bundle(session, grant, left_out.turns_seen, conversation.stream, last)
     return Document(

@@ -1,8 +1,6 @@
-"""Checkpoints and receipts: the head of a log, signed, and the proof that one turn is under it."""
+"""Receipts: the proof that one turn is under a signed head of its log."""
 
 from __future__ import annotations
-
-from msgspec import Struct
 
 from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
@@ -15,7 +13,6 @@ from muniment.evidence.tree import inclusion_proof
 from muniment.governance.views import View
 from muniment.log.port import CheckpointRow, Reader
 from muniment.operations.evidence.disclosed import event_lines
-from muniment.operations.evidence.stamp import stamp
 from muniment.projections.conversation import Conversation, opened
 from muniment.space.outgoing import ContentGrant, ExportWay, record_export
 from muniment.space.space import Space
@@ -23,40 +20,12 @@ from muniment.space.space import Space
 RECEIPT_TYPE = "text/plain"
 
 
-class CheckpointReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A signed checkpoint of the head: what it says, the note, and the public key that verifies it.
+def stamped_over(reader: Reader, position: int, since: int) -> CheckpointRow | None:
+    """Return the first checkpoint with a timestamp that an event is under: it proves the earliest time.
 
-    `timestamps` are those in the note, which are checked when the note is verified.
+    It is one of the present key of the log, which signs since there were so many events.
     """
-
-    origin: str
-    size: int
-    root: str
-    note: str
-    vkey: str
-    timestamps: list[verifier.Timestamp] = []
-
-
-def checkpoint(space: Space, timestamp_url: str | None) -> CheckpointReport:
-    """Sign the head of the log, unless it is signed, and pin it; have it stamped where an authority is named."""
-    signed = space.checkpoint()
-    note = signed.note
-    if timestamp_url is not None:
-        note = stamp(note, timestamp_url, space.sources.entropy)
-        space.notary.keep_stamped(space.ledger, note)
-    return CheckpointReport(
-        origin=signed.checkpoint.origin,
-        size=signed.checkpoint.size,
-        root=signed.checkpoint.root.hex(),
-        note=note,
-        vkey=str(space.notary.key),
-        timestamps=list(verifier.timestamps_of([note], None)),
-    )
-
-
-def stamped_over(reader: Reader, position: int) -> CheckpointRow | None:
-    """Return the first checkpoint with a timestamp that an event is under: it proves the earliest time."""
-    rows = (row for row in reader.checkpoints() if row.size > position and is_stamped(row.note))
+    rows = (row for row in reader.checkpoints() if row.size > max(position, since) and is_stamped(row.note))
     return next(rows, None)
 
 
@@ -75,9 +44,12 @@ def prove(session: Session, key: ConversationKey, turn: TurnId, view: View) -> D
     with space.ledger.reader() as reader:
         conversation = Conversation(space.transcript, reader, key, row.stream)
         _, line = next(event_lines(space, conversation, row.seq, row.seq, view))
-        over = stamped_over(reader, row.position) or CheckpointRow(size=signed.checkpoint.size, note=signed.note)
+        over = stamped_over(reader, row.position, space.notary.signers.since) or CheckpointRow(
+            size=signed.checkpoint.size, note=signed.note
+        )
         proof = inclusion_proof(reader, row.position, over.size)
-    text = receipt(line, row.position, proof, over.note)
+        signers = space.notary.announced(space.ledger, reader, over.size)
+    text = receipt(line, row.position, proof, over.note, signers)
     try:  # a wrong node in the store must not go out as a proof
         report = verifier.verify_receipt(text.encode(), str(space.notary.key))
     except verifier.Refused as refused:

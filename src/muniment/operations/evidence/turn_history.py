@@ -91,7 +91,7 @@ class TurnTrail:
         commit = HistoryEntry(position=row.position, kind=row.kind, at_ms=row.time)
         self.history.append(commit)
         for change in self._space.transcript.change_rows(conversation.reader, conversation.head):
-            refs = ledger.header(change)[0].refs
+            refs = ledger.header(change)[0].about
             if span_of(refs).includes(found.sequence):
                 self._take(ledger.open(change), refs)
 

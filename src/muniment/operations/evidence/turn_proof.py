@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from muniment.evidence.tree import inclusion_proof
-from muniment.evidence.verifier import Checkpoint, Refused, open_checkpoint, verify_inclusion
+from muniment.evidence.verifier import Checkpoint, Refused, verify_inclusion
 from muniment.log.port import Reader, SealedRow
 from muniment.space.space import Space
 
@@ -42,7 +42,7 @@ def _signed(space: Space, reader: Reader) -> Checkpoint | None:
     """Return the newest signed checkpoint; one whose signature does not hold covers nothing."""
     kept = reader.latest_checkpoint()
     try:
-        return None if kept is None else open_checkpoint(kept.note, space.notary.key)
+        return None if kept is None else space.notary.signers.open(kept.note)
     except Refused:
         return None
 

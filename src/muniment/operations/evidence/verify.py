@@ -12,13 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.declaration.session import Session
-from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, LimitExceeded
+from muniment.errors import Corrupt, EvidenceMissing, EvidenceRefused, LimitExceeded, RolledBack
 from muniment.events.binding import UPLOAD_BYTES_MAX
 from muniment.evidence import pin as pins
 from muniment.evidence import verifier
-from muniment.evidence.verifier import Entry, Refused, Timestamp, VerifierKey
+from muniment.evidence.pins import Pins
+from muniment.evidence.verifier import Entry, Refused, SignerReport, Timestamp
 from muniment.ledger import attest
-from muniment.ledger.ledger import VKEY
+from muniment.ledger.signing import declared_succession
 from muniment.log.port import Reader
 from muniment.operations.outfile import outside
 
@@ -65,6 +66,9 @@ class VerificationReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     page: bool = False
     as_of_ms: int | None = None
     erased_messages: int = 0
+    key: str = ""
+    key_version: int = 1
+    signers: list[SignerReport] = []
     timestamps: list[Timestamp] = []
     statement: dict[str, Any] | None = None
     entries: list[Entry] = []
@@ -77,14 +81,29 @@ class AgainstCheckpoint(StrEnum):
     EXTENDS = "extends"
 
 
+class AgainstPins(StrEnum):
+    """What a log that is sound in itself is to the pins outside the store.
+
+    `unpinned`: no place knows the log, so that an older copy of it would not be noticed.
+    """
+
+    EXTENDS = "extends"
+    UNPINNED = "unpinned"
+    ROLLED_BACK = "rolled_back"
+    DIVERGES = "diverges"
+
+
 class SpaceAudit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One log that was audited and found sound. The key is the one that the log declares, unless one was given.
 
     `erasures` counts events, `erased_turns` and `erased_messages` what they erased. `against` says what the log is to
-    the checkpoint that was given. `timestamps` are those of its checkpoints, and of the one that was given.
+    the checkpoint that was given. `pin` is what the log is to the pins
+    outside the store. `timestamps` are those of its checkpoints, and of the one that was given.
     """
 
     origin: str
+    signed_by: str
+    key_version: int
     events: int
     streams: int
     turns: int
@@ -94,7 +113,9 @@ class SpaceAudit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     erasures: int
     erased_turns: int
     erased_messages: int = 0
+    pin: AgainstPins | None = None
     against: AgainstCheckpoint | None = None
+    signers: list[SignerReport] = []
     timestamps: list[Timestamp] = []
 
 
@@ -117,7 +138,14 @@ def verify(bundle: BinaryIO, vkey: str, certificate: str | None, *, show: bool) 
         VerifiedStream(**{name: getattr(stream, name) for name in VerifiedStream.__struct_fields__})
         for stream in proved.streams
     ]
-    return VerificationReport(**{**facts, "timestamps": list(proved.timestamps), "entries": list(proved.entries)})
+    return VerificationReport(
+        **{
+            **facts,
+            "signers": list(proved.signers),
+            "timestamps": list(proved.timestamps),
+            "entries": list(proved.entries),
+        }
+    )
 
 
 class BoundedSource:
@@ -150,10 +178,12 @@ def audit(session: Session, vkey: str | None, checkpoint: str | None, certificat
     kept = None if checkpoint is None else checkpoint.rstrip() + "\n"
     for store in session.store.logs():
         with store.reader() as reader:
-            own = _own_key(reader)
-            if (vkey is not None and own != vkey) or (kept is not None and _origin_of(kept) != own.partition("+")[0]):
+            keys = declared_succession(reader)
+            if vkey is not None and vkey not in map(str, keys.keys):
                 continue
-            audited.append(_audited(session, reader, own, kept, is_given=vkey is not None))
+            if kept is not None and _log_of(kept) != verifier.log_of(keys.current.name):
+                continue
+            audited.append(_audited(session, reader, keys, kept, is_given=vkey is not None))
             if authorities is not None:
                 audited[-1] = replace(audited[-1], timestamps=_stamps(reader, kept, authorities))
     if not audited and (vkey is not None or kept is not None):
@@ -161,12 +191,16 @@ def audit(session: Session, vkey: str | None, checkpoint: str | None, certificat
     return AuditedSpaces(spaces=audited)
 
 
-def _audited(session: Session, reader: Reader, own: str, kept: str | None, *, is_given: bool) -> SpaceAudit:
-    key = VerifierKey.parse(own)
-    origin = key.name.removeprefix(verifier.ORIGIN_PREFIX)
-    report = attest.audit(reader, origin, key, partial(session.progress, "audit"))
+def _audited(
+    session: Session, reader: Reader, keys: verifier.Succession, kept: str | None, *, is_given: bool
+) -> SpaceAudit:
+    log = verifier.log_of(keys.current.name)
+    report = attest.audit(reader, log, keys, partial(session.progress, "audit"))
     return SpaceAudit(
-        origin=key.name,
+        origin=keys.current.name,
+        signed_by=keys.current.key_id.hex(),
+        key_version=len(keys.keys),
+        signers=list(keys.reports()),
         events=report.events,
         streams=report.streams,
         turns=report.turns,
@@ -176,21 +210,38 @@ def _audited(session: Session, reader: Reader, own: str, kept: str | None, *, is
         erasures=report.erasures,
         erased_turns=report.erased_turns,
         erased_messages=report.erased_messages,
-        against=None if kept is None else _against(reader, kept, key),
+        pin=_pin(session, reader, keys),
+        against=None if kept is None else _against(reader, kept, keys),
         timestamps=_stamps(reader, kept, None),
     )
 
 
-def _origin_of(note: str) -> str:
-    """Return the origin that a checkpoint names, unverified."""
+def _pin(session: Session, reader: Reader, keys: verifier.Succession) -> AgainstPins | None:
+    """Compare a log with every place for pins; None where there is no place."""
+    places = Pins.of(session.store.pin)
+    if places is None:
+        return None
+    known = [note for note in places.notes(keys.current.name) if note is not None]
+    try:
+        for note in known:
+            pins.compare(keys.open(note), reader, reader.frontier())
+    except RolledBack:
+        return AgainstPins.ROLLED_BACK
+    except (Corrupt, Refused):
+        return AgainstPins.DIVERGES
+    return AgainstPins.EXTENDS if known else AgainstPins.UNPINNED
+
+
+def _log_of(note: str) -> str:
+    """Return the log that a checkpoint names, unverified."""
     with _refused("checkpoint"):
-        return verifier.parse_checkpoint(verifier.parse_note(note).text).origin
+        return verifier.log_of(verifier.parse_checkpoint(verifier.parse_note(note).text).origin)
 
 
-def _against(reader: Reader, note: str, key: VerifierKey) -> AgainstCheckpoint:
+def _against(reader: Reader, note: str, keys: verifier.Succession) -> AgainstCheckpoint:
     """Compare a log, which was audited, with a checkpoint that somebody kept; raise when it does not continue it."""
     with _refused("checkpoint"):
-        kept = verifier.open_checkpoint(note, key)
+        kept = keys.open(note)
     head = reader.frontier()
     try:
         pins.compare(kept, reader, head)
@@ -212,13 +263,3 @@ def _refused(at: str) -> Iterator[None]:
         yield
     except Refused as refused:
         raise EvidenceRefused(at=at, problem=refused.code) from None
-
-
-def _own_key(reader: Reader) -> str:
-    own = reader.meta(VKEY)
-    if own is None:
-        raise Corrupt(at="vkey", problem="missing")
-    try:
-        return str(VerifierKey.parse(own.decode()))
-    except (Refused, UnicodeDecodeError):
-        raise Corrupt(at="vkey", problem="malformed") from None

@@ -14,12 +14,13 @@ from typing import NamedTuple
 from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, EvidenceMissing, KeyMissing
-from muniment.events.changes import Action, LifecycleRequest, TurnLifecycle, TurnSpan, span_of
+from muniment.events.changes import LifecycleRequest, TurnLifecycle, TurnSpan, span_of
 from muniment.events.records import EventKind, RotationCause
 from muniment.evidence.bundle import ErasureHead, bundle, event_line
 from muniment.evidence.header import disclosures
 from muniment.evidence.tree import root_at
-from muniment.evidence.verifier import statement_line
+from muniment.ledger.erasures import erasures
+from muniment.ledger.worded import readable_fields
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.evidence.proof_document import EvidenceFormat, earlier_stamped, in_format, media_type_of
 from muniment.operations.lifecycle.destroy import outside_of
@@ -28,7 +29,7 @@ from muniment.space.space import Space
 
 __all__ = ["EvidenceFormat", "certificate"]
 
-REQUEST, DELIVERY = frozenset({"request"}), frozenset({"delivery"})
+REQUEST, DELIVERY = frozenset({"request", "request/reason"}), frozenset({"delivery"})
 NAMES = frozenset({"channel", "conversation"})
 
 
@@ -55,10 +56,11 @@ def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Docu
             "outside": outside,
             "places": [list(place) for place in _places(space, erased)],
         }
-        head = ErasureHead(log=space.ledger.log, size=size, statement=statement)
-        note = space.notary.sign_erasure(size, root_at(reader, size), statement_line(statement))
+        head = ErasureHead(log=space.ledger.log, size=size, statement=statement, life=space.keys.life)
+        note = space.notary.sign_erasure(reader, size, root_at(reader, size), statement)
         earlier = earlier_stamped(reader, max(lines), size)
-        proved = b"".join(bundle(head, sorted(lines.items()), reader, note, earlier))
+        signers = space.notary.announced(space.ledger, reader, size)
+        proved = b"".join(bundle(head, sorted(lines.items()), reader, note, earlier, signers))
     return Document(
         media_type=media_type_of(wanted),
         text=in_format(space, proved, wanted).decode(),
@@ -89,10 +91,9 @@ def _erasure(space: Space, reader: Reader, position: int, size: int) -> tuple[Li
 
 
 def _erasures(space: Space, reader: Reader, size: int) -> Iterator[ErasureEvent]:
-    for row in reader.of_kind(EventKind.TURN_LIFECYCLE):
-        header = space.ledger.header(row)[0]
-        if row.position < size and header.reason == Action.ERASE:
-            yield ErasureEvent(row, span_of(header.refs), header.refs.get("message"))
+    for row, header in erasures(space.ledger, reader):
+        if row.position < size:
+            yield ErasureEvent(row, span_of(header.about), header.refs.get("message"))
 
 
 def _require_gone(space: Space, reader: Reader) -> None:
@@ -126,11 +127,11 @@ def _line(space: Space, row: SealedRow, labels: frozenset[str]) -> bytes:
     """Return the line of an event with these of its fields; one that does not open any more discloses nothing."""
     header, exact = space.ledger.header(row)
     try:
-        opened = space.ledger.open(row)
+        parts = readable_fields(space.ledger, space.ledger.open(row))
     except (Corrupt, KeyMissing):
         return event_line(exact, {})
-    fields = [field for field in space.ledger.meta_fields(opened) if field[0] in labels]
-    return event_line(exact, disclosures(header, [(opened.meta_seed, fields)]))
+    told = [(salts, [field for field in fields if field[0] in labels]) for salts, fields in parts]
+    return event_line(exact, disclosures(header, told))
 
 
 def _places(space: Space, erased: list[ErasureEvent]) -> Iterator[tuple[str, str]]:

@@ -17,20 +17,18 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec.structs import replace
-
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle, span_refs
 from muniment.events.records import AliasRecorded, EventKind, RotationCause
-from muniment.governance.phases import Step
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
-from muniment.operations.lifecycle.guard import Guard, Judgements, last_of
+from muniment.operations.lifecycle.guard import Guard, Judgements
 from muniment.operations.lifecycle.receipt import OUTSIDE, erased_places, event_proof
 from muniment.operations.lifecycle.refusals import append_refusals
 from muniment.operations.lifecycle.report import ErasureReceipt
 from muniment.operations.lifecycle.scope import Target, turns_of
-from muniment.projections.change_fold import Changes, beside
+from muniment.projections.change_fold import Changes, lost_in_conversation
+from muniment.projections.space_words import lost_in_space
 from muniment.space.healing import erase_content, erase_messages
 from muniment.space.rotation import Rotation
 from muniment.space.space import Space
@@ -81,7 +79,7 @@ def destroy_turns(
         writer.flush()
         counts: Counter[str] = Counter()
         for judgements, changes in zip(going, before, strict=True):
-            counts.update(_destroy(space, writer, judgements, changes))
+            counts.update(_destroy(space, writer, judgements, changes, positions[0]))
         return ErasureOutcome(positions, streams, counts)
 
     rotation = space.rotate(RotationCause.ERASURE, plan)
@@ -108,7 +106,7 @@ def _append(writer: Writer, judgements: Judgements, request: LifecycleRequest) -
         yield writer.change(change, turns.head.stream).position
 
 
-def _destroy(space: Space, writer: Writer, judgements: Judgements, before: Changes) -> Iterator[str]:
+def _destroy(space: Space, writer: Writer, judgements: Judgements, before: Changes, first: int) -> Iterator[str]:
     """Destroy the content of turns; yield a word for each thing that was destroyed."""
     head, message = judgements.turns.head, judgements.turns.message
     for span in judgements.spans:
@@ -122,21 +120,12 @@ def _destroy(space: Space, writer: Writer, judgements: Judgements, before: Chang
                 yield "content"
             if is_blind:
                 yield "blind"
-    for position in beside(_after(before, judgements), head.turns):
+    after = before.erasing(judgements.events, message, first)
+    told = lost_in_space(space.ledger, writer.tx, lambda stream: after if stream == head.stream else None)
+    for position in (*lost_in_conversation(after), *told):
         row_beside = writer.tx.sealed(position)
         if row_beside is not None and writer.destroy_content(row_beside):
             yield "beside"
-
-
-def _after(changes: Changes, judgements: Judgements) -> Changes:
-    """Return the changes of a stream with the events of an erasure, as far as they say what is erased."""
-    turns = judgements.turns
-    if turns.message is not None:
-        turn = turns.spans[0].first
-        messages = changes.erased.get(turn, frozenset()) | {turns.message}
-        return replace(changes, erased={**changes.erased, turn: messages})
-    steps = tuple(Step(Transition.ERASE, span.first, last_of(span)) for span in judgements.events)
-    return replace(changes, steps=changes.steps + steps)
 
 
 # --- the receipt ------------------------------------------------------------------------------------------------------
@@ -170,7 +159,7 @@ def _disclosed(space: Space, reader: Reader, streams: set[int]) -> Iterator[str]
     """Yield where content of these conversations left the store on record."""
     for kind, what in DISCLOSED.items():
         for row in reader.of_kind(kind):
-            if space.ledger.header(row)[0].refs.get("stream") in streams:
+            if space.ledger.header(row)[0].about.get("stream") in streams:
                 yield f"{what} at position {row.position}"
 
 

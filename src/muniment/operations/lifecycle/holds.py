@@ -120,7 +120,7 @@ def _hold_at(space: Space, reader: Reader, position: int) -> tuple[int, Hold]:
     header, _ = space.ledger.header(row)
     if header.reason != Custody.HOLD or not isinstance(meta, TurnLifecycle):
         raise HoldMissing(at="hold")
-    turn = header.refs.get("turn")
+    turn = header.about.get("turn")
     span = EVERYTHING if turn is None else TurnSpan(turn, turn)
     return row.stream, Hold(position=position, span=span, subject=meta.request.subject)
 

@@ -96,7 +96,7 @@ def _entry(
     space: Space, reader: Reader, row: SealedRow, request: LifecycleRequest, signed: SignedCheckpoint
 ) -> LifecycleEntry:
     header, exact = space.ledger.header(row)
-    action, span, message = Action(header.reason or ""), span_of(header.refs), header.refs.get("message")
+    action, span, message = Action(header.reason or ""), span_of(header.about), header.about.get("message")
     proof = inclusion_proof(reader, row.position, signed.checkpoint.size)
     return LifecycleEntry(
         position=row.position,
@@ -105,7 +105,7 @@ def _entry(
         first=span.first,
         last=span.last,
         message=message,
-        hold=header.refs.get("hold"),
+        hold=header.about.get("hold"),
         subject=request.subject,
         reason=request.reason,
         requester=request.requester,

@@ -81,7 +81,7 @@ def noted_refusals(space: Space, reader: Reader) -> Iterator[NotedRefusal]:
         body = None if row is None else space.ledger.open(row).meta
         if row is None or not isinstance(body, ErasureRefused):
             raise Corrupt(at=f"position {change.position}", problem="rows_missing")
-        yield NotedRefusal(change.position, space.ledger.header(row)[0].refs, body)
+        yield NotedRefusal(change.position, space.ledger.header(row)[0].about, body)
 
 
 def refused(noted: NotedRefusal, key: ConversationKey | None) -> RefusedErasure:

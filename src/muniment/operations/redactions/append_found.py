@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muniment.declaration.session import Session
-from muniment.events.changes import LifecycleRequest, TurnRedacted
+from muniment.events.changes import LifecycleRequest, TurnRedacted, refs_of
 from muniment.events.records import EventKind
 from muniment.ledger.drafts import draft
 from muniment.ledger.ledger import Writer
@@ -30,7 +30,7 @@ def append_all(session: Session, found: SearchedSpace, request: RedactionRequest
         if writer.tx.frontier().size != found.size:
             return False
         for one, event in zip(found.pending, events, strict=True):
-            writer.append(event, stream=one.stream, target=one.sequence, refs={"turn": one.sequence})
+            writer.append(event, stream=one.stream, target=one.sequence, refs=refs_of(one.sequence, one.target))
         return True
 
     return space.ledger.transact(plan)

@@ -30,6 +30,7 @@ from muniment.operations.parameters import DryRun, InConversation, SealedBy, Thr
 from muniment.operations.spaces.backup.restore import RestoreReport, open_backup, restore_backup
 from muniment.operations.spaces.backup.take import Backup, take_backup
 from muniment.operations.spaces.export_conversation import export_conversation
+from muniment.operations.spaces.replace_signer import SignerReplaced, replace_signer
 from muniment.space.rotation import everything
 
 ON_SERVER = ServerPath(
@@ -235,3 +236,20 @@ class Spaces(Group):
             segments_rekeyed=done.segments_rekeyed,
             versions_destroyed=done.versions_destroyed,
         )
+
+    @operation(Effect.ADMIN, family=Family.STORE)
+    def replace_signer(
+        self,
+        external: Annotated[
+            bool, Meta(description="Use the key that is kept outside the store, by the signer in MUNIMENT_SIGNER.")
+        ] = False,
+    ) -> SignerReplaced:
+        """Replace the key that signs the checkpoints of the open space.
+
+        The former key announces its successor and is destroyed. Appends `signer.announced`. Evidence from now on
+        carries the announcement, so that either public key verifies it; what was issued before verifies as before. A
+        checkpoint by the former key of anything behind the announcement is refused beside it (`signer_replaced`). With
+        `external` the successor never enters the store, and the signer is asked for every signature. Raises
+        `signer.unavailable`, `signer.wrong`.
+        """
+        return replace_signer(self._session.space, external=external)

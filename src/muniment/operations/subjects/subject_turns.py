@@ -52,7 +52,7 @@ def changes_of(session: Session, conversation: Conversation, found: SubjectTurns
         if not (is_transition or isinstance(meta, TurnRedacted)):
             continue
         assert isinstance(meta, TurnLifecycle | TurnRedacted), "it is one of both"
-        span, origin = span_of(header.refs), view in SHOWS_ORIGIN
+        span, origin = span_of(header.about), view in SHOWS_ORIGIN
         turns = [sequence for sequence in sequences if span.includes(sequence)]
         if turns:
             yield TurnFact(

@@ -69,6 +69,10 @@ _BY_CODE: dict[str, Remedy] = {
         verdict=Kind.MISSING,
     ),
     "store.corrupt": Remedy(what="stored data does not match its proof", next=LOOK),
+    "store.former_life": Remedy(
+        what="the store was replaced by a restored backup, and its former files came back",
+        next="Put the restored files back, or restore again: `muniment spaces restore BACKUP --replace`.",
+    ),
     "store.rolled_back": Remedy(
         what="the store is older than its pinned checkpoint", next=_BY_FINDING[FindingKind.ROLLED_BACK]
     ),

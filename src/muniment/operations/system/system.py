@@ -18,13 +18,13 @@ from muniment.declaration.operation import (
     operation,
 )
 from muniment.declaration.session import Session
-from muniment.errors import Corrupt, Kind, MunimentError
+from muniment.errors import Kind
 from muniment.governance.policy import Policy, hiding_family, hiding_view
 from muniment.governance.profiles import Budget
 from muniment.governance.views import View
 from muniment.operations.system.diagnosis import DoctorReport
+from muniment.operations.system.health import Health, health_of
 from muniment.projections.transcript import FoldDigests
-from muniment.search.index_status import IndexStatus
 from muniment.space.embedders import ImportedModel, Reembedded
 from muniment.space.space import Space
 from muniment.version import __version__
@@ -73,32 +73,6 @@ class Capabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
     views: list[ViewCapability]
     policies: list[Policy]
     budget: Budget | None = None
-
-
-class Health(JudgedReport, Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether the open space may be trusted. With a `fault` it is open for inspection only.
-
-    `pinned`: a checkpoint is kept outside the store, so that an older copy of it would be noticed. `indexes` are those
-    for searching that this process has in memory. `unknown_kinds` are the events that only a newer release reads: while
-    there are any, this one reads what it knows and writes nothing (`store.newer`).
-    """
-
-    space: str
-    sound: bool
-    events: int
-    pinned: bool
-    checkpoint_size: int | None = None
-    pinned_size: int | None = None
-    key_versions: int = 1
-    fault: str | None = None
-    fault_message: str | None = None
-    unknown_kinds: list[str] = []
-    indexes: list[IndexStatus] = []
-
-    @property
-    def verdict(self) -> Kind | None:
-        """Return whether the space may be trusted."""
-        return None if self.sound else Kind.CORRUPT
 
 
 class RebuiltProjection(Struct, frozen=True, kw_only=True):
@@ -195,37 +169,18 @@ class System(Group):
         return ViewCapability(view=view, visible=True)
 
     @operation(Effect.READ, family=Family.SYSTEM, inspecting=True)
-    def health(self) -> Health:
+    def health(
+        self,
+        full: Annotated[
+            bool, Meta(description="Read every event whole, instead of the sample that was read at opening.")
+        ] = False,
+    ) -> Health:
         """Report whether the open space can be trusted, and how far it is signed and pinned.
 
-        Also works for a space that is open for inspection only, and then says why.
+        Also works for a space that is open for inspection only, and then says why. `full` takes as long as
+        `evidence.inspect`, which lists everything that it finds.
         """
-        space = self._session.inspected
-        fault = space.fault
-        unknown: list[str] = []
-        with space.ledger.store.reader() as reader:
-            try:
-                events, kept = reader.frontier().size, reader.latest_checkpoint()
-                unknown = space.ledger.vocabulary.of(reader).unknown_kinds
-            except Corrupt as damaged:
-                fault, events, kept = fault or damaged, reader.count(), None
-        try:
-            pinned = space.notary.pinned()
-        except MunimentError as unreadable:
-            fault, pinned = fault or unreadable, None
-        return Health(
-            space=space.name,
-            sound=fault is None,
-            events=events,
-            pinned=pinned is not None,
-            checkpoint_size=None if kept is None else kept.size,
-            pinned_size=None if pinned is None else pinned.size,
-            key_versions=len(space.keys.versions),
-            fault=None if fault is None else fault.code,
-            fault_message=None if fault is None else str(fault),
-            unknown_kinds=unknown,
-            indexes=space.lazy_indexes.statuses(),
-        )
+        return health_of(self._session, full=full)
 
     @operation(Effect.ADMIN, family=Family.SYSTEM, inspecting=True, idempotent=True)
     def recover(self) -> RecoveryReport:

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, WordsErased
-from muniment.events.changes import LifecycleRequest, RedactionReason, RedactionTarget, TurnRedacted
+from muniment.events.changes import LifecycleRequest, RedactionReason, RedactionTarget, TurnRedacted, refs_of
 from muniment.events.identity import ConversationKey, Count, TurnId, check_name
 from muniment.events.records import EventKind
 from muniment.governance.phases import Phase, phase_of
@@ -122,7 +122,7 @@ def redact(
         reached = reach(target, content, changes.erased.get(sequence, NOTHING))
         position = None
         if not is_said(target, request.reason, hidden_from, changes.redactions.get(sequence, ())):
-            refs = {"turn": sequence}
+            refs = refs_of(sequence, target)
             position = writer.append(event, stream=conversation.stream, target=sequence, refs=refs).position
         return RedactionReport(
             conversation=key,

@@ -26,7 +26,7 @@ class AttributeChecks:
         if seen.opened is None or seen.header is None or not isinstance(meta := seen.opened.meta, AttributeRecorded):
             return
         self._findings.attributes += 1
-        if meta.attribute.message != seen.header.refs.get("message"):
+        if meta.attribute.message != seen.header.about.get("message"):
             self._findings.of(seen.row, FindingKind.ATTRIBUTE_TARGET_MISSING, "message_differs")
         content = self._content(seen.opened)
         refusal = flaw(meta, content) if isinstance(content, AttributeContent) else flaw_without_content(meta)

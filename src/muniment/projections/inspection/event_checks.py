@@ -9,20 +9,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.events.message import part_label
-from muniment.events.records import CONTENT_BODIES, EventKind, TurnContent, TurnMeta
+from muniment.events.records import CONTENT_BODIES, WORDS, TurnContent, TurnMeta
 from muniment.evidence.header import Header, commit, disclose
 from muniment.governance.phases import Phase, phase_of, runs
 from muniment.kernel.digest import Salts
-from muniment.ledger.headers import says
 from muniment.ledger.ledger import SPACE_STREAM, Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow
-from muniment.projections.change_fold import NOTHING, Changes
+from muniment.projections.change_fold import NOTHING, Changes, lost_in_conversation
 from muniment.projections.inspection.findings import FindingKind, Findings
 from muniment.projections.inspection.seen import ReadEvent, StreamTail
+from muniment.projections.space_words import is_lost
 from muniment.projections.transcript import Transcript
 
 # why the changes of a stream cannot be folded -> the finding, where it is the head's
@@ -48,6 +49,7 @@ class EventChecks:
         self._transcript = transcript
         self._findings = findings
         self._unfolded: set[int] = set()
+        self._gone: dict[int, tuple[Changes, frozenset[int]]] = {}
 
     def look(self, reader: Reader, row: SealedRow) -> ReadEvent:
         """Look at an event; whatever is wrong with it is a finding."""
@@ -95,8 +97,6 @@ class EventChecks:
         except Corrupt as corrupt:
             self._findings.of(row, FindingKind.HEADER_MISMATCH, corrupt.problem)
             return None
-        if not says(header, row):
-            self._findings.of(row, FindingKind.COLUMN_MISMATCH)
         return header
 
     def _look_again(self, row: SealedRow, header: Header | None) -> ReadEvent:
@@ -124,7 +124,7 @@ class EventChecks:
         told = dict(self._ledger.meta_fields(opened))
         if header is not None:
             self._compare(row, header, opened.meta_seed, told.items())
-        if EventKind(row.kind) in CONTENT_BODIES:
+        if row.kind in CONTENT_BODIES:
             self._content(reader, opened, header, told.keys())
         elif row.content is not None or opened.key is not None:
             self._findings.of(row, FindingKind.CONTENT_LEFT, "no_content_in_this_kind")
@@ -134,7 +134,10 @@ class EventChecks:
 
     def _content(self, reader: Reader, opened: OpenedEvent, header: Header | None, told: Iterable[str]) -> None:
         row = opened.row
-        expected = self._expected(reader, row, header)
+        words = WORDS.get(type(opened.meta))
+        expected = self._expected(reader, row)
+        if words is not None and header is not None and header.fields.keys().isdisjoint(words):
+            expected = ExpectedContent(erased=True)  # nothing was written
         is_whole = row.content is not None and opened.key is not None
         if expected is None:
             return  # that it is not known is a finding already
@@ -161,17 +164,25 @@ class EventChecks:
                 if not label.startswith(gone):
                     self._findings.of(row, FindingKind.COMMITMENT_MISMATCH, "field_missing", label)
 
-    def _expected(self, reader: Reader, row: SealedRow, header: Header | None) -> ExpectedContent | None:
+    def _expected(self, reader: Reader, row: SealedRow) -> ExpectedContent | None:
         """Return what should be left of the words of an event, or None when that cannot be told."""
-        turn = row.turn_seq if row.turn_seq is not None else header.refs.get("turn") if header is not None else None
+        if row.stream == SPACE_STREAM:
+            return ExpectedContent(erased=is_lost(self._ledger, reader, row, partial(self.changes, reader)))
         changes = self.changes(reader, row.stream)
-        if changes is None or turn is None:
+        if changes is None:
             return None
-        messages = changes.erased.get(turn, NOTHING)
-        about = header.refs.get("message") if header is not None else None  # of one message, beside its turn
-        if phase_of(turn, changes.steps) is Phase.ERASED or about in messages:
+        if row.turn_seq is None:
+            return ExpectedContent(erased=row.position in self._lost(row.stream, changes))
+        if phase_of(row.turn_seq, changes.steps) is Phase.ERASED:
             return ExpectedContent(erased=True)
-        return ExpectedContent(erased=False, messages=messages)
+        return ExpectedContent(erased=False, messages=changes.erased.get(row.turn_seq, NOTHING))
+
+    def _lost(self, stream: int, changes: Changes) -> frozenset[int]:
+        """Return the positions of the changes of a stream that have lost their content, worked out once a state."""
+        known = self._gone.get(stream)
+        if known is None or known[0] is not changes:
+            known = self._gone[stream] = (changes, frozenset(lost_in_conversation(changes)))
+        return known[1]
 
     def _complete(self, meta: TurnMeta, content: TurnContent, expected: ExpectedContent, row: SealedRow) -> None:
         if len(content.parts) != len(meta.messages):

@@ -21,7 +21,6 @@ class FindingKind(StrEnum):
     EVENT_UNREADABLE = "event_unreadable"
     EVENT_UNCOUNTED = "event_uncounted"
     HEADER_MISMATCH = "header_mismatch"
-    COLUMN_MISMATCH = "column_mismatch"
     KEYS_MISSING = "keys_missing"
     KEYS_DAMAGED = "keys_damaged"
     RECORD_DAMAGED = "record_damaged"
@@ -68,7 +67,6 @@ MEANS: dict[FindingKind, str] = {
     FindingKind.EVENT_UNREADABLE: "the row of an event is malformed",
     FindingKind.EVENT_UNCOUNTED: "the tree does not count some events",
     FindingKind.HEADER_MISMATCH: "the header does not match its leaf hash",
-    FindingKind.COLUMN_MISMATCH: "the columns of an event do not match its header",
     FindingKind.KEYS_MISSING: "the envelope of an event is missing, or the key that seals it is",
     FindingKind.KEYS_DAMAGED: "the envelope of an event does not open: it, or a column of the event, was edited",
     FindingKind.RECORD_DAMAGED: "the metadata of an event cannot be decoded",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from muniment.errors import Corrupt, KeyMissing, RolledBack, StoreNewer
 from muniment.evidence import pin as pins
 from muniment.evidence.tree import Frontier, extend, frontier_at
-from muniment.evidence.verifier import Checkpoint, Refused, open_checkpoint
+from muniment.evidence.verifier import Checkpoint, Refused
 from muniment.ledger.attest import Notary
 from muniment.ledger.ledger import Ledger
 from muniment.log.port import Reader, SealedRow
@@ -93,7 +93,7 @@ class LogChecks:
         for row in reader.checkpoints():
             self._findings.checkpoints += 1
             try:
-                checkpoint = open_checkpoint(row.note, self._notary.key)
+                checkpoint = self._notary.signers.open(row.note)
             except Refused as refused:
                 self._add(FindingKind.CHECKPOINT_MISMATCH, refused.code, found=row.size)
                 continue

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.events.changes import Custody, Transition, TurnRedacted
-from muniment.events.records import EventKind, TurnContent, TurnMeta
+from muniment.events.records import LIFECYCLES, EventKind, TurnContent, TurnMeta
 from muniment.events.references import RefDerived
 from muniment.evidence.header import Header
 from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of, has_target
@@ -80,7 +80,7 @@ class ReferenceChecks:
         self._findings = findings
         self._space = space
         self._looks: dict[str, Callable[[NamingEvent], None]] = {
-            EventKind.TURN_LIFECYCLE: self._lifecycle,
+            **dict.fromkeys(LIFECYCLES, self._lifecycle),
             EventKind.TURN_REDACTED: self._redaction,
             EventKind.ATTR_RECORDED: self._attribute,
             EventKind.REF_DERIVED: self._reference,
@@ -97,15 +97,15 @@ class ReferenceChecks:
         if seen.header is None:
             return
         if seen.row.kind == EventKind.ARCHIVE_IMPORTED:
-            first, last = (seen.header.refs.get(end, 0) for end in ("first", "last"))
+            first, last = (seen.header.about.get(end, 0) for end in ("first", "last"))
             if not first <= last < max(seen.row.position, 1):
                 self._findings.of(seen.row, FindingKind.TARGET_MISSING)
         if seen.row.kind not in NAME_STREAMS or (
-            seen.row.kind != EventKind.EXPORT_ISSUED and "stream" not in seen.header.refs
+            seen.row.kind != EventKind.EXPORT_ISSUED and "stream" not in seen.header.about
         ):
             return
-        tail = tails.get(seen.header.refs.get("stream", -1))
-        if tail is None or tail.seq < seen.header.refs.get("through", 0):
+        tail = tails.get(seen.header.about.get("stream", -1))
+        if tail is None or tail.seq < seen.header.about.get("through", 0):
             self._findings.of(seen.row, FindingKind.TARGET_MISSING)
 
     # --- by kind ------------------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ class ReferenceChecks:
             return None if read is None else len(read[0].messages)
 
         state = StreamState(tail.turns, tail.holds, messages_of, is_space=row.stream == SPACE_STREAM)
-        flaws = list(flaws_of(row.kind, header.reason, header.refs, state))
+        flaws = list(flaws_of(row.kind, header.reason, header.about, state))
         for change_flaw in flaws:
             kind, problem = kinds[change_flaw]
             self._findings.of(row, kind, problem)
@@ -142,7 +142,7 @@ class ReferenceChecks:
             self._findings.of(event.row, FindingKind.CORRUPT_RECORD, "views")
         if not self._has_its_turns(event):
             return
-        turn = self._turn(event, event.header.refs["turn"])
+        turn = self._turn(event, event.header.about["turn"])
         if turn is not None and not has_target(meta.target, *turn):
             self._findings.of(event.row, FindingKind.REDACTION_TARGET_MISSING)
 
@@ -153,7 +153,7 @@ class ReferenceChecks:
         meta = event.opened.meta
         assert isinstance(meta, RefDerived), "rows of this kind have this body"
         self._findings.derived_refs += 1
-        reference = reference_of(event.row, event.header.refs, meta)
+        reference = reference_of(event.row, event.header.about, meta)
         try:
             faults = faults_of(self._transcript, event.reader, self._ledger.log, self._space, reference)
         except (Corrupt, KeyMissing, StoreNewer) as unread:  # the turns that it names are damaged

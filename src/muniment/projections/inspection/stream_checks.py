@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.identity import Channel, ConversationId, ConversationKey
-from muniment.events.records import AliasRecorded, ConversationOpened, EventKind, TurnMeta
+from muniment.events.records import CONVERSATION, SPACE, AliasRecorded, ConversationOpened, EventKind, TurnMeta
 from muniment.kernel.digest import b64url
 from muniment.ledger.ledger import SPACE_STREAM, Ledger
 from muniment.log.port import Reader, SealedRow
@@ -65,6 +65,8 @@ class StreamChecks:
                 self._findings.of_stream(tail.stream, FindingKind.HEAD_MISSING)
             elif not tail.agrees(head):
                 self._findings.of_stream(tail.stream, FindingKind.HEAD_MISMATCH)
+            elif head.type not in {SPACE.type, CONVERSATION.type}:
+                self._findings.lookups += head.names  # what its entries are called is not known here
 
     def _order(self, tail: StreamTail, seen: ReadEvent) -> None:
         row, header = seen.row, seen.header
@@ -78,9 +80,6 @@ class StreamChecks:
                 kind = FindingKind.DUPLICATE_SEQUENCE if row.turn_seq <= tail.turns else FindingKind.CHAIN_BROKEN
                 self._findings.of(row, kind, "turn_seq")
             tail.turns = row.turn_seq
-        opens = row.kind == EventKind.CONVERSATION_OPENED or row.stream == SPACE_STREAM
-        if row.seq == 1 and not opens:
-            self._findings.of(row, FindingKind.CORRUPT_RECORD, "not_opened")
 
     def _turn(self, reader: Reader, tail: StreamTail, row: SealedRow, meta: TurnMeta) -> None:
         self._findings.turns += 1

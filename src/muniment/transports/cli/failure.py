@@ -45,12 +45,14 @@ HINTS: dict[str, str] = {
     "nobody_to_ask": "Confirm with --yes.",
     "log_lost": "Restore a backup: muniment spaces restore BACKUP --replace",
     "waiting_writes": "Opening the copy takes them in.",
+    "older_version": "Any command that may write brings it up to date.",
 }
 
 
 # code of an error that knows a file or directory -> what to do about it
 PATH_HINTS: dict[str, str] = {
     "store.missing": "No store at {path}, or no such space in it. The first commit or import creates both.",
+    "store.former_life": "To keep this life of the log, too, delete the pin and open the store again: rm {quoted}",
     "store.rolled_back": "To give up what is missing, delete the pin and open the store again: rm {quoted}",
     "key.unavailable": "Cannot read the root key from {path}.",
     "key.exposed": "Make it private: chmod 600 {quoted}",

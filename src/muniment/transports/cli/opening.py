@@ -8,21 +8,30 @@ from contextlib import contextmanager
 from msgspec import UNSET
 
 from muniment.declaration.operation import Operation
+from muniment.evidence.pin import FilePin
+from muniment.evidence.pins import Pins
 from muniment.governance.access import Effect
 from muniment.governance.profiles import Profile
 from muniment.kernel.sources import system_sources
 from muniment.runtime.open import open, open_store, open_to_diagnose, open_without_key  # noqa: A004 - muniment.open()
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.settings import word
+from muniment.runtime.settings import set_pin_failure, word
 from muniment.space.options import Options
 from muniment.transports.cli.progress import shown
 from muniment.transports.cli.store_options import StoreOptions
 
 
+def _pins(door: StoreOptions) -> Pins | None:
+    """Return the places for pins that the options name, if they name any."""
+    if not door.pins:
+        return None
+    return Pins([FilePin(path) for path in door.pins], failure=set_pin_failure())
+
+
 @contextmanager
 def opened_to_read(door: StoreOptions) -> Iterator[Runtime]:
     """Open the store and the space that the options name, which must exist, for a command that is no operation."""
-    options = Options(create=False, sources=door.sources or system_sources())
+    options = Options(create=False, sources=door.sources or system_sources(), pin=_pins(door))
     with open(
         door.named.get("store"), keys=door.named.get("keys"), space=door.named.get("space"), options=options
     ) as it:
@@ -38,6 +47,7 @@ def opened(door: StoreOptions, operation: Operation) -> Iterator[Runtime]:
             create=operation.terms.spaceless or operation.effect is Effect.APPEND,
             sources=door.sources or system_sources(),
             progress=progress,
+            pin=_pins(door),
             profile=UNSET if profile is None else word(Profile, profile, at="profile"),
         )
         store = door.named.get("store")

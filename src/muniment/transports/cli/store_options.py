@@ -21,7 +21,10 @@ OPTIONS: dict[str, str] = {
     "keys": "Where the root key is: PATH, env:NAME, passphrase:, keyring:SERVICE/NAME. Never the key itself.",
     "profile": "Kind of deployment: embedded, desktop, server or developer. Default: MUNIMENT_PROFILE, or none.",
 }
-SHARED = frozenset(OPTIONS)
+PIN_HELP = (
+    "Directory that the head is pinned in; repeat it for several. Default: MUNIMENT_PINS, or the state directory."
+)
+SHARED = frozenset({*OPTIONS, "pin"})
 
 
 def _profiles(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -41,6 +44,7 @@ class StoreOptions:
         self.sources = sources
         self.as_json = False
         self.named: dict[str, str] = {}
+        self.pins: list[str] = []
 
     def may_ask(self) -> bool:
         """Return whether there is a terminal to ask."""
@@ -60,10 +64,19 @@ def door_options() -> list[click.Parameter]:
         )
         for name, text in OPTIONS.items()
     ]
+    pins = click.Option(
+        ["--pin"],
+        metavar="TEXT",
+        multiple=True,
+        help=PIN_HELP,
+        expose_value=False,
+        callback=_keep_pins,
+        shell_complete=directory_completion,
+    )
     as_json = click.Option(
         ["--json"], is_flag=True, help="One JSON document on standard output.", expose_value=False, callback=_keep_json
     )
-    return [*options, as_json]
+    return [*options, pins, as_json]
 
 
 def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
@@ -72,6 +85,10 @@ def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
             ctx.ensure_object(StoreOptions).named[name] = value
 
     return keep
+
+
+def _keep_pins(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
+    ctx.ensure_object(StoreOptions).pins.extend(value)
 
 
 def _keep_json(ctx: click.Context, _param: click.Parameter, value: Any) -> None:

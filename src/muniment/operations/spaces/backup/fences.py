@@ -14,10 +14,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from muniment.errors import Corrupt, KeyMissing
-from muniment.events.changes import OMITTED, REPLACED, Transition, TurnLifecycle, TurnSpan, span_of, span_refs
+from muniment.events.changes import OMITTED, REPLACED, Transition, TurnSpan, span_of, span_refs
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnMeta
 from muniment.ledger.drafts import Change
+from muniment.ledger.erasures import lifecycle_events
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader, SealedRow
 from muniment.space.healing import Healing, erase_messages
@@ -40,7 +41,8 @@ class Fence(Struct, frozen=True, kw_only=True):
     `whole`: of all turns from the first to one, in one event.
     """
 
-    event: TurnLifecycle
+    kind: EventKind
+    event: MetaBody
     whole: bool
     message: int | None
     turns: list[FencedTurn]
@@ -56,7 +58,7 @@ class Fences:
 
     def collect(self, reader: Reader) -> None:
         """Remember every erasure of the present log."""
-        for row in reader.of_kind(EventKind.TURN_LIFECYCLE):
+        for row in lifecycle_events(reader):
             try:
                 self._remember(reader, row)
             except (Corrupt, KeyMissing):
@@ -65,13 +67,12 @@ class Fences:
     def _remember(self, reader: Reader, row: SealedRow) -> None:
         ledger = self._space.ledger
         header, _ = ledger.header(row)
-        if header.reason != Transition.ERASE or header.refs.keys() & {REPLACED, OMITTED}:
+        if header.reason != Transition.ERASE or header.about.keys() & {REPLACED, OMITTED}:
             return
-        event, span = ledger.open(row).meta, span_of(header.refs)
-        assert isinstance(event, TurnLifecycle), "rows of this kind have this body"
+        event, span = ledger.open(row).meta, span_of(header.about)
         turns = list(self._turns(reader, row.stream, span, self._key_of(reader, row.stream)))
-        whole, message = "turn" not in header.refs, header.refs.get("message")
-        self._known.append(Fence(event=event, whole=whole, message=message, turns=turns))
+        whole, message = not header.target, header.refs.get("message")
+        self._known.append(Fence(kind=EventKind(row.kind), event=event, whole=whole, message=message, turns=turns))
 
     def _meta(self, row: SealedRow | None) -> MetaBody | None:
         """Return what an event says, or None where it cannot be read any more."""
@@ -116,7 +117,7 @@ class Fences:
             as_one = fence.whole and sequences == list(range(1, len(rows) + 1))
             spans = [TurnSpan(1, len(rows))] if as_one else [TurnSpan(row.turn_seq or 0, row.turn_seq) for row in left]
             for span in spans:
-                self._append(writer, stream, span_refs(span), fence.event)
+                self._append(writer, stream, span_refs(span), fence)
             for row in left:
                 writer.destroy_content(row)
             erased += len(left)
@@ -131,7 +132,7 @@ class Fences:
         if row is None or not Healing(ledger, self._space.transcript).holds(row, message):
             return False
         erase_messages(ledger, writer, row, frozenset({message}))
-        self._append(writer, row.stream, {"turn": row.turn_seq or 0, "message": message}, fence.event)
+        self._append(writer, row.stream, {"turn": row.turn_seq or 0, "message": message}, fence)
         return True
 
     def _found(self, reader: Reader, turn: FencedTurn) -> SealedRow | None:
@@ -141,6 +142,6 @@ class Fences:
         position = None if turn.digest is None else self._space.ledger.names.find(reader, turn.digest)
         return None if position is None else reader.sealed(position)
 
-    def _append(self, writer: Writer, stream: int, refs: dict[str, int], event: TurnLifecycle) -> None:
+    def _append(self, writer: Writer, stream: int, refs: dict[str, int], fence: Fence) -> None:
         now_ms = self._space.sources.clock.now_ms()
-        writer.change(Change(EventKind.TURN_LIFECYCLE, now_ms, event, refs, Transition.ERASE), stream)
+        writer.change(Change(fence.kind, now_ms, fence.event, refs, Transition.ERASE), stream)

@@ -5,14 +5,16 @@
    Without `replace` nothing is changed then (`backup.restore_conflict`).
 3. In one transaction: the erasures of the present log are remembered, the log is cleared and put back row by row (each
    envelope sealed under a fresh segment key), what was erased is erased again, and an event records it
-   (`space.restored`). The log begins another epoch: cursors from before fail.
-4. The new state is attested, and pinned in place of the checkpoint that it does not grow from (decision 0091).
+   (`space.restored`). A fresh key signs from there on, under an origin of its own: it is another life of the log
+   (`ledger.signing`). The log begins another epoch: cursors from before fail.
+4. The new state is attested and pinned. The pin of a life that was replaced says that it has ended.
 
 A crash leaves the old log or the new one; the same restore may be repeated after either.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,10 +28,10 @@ from muniment.declaration.operation import JudgedReport
 from muniment.errors import Corrupt, KeyUnavailable, Kind, RestoreConflict
 from muniment.events.records import BackupRestore, EventKind, RotationCause, SpaceRestored
 from muniment.evidence.tree import frontier_at
-from muniment.evidence.verifier import Checkpoint
+from muniment.evidence.verifier import Checkpoint, parse_checkpoint, parse_note
 from muniment.ledger.attest import Notary
 from muniment.ledger.drafts import Change
-from muniment.ledger.ledger import VKEY, Writer
+from muniment.ledger.ledger import Writer
 from muniment.ledger.transfer import (
     Discard,
     LogRestorer,
@@ -47,9 +49,10 @@ if TYPE_CHECKING:
 class RestoreReport(JudgedReport, Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a restore did, or with `restored` false would do.
 
-    `events` came from the backup. `lost_first` to `lost_last` are the positions that are known to have been taken and
-    are not in it. `diverged`: what is here, or pinned, is not of the same history as the backup. `erased_again` turns
-    of the backup had been erased since; `fences_unreadable` erasures could not be read from the damaged log.
+    `events` came from the backup, which is of the life `former` of the log; it goes on as the life `origin`.
+    `lost_first` to `lost_last` are the positions that are known to have been taken and are not in it. `diverged`: what
+    is here, or pinned, is not of the same history as the backup. `erased_again` turns of the backup had been erased
+    since; `fences_unreadable` erasures could not be read from the damaged log.
     """
 
     space: str
@@ -65,6 +68,8 @@ class RestoreReport(JudgedReport, Struct, frozen=True, kw_only=True, omit_defaul
     erased_again: int = 0
     fences_unreadable: int = 0
     sound: bool | None = None
+    origin: str | None = None
+    former: str | None = None
 
     @property
     def verdict(self) -> Kind | None:
@@ -96,8 +101,9 @@ def open_backup(session: Session, source: Path, keyring: Path | None, sealed_by:
 def restore_backup(session: Session, backup: OpenedBackup, *, replace: bool, dry_run: bool) -> RestoreReport:
     """Find out what would happen, let it happen if it was asked for, and report."""
     present, was_lost = _present(session, backup.ring)
-    notary = Notary(backup.ring, session.store.pin)
-    pinned, note = notary.pinned(), notary.pinned_note()
+    notary = Notary(backup.ring, session.store.pin) if present is None else present.notary
+    note = notary.pinned_note()
+    pinned = None if note is None else _claimed(note)
     head = None if present is None else _head(present)
     known = [checkpoint for checkpoint in (head, pinned) if checkpoint is not None]
     sizes = [checkpoint.size for checkpoint in known]
@@ -121,14 +127,14 @@ def restore_backup(session: Session, backup: OpenedBackup, *, replace: bool, dry
         former = _last_note(present)
     refill = partial(_refill, session, backup, report, received, former)
     if present is None:
-        restored = session.store.put_back(backup.ring, refill)
+        restored = session.store.put_back(backup.ring, partial(_settled, refill))
         space = session.store.space(backup.ring.name, create=False)
     else:
         restored, space = refill(session.store.bare(present)), present
         space.recover()
     if space.fault is None:
         space.checkpoint()
-    return changed(restored, sound=space.fault is None)
+    return changed(restored, sound=space.fault is None, origin=space.notary.origin)
 
 
 # --- what is here -----------------------------------------------------------------------------------------------------
@@ -155,7 +161,8 @@ def _foreseen(
     size = received.checkpoint.size
     last = max((checkpoint.size for checkpoint in known), default=0) - 1
     diverged = any(checkpoint.size <= size and not _grows_from(received, checkpoint) for checkpoint in known)
-    if present is not None and _head(present, size) not in {None, received.checkpoint}:
+    then = None if present is None else _head(present, size)
+    if then is not None and then.root != received.checkpoint.root:
         diverged = True
     return RestoreReport(
         space=ring.name,
@@ -164,11 +171,17 @@ def _foreseen(
         events=size,
         turns=received.turns,
         cells_damaged=received.cells_damaged,
+        former=received.checkpoint.origin,
         replaced=present is not None,
         diverged=diverged,
         lost_first=size if last >= size else None,
         lost_last=last if last >= size else None,
     )
+
+
+def _claimed(note: str) -> Checkpoint:
+    """Return the checkpoint at a pin; who could put another one there could as well remove it."""
+    return parse_checkpoint(parse_note(note).text)
 
 
 def _last_note(present: Space | None) -> str | None:
@@ -199,6 +212,8 @@ def _refill(
         again = read_log(backup.log, backup.keys, sink, session.progress)
         if again.checkpoint != received.checkpoint:
             raise Corrupt(at="backup", problem="changed_meanwhile")
+        now_ms = space.sources.clock.now_ms()
+        space.notary.signers.begin_life(writer, space.sources, backup.ring, now_ms)
         healing = Healing(space.ledger, space.transcript)
         healing.destroy(writer, healing.returned(writer.tx))
         erased = fences.apply(writer)
@@ -206,13 +221,19 @@ def _refill(
         healing.destroy(writer, healing.returned(writer.tx))  # what was recorded beside turns that went just now
         body = SpaceRestored(restore=BackupRestore(events=report.events, erased_again=erased, former=former))
         lost = {} if report.lost_last is None else {"first": report.lost_first or 0, "last": report.lost_last}
-        writer.change(Change(EventKind.SPACE_RESTORED, space.sources.clock.now_ms(), body, lost))
+        writer.change(Change(EventKind.SPACE_RESTORED, now_ms, body, lost))
         writer.flush()
-        writer.tx.put_meta(VKEY, str(space.notary.key).encode())
         space.begin_epoch(writer)
         return changed(report, restored=True, erased_again=erased, fences_unreadable=fences.unreadable)
 
     return space.rotate(RotationCause.RESTORE, plan).outcome
+
+
+def _settled(refill: Callable[[Space], RestoreReport], space: Space) -> RestoreReport:
+    """Put a log into a new space, and its signing key in force: no pin of another life of it is concerned."""
+    report = refill(space)
+    space.notary.settle(space.ledger)
+    return report
 
 
 def _head(space: Space, size: int | None = None) -> Checkpoint | None:

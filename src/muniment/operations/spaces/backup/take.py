@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.crypto import escrow
 from muniment.crypto.keyring import UnwrappedKeys
@@ -27,8 +28,7 @@ from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.stream import SALT_BYTES, SealedReader, SealedWriter
 from muniment.declaration.session import Session
 from muniment.errors import StoreBusy
-from muniment.evidence.notes import Signer, origin_of
-from muniment.ledger.segments import owed
+from muniment.ledger.signing import LogSigners
 from muniment.ledger.transfer import Discard, Frame, LogReceiver, ReceivedLog, Sink, frames, given
 from muniment.operations.outfile import OutFile, outside, reading
 from muniment.space.options import Progress
@@ -110,11 +110,14 @@ def _write(session: Session, log: OutFile, keys: OutFile, root: RootKey, descrip
                 sealed.write(frame)
             sealed.finish()
         with session.space.ledger.reader() as reader:
-            is_between = bool(owed(reader))  # an erasure is replacing keys, and a rotation will end it
+            # an erasure is replacing keys, and a rotation will end it
+            is_between = bool(session.space.ledger.segments.owed(reader))
+            is_between |= session.space.notary.signers.of(reader).key != LogSigners(ring).current.key
+        session.space.notary.settle(session.space.ledger)
         space_keys.refresh()
         if not is_between and space_keys.unwrapped.space.keys() == ring.space.keys():
             with keys.writing() as file:
-                file.write(escrow.sealed_keys(ring, stream_key, root, descriptor))
+                file.write(escrow.sealed_keys(replace(ring, next_signing=None), stream_key, root, descriptor))
             return
     raise StoreBusy(at="keys", problem="rotated_meanwhile", limit=ATTEMPTS_MAX)
 
@@ -133,7 +136,7 @@ def read_log(
                 progress("verify", file.tell(), total)
                 yield frame
 
-        return LogReceiver(ring, Signer(origin_of(ring.log_id), ring.signing_seed).key, marks).run(incoming(), sink)
+        return LogReceiver(ring, LogSigners(ring).succession, marks).run(incoming(), sink)
 
 
 def keys_copy(path: Path) -> escrow.KeysCopy:

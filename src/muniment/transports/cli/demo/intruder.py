@@ -55,9 +55,11 @@ def flip_a_bit(store: Path) -> None:
     """Change one bit of one encrypted text."""
 
     def flip(database: sqlite3.Connection) -> None:
-        place, sealed = database.execute("SELECT id, ciphertext FROM cells WHERE id % 2 = 1 ORDER BY id").fetchone()
+        place, sealed = database.execute(
+            "SELECT position, content FROM events WHERE content IS NOT NULL ORDER BY position"
+        ).fetchone()
         edited = sealed[:-1] + bytes([sealed[-1] ^ 1])
-        database.execute("UPDATE cells SET ciphertext = ? WHERE id = ?", (edited, place))
+        database.execute("UPDATE events SET content = ? WHERE position = ?", (edited, place))
 
     _edited(store, flip)
 
@@ -71,7 +73,6 @@ def lift_the_mask(store: Path) -> None:
         ).fetchone()
         database.execute("DELETE FROM events WHERE position = ?", (place,))
         database.execute("DELETE FROM envelopes WHERE position = ?", (place,))
-        database.execute("DELETE FROM cells WHERE id / 2 = ?", (place,))
 
     _edited(store, lift)
 
