@@ -1,8 +1,8 @@
 """Break the code in ways that matter, one at a time, in a copy: each break must turn at least one named check red.
 
-A mutant is a text that stands exactly once in one file, what is put in its place, and the checks that should notice. A
-text that is not there any more, or twice, fails: then the table has to follow the code. The copy is in a temporary
-directory; what is checked out is not touched. Each check is first seen green on an unbroken copy.
+A mutant is a text that stands exactly once in one file, what is put in its place, and the checks that should notice
+(`mutants.toml`). A text that is not there any more, or twice, fails: then the table has to follow the code. The copy is
+in a temporary directory; what is checked out is not touched. Each check is first seen green on an unbroken copy.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,305 +21,39 @@ from pathlib import Path
 
 from msgspec import Struct
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+from muniment.events.binding import bind
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent
+PACKAGE = Path("src/muniment")
+LIST = HERE / "mutants.toml"
 COPIED = ("src", "tests", "replay", "fixtures", "schemas", "pyproject.toml", "README.md")
 CHECK_TIMEOUT_S = 300
 AT_ONCE = 2
 
 
-class Mutant(Struct, frozen=True, kw_only=True):
+class Mutant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One break: texts and what stands instead. `checks` are tests, or drills with a number (`drill powercut 500`)."""
 
+    name: str
     breaks: str
-    file: str
-    edits: tuple[tuple[str, str], ...]
-    checks: tuple[str, ...]
+    file: str  # below src/muniment
+    edits: list[tuple[str, str]]
+    checks: list[str]
 
 
-MUTANTS: dict[str, Mutant] = {
-    "aad": Mutant(
-        breaks="drop the associated data, so that a cell is bound to no event",
-        file="src/muniment/crypto/cell.py",
-        edits=(
-            (
-                "encrypt(ONCE, body, CELL_CONTEXT + codec + leaf)",
-                "encrypt(ONCE, body, CELL_CONTEXT + codec)",
-            ),
-            (
-                "decrypt(ONCE, sealed[1:], CELL_CONTEXT + codec + leaf)",
-                "decrypt(ONCE, sealed[1:], CELL_CONTEXT + codec)",
-            ),
-            (
-                "hmac_of(key.secret, CELL_CONTEXT + leaf))\n    return",
-                "hmac_of(key.secret, CELL_CONTEXT))\n    return",
-            ),
-            (
-                "hmac_of(key.secret, CELL_CONTEXT + leaf))\n        body",
-                "hmac_of(key.secret, CELL_CONTEXT))\n        body",
-            ),
-        ),
-        checks=("tests/crypto/test_cell.py",),
-    ),
-    "fsync": Mutant(
-        breaks="skip an fsync: flush the write-ahead log at a checkpoint, not at a commit",
-        file="src/muniment/log/connection.py",
-        edits=(('"synchronous": "FULL"', '"synchronous": "NORMAL"'),),
-        checks=("drill powercut 300",),
-    ),
-    "fsync-by-hand": Mutant(
-        breaks="skip an fsync: do not flush the emptied write-ahead log before an erasure returns",
-        file="src/muniment/log/connection.py",
-        edits=(("        _flush(self.wal)\n", ""),),
-        checks=("drill erase 12",),
-    ),
-    "barrier": Mutant(
-        breaks="trust the data that a failed fsync left behind",
-        file="src/muniment/log/sqlite.py",
-        edits=(("            self._guarded(lambda: self._empty_wal(connection))\n", ""),),
-        checks=("tests/log/test_faults.py",),
-    ),
-    "rewrite": Mutant(
-        breaks="after a failed fsync, flush the write-ahead log again without writing it again",
-        file="src/muniment/log/connection.py",
-        edits=(("                at += os.pwrite(descriptor, piece, at)\n", "                at += len(piece)\n"),),
-        checks=("drill powercut 8000",),
-    ),
-    "delete": Mutant(
-        breaks="forget a delete: the ciphertext of erased content stays",
-        file="src/muniment/ledger/ledger.py",
-        edits=(("        self.tx.destroy_content(row.position)\n        return True\n", "        return True\n"),),
-        checks=("drill erase 6",),
-    ),
-    "segment-key": Mutant(
-        breaks="keep the key of a segment in which something was erased",
-        file="src/muniment/ledger/segments.py",
-        edits=(("self._replaced(tx, key) if key.number in here else key for key in keys", "key for key in keys"),),
-        checks=("tests/log/test_segments.py",),
-    ),
-    "segment-range": Mutant(
-        breaks="leave the last event of a segment under its former key",
-        file="src/muniment/ledger/segments.py",
-        edits=(("first + SEGMENT_EVENTS - 1", "first + SEGMENT_EVENTS - 2"),),
-        checks=("tests/log/test_segments.py",),
-    ),
-    "catalogue-delete": Mutant(
-        breaks="forget the catalogue: lists of conversations still count erased turns",
-        file="src/muniment/projections/conversation_catalogue.py",
-        edits=(
-            (
-                "runs(turns, self._transcript.changes(reader, head).steps) if stepped else None",
-                "None if stepped or not stepped else None",
-            ),
-        ),
-        checks=("tests/runtime/test_catalogue.py",),
-    ),
-    "index-delete": Mutant(
-        breaks="forget the index: search still finds removed messages",
-        file="src/muniment/search/index_follower.py",
-        edits=(("        for span in changed:\n", "        for span in changed[:0]:\n"),),
-        checks=(
-            (
-                "tests/replay_harness/test_histories.py::"
-                "test_a_history_holds_and_leaves_nothing_unchecked[search-what-a-view-shows]"
-            ),
-        ),
-    ),
-    "index-purge": Mutant(
-        breaks="leave erased content in the memory of the index, without finding it",
-        file="src/muniment/search/index.py",
-        edits=(("        self.postings.purge()\n", "        pass\n"),),
-        checks=("drill search 60",),
-    ),
-    "salt": Mutant(
-        breaks="reuse one salt for all fields of a cell",
-        file="src/muniment/evidence/header.py",
-        edits=(("map(_label, wanted)", 'map(_label, ["one"] * len(wanted))'),),
-        checks=("tests/evidence/test_own_vectors.py", "tests/events/test_vectors.py"),
-    ),
-    "hold": Mutant(
-        breaks="ignore a hold",
-        file="src/muniment/operations/lifecycle/guard.py",
-        edits=(("            applying.add(Rule.HOLD)\n", "            pass\n"),),
-        checks=("tests/runtime/test_custody.py",),
-    ),
-    "checkpoint": Mutant(
-        breaks="accept an unsigned checkpoint",
-        file="src/muniment/evidence/verifier.py",
-        edits=(("    text, _ = open_note(note, [key])\n", "    text = parse_note(note).text\n"),),
-        checks=("tests/evidence/test_notes.py",),
-    ),
-    "paging": Mutant(
-        breaks="lose a turn between two pages",
-        file="src/muniment/operations/transcripts/replay.py",
-        edits=(("ReplayMark(after=last)", "ReplayMark(after=last + 1)"),),
-        checks=("tests/laws/test_walks.py::test_pages_give_the_whole_once_while_others_append",),
-    ),
-    "space": Mutant(
-        breaks="look up in any existing space",
-        file="src/muniment/crypto/store.py",
-        edits=(('keyed_digest(self._index_key, "space", name)', 'keyed_digest(self._index_key, "space", "one")'),),
-        checks=("tests/runtime/test_doors.py",),
-    ),
-    "mask": Mutant(
-        breaks="show masked content in one view",
-        file="src/muniment/governance/judgement.py",
-        edits=(
-            (
-                "    if phase in GONE:\n",
-                "    if phase in GONE and view != 'host_ui':\n",
-            ),
-            (
-                "    gone = GONE.get(record.phase)\n",
-                "    gone = None if view == 'host_ui' and record.content else GONE.get(record.phase)\n",
-            ),
-        ),
-        checks=("tests/laws/test_walks.py::test_every_view_shows_what_the_model_says_after_every_command",),
-    ),
-    "skip": Mutant(
-        breaks="silently skip content that does not decrypt",
-        file="src/muniment/projections/transcript.py",
-        edits=(
-            (
-                (
-                    "            salts, body = self._ledger.kept_content(opened)\n"
-                    '            assert isinstance(body, TurnContent), "a turn\'s content is its words"\n'
-                    "            content = body\n"
-                ),
-                (
-                    "            try:\n                salts, content = self._ledger.kept_content(opened)\n"
-                    "            except Exception:\n                pass\n"
-                ),
-            ),
-        ),
-        checks=("tests/runtime/test_edited_at_rest.py",),
-    ),
-    "reseal-key": Mutant(
-        breaks="seal what is left of an erased message under the old key: its former ciphertext still opens",
-        file="src/muniment/ledger/ledger.py",
-        edits=(
-            (
-                "self._ledger.unsealed(row).meta, ContentKey(self._ledger.entropy.take(CONTENT_KEY_BYTES))\n",
-                "self._ledger.unsealed(row).meta, opened.key\n",
-            ),
-        ),
-        checks=("tests/laws/test_nothing_opens.py",),
-    ),
-    "third-key": Mutant(
-        breaks="keep the old key beside the new one when what is left of an erased message is sealed again",
-        file="src/muniment/ledger/ledger.py",
-        edits=(
-            (
-                "        self.tx.put_content(row.position, seal_cell(key, squeeze(left), row.leaf))\n",
-                (
-                    "        self.tx.put_content(row.position, seal_cell(key, squeeze(left), row.leaf))\n"
-                    '        self.tx.put_meta("former", opened.key.secret)\n'
-                ),
-            ),
-        ),
-        checks=("tests/laws/test_nothing_opens.py",),
-    ),
-    "heal-first": Mutant(
-        breaks="destroy only the first of what came back",
-        file="src/muniment/space/healing.py",
-        edits=(
-            (
-                "        for position, messages in returned:\n",
-                "        for position, messages in returned[:1]:\n",
-            ),
-        ),
-        checks=("tests/laws/test_nothing_opens.py",),
-    ),
-    "pin-flush": Mutant(
-        breaks="skip an fsync: put a pin in place before it is flushed",
-        file="src/muniment/evidence/pin.py",
-        edits=(("            os.fsync(descriptor)\n", ""),),
-        checks=("tests/evidence/test_pin.py", "drill powercut 1000"),
-    ),
-    "fork": Mutant(
-        breaks="pin silently past a fork of the log",
-        file="src/muniment/ledger/attest.py",
-        edits=(("            for pinned in places:\n", "            for pinned in places[:0]:\n"),),
-        checks=("tests/runtime/test_forked_pins.py",),
-    ),
-    "pin-first": Mutant(
-        breaks="pin a checkpoint before its transaction is flushed",
-        file="src/muniment/ledger/ledger.py",
-        edits=(
-            (
-                "            self.tx.put_checkpoint(frontier.size, self.note)\n",
-                (
-                    "            self.tx.put_checkpoint(frontier.size, self.note)\n"
-                    "            self._ledger.witness.remember(self.note)\n"
-                ),
-            ),
-        ),
-        checks=("tests/runtime/test_forked_pins.py",),
-    ),
-    "head": Mutant(
-        breaks="trust the head of a conversation without its MAC, on the way that pages take",
-        file="src/muniment/projections/transcript.py",
-        edits=(("self._ledger.head(reader, stream)", "reader.stream_head(stream)"),),
-        checks=("tests/runtime/test_edited_at_rest.py",),
-    ),
-    "interrupt": Mutant(
-        breaks="keep a lock that an interrupt left behind",
-        file="src/muniment/log/group_commit.py",
-        edits=(("            let_go(self._turn, group.lock)\n", ""),),
-        checks=("tests/log/test_group.py",),
-    ),
-    "settled": Mutant(
-        breaks="call a turn committed before its transaction is",
-        file="src/muniment/log/group_commit.py",
-        edits=(
-            (
-                "            tickets.append(group.waiting.popleft())\n",
-                ("            tickets.append(group.waiting.popleft())\n            tickets[-1].settled = True\n"),
-            ),
-        ),
-        checks=("tests/log/test_group.py",),
-    ),
-    "leftover": Mutant(
-        breaks="go on in the transaction that an interrupted leader left open",
-        file="src/muniment/log/sqlite.py",
-        edits=(
-            (
-                "        if connection.in_transaction:  # a leader was interrupted while it gave up\n",
-                "        if False:\n",
-            ),
-        ),
-        checks=("tests/log/test_group.py",),
-    ),
-    "forgotten-step": Mutant(
-        breaks="forget between two steps that an erasure goes on: a crash leaves the rest",
-        file="src/muniment/ledger/owed.py",
-        edits=(
-            ("        return Owed(tuple(sorted({*self.erasures, erasure})), ", "        return Owed(self.erasures, "),
-        ),
-        checks=("tests/runtime/test_erased_in_steps.py", "drill steps 8"),
-    ),
-    "resumed-too-far": Mutant(
-        breaks="go on after a crash with what the subject said since",
-        file="src/muniment/operations/lifecycle/resume.py",
-        edits=(
-            (
-                "        left = [_before(reader, turns, position) for turns in target.turns(reader)]\n",
-                "        left = target.turns(reader)\n",
-            ),
-        ),
-        checks=("tests/runtime/test_erased_in_steps.py",),
-    ),
-    "reason-of-a-message": Mutant(
-        breaks="keep why a message was erased when a restore erases its turn again",
-        file="src/muniment/space/healing.py",
-        edits=(("streams[row.stream] += message is None", "streams[row.stream] += 1"),),
-        checks=("tests/laws/test_words_die.py",),
-    ),
-}
+class Listed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All of them, as they stand in `mutants.toml`."""
+
+    mutant: list[Mutant]
+
+
+MUTANTS = {mutant.name: mutant for mutant in bind(tomllib.loads(LIST.read_text(encoding="utf-8")), Listed).mutant}
 
 
 def unmade(mutant: Mutant, root: Path = REPOSITORY) -> list[str]:
     """Return the texts of a mutant that do not stand exactly once where they should."""
-    source = (root / mutant.file).read_text()
+    source = (root / PACKAGE / mutant.file).read_text()
     return [text for text, _ in mutant.edits if source.count(text) != 1]
 
 
@@ -334,7 +69,7 @@ def markdown() -> str:
         "A mutant is the code with one serious mistake. The table lists the mutants, and the checks that must fail for",
         "each. `python -m replay mutants` makes each mistake in a copy of the code and runs the checks.",
         "",
-        "Generated from `mutants.py`; do not edit.",
+        "Generated from `mutants.toml`; do not edit.",
         "",
         "| mutant | mistake | file | detected by |",
         "|---|---|---|---|",
@@ -366,7 +101,7 @@ def _noticed(scratch: Path, name: str, mutant: Mutant) -> bool:
     """Break a copy; tell whether a check fails."""
     began = time.monotonic()
     copy = _copied(scratch / name)
-    path = copy / mutant.file
+    path = copy / PACKAGE / mutant.file
     source = path.read_text()
     if missing := unmade(mutant, copy):
         print(f"{name}: NOT MADE: not once in {mutant.file}: {missing[0].strip()!r}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muniment.crypto.cell import envelope_key_id
+from muniment.crypto.cell import ENVELOPE_BODY_AT, envelope_key_id
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.segment import SEGMENT_EVENTS, open_segments
 from muniment.errors import Corrupt, KeyMissing
@@ -137,6 +137,30 @@ def test_replacing_a_key_reaches_from_the_first_position_of_a_segment_to_the_las
                 again(long_book).open(long_book.row(position))
         else:
             again(long_book).open(long_book.row(position))
+
+
+def test_no_key_of_a_segment_seals_two_things_with_one_nonce(long_book: FileBook) -> None:
+    """Neither when events are appended, nor when content is destroyed, nor when a segment gets a fresh key."""
+    sealed: dict[bytes, bytes] = {}
+
+    def look() -> None:
+        with long_book.ledger.reader() as reader:
+            rows = list(reader.envelopes(0, long_book.head().size))
+        for row in rows:
+            assert row.envelope is not None
+            began = row.envelope[:ENVELOPE_BODY_AT]  # the id of the key, and the nonce
+            assert sealed.setdefault(began, row.envelope) == row.envelope
+        assert len({row.envelope[:ENVELOPE_BODY_AT] for row in rows if row.envelope is not None}) == len(rows)
+
+    stream = long_book.conversation()
+    turns = long_book.say(stream, "some words", "other words")
+    look()
+    rows = [long_book.row(placed.position) for placed in turns]
+    assert all(long_book.ledger.transact(lambda writer: [writer.destroy_content(row) for row in rows]))
+    look()
+    for _ in range(2):
+        rekeyed(long_book, long_book.keys, 0, 2)
+        look()
 
 
 def test_old_rows_and_old_segment_keys_open_nothing_of_a_segment_that_got_a_fresh_key(long_book: FileBook) -> None:

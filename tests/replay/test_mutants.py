@@ -19,7 +19,8 @@ def test_what_a_mutant_breaks_stands_in_the_code_exactly_once(name: str) -> None
 
 
 def test_a_mutant_whose_text_is_gone_cannot_be_made() -> None:
-    gone = Mutant(breaks="nothing", file="pyproject.toml", edits=(("no such text", ""), ("[project]", "")), checks=())
+    edits = [("no such text", ""), ("__version__", "")]
+    gone = Mutant(name="gone", breaks="nothing", file="version.py", edits=edits, checks=[])
     assert unmade(gone) == ["no such text"]
 
 
