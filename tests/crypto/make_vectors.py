@@ -327,9 +327,13 @@ def vectors() -> dict[str, Vector]:
     return cell_vectors() | envelope_vectors() | segments_vectors() | key_vectors() | cursor_vectors()
 
 
+FORMAT = Path(__file__).parents[2] / "schemas" / "FORMAT.md"
+DICTIONARY = base64.b64decode(FORMAT.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0])
+
+
 def deflated(plaintext: bytes) -> bytes:
-    """Return a deflate stream without header and checksum."""
-    deflater = zlib.compressobj(6, zlib.DEFLATED, -15)
+    """Return a deflate stream without header and checksum, written against the dictionary."""
+    deflater = zlib.compressobj(6, zlib.DEFLATED, -15, zdict=DICTIONARY)
     return deflater.compress(plaintext) + deflater.flush()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import json
 import re
 import shutil
@@ -19,6 +20,7 @@ from msgspec import to_builtins
 
 import muniment
 from muniment import ConversationKey, Message, Role, Turn
+from muniment.crypto.dictionary import DICTIONARY
 from muniment.crypto.keyring import KeyFile
 from muniment.crypto.store import StoreFile
 from muniment.events.changes import RedactionReason, Transition
@@ -174,6 +176,11 @@ def test_the_usual_sets_of_labels_are_those_of_the_page() -> None:
     assert [reader.usual(number) for number in range(32)] == list(LABEL_SETS)
 
 
+def test_the_dictionary_is_that_of_the_page() -> None:
+    (block,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    assert base64.b64decode(block) == DICTIONARY == reader.DICTIONARY
+
+
 def test_the_page_names_everything_that_is_stored() -> None:
     """Every table, column and named value, every member of the key files and of a header."""
     schema = (ROOT / "schemas" / "store.sql").read_text(encoding="utf-8")
@@ -182,5 +189,6 @@ def test_the_page_names_everything_that_is_stored() -> None:
     members = {name for body in (Header, KeyFile) for name in body.__struct_fields__}
     members |= {json.loads(json.dumps(name)) for name in StoreFile.__struct_encode_fields__}
     named = {"vocabulary", "erasing", "vkey", "signers", "epoch", "denials"}
-    told_of = set(re.findall(r"[A-Za-z_]+", " ".join(re.findall(r"`([^`]+)`", PAGE))))
+    prose = re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)
+    told_of = set(re.findall(r"[A-Za-z_]+", " ".join(re.findall(r"`([^`]+)`", prose))))
     assert not (columns | tables | members | named) - told_of
