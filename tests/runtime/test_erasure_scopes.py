@@ -338,7 +338,7 @@ def test_turns_of_a_subject_that_came_while_it_was_searched_are_erased_too(world
     from muniment.events.changes import LifecycleRequest
     from muniment.operations.lifecycle.destroy import destroy_turns
     from muniment.operations.lifecycle.erase_turns import review_erasure
-    from muniment.operations.lifecycle.scope import target_of
+    from muniment.operations.lifecycle.targets import target_of
     from muniment.space.options import no_progress
 
     with_subjects(world)

@@ -22,7 +22,8 @@ from muniment.kernel.sources import seeded_sources
 from muniment.log.connection import OpenMode
 from muniment.log.sqlite import SqliteStore
 from muniment.operations.lifecycle.erase_turns import complete_erasure, review_erasure
-from muniment.operations.lifecycle.scope import Scope, target_of
+from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.lifecycle.targets import target_of
 from muniment.operations.lifecycle.transition import change_phases, review_transition
 from muniment.runtime.runtime import Runtime
 from muniment.space.open_store import Logs, OpenStore

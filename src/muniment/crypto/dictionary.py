@@ -2,7 +2,7 @@
 
 Most turns are short, so that a compressor has seen nothing yet when they end. What stands here can be referred to from
 the first byte: how a packed body begins, the names of its members, and words that conversations are full of. What is
-most frequent comes last, where a reference to it is shortest. `schemas/FORMAT.md` has the same bytes. They never change.
+most frequent comes last, where a reference to it is shortest. These bytes never change (`schemas/FORMAT.md`).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from muniment.log.port import Reader
 from muniment.operations.lifecycle.erasure import Erasure, ErasureOutcome
 from muniment.operations.lifecycle.receipt import OUTSIDE, erased_places, event_proof
 from muniment.operations.lifecycle.report import ErasureReceipt
-from muniment.operations.lifecycle.scope import Target
+from muniment.operations.lifecycle.targets import Target
 from muniment.space.rotation import Rotation
 from muniment.space.space import Space
 

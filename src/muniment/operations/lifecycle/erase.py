@@ -9,7 +9,8 @@ from muniment.events.changes import LifecycleRequest
 from muniment.operations.lifecycle.erase_space import erase_space
 from muniment.operations.lifecycle.erase_turns import erase_turns
 from muniment.operations.lifecycle.report import LifecycleReport
-from muniment.operations.lifecycle.scope import Scope, target_of
+from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.lifecycle.targets import target_of
 
 
 def erase(session: Session, scope: Scope, request: LifecycleRequest) -> LifecycleReport:

@@ -30,7 +30,7 @@ from muniment.operations.lifecycle.receipt import OUTSIDE, event_proof
 from muniment.operations.lifecycle.refusals import append_space_refusal
 from muniment.operations.lifecycle.report import ErasedPlace, ErasureReceipt, HoldInForce, LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
-from muniment.operations.lifecycle.scope import Scope, SpaceTarget
+from muniment.operations.lifecycle.scope import Scope
 from muniment.space.space import Space
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _report(session: Session, request: LifecycleRequest | None) -> LifecycleRepo
 def _judged(space: Space, reader: Reader, now_ms: int) -> SpaceJudgements:
     """Judge every turn, and list every hold in force, also those of conversations without any content to keep yet."""
     guard, reporting = Guard(space, reader, now_ms), Reporting(space, reader)
-    judged = [guard.judge(turns, requested=True) for turns in SpaceTarget(space).turns(reader)]
+    judged = guard.judge_everything(requested=True)
     holds = list(reporting.holds(guard.holds))
     for judgements in judged:
         turns = judgements.turns

@@ -18,7 +18,8 @@ from muniment.operations.lifecycle.erasure import judged_turns
 from muniment.operations.lifecycle.refusals import append_refusals
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
-from muniment.operations.lifecycle.scope import Scope, Target
+from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.lifecycle.targets import Target
 from muniment.space.rotation import nothing_else
 from muniment.space.space import Space
 

@@ -27,7 +27,8 @@ from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Guard, Judgements, length
 from muniment.operations.lifecycle.refusals import append_refusals
-from muniment.operations.lifecycle.scope import Target, Turns, turns_of
+from muniment.operations.lifecycle.scope import Turns
+from muniment.operations.lifecycle.targets import Target, turns_of
 from muniment.projections.change_fold import Changes, lost_in_conversation
 from muniment.projections.space_words import lost_in_space
 from muniment.space.healing import erase_content, erase_messages

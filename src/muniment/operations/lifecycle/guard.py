@@ -28,7 +28,8 @@ from muniment.governance.custody import (
 from muniment.governance.phases import Hold, Phase, PhaseRun, runs
 from muniment.ledger.ledger import SPACE_STREAM
 from muniment.log.port import Reader, SealedRow
-from muniment.operations.lifecycle.scope import Turns, turns_of
+from muniment.operations.lifecycle.scope import Turns
+from muniment.operations.lifecycle.targets import SpaceTarget, turns_of
 from muniment.projections.change_fold import NOTHING, Changes
 from muniment.space.space import Space
 
@@ -117,6 +118,11 @@ class Guard:
             else:
                 events.append(span)
         return Judgements(turns, tuple(spans), tuple(events), tuple(kept), unreadable)
+
+    def judge_everything(self, *, requested: bool) -> list[Judgements]:
+        """Decide about every turn of the space, conversation by conversation."""
+        turns = SpaceTarget(self._space).turns(self._reader)
+        return [self.judge(each, requested=requested) for each in turns]
 
     # --- one turn -----------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,8 @@ from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Judgements, phase_at, pieces
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
-from muniment.operations.lifecycle.scope import Scope, Target, Turns, TurnsTarget, key_of, target_of
+from muniment.operations.lifecycle.scope import Scope, Turns
+from muniment.operations.lifecycle.targets import Target, TurnsTarget, key_of, target_of
 from muniment.space.space import Space
 
 EVERYTHING = TurnSpan(1, None)

@@ -12,7 +12,8 @@ from muniment.errors import Corrupt
 from muniment.events.changes import TurnLifecycle, TurnSpan
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.erasure import Erasure
-from muniment.operations.lifecycle.scope import ConversationTarget, SubjectTarget, Target, Turns, TurnsTarget, key_of
+from muniment.operations.lifecycle.scope import Turns
+from muniment.operations.lifecycle.targets import ConversationTarget, SubjectTarget, Target, TurnsTarget, key_of
 from muniment.space.space import Space
 
 

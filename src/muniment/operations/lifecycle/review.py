@@ -19,7 +19,8 @@ from muniment.operations.lifecycle.holds import review_hold
 from muniment.operations.lifecycle.refusals import concerns, noted_refusals, refused
 from muniment.operations.lifecycle.report import HoldInForce, LifecycleReport, RefusedErasure
 from muniment.operations.lifecycle.reporting import Reporting
-from muniment.operations.lifecycle.scope import Scope, SpaceTarget, conversations, target_of
+from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.lifecycle.targets import SpaceTarget, conversations, target_of
 from muniment.operations.lifecycle.transition import review_transition
 
 

@@ -14,7 +14,8 @@ from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Judgements, pieces
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
-from muniment.operations.lifecycle.scope import ConversationTarget, Scope
+from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.lifecycle.targets import ConversationTarget
 from muniment.space.space import Space
 
 

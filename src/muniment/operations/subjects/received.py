@@ -10,7 +10,7 @@ from muniment.formats.writing.subject_pages import TurnsReceived
 from muniment.log.port import Reader
 from muniment.operations.evidence.disclosure_entries import DisclosureEntry, disclosure_events, entry_of
 from muniment.operations.evidence.recipients import REACHES, TracedContent, reached
-from muniment.operations.lifecycle.scope import spans_of
+from muniment.operations.lifecycle.targets import spans_of
 from muniment.operations.subjects.subject_turns import SubjectTurns
 from muniment.space.space import Space
 

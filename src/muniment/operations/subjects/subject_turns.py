@@ -15,7 +15,7 @@ from muniment.governance.profiles import NO_BUDGET
 from muniment.governance.slices import RedactionItem, SliceTurn
 from muniment.governance.views import SHOWS_ORIGIN, View
 from muniment.log.port import Reader
-from muniment.operations.lifecycle.scope import spans_of
+from muniment.operations.lifecycle.targets import spans_of
 from muniment.projections.conversation import Conversation, shown_turns
 
 ROLES = ("subject", "acting_subject", "mounted_subject", "agent_id")

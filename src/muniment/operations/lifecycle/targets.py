@@ -1,0 +1,290 @@
+"""Targets: what a request is about, found in the log as the turns in question of each conversation.
+
+A target looks twice: once for the report, and inside the write transaction for what was committed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from muniment.errors import Corrupt, KeyMissing
+from muniment.events.changes import TurnSpan
+from muniment.events.identity import (
+    Channel,
+    ConversationId,
+    ConversationKey,
+    MessageName,
+    TurnId,
+    conversation_mark,
+    named_message,
+)
+from muniment.events.records import ConversationOpened, TurnMeta
+from muniment.governance.custody import subjects_of
+from muniment.log.port import Reader, SealedRow, StreamHead
+from muniment.operations.lifecycle.scope import Scope, Turns
+from muniment.space.options import Progress
+from muniment.space.space import Space
+
+BATCH = 500  # rows with cells in memory at a time
+NO_MESSAGE = MessageName(TurnId(""), -1)  # what no id names
+SCAN_PART_TURNS = 2000  # read in one snapshot, so that nobody who empties the write-ahead log waits for a scan
+
+
+class Target(Protocol):
+    """Finds what a request is about."""
+
+    def prepare(self) -> None:
+        """Do what takes long, in snapshots of its own."""
+        ...
+
+    def turns(self, reader: Reader) -> list[Turns]:
+        """Return the turns, conversation by conversation; nothing when there are none."""
+        ...
+
+    def since(self, reader: Reader, position: int) -> list[Turns]:
+        """Return those of the turns that were committed from a position on."""
+        ...
+
+
+def target_of(space: Space, scope: Scope, progress: Progress) -> Target:
+    """Return the target of a scope that was checked."""
+    if scope.key is not None:
+        return ConversationTarget(space, scope.key, scope.turn, scope.message)
+    return SubjectTarget(space, scope.subject, progress) if scope.subject is not None else SpaceTarget(space)
+
+
+class ConversationTarget:
+    """All turns of a conversation, one of them, or a message of it."""
+
+    def __init__(self, space: Space, key: ConversationKey, turn: TurnId | None, message: str | None = None) -> None:
+        self._space = space
+        self._key = key
+        self._message = None
+        if message is not None:
+            self._message = named_message(message, conversation_mark(key.channel, key.conversation)) or NO_MESSAGE
+        self._turn = turn if self._message is None else self._message.turn
+
+    def prepare(self) -> None:
+        """Do nothing: finding the turns is quick."""
+
+    def turns(self, reader: Reader) -> list[Turns]:
+        """Return the turns, if the conversation has them."""
+        transcript = self._space.transcript
+        stream = transcript.stream_of(reader, self._key)
+        if stream is None:
+            return []
+        head = transcript.head(reader, stream)
+        if self._turn is None:
+            return [Turns(self._key, head, (TurnSpan(1, head.turns),))] if head.turns else []
+        try:
+            opened = transcript.turn(reader, head, self._key, self._turn)
+        except (Corrupt, KeyMissing) as fault:
+            if self._message is not None:
+                raise
+            return [Turns(self._key, head, (self._left_over(reader, head, self._turn, fault),))]
+        if opened is None or opened.row.turn_seq is None:
+            return []
+        span = TurnSpan(opened.row.turn_seq, opened.row.turn_seq)
+        if self._message is None:
+            return [Turns(self._key, head, (span,))]
+        assert isinstance(opened.meta, TurnMeta), "only turns have a turn sequence"
+        place = self._message.place
+        return [Turns(self._key, head, (span,), place)] if 0 <= place < len(opened.meta.messages) else []
+
+    def since(self, reader: Reader, position: int) -> list[Turns]:
+        """Return those of the turns that were committed from a position on."""
+        return later(self.turns, reader, position)
+
+    def _left_over(self, reader: Reader, head: StreamHead, turn: TurnId, fault: Corrupt | KeyMissing) -> TurnSpan:
+        """Return the turn that an id must mean when its row does not open, or raise the fault.
+
+        The name is proved, and it leads to a turn of the conversation that cannot be read.
+        """
+        position = self._space.ledger.names.find(reader, self._space.transcript.turn_digest(self._key, turn))
+        row = None if position is None else reader.sealed(position)
+        if row is None or row.stream != head.stream or row.turn_seq is None or self._named(row) is not None:
+            raise fault
+        return TurnSpan(row.turn_seq, row.turn_seq)
+
+    def _named(self, row: SealedRow) -> str | None:
+        meta = readable(self._space, row)
+        return None if meta is None else meta.delivery.turn
+
+
+class SubjectTarget:
+    """Every turn of a subject, in all conversations; no turn is read twice."""
+
+    def __init__(self, space: Space, subject: str, progress: Progress) -> None:
+        self._space = space
+        self._subject = subject
+        self._progress = progress
+        self._read: dict[int, int] = {}  # by stream, up to which turn
+        self._sequences: dict[int, list[int]] = {}
+        self._unreadable: dict[int, list[int]] = {}
+
+    def prepare(self) -> None:
+        """Read all turns of the space, a part at a time."""
+        with self._space.ledger.reader() as reader:
+            heads = [head for _, head in conversations(self._space, reader)]
+        done, total = 0, sum(head.turns for head in heads)
+        for head in heads:
+            for first in range(1, head.turns + 1, SCAN_PART_TURNS):
+                last = min(head.turns, first + SCAN_PART_TURNS - 1)
+                with self._space.ledger.reader() as reader:
+                    self._read_to(reader, head.stream, last)
+                done += last - first + 1
+                self._progress("turns of the subject", done, total)
+
+    def turns(self, reader: Reader) -> list[Turns]:
+        """Return the turns of the subject, conversation by conversation."""
+        found = (self._of(reader, key, head) for key, head in conversations(self._space, reader))
+        return [turns for turns in found if turns is not None]
+
+    def since(self, reader: Reader, position: int) -> list[Turns]:
+        """Return those that were committed from a position on; only conversations that grew are read."""
+        transcript, found = self._space.transcript, list[Turns]()
+        for stream, first in first_turns(reader, position).items():
+            names = reader.sealed(stream)
+            assert names is not None, "a turn follows the opening of its conversation"
+            key, head = key_of(transcript.names(names)), transcript.head(reader, stream)
+            turns = self._of(reader, key, head, first)
+            if turns is not None:
+                found.append(turns)
+        return found
+
+    def _of(self, reader: Reader, key: ConversationKey, head: StreamHead, first: int = 1) -> Turns | None:
+        self._read_to(reader, head.stream, head.turns)
+        spans = tuple(spans_of(turn for turn in self._sequences.get(head.stream, ()) if turn >= first))
+        unreadable = tuple(self._unreadable.get(head.stream, ()))
+        return Turns(key, head, spans, None, unreadable) if spans or unreadable else None
+
+    def _read_to(self, reader: Reader, stream: int, upto: int) -> None:
+        for first in range(self._read.get(stream, 0) + 1, upto + 1, BATCH):
+            for row in turns_of(reader, stream, TurnSpan(first, min(upto, first + BATCH - 1))):
+                meta, sequence = readable(self._space, row), row.turn_seq or 0
+                if meta is None:
+                    self._unreadable.setdefault(stream, []).append(sequence)
+                elif self._subject in subjects_of(meta.actor):
+                    self._sequences.setdefault(stream, []).append(sequence)
+                self._read[stream] = sequence
+
+
+class SpaceTarget:
+    """Every turn of the space."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    def prepare(self) -> None:
+        """Do nothing: finding the turns is quick."""
+
+    def turns(self, reader: Reader) -> list[Turns]:
+        """Return all turns, conversation by conversation."""
+        return [
+            Turns(key, head, (TurnSpan(1, head.turns),))
+            for key, head in conversations(self._space, reader)
+            if head.turns
+        ]
+
+    def since(self, reader: Reader, position: int) -> list[Turns]:
+        """Return those of the turns that were committed from a position on."""
+        return later(self.turns, reader, position)
+
+
+class TurnsTarget:
+    """Turns that were chosen before."""
+
+    def __init__(self, space: Space, chosen: dict[ConversationKey, tuple[int, list[TurnSpan]]]) -> None:
+        self._space = space
+        self._chosen = chosen
+
+    def prepare(self) -> None:
+        """Do nothing: finding the turns is quick."""
+
+    def turns(self, reader: Reader) -> list[Turns]:
+        """Return the chosen turns as they are now."""
+        return [
+            Turns(key, self._space.transcript.head(reader, stream), tuple(spans))
+            for key, (stream, spans) in self._chosen.items()
+        ]
+
+    def since(self, _reader: Reader, _position: int) -> list[Turns]:
+        """Return nothing: later turns were not chosen."""
+        return []
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def conversations(space: Space, reader: Reader) -> list[tuple[ConversationKey, StreamHead]]:
+    """Return every conversation with its proved head, in log order."""
+    return [
+        (key_of(space.transcript.names(row)), space.transcript.head(reader, row.stream))
+        for row in space.transcript.conversations(reader)
+    ]
+
+
+def first_turns(reader: Reader, position: int) -> dict[int, int]:
+    """Return the first turn that was committed from a position on, by stream."""
+    found: dict[int, int] = {}
+    for row in reader.sealed_events(position, reader.frontier().size - 1):
+        if row.turn_seq is not None:
+            found.setdefault(row.stream, row.turn_seq)
+    return found
+
+
+def later(turns: Callable[[Reader], list[Turns]], reader: Reader, position: int) -> list[Turns]:
+    """Return what of turns was committed from a position on."""
+    first = first_turns(reader, position)
+    if not first:
+        return []
+    grown = [each for each in turns(reader) if each.head.stream in first]
+    return [each._replace(spans=tuple(from_turn(first[each.head.stream], each.spans))) for each in grown]
+
+
+def from_turn(first: int, spans: Iterable[TurnSpan]) -> Iterator[TurnSpan]:
+    """Yield what of spans begins with a turn."""
+    for span in spans:
+        if span.last is None or span.last >= first:
+            yield TurnSpan(max(span.first, first), span.last)
+
+
+def key_of(names: ConversationOpened) -> ConversationKey:
+    """Return the key of a conversation of these names."""
+    return ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
+
+
+def turns_of(reader: Reader, stream: int, span: TurnSpan) -> Iterator[SealedRow]:
+    """Yield the rows of turns, all of them and in their order, or raise `Corrupt`."""
+    assert span.last is not None, "only turns that are there have rows"
+    for start in range(span.first, span.last + 1, BATCH):
+        last = min(span.last, start + BATCH - 1)
+        rows = reader.turns(stream, start, last)
+        if [row.turn_seq for row in rows] != list(range(start, last + 1)):
+            raise Corrupt(at=f"stream {stream}", problem="turns_missing", limit=last - start + 1, found=len(rows))
+        yield from rows
+
+
+def readable(space: Space, row: SealedRow) -> TurnMeta | None:
+    """Return what a turn says of itself, or None for one that does not open any more."""
+    try:
+        meta = space.ledger.open(row).meta
+    except (Corrupt, KeyMissing):
+        return None
+    assert isinstance(meta, TurnMeta), "only turns have a turn sequence"
+    return meta
+
+
+def spans_of(sequences: Iterable[int]) -> Iterator[TurnSpan]:
+    """Yield ascending sequences as spans."""
+    first = last = None
+    for sequence in sequences:
+        if last is not None and sequence == last + 1:
+            last = sequence
+            continue
+        if first is not None:
+            yield TurnSpan(first, last)
+        first = last = sequence
+    if first is not None:
+        yield TurnSpan(first, last)
