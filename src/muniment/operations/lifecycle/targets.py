@@ -28,7 +28,7 @@ from muniment.space.space import Space
 
 BATCH = 500  # rows with cells in memory at a time
 NO_MESSAGE = MessageName(TurnId(""), -1)  # what no id names
-SCAN_PART_TURNS = 2000  # read in one snapshot, so that nobody who empties the write-ahead log waits for a scan
+SCAN_PART_EVENTS = 4000  # read in one snapshot, so that nobody who empties the write-ahead log waits for a scan
 
 
 class Target(Protocol):
@@ -124,17 +124,16 @@ class SubjectTarget:
         self._unreadable: dict[int, list[int]] = {}
 
     def prepare(self) -> None:
-        """Read all turns of the space, a part at a time."""
+        """Read all turns of the space in log order, a part at a time."""
         with self._space.ledger.reader() as reader:
-            heads = [head for _, head in conversations(self._space, reader)]
-        done, total = 0, sum(head.turns for head in heads)
-        for head in heads:
-            for first in range(1, head.turns + 1, SCAN_PART_TURNS):
-                last = min(head.turns, first + SCAN_PART_TURNS - 1)
-                with self._space.ledger.reader() as reader:
-                    self._read_to(reader, head.stream, last)
-                done += last - first + 1
-                self._progress("turns of the subject", done, total)
+            size = reader.frontier().size
+        for first in range(0, size, SCAN_PART_EVENTS):
+            end = min(size, first + SCAN_PART_EVENTS)
+            with self._space.ledger.reader() as reader:
+                for row in reader.sealed_events(first, end - 1):
+                    if row.turn_seq is not None:
+                        self._take(row, row.turn_seq)
+            self._progress("turns of the subject", end, size)
 
     def turns(self, reader: Reader) -> list[Turns]:
         """Return the turns of the subject, conversation by conversation."""
@@ -160,14 +159,21 @@ class SubjectTarget:
         return Turns(key, head, spans, None, unreadable) if spans or unreadable else None
 
     def _read_to(self, reader: Reader, stream: int, upto: int) -> None:
-        for first in range(self._read.get(stream, 0) + 1, upto + 1, BATCH):
-            for row in turns_of(reader, stream, TurnSpan(first, min(upto, first + BATCH - 1))):
-                meta, sequence = readable(self._space, row), row.turn_seq or 0
-                if meta is None:
-                    self._unreadable.setdefault(stream, []).append(sequence)
-                elif self._subject in subjects_of(meta.actor):
-                    self._sequences.setdefault(stream, []).append(sequence)
-                self._read[stream] = sequence
+        for row in turns_of(reader, stream, TurnSpan(self._read.get(stream, 0) + 1, upto)):
+            self._take(row, row.turn_seq or 0)
+
+    def _take(self, row: SealedRow, turn: int) -> None:
+        read = self._read.get(row.stream, 0)
+        if turn <= read:
+            return
+        if turn != read + 1:
+            raise Corrupt(at=f"stream {row.stream}", problem="turns_missing", limit=read + 1, found=turn)
+        meta = readable(self._space, row)
+        if meta is None:
+            self._unreadable.setdefault(row.stream, []).append(turn)
+        elif self._subject in subjects_of(meta.actor):
+            self._sequences.setdefault(row.stream, []).append(turn)
+        self._read[row.stream] = turn
 
 
 class SpaceTarget:
