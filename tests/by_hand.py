@@ -10,9 +10,13 @@ import base64
 import hashlib
 import hmac
 import struct
+from pathlib import Path
 from typing import Any
 
 Vector = dict[str, Any]
+
+FORMAT = Path(__file__).parents[1] / "schemas" / "FORMAT.md"
+DICTIONARY = base64.b64decode(FORMAT.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0])
 
 
 def made(word: str, size: int) -> bytes:

@@ -23,6 +23,8 @@ from cryptography.hazmat.primitives.cmac import CMAC
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from tests.by_hand import DICTIONARY
+
 FOLDER = Path(__file__).parents[2] / "fixtures" / "vectors" / "crypto"
 
 Vector = dict[str, Any]
@@ -325,10 +327,6 @@ def renamed() -> list[Vector]:
 def vectors() -> dict[str, Vector]:
     """Return every vector by the name of its file."""
     return cell_vectors() | envelope_vectors() | segments_vectors() | key_vectors() | cursor_vectors()
-
-
-FORMAT = Path(__file__).parents[2] / "schemas" / "FORMAT.md"
-DICTIONARY = base64.b64decode(FORMAT.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0])
 
 
 def deflated(plaintext: bytes) -> bytes:

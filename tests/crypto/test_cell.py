@@ -13,12 +13,13 @@ from muniment.crypto.cell import (
     envelope_key_id,
     open_cell,
     open_envelope,
+    open_envelopes,
     reseal_envelopes,
     seal_cell,
     seal_envelope,
     squeeze,
 )
-from muniment.crypto.segment import SegmentKey
+from muniment.crypto.segment import SEGMENT_BITS, SegmentKey
 from muniment.errors import Corrupt, LimitExceeded
 from muniment.kernel.sources import SystemEntropy
 from tests.crypto.worlds import flipped, neighbours
@@ -147,6 +148,27 @@ def test_a_segment_key_that_differs_in_one_bit_opens_nothing() -> None:
             open_envelope(SegmentKey(3, SEGMENT.key_id + secret), sealed, LEAF, PLACE)
     with pytest.raises(Corrupt):
         open_envelope(SegmentKey(4, SEGMENT.entry), sealed, LEAF, PLACE)
+
+
+@given(st.lists(envelopes, max_size=4), st.data())
+def test_many_envelopes_open_together_or_not_at_all(held: list[OpenEnvelope], data: st.DataObject) -> None:
+    """What one envelope after the other holds; none where one does not open, or where a key is missing."""
+    first, keys = SEGMENT.number << SEGMENT_BITS, {SEGMENT.number: SEGMENT}
+    sealed = [seal_envelope(SEGMENT, NONCE, each, LEAF, PLACE) for each in held]
+    placed = [(first + at, envelope, LEAF + PLACE) for at, envelope in enumerate(sealed)]
+    assert list(map(shown, open_envelopes(keys, placed))) == list(map(shown, held))
+    if not held:
+        return
+    at = data.draw(st.integers(0, len(held) - 1))
+    bad = flipped(sealed[at], data.draw(st.integers(0, len(sealed[at]) * 8 - 1)))
+    cut = sealed[at][: data.draw(st.integers(0, len(sealed[at]) - 1))]
+    torn = SEGMENT.head + NONCE + SEGMENT.aead.encrypt(NONCE, b"\x02meta", SEGMENT.context + LEAF + PLACE)
+    damaged = [[*placed[:at], (first + at, one, LEAF + PLACE), *placed[at + 1 :]] for one in (bad, cut, torn)]
+    for refused in (*damaged, [*placed, (first << 1, sealed[at], LEAF + PLACE)]):
+        with pytest.raises(Corrupt):
+            open_envelopes(keys, refused)
+    with pytest.raises(Corrupt):
+        open_envelopes({SEGMENT.number: FRESH}, placed)
 
 
 @given(envelopes)

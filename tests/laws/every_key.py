@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 
 from muniment.crypto.cell import ContentKey, open_cell
+from muniment.crypto.dictionary import DICTIONARY
 from muniment.errors import Corrupt
 
 KEY_BYTES, NONCE_BYTES, TAG_BYTES = 32, 12, 16
@@ -127,6 +128,8 @@ def _unpacked(text: bytes) -> bytes:
     if text[0] & 0x0F == zlib.DEFLATED and int.from_bytes(text[:2]) % 31 == 0:  # RFC 1950, 2.2
         with contextlib.suppress(zlib.error):
             return text + zlib.decompressobj().decompress(text, 2**16)
-    with contextlib.suppress(zlib.error):
-        return text + zlib.decompressobj(-zlib.MAX_WBITS).decompress(text, 2**16)
-    return text
+    inflated = text
+    for dictionary in (b"", DICTIONARY):
+        with contextlib.suppress(zlib.error):
+            inflated += zlib.decompressobj(-zlib.MAX_WBITS, dictionary).decompress(text, 2**16)
+    return inflated

@@ -37,7 +37,8 @@ from muniment.evidence.tree import Frontier
 from muniment.kernel.sources import SystemEntropy, seeded_sources
 from muniment.ledger.attest import Notary
 from muniment.ledger.drafts import Draft, draft
-from muniment.ledger.ledger import SPACE_STREAM, Ledger, Placed, Writer
+from muniment.ledger.heads import Placed
+from muniment.ledger.ledger import SPACE_STREAM, Ledger, Writer
 from muniment.log.memory import MemoryStore
 from muniment.log.port import WHOLE_CONVERSATION, SealedRow, Store
 from muniment.log.sqlite import SqliteStore

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 import hmac
+import zlib
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from tests.by_hand import Vector, b64, disclosed, leaf_of, made, msgpack, plain
+from tests.by_hand import DICTIONARY, Vector, b64, disclosed, leaf_of, made, msgpack, plain
 from tests.evidence.by_hand import jcs, mth
 
 LOG, INDEX_KEY = b64(made("log", 16)), made("index key", 32)
@@ -59,11 +60,15 @@ class Draws:
         }
 
     def cell(self, body: Vector, leaf: bytes) -> bytes:
-        """Seal content, too short to be compressed."""
+        """Seal content: from 64 bytes on it is compressed against the dictionary, where that makes it smaller."""
         plaintext = msgpack([1, None, body])
-        assert len(plaintext) < 256, "short enough to be as it is"
+        assert len(plaintext) < 8192, "larger cells are compressed in another way"
+        deflater = zlib.compressobj(1, zlib.DEFLATED, -13, 5, zlib.Z_FIXED, DICTIONARY)
+        packed = deflater.compress(plaintext) + deflater.flush()
+        is_packed = len(plaintext) >= 64 and len(packed) < len(plaintext)
+        codec, text = (b"\x01", packed) if is_packed else (b"\x00", plaintext)
         key = hmac.digest(self.content_key, b"muniment/cell" + leaf, "sha256")
-        return b"\x00" + AESGCM(key).encrypt(bytes(12), plaintext, b"muniment/cell\x00" + leaf)
+        return codec + AESGCM(key).encrypt(bytes(12), text, b"muniment/cell" + codec + leaf)
 
     def salts(self) -> bytes:
         """Return what the salts of the content are derived from."""

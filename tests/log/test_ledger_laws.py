@@ -20,7 +20,8 @@ from muniment.evidence.header import commit, commit_fields, disclose, disclosure
 from muniment.evidence.tree import Frontier, extend, frontier_at
 from muniment.evidence.verifier import leaf_hash
 from muniment.kernel.digest import Salts, b64url
-from muniment.ledger.ledger import Placed, Writer
+from muniment.ledger.heads import Placed
+from muniment.ledger.ledger import Writer
 from muniment.log.port import SealedRow
 from tests.log.ledgers import Book, FileBook, memory_book
 from tests.turns import committed

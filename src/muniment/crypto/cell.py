@@ -20,7 +20,7 @@ fifty of each. The cipher of the segment key is cached, those of single-use keys
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from cryptography.exceptions import InvalidTag
@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from muniment.crypto.dictionary import DICTIONARY
 from muniment.crypto.secret import KEY_BYTES, Secret
-from muniment.crypto.segment import KEY_ID_BYTES, NONCE_BYTES, SEALED_VERSION, TAG_BYTES, SegmentKey
+from muniment.crypto.segment import KEY_ID_BYTES, NONCE_BYTES, SEALED_VERSION, SEGMENT_BITS, TAG_BYTES, SegmentKey
 from muniment.errors import Corrupt, LimitExceeded
 from muniment.kernel.digest import hmac_of
 
@@ -173,6 +173,33 @@ def open_envelope(segment_key: SegmentKey, sealed: bytes, leaf: bytes, place: by
     if body[:1] == BARE:
         return OpenEnvelope(body[1:], None)
     raise Corrupt(at="envelope", problem="layout")
+
+
+def open_envelopes(keys: Mapping[int, SegmentKey], envelopes: Iterable[PlacedEnvelope]) -> list[OpenEnvelope]:
+    """Return what envelopes hold; raises `Corrupt` unless all of them open under the keys of their segments.
+
+    As `open_envelope`, but one loop without a call of ours: a page does this for every turn.
+    """
+    opened: list[OpenEnvelope] = []
+    make = tuple.__new__
+    for position, sealed, where in envelopes:
+        segment_key = keys.get(position >> SEGMENT_BITS)
+        if segment_key is None or sealed[:ENVELOPE_HEAD_BYTES] != segment_key.head:
+            raise Corrupt(at="envelope", problem="layout")
+        nonce = sealed[ENVELOPE_HEAD_BYTES:ENVELOPE_BODY_AT]
+        try:
+            body = segment_key.aead.decrypt(nonce, sealed[ENVELOPE_BODY_AT:], segment_key.context + where)
+        except (InvalidTag, ValueError):  # the latter for a nonce that is cut short
+            raise Corrupt(at="envelope", problem="not_authentic") from None
+        if body[:1] == KEYED and len(body) >= META_AT:
+            key = _unmade(ContentKey)
+            key.secret = body[1:META_AT]
+            opened.append(make(OpenEnvelope, (body[META_AT:], key)))
+        elif body[:1] == BARE:
+            opened.append(make(OpenEnvelope, (body[1:], None)))
+        else:
+            raise Corrupt(at="envelope", problem="layout")
+    return opened
 
 
 def reseal_envelopes(

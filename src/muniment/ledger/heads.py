@@ -26,6 +26,17 @@ HEAD_TAG_BYTES = 16
 _HEAD = struct.Struct(">QQQQQQ")
 
 
+class Placed(NamedTuple):
+    """Where an event was appended; `messages` counts those of its stream up to it."""
+
+    position: int
+    stream: int
+    seq: int
+    turn_seq: int | None
+    leaf: bytes
+    messages: int
+
+
 class SeenStream(NamedTuple):
     """How long a stream was in a state of the log."""
 

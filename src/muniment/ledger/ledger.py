@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
@@ -41,7 +41,7 @@ from muniment.evidence.header import Field, Header, salts_of
 from muniment.evidence.tree import Frontier, extend
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
 from muniment.ledger.headers import prove_row, row_of, unpack
-from muniment.ledger.heads import Heads
+from muniment.ledger.heads import Heads, Placed
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow, Names, Naming, restores_told
 from muniment.ledger.segments import SegmentKeys, begins_segment, segment_of
 from muniment.ledger.vocabulary import LogVocabulary, Written
@@ -62,17 +62,6 @@ VKEY = "vkey"  # the named value that holds the public key of the log
 CHECKPOINT_EVENTS = 1024  # a log is signed whenever its size passes a multiple of this
 
 Outcome = TypeVar("Outcome")
-
-
-class Placed(NamedTuple):
-    """Where an event was appended; `messages` counts those of its stream up to it."""
-
-    position: int
-    stream: int
-    seq: int
-    turn_seq: int | None
-    leaf: bytes
-    messages: int
 
 
 class OpenedEvent(Struct, frozen=True, kw_only=True, gc=False):
@@ -443,6 +432,17 @@ class Ledger:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
         opened = OpenedEvent(row=row, key=key, meta_seed=seed, meta=meta)
         return opened if row.turn_seq is not None else worded(self, opened)
+
+    def open_turns(self, rows: Sequence[SealedRow]) -> list[OpenedEvent]:
+        """Return rows of turns, as `open`; many at once take less time."""
+        try:
+            return [
+                OpenedEvent(row=row, key=key, meta_seed=seed, meta=meta)
+                for row, (packed, key) in zip(rows, self.segments.open_each(rows), strict=True)
+                for seed, meta in (unpack_meta(row.kind, packed),)
+            ]
+        except Corrupt:  # or a key that was not met yet: each row tells
+            return [self.open(row) for row in rows]
 
     def content(self, opened: OpenedEvent) -> tuple[Salts, ContentBody]:
         """Return salts and content of an event whose content the log does not call erased."""

@@ -15,10 +15,17 @@ segments are still to be replaced is kept with the log (`ledger.owed`).
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 
-from muniment.crypto.cell import OpenEnvelope, envelope_key_id, open_envelope, reseal_envelopes, seal_envelope
+from muniment.crypto.cell import (
+    OpenEnvelope,
+    envelope_key_id,
+    open_envelope,
+    open_envelopes,
+    reseal_envelopes,
+    seal_envelope,
+)
 from muniment.crypto.segment import (
     NONCE_BYTES,
     SEGMENT_BITS,
@@ -65,6 +72,13 @@ class SegmentTable:
             raise Corrupt(at=f"position {row.position}", problem=corrupt.problem) from None
         raise KeyMissing(at=f"position {row.position}")
 
+    def open_each(self, rows: Sequence[EnvelopeRow]) -> list[OpenEnvelope]:
+        """Return what the envelopes of rows hold; raises `Corrupt` unless all of them open with keys that were met."""
+        opened = open_envelopes(self._keys, placed_envelopes(rows))
+        if len(opened) != len(rows):
+            raise Corrupt(at="envelope", problem="missing")
+        return opened
+
     def clear(self) -> None:
         """Forget all keys."""
         self._keys.clear()
@@ -100,6 +114,10 @@ class SegmentKeys:
         with self._store.reader() as present:
             self._learn(present, row.position)
         return self._table.open(row)
+
+    def open_each(self, rows: Sequence[EnvelopeRow]) -> list[OpenEnvelope]:
+        """Return what the envelopes of rows hold, as `SegmentTable.open_each`."""
+        return self._table.open_each(rows)
 
     def _learn(self, reader: Reader, position: int) -> None:
         number = row_of(position)

@@ -284,12 +284,10 @@ class Transcript:
             at = f"stream {head.stream}"
             raise Corrupt(at=at, problem="turns_missing", limit=last - first + 1, found=len(rows))
         changes, mark = self.changes(reader, head), self.mark(reader, head)
-        turns = []
         for sequence, row in enumerate(rows, start=first):
             if row.turn_seq != sequence:
                 raise Corrupt(at=f"position {row.position}", problem="turns_missing")
-            turns.append(self.read_opened(self._ledger.open(row), changes, mark, wanted))
-        return turns
+        return [self.read_opened(opened, changes, mark, wanted) for opened in self._ledger.open_turns(rows)]
 
     def read(
         self, row: SealedRow, sequence: int, changes: Changes, mark: str, wanted: Callable[[Phase, TurnMeta], bool]

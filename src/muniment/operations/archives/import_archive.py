@@ -52,7 +52,8 @@ from muniment.operations.archives.scopes import checked, conversations
 from muniment.space.space import Space
 
 if TYPE_CHECKING:
-    from muniment.ledger.ledger import Placed, Writer
+    from muniment.ledger.heads import Placed
+    from muniment.ledger.ledger import Writer
 
 FLUSH_EVENTS = 64
 
