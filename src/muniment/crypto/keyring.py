@@ -145,7 +145,7 @@ class UnwrappedKeys(Struct, frozen=True, kw_only=True):
 class SpaceKeys(Secret):
     """The keys of one space, in the memory of this process and durable in its directory."""
 
-    __slots__ = ("_directory", "_entropy", "_keys", "_root", "_stamp")
+    __slots__ = ("_directory", "_entropy", "_keys", "_path", "_root", "_stamp")
 
     def __init__(self, directory: Path, root: RootKey, entropy: Entropy) -> None:
         """Load the keys of the space in this directory.
@@ -153,6 +153,7 @@ class SpaceKeys(Secret):
         Raises `StoreMissing`, `KeyWrong` when another root wrapped them, `StoreNewer`, or `Corrupt`.
         """
         self._directory = directory
+        self._path = directory / FILE
         self._root = root
         self._entropy = entropy
         with files.faults(FILE):
@@ -260,9 +261,12 @@ class SpaceKeys(Secret):
 
     def refresh(self) -> bool:
         """Load changes by other processes; return whether there were any. Without a change it costs one `stat`."""
-        with files.faults(FILE):
+        try:
             if files.stamp(self._path) == self._stamp:
                 return False
+        except OSError:
+            pass  # reading says it again
+        with files.faults(FILE):
             contents, stamp = files.read(self._path)
         self._load(contents, stamp)
         return True
@@ -334,10 +338,6 @@ class SpaceKeys(Secret):
                 files.replace(self._path, encode_plain(ErasedKeyFile(format=FORMAT, log=self.log_id)))
         self._keys = msgspec.structs.replace(self._keys, signing_seed=b"", next_signing=None, index_key=b"", space={})
         return had_keys
-
-    @property
-    def _path(self) -> Path:
-        return self._directory / FILE
 
     def _settle(self) -> None:
         """Complete an interrupted replacement; a reader without write access leaves it to the next writer."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from binascii import b2a_base64
 from collections.abc import Iterable, Mapping
 
 DIGEST_BYTES = 32
 BLOCK_BYTES = 64
 _INNER = bytes(byte ^ 0x36 for byte in range(256))
+_URL = bytes.maketrans(b"+/", b"-_")
 _OUTER = bytes(byte ^ 0x5C for byte in range(256))
 
 
@@ -78,7 +80,7 @@ class KeyedDigest:
 
 def b64url(data: bytes) -> str:
     """Return unpadded base64url, the spelling of digests in headers and receipts."""
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+    return b2a_base64(data, newline=False).translate(_URL, b"=").decode()
 
 
 def unb64url(text: str) -> bytes:

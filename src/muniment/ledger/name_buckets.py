@@ -120,7 +120,9 @@ class Names:
 
     def head(self, reader: Reader) -> LogHead:
         """Return the head of the log, proved, or raise `Corrupt`."""
-        seal = reader.log_seal()
+        return self._head(reader, reader.log_seal())
+
+    def _head(self, reader: Reader, seal: bytes) -> LogHead:
         kept_seal, kept_frontier, kept = self._proved
         if seal and seal is kept_seal:  # the same object came with the same frontier; there is one empty one
             return kept
@@ -137,11 +139,12 @@ class Names:
 
         Raises `Corrupt` for a log that is older. Who writes learns here what others have changed.
         """
-        head = self.head(reader)
+        seal = reader.log_seal()
+        head = self._head(reader, seal)
         if head.stamp < newest:
             raise Corrupt(at="log", problem="put_back", limit=newest & SIZE_MASK, found=head.stamp & SIZE_MASK)
         if writes:
-            if reader.log_seal() != self._seal:
+            if seal != self._seal:
                 self._catch_up(reader, head)
         else:
             self._newest = max(self._newest, head.stamp)
@@ -211,25 +214,25 @@ class Names:
 
     def find(self, reader: Reader, digest: bytes) -> int | None:
         """Return the position that a name leads to, or None when nobody has claimed it; proved, or `Corrupt`."""
-        head = self.head(reader)
-        if reader.log_seal() != self._seal:
+        seal = reader.log_seal()
+        head = self._head(reader, seal)
+        if seal != self._seal:
             self._catch_up(reader, head)
         if not head.names:
             return None
-        entries = self._read(reader, head, bucket_of(digest, buckets_of(head.names))).entries
+        entries = self._read(reader, seal, head, bucket_of(digest, buckets_of(head.names))).entries
         at = _place(entries, digest)
         return _position(entries, at) if entries.startswith(digest, at) else None
 
     def rows(self, reader: Reader) -> Iterator[NameRow]:
         """Yield every name, bucket by bucket, proved."""
-        head = self.head(reader)
+        seal, head = reader.log_seal(), self.head(reader)
         for number in range(buckets_of(head.names)):
-            entries = self._read(reader, head, number).entries
+            entries = self._read(reader, seal, head, number).entries
             for at in range(0, len(entries), ENTRY_BYTES):
                 yield NameRow(digest=entries[at : at + DIGEST_BYTES], position=_position(entries, at))
 
-    def _read(self, reader: Reader, head: LogHead, number: int) -> Bucket:
-        seal = reader.log_seal()
+    def _read(self, reader: Reader, seal: bytes, head: LogHead, number: int) -> Bucket:
         last_reader, last_seal, last_number, last = self._last
         if reader is last_reader and seal == last_seal and number == last_number:
             return last  # a plan looks for a name before it claims it
@@ -263,10 +266,11 @@ class Names:
 
         A name that was claimed before is a `Conflict`, and so is one that gives up its place and has none.
         """
-        before, head, stamp = tx.log_seal(), self.head(tx), restores << SIZE_BITS | frontier.size
+        before = tx.log_seal()
+        head, stamp = self._head(tx, before), restores << SIZE_BITS | frontier.size
         names, total, written = head.names, head.total, dict[int, Seen]()
         if namings:
-            names, buckets = self._changed(tx, head, namings)
+            names, buckets = self._changed(tx, before, head, namings)
             bodies: list[tuple[int, bytes]] = []
             for number, (entries, share) in buckets.items():
                 body, bucket = self._sealed(number, entries, stamp)
@@ -285,10 +289,10 @@ class Names:
         return seal
 
     def _changed(
-        self, tx: Transaction, head: LogHead, namings: Mapping[bytes, Naming]
+        self, tx: Transaction, seal: bytes, head: LogHead, namings: Mapping[bytes, Naming]
     ) -> tuple[int, dict[int, tuple[bytes, int]]]:
         """Return how many names there are then, and every bucket that changes: its entries and its former share."""
-        table = _Table(head.names, lambda number: self._read(tx, head, number))
+        table = _Table(head.names, lambda number: self._read(tx, seal, head, number))
         for digest, to in namings.items():
             if isinstance(to, bytes):
                 table.add(to, table.remove(digest))

@@ -111,9 +111,11 @@ class SqliteReader:
         return self.failed
 
     def _rows(self, rows_type: type[T], sql: str, bindings: Bindings = ()) -> T:
+        if self._cursor is None:
+            raise StoreClosed(at="snapshot")
         try:
-            return msgspec.convert(self.run(sql, bindings), rows_type)
-        except msgspec.ValidationError as error:
+            return msgspec.convert(self._cursor.execute(sql, bindings).fetchall(), rows_type)
+        except (*STORE_ERRORS, msgspec.ValidationError) as error:
             raise self.fault(error) from None
 
     def _blob(self, sql: str, bindings: Bindings = ()) -> bytes | None:
