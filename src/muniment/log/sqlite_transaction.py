@@ -104,9 +104,8 @@ class SqliteTransaction(SqliteReader):
             self.failed = error
         return error
 
-    def _demand(self, fits: bool, at: str, problem: str) -> None:
-        if not fits:
-            raise self._unwritten(Conflict(at=at, problem=problem))
+    def _conflict(self, at: str, problem: str) -> MunimentError:
+        return self._unwritten(Conflict(at=at, problem=problem))
 
     # --- the port -----------------------------------------------------------------------------------------------------
 
@@ -119,11 +118,14 @@ class SqliteTransaction(SqliteReader):
     def append(self, rows: Sequence[SealedRow], nodes: Sequence[Node], frontier: Frontier, seal: bytes) -> None:
         """Append rows with the nodes that they complete, the frontier behind them and the seal of the log."""
         size = self.frontier().size
-        self._demand(frontier.size == size + len(rows), "frontier", "not_next")
+        if frontier.size != size + len(rows):
+            raise self._conflict("frontier", "not_next")
         for position, row in enumerate(rows, size):
-            self._demand(row.position == position, "position", "not_next")
+            if row.position != position:
+                raise self._conflict("position", "not_next")
             tail = self._tails.get(row.stream) or self.stream_head(row.stream)
-            self._demand(follows(tail, row), f"position {position}", "not_next_of_stream")
+            if not follows(tail, row):
+                raise self._conflict(f"position {position}", "not_next_of_stream")
             self._tails[row.stream] = longer(tail, row)
         self._insert(rows, nodes)
         self._write(UPDATE_FRONTIER, [(frontier.to_bytes(), seal)])
@@ -132,7 +134,8 @@ class SqliteTransaction(SqliteReader):
     def put_stream_head(self, head: StreamHead) -> None:
         """Set the head of a stream."""
         tail = self._tails.pop(head.stream, None) or self.stream_head(head.stream)
-        self._demand(agrees(head, tail), f"stream {head.stream}", "head_disagrees")
+        if not agrees(head, tail):
+            raise self._conflict(f"stream {head.stream}", "head_disagrees")
         self._write(PUT_STREAM_HEAD, [astuple(head)])
         self._heads[head.stream] = head
 
@@ -156,7 +159,8 @@ class SqliteTransaction(SqliteReader):
         before = self._connection.total_changes()
         self._write(UPDATE_ENVELOPE, envelopes)
         replaced = self._connection.total_changes() - before
-        self._demand(replaced == len(envelopes), "envelopes", "no_envelope")
+        if replaced != len(envelopes):
+            raise self._conflict("envelopes", "no_envelope")
 
     def put_segments(self, row: int, sealed: bytes) -> None:
         """Set the sealed segment keys of a row."""
@@ -165,7 +169,8 @@ class SqliteTransaction(SqliteReader):
     def put_content(self, position: int, cell: bytes) -> None:
         """Replace the content of an event."""
         self._write(UPDATE_CONTENT, [(position, cell)])
-        self._demand(self._connection.changes() == 1, f"position {position}", "no_content")
+        if self._connection.changes() != 1:
+            raise self._conflict(f"position {position}", "no_content")
 
     def destroy_content(self, position: int) -> bool:
         """Remove the content of an event; return whether it was there."""
@@ -179,7 +184,8 @@ class SqliteTransaction(SqliteReader):
 
     def put_checkpoint(self, size: int, note: str) -> None:
         """Keep the checkpoint of a size, in place of an earlier one."""
-        self._demand(size <= self.frontier().size, "checkpoint", "beyond_the_log")
+        if size > self.frontier().size:
+            raise self._conflict("checkpoint", "beyond_the_log")
         self._write(PUT_CHECKPOINT, [(size, note)])
 
     def clear(self) -> None:
