@@ -139,6 +139,16 @@ def test_a_hold_between_two_steps_keeps_what_is_not_erased_yet(
     assert [each.kept_turns for each in refused] == [3]
 
 
+def test_what_all_steps_have_kept_is_on_record_once(world: FileWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what was committed under the hold while the steps ran."""
+    world.runtime.lifecycle.hold(Scope(conversation=ConversationId("third")), "a dispute", OPERATOR)
+    between(monkeypatch, lambda number: commit(world, "third", EACH + 2 * number))
+    world.runtime.lifecycle.erase(OF_ADA, "asked for", OPERATOR)
+    monkeypatch.undo()
+    refused = world.runtime.lifecycle.review(Action.ERASE, OF_ADA).refused
+    assert [each.kept_turns for each in refused] == [3 + phases(world, "third").count("active") - EACH]
+
+
 @pytest.mark.parametrize("step", range(4))
 def test_what_is_interrupted_between_two_steps_is_completed_by_the_next_opening(
     world: FileWorld, monkeypatch: pytest.MonkeyPatch, step: int

@@ -42,25 +42,33 @@ STEP_TURNS = 1_000  # looked at in one transaction: about 100 ms of work
 
 
 class ErasureOutcome(NamedTuple):
-    """What an erasure did: its events, the streams they are in, what was destroyed, and by stream what was kept."""
+    """What an erasure did: its events, the streams they are in, what was destroyed, and what was kept."""
 
     positions: tuple[int, ...]
     streams: frozenset[int]
     counts: Counter[str]
-    kept: dict[int, Judgements]
+    kept: tuple[Judgements, ...]
 
     def joined(self, later: ErasureOutcome) -> ErasureOutcome:
         """Return what was done up to a later step."""
-        kept = dict(self.kept)
-        for stream, judgements in later.kept.items():
-            before = kept.get(stream, judgements._replace(kept=()))
-            kept[stream] = judgements._replace(kept=before.kept + judgements.kept)
         return ErasureOutcome(
-            self.positions + later.positions, self.streams | later.streams, self.counts + later.counts, kept
+            self.positions + later.positions,
+            self.streams | later.streams,
+            self.counts + later.counts,
+            self.kept + later.kept,
         )
 
+    def refused(self) -> Iterator[Judgements]:
+        """Yield what was kept in all steps, stream by stream."""
+        of_streams: dict[int, Judgements] = {}
+        for judgements in self.kept:
+            stream = judgements.turns.head.stream
+            before = of_streams.get(stream, judgements._replace(kept=()))
+            of_streams[stream] = judgements._replace(kept=before.kept + judgements.kept)
+        yield from of_streams.values()
 
-NOTHING_DONE = ErasureOutcome((), frozenset(), Counter(), {})
+
+NOTHING_DONE = ErasureOutcome((), frozenset(), Counter(), ())
 
 
 class Erasure:
@@ -111,7 +119,7 @@ class Erasure:
     def _last(self, turns: list[Turns], since: int, writer: Writer) -> ErasureOutcome:
         done = self._destroyed(writer, [*turns, *self._target.since(writer.tx, since)])
         if self._is_requested:
-            append_refusals(self._space, writer, done.kept.values(), self._request)
+            append_refusals(self._space, writer, done.refused(), self._request)
         if self._first is not None:
             owed = self._space.ledger.segments.owed
             owed.put(writer.tx, owed.of(writer.tx).without(self._first))
@@ -133,7 +141,7 @@ class Erasure:
         writer.flush()
         counts = Counter(word for judgements in going for word in _destroy(space, writer, judgements))
         counts["beside"] += sum(_words_gone(space, writer, after))
-        kept = {judgements.turns.head.stream: judgements for judgements in judged if judgements.kept}
+        kept = tuple(judgements for judgements in judged if judgements.kept)
         return self._done.joined(ErasureOutcome(tuple(positions), frozenset(after), counts, kept))
 
     def _append(self, writer: Writer, judgements: Judgements) -> Iterator[int]:
