@@ -26,25 +26,22 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 ABSENT = 2**64 - 1
-DICTIONARY = base64.b64decode(
-    "YWdhaW4gYWdhaW5zdCBhbG1vc3QgYWxyZWFkeSBhbHdheXMgYW5vdGhlciBhbnN3ZXIgYmVmb3JlIGJldHRlciBiZXR3ZWVuIGNoYW5nZSBjb3"
-    "VsZCBkaWZmZXJlbnQgZG9lcyBkb2luZyBkb25lIGRvd24gZHVyaW5nIGVhY2ggZWl0aGVyIGVub3VnaCBlcnJvciBldmVuIGV2ZXJ5IGV4YW1w"
-    "bGUgZmlsZSBmaW5kIGZpcnN0IGZvbGxvd2luZyBmb3VuZCBnaXZlIGdvb2QgZ3JlYXQgaGVscCBoZXJlIGhvd2V2ZXIgaW1wb3J0YW50IGluZm"
-    "9ybWF0aW9uIGludG8gaW52YWxpZCBrbm93IGxhc3QgbGlrZSBsb29rIG1hZGUgbWFrZSBtYW55IG1heWJlIG1lYW4gbWVzc2FnZSBtaWdodCBt"
-    "b3JlIG1vc3QgbXVjaCBtdXN0IG5hbWUgbmVlZCBuZXZlciBuZXh0IG5vdGhpbmcgbnVtYmVyIG9ubHkgb3JkZXIgb3RoZXIgb3ZlciBwZW9wbG"
-    "UgcGxhY2UgcGxlYXNlIHBvaW50IHBvc3NpYmxlIHByb2JsZW0gcXVlc3Rpb24gcmVhbGx5IHJlcXVlc3QgcmVzdWx0IHJpZ2h0IHNhbWUgc2hv"
-    "dWxkIHNob3cgc2luY2Ugc29tZSBzb21ldGhpbmcgc3RpbGwgc3VjaCBzdXJlIHRha2UgdGVsbCB0aGFuayB0aGFua3MgdGhlaXIgdGhlbSB0aG"
-    "VuIHRoZXJlIHRoZXNlIHRoZXkgdGhpbmcgdGhpbmsgdGhpcyB0aG9zZSB0aHJvdWdoIHRpbWUgdG9kYXkgdG9vbCB0cnkgdHdvIHVuZGVyIHVu"
-    "dGlsIHVwZGF0ZSB1c2VyIHVzaW5nIHZlcnkgd2FudCB3YXMgd2F5IHdlbGwgd2VyZSB3aGF0IHdoZW4gd2hlcmUgd2hpY2ggd2hpbGUgd2hvIH"
-    "doeSB3aWxsIHdpdGggd2l0aG91dCB3b3JrIHdvdWxkIHdyb25nIHllYXIgeWVzIHlldCB5b3VyIGh0dHBzOi8vd3d3LiAuY29tLyAyMDI0LTAx"
-    "LSAyMDI1LTAxLSBUMDA6MDA6MDBaIGFwcGxpY2F0aW9uL2pzb24gdHJ1ZSBmYWxzZSBudWxsIAoKYGBgCioqCi0gMS4gSSdtIHNvcnJ5LCBidX"
-    "QgSSBjYW4gaGVscCB5b3Ugd2l0aCB0aGF0LiBJcyB0aGVyZSBhbnl0aGluZyBlbHNlIFdvdWxkIHlvdSBsaWtlIG1lIHRvIFRoYW5rIHlvdSBm"
-    "b3IgeW91ciBDb3VsZCB5b3UgcGxlYXNlIGxldCBtZSBrbm93IGlmIHlvdSBoYXZlIGFueSBJdCBpcyBub3QgdGhhdCB3ZSBhcmUgb24gdGhlIG"
-    "FuZCB0byBvZiBpbiBmb3IgYSBhbiBhcyBhdCBiZSBieSBmcm9tIGhhcyBoYXZlIGl0IGl0cyBvciB5b3UgY2FuIGRvIGlmIG5vIHN1bW1hcmll"
-    "c2xhYmVsc2ZpbGVfaWR1cmltaW1lX3R5cGVtb2RhbGl0eWJsb2JyZWFzb25pbmduYW1laWRhcmd1bWVudHNyZXNwb25zZYKkdHlwZbJ0b29sX2"
-    "NhbGxfcmVzcG9uc2WocmVzcG9uc2WEpHR5cGWpdG9vbF9jYWxspG5hbWWiaWSpYXJndW1lbnRzpHVzZXKpYXNzaXN0YW50pnN5c3RlbZMBwIGl"
-    "d29yZHOBrnJlcXVlc3QvcmVhc29upmRpZ2VzdMQgkwHAgqVwYXJ0c5KRgqR0eXBlpHRleHSnY29udGVudNk="
-)
+DICTIONARY = base64.b64decode("""YWdhaW4gYWdhaW5zdCBhbG1vc3QgYWxyZWFkeSBhbHdheXMgYW5vdGhlciBhbnN3ZXIgYmVmb3JlIGJldHRlciB
+iZXR3ZWVuIGNoYW5nZSBjb3VsZCBkaWZmZXJlbnQgZG9lcyBkb2luZyBkb25lIGRvd24gZHVyaW5nIGVhY2ggZWl0aGVyIGVub3VnaCBlcnJvciBldmVuIGV
+2ZXJ5IGV4YW1wbGUgZmlsZSBmaW5kIGZpcnN0IGZvbGxvd2luZyBmb3VuZCBnaXZlIGdvb2QgZ3JlYXQgaGVscCBoZXJlIGhvd2V2ZXIgaW1wb3J0YW50IGl
+uZm9ybWF0aW9uIGludG8gaW52YWxpZCBrbm93IGxhc3QgbGlrZSBsb29rIG1hZGUgbWFrZSBtYW55IG1heWJlIG1lYW4gbWVzc2FnZSBtaWdodCBtb3JlIG1
+vc3QgbXVjaCBtdXN0IG5hbWUgbmVlZCBuZXZlciBuZXh0IG5vdGhpbmcgbnVtYmVyIG9ubHkgb3JkZXIgb3RoZXIgb3ZlciBwZW9wbGUgcGxhY2UgcGxlYXN
+lIHBvaW50IHBvc3NpYmxlIHByb2JsZW0gcXVlc3Rpb24gcmVhbGx5IHJlcXVlc3QgcmVzdWx0IHJpZ2h0IHNhbWUgc2hvdWxkIHNob3cgc2luY2Ugc29tZSB
+zb21ldGhpbmcgc3RpbGwgc3VjaCBzdXJlIHRha2UgdGVsbCB0aGFuayB0aGFua3MgdGhlaXIgdGhlbSB0aGVuIHRoZXJlIHRoZXNlIHRoZXkgdGhpbmcgdGh
+pbmsgdGhpcyB0aG9zZSB0aHJvdWdoIHRpbWUgdG9kYXkgdG9vbCB0cnkgdHdvIHVuZGVyIHVudGlsIHVwZGF0ZSB1c2VyIHVzaW5nIHZlcnkgd2FudCB3YXM
+gd2F5IHdlbGwgd2VyZSB3aGF0IHdoZW4gd2hlcmUgd2hpY2ggd2hpbGUgd2hvIHdoeSB3aWxsIHdpdGggd2l0aG91dCB3b3JrIHdvdWxkIHdyb25nIHllYXI
+geWVzIHlldCB5b3VyIGh0dHBzOi8vd3d3LiAuY29tLyAyMDI0LTAxLSAyMDI1LTAxLSBUMDA6MDA6MDBaIGFwcGxpY2F0aW9uL2pzb24gdHJ1ZSBmYWxzZSB
+udWxsIAoKYGBgCioqCi0gMS4gSSdtIHNvcnJ5LCBidXQgSSBjYW4gaGVscCB5b3Ugd2l0aCB0aGF0LiBJcyB0aGVyZSBhbnl0aGluZyBlbHNlIFdvdWxkIHl
+vdSBsaWtlIG1lIHRvIFRoYW5rIHlvdSBmb3IgeW91ciBDb3VsZCB5b3UgcGxlYXNlIGxldCBtZSBrbm93IGlmIHlvdSBoYXZlIGFueSBJdCBpcyBub3QgdGh
+hdCB3ZSBhcmUgb24gdGhlIGFuZCB0byBvZiBpbiBmb3IgYSBhbiBhcyBhdCBiZSBieSBmcm9tIGhhcyBoYXZlIGl0IGl0cyBvciB5b3UgY2FuIGRvIGlmIG5
+vIHN1bW1hcmllc2xhYmVsc2ZpbGVfaWR1cmltaW1lX3R5cGVtb2RhbGl0eWJsb2JyZWFzb25pbmduYW1laWRhcmd1bWVudHNyZXNwb25zZYKkdHlwZbJ0b29
+sX2NhbGxfcmVzcG9uc2WocmVzcG9uc2WEpHR5cGWpdG9vbF9jYWxspG5hbWWiaWSpYXJndW1lbnRzpHVzZXKpYXNzaXN0YW50pnN5c3RlbZMBwIGld29yZHO
+BrnJlcXVlc3QvcmVhc29upmRpZ2VzdMQgkwHAgqVwYXJ0c5KRgqR0eXBlpHRleHSnY29udGVudNk=""")
 SEGMENT, IN_ROW = 1024, 64
 
 
@@ -211,9 +208,11 @@ class Space:
         ((kept, seal),) = log.execute("SELECT range, seal FROM frontier").fetchall()
         hashes = [kept[at : at + 32] for at in range(8, len(kept), 32)]
         need(int.from_bytes(kept[:8], "big") == len(leaves) and hashes == complete(leaves), "frontier")
-        numbers, tag = seal[:16], seal[32:]
-        total = xor(seal[16:32], mac(self.index, b"muniment/mask" + tag)[:16])
+        numbers, tag = seal[:24], seal[40:]
+        total = xor(seal[24:40], mac(self.index, b"muniment/mask" + tag)[:16])
         need(mac(self.index, b"muniment/seal" + numbers + total + kept)[:16] == tag, "seal")
+        (owed,) = log.execute("SELECT value FROM meta WHERE name = 'erasing'").fetchone()
+        need(mac(self.index, b"muniment/owed" + owed)[:8] == numbers[16:], "erasing")
         (vkey,) = log.execute("SELECT value FROM meta WHERE name = 'vkey'").fetchone()
         for size, note in log.execute("SELECT size, note FROM checkpoints"):
             origin, told, root = signed(note, vkey.decode())

@@ -60,7 +60,8 @@ def test_what_is_owed_within_an_erasure_and_behind_it() -> None:
     [
         "DELETE FROM meta WHERE name = 'erasing'",
         "UPDATE meta SET value = x'' WHERE name = 'erasing'",
-        "UPDATE meta SET value = substr(value, 1, 32) WHERE name = 'erasing'",
+        "UPDATE meta SET value = substr(value, 1, 12) WHERE name = 'erasing'",
+        "UPDATE meta SET value = zeroblob(4) WHERE name = 'erasing'",  # as it is when nothing is owed
         "UPDATE meta SET value = CAST(value || x'00000001' AS BLOB) WHERE name = 'erasing'",
     ],
 )
@@ -71,3 +72,15 @@ def test_what_is_owed_is_not_edited_unseen(file_book: FileBook, edit: str) -> No
     with file_book.store.reader() as reader, pytest.raises(Corrupt) as refused:
         file_book.ledger.segments.owed.of(reader)
     assert refused.value.at == OWED
+
+
+def test_an_older_state_of_the_seal_is_no_help_to_who_hides_an_erasure(file_book: FileBook) -> None:
+    """The row of the frontier that said that nothing was owed belongs to an older state of the log."""
+    with file_book.store.reader() as reader:
+        seal = reader.log_seal()
+    noted(file_book, Owed((1,), ()))
+    file_book.grow(1)
+    file_book.edited("UPDATE meta SET value = zeroblob(4) WHERE name = 'erasing'")
+    file_book.edited("UPDATE frontier SET seal = ?", seal)
+    with file_book.store.reader() as reader, pytest.raises(Corrupt):
+        file_book.ledger.segments.owed.of(reader)

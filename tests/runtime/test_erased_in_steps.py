@@ -223,3 +223,20 @@ def test_retention_that_is_interrupted_is_not_taken_up_by_itself(
     world.crashed().reopened()
     assert [phase for talk in TALKS for phase in phases(world, talk)].count("erased") == 2
     assert not space_of(world).is_rotation_due
+
+
+def test_who_puts_the_former_note_back_does_not_hide_an_erasure(
+    world: FileWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a key: the value from before the erasure is authentic, and not what the log is sealed with."""
+    read = "SELECT value FROM meta WHERE name = 'erasing'"
+    with world.edited() as raw:
+        (before,) = raw.execute(read).fetchone()
+    with monkeypatch.context() as patch:
+        stop_behind(patch, 0)
+        with pytest.raises(Crashed):
+            world.runtime.lifecycle.erase(OF_ADA, "asked for", OPERATOR)
+    world.crashed()
+    with world.edited() as raw:
+        raw.execute("UPDATE meta SET value = ? WHERE name = 'erasing'", (before,))
+    assert not world.runtime.system.health().sound

@@ -348,8 +348,8 @@ class Ledger:
         self.witness = witness
         self.log = keys.log_id
         self._keyed = KeyedDigest(keys.index_key)
-        self.segments = SegmentKeys(store, keys, self._keyed, entropy)
         self.names = Names(self._keyed)
+        self.segments = SegmentKeys(store, keys, entropy, self.names)
         self.heads = Heads(self._keyed)
         self.vocabulary = LogVocabulary(self._keyed)
 

@@ -25,6 +25,7 @@ buckets are read again; those that have not changed need no HMAC.
 from __future__ import annotations
 
 import hmac
+import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
@@ -37,17 +38,18 @@ from muniment.kernel.digest import KeyedDigest
 from muniment.kernel.stamps import SIZE_BITS, SIZE_MASK, STAMP_BYTES, stamp_in
 from muniment.log.port import Reader, Transaction
 
-DIGEST_BYTES, POSITION_BYTES, COUNT_BYTES, TAG_BYTES = 16, 6, 8, 16
+DIGEST_BYTES, POSITION_BYTES, COUNT_BYTES, TAG_BYTES, OWED_BYTES = 16, 6, 8, 16, 8
 ENTRY_BYTES = DIGEST_BYTES + POSITION_BYTES
 END_BYTES = STAMP_BYTES + TAG_BYTES
-SEAL_BYTES = STAMP_BYTES + COUNT_BYTES + 2 * TAG_BYTES
+SEAL_BYTES = STAMP_BYTES + COUNT_BYTES + OWED_BYTES + 2 * TAG_BYTES
+_SEAL = struct.Struct(f">QQ{OWED_BYTES}s{TAG_BYTES}s{TAG_BYTES}s")
 BUCKET_NAMES = 32  # on average, in a full table
 SUM_MASK = (1 << 8 * TAG_BYTES) - 1
 BUCKETS_KEPT_MAX = 1024  # verified bodies, about 700 bytes each
 STEPS_MAX = 1024  # states of the log that this process made and has not seen durable yet
 
 # The first bytes of what is hashed under the index key; names themselves begin with a length, which none of these is.
-BUCKET, SEAL, MASK = b"muniment/bucket", b"muniment/seal", b"muniment/mask"
+BUCKET, SEAL, MASK, OWED = b"muniment/bucket", b"muniment/seal", b"muniment/mask", b"muniment/owed"
 
 Naming = int | bytes  # of a name: the position that it leads to, or the name that takes its place
 
@@ -60,11 +62,15 @@ class NameRow(Struct, frozen=True, kw_only=True, array_like=True):
 
 
 class LogHead(NamedTuple):
-    """What a log amounts to beside its tree: when it was written, how many names it has, the sum of all shares."""
+    """What a log amounts to beside its tree: when it was written, how many names it has, the sum of all shares.
+
+    `owed` is the digest of what erasures that have begun still have to do (`ledger.owed`).
+    """
 
     stamp: int = 0
     names: int = 0
     total: int = 0
+    owed: bytes = bytes(OWED_BYTES)
 
     @property
     def restores(self) -> int:
@@ -280,12 +286,25 @@ class Names:
                 self._keep_body(number, body, bucket)
             tx.put_buckets(bodies)
             self._last = None, b"", 0, self._last[-1]
-        after = LogHead(stamp, names, total & SUM_MASK)
-        seal = self._closed(after, frontier)
-        self._proved = seal, frontier, after
+        return self._stepped(frontier, LogHead(stamp, names, total & SUM_MASK, head.owed), before, written)
+
+    def digest_of_owed(self, packed: bytes) -> bytes:
+        """Return what the seal has of what is owed."""
+        return self._keyed.of(OWED + packed)[:OWED_BYTES]
+
+    def owe(self, tx: Transaction, packed: bytes) -> None:
+        """Seal the log again, with another digest of what is owed."""
+        before, frontier, owed = tx.log_seal(), tx.frontier(), self.digest_of_owed(packed)
+        head = self._head(tx, before)
+        if head.owed != owed:
+            tx.append((), (), frontier, self._stepped(frontier, head._replace(owed=owed), before, {}))
+
+    def _stepped(self, frontier: Frontier, head: LogHead, before: bytes, written: dict[int, Seen]) -> bytes:
+        seal = self._closed(head, frontier)
+        self._proved = seal, frontier, head
         if len(self._steps) >= STEPS_MAX:
             self._steps.clear()
-        self._steps[seal] = OwnWrite(before, stamp, written)
+        self._steps[seal] = OwnWrite(before, head.stamp, written)
         return seal
 
     def _changed(
@@ -323,12 +342,8 @@ class Names:
             return LogHead()
         if len(seal) != SEAL_BYTES:
             raise Corrupt(at="frontier", problem="seal")
-        tag = seal[-TAG_BYTES:]
-        head = LogHead(
-            int.from_bytes(seal[:STAMP_BYTES]),
-            int.from_bytes(seal[STAMP_BYTES : STAMP_BYTES + COUNT_BYTES]),
-            int.from_bytes(seal[STAMP_BYTES + COUNT_BYTES : -TAG_BYTES]) ^ self._mask(tag),
-        )
+        stamp, names, owed, masked, tag = _SEAL.unpack(seal)
+        head = LogHead(stamp, names, int.from_bytes(masked) ^ self._mask(tag), owed)
         if not hmac.compare_digest(tag, self._seal_tag(head, frontier)):
             raise Corrupt(at="frontier", problem="seal")
         assert head.stamp & SIZE_MASK == frontier.size, "they were sealed together"
@@ -337,11 +352,11 @@ class Names:
     def _closed(self, head: LogHead, frontier: Frontier) -> bytes:
         tag = self._seal_tag(head, frontier)
         masked = (head.total ^ self._mask(tag)).to_bytes(TAG_BYTES)
-        return head.stamp.to_bytes(STAMP_BYTES) + head.names.to_bytes(COUNT_BYTES) + masked + tag
+        return _SEAL.pack(head.stamp, head.names, head.owed, masked, tag)
 
     def _seal_tag(self, head: LogHead, frontier: Frontier) -> bytes:
-        numbers = head.stamp.to_bytes(STAMP_BYTES) + head.names.to_bytes(COUNT_BYTES) + head.total.to_bytes(TAG_BYTES)
-        return self._keyed.of(SEAL + numbers + frontier.to_bytes())[:TAG_BYTES]
+        told = _SEAL.pack(head.stamp, head.names, head.owed, head.total.to_bytes(TAG_BYTES), b"")[:-TAG_BYTES]
+        return self._keyed.of(SEAL + told + frontier.to_bytes())[:TAG_BYTES]
 
     def _mask(self, tag: bytes) -> int:
         return int.from_bytes(self._keyed.of(MASK + tag)[:TAG_BYTES])

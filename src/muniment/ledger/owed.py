@@ -1,23 +1,22 @@
-"""What erasures that have begun still have to do, kept with the log in one named value with a MAC.
+"""What erasures that have begun still have to do, kept with the log in one named value.
 
 A large erasure takes several transactions. Until its last one the value names its first event, so that the next opening
-goes on with it after a crash, and the segments whose keys are still to be replaced. The value is there from the first
-event on, so whoever takes it away does not hide an erasure that has begun.
+goes on with it after a crash, and the segments whose keys are still to be replaced. The seal of the log has its digest
+(`ledger.name_buckets`), so whoever takes it away, or puts an older one back, does not hide an erasure that has begun.
 """
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.errors import Corrupt
-from muniment.kernel.digest import DIGEST_BYTES, KeyedDigest, framed
 
 if TYPE_CHECKING:
+    from muniment.ledger.name_buckets import Names
     from muniment.log.port import Reader, Transaction
 
-OWED = "erasing"  # the name of the value: a MAC, how many erasures, their first positions, and the segments
+OWED = "erasing"  # the name of the value: how many erasures, their first positions, and the segments
 COUNT_BYTES = 4
 POSITION_BYTES = 8
 SEGMENT_BYTES = 4
@@ -41,18 +40,17 @@ class Owed(NamedTuple):
 class OwedWork:
     """Reads and writes the value of one log."""
 
-    def __init__(self, keyed: KeyedDigest) -> None:
-        self._keyed = keyed
+    def __init__(self, names: Names) -> None:
+        self._names = names
 
     def of(self, reader: Reader) -> Owed:
-        """Return what is owed; raises `Corrupt` when nobody with the key wrote the value."""
-        stored = reader.meta(OWED)
-        if stored is None:
+        """Return what is owed; raises `Corrupt` for any other value than the one that the log is sealed with."""
+        packed = reader.meta(OWED)
+        if packed is None:
             if reader.frontier().size:
                 raise Corrupt(at=OWED, problem="missing")
             return Owed()
-        tag, packed = stored[:DIGEST_BYTES], stored[DIGEST_BYTES:]
-        if not hmac.compare_digest(tag, self._tag(packed)):
+        if self._names.head(reader).owed != self._names.digest_of_owed(packed):
             raise Corrupt(at=OWED, problem="not_authentic")
         end = COUNT_BYTES + int.from_bytes(packed[:COUNT_BYTES]) * POSITION_BYTES
         return Owed(_numbers(packed[COUNT_BYTES:end], POSITION_BYTES), _numbers(packed[end:], SEGMENT_BYTES))
@@ -66,10 +64,8 @@ class OwedWork:
         packed = len(owed.erasures).to_bytes(COUNT_BYTES)
         packed += b"".join([position.to_bytes(POSITION_BYTES) for position in owed.erasures])
         packed += b"".join([segment.to_bytes(SEGMENT_BYTES) for segment in owed.segments])
-        tx.put_meta(OWED, self._tag(packed) + packed)
-
-    def _tag(self, packed: bytes) -> bytes:
-        return self._keyed.of(framed(OWED, packed))
+        tx.put_meta(OWED, packed)
+        self._names.owe(tx, packed)
 
 
 def _numbers(packed: bytes, size: int) -> tuple[int, ...]:

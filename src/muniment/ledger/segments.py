@@ -17,6 +17,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from muniment.crypto.cell import (
     OpenEnvelope,
@@ -39,11 +40,13 @@ from muniment.crypto.segment import (
     seal_segments,
 )
 from muniment.errors import Corrupt, KeyMissing
-from muniment.kernel.digest import KeyedDigest
 from muniment.kernel.sources import Entropy
 from muniment.ledger.owed import OwedWork
 from muniment.ledger.packing import place_of, placed_envelopes
 from muniment.log.port import EnvelopeRow, EventRow, Reader, SegmentsRow, Store, Transaction
+
+if TYPE_CHECKING:
+    from muniment.ledger.name_buckets import Names
 
 
 class SegmentTable:
@@ -87,8 +90,8 @@ class SegmentTable:
 class SegmentKeys:
     """The segment keys of one log, in the memory of this process. Thread-safe as its store is."""
 
-    def __init__(self, store: Store, keys: SpaceKeyring, keyed: KeyedDigest, entropy: Entropy) -> None:
-        self.owed = OwedWork(keyed)
+    def __init__(self, store: Store, keys: SpaceKeyring, entropy: Entropy, names: Names) -> None:
+        self.owed = OwedWork(names)
         self._store = store
         self._keys = keys
         self._entropy = entropy
