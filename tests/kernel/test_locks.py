@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import threading
+from pathlib import Path
 
+import muniment
 from muniment.kernel import locks
 from muniment.kernel.locks import let_go, new_lock
 
@@ -56,3 +58,13 @@ def test_locks_that_are_gone_are_forgotten() -> None:
     assert len(locks._made) == before + 5
     kept.clear()
     assert len(locks._made) == before
+
+
+def test_no_lock_is_made_that_an_interrupt_could_leave_behind() -> None:
+    """A plain lock in `ledger.heads` once stopped every commit after a Ctrl-C."""
+    package = Path(muniment.__file__).parent
+    letting_go = {package / "kernel" / "locks.py", package / "log" / "group_commit.py"}
+    made = {
+        path for path in package.rglob("*.py") if "threading.Lock(" in (text := path.read_text()) or "RLock(" in text
+    }
+    assert made <= letting_go

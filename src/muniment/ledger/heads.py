@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hmac
 import struct
-import threading
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 
 from muniment.errors import Corrupt
 from muniment.kernel.digest import KeyedDigest
+from muniment.kernel.locks import new_lock
 from muniment.kernel.stamps import SIZE_BITS, stamp_in
 from muniment.log.port import Reader, StreamHead
 
@@ -50,7 +50,7 @@ class Heads:
     def __init__(self, keyed: KeyedDigest) -> None:
         self._keyed = keyed
         self._seen: dict[int, SeenStream] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def of(self, reader: Reader, stream: int) -> StreamHead | None:
         """Return the head of a stream, or None for one that is not open; proved, or `Corrupt`."""

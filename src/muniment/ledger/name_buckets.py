@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import hmac
 import struct
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -35,6 +34,7 @@ from msgspec import Struct
 from muniment.errors import Conflict, Corrupt
 from muniment.evidence.tree import Frontier
 from muniment.kernel.digest import KeyedDigest
+from muniment.kernel.locks import new_lock
 from muniment.kernel.stamps import SIZE_BITS, SIZE_MASK, STAMP_BYTES, stamp_in
 from muniment.log.port import Reader, Transaction
 
@@ -107,7 +107,7 @@ class Names:
 
     def __init__(self, keyed: KeyedDigest) -> None:
         self._keyed = keyed
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._proved = (b"", Frontier(), LogHead())
         self._bodies: dict[int, tuple[bytes, Bucket]] = {}
         self._last: tuple[Reader | None, bytes, int, Bucket] = (None, b"", 0, Bucket(b"", 0, 0))

@@ -13,7 +13,6 @@ A snapshot must not bring back what others erase, so:
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
@@ -26,6 +25,7 @@ from muniment.evidence.tree import root_at
 from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
+from muniment.kernel.locks import new_lock
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.snapshots import SnapshotBinding, SnapshotKey, SnapshotLabel, SnapshotRefusal, Snapshots
 from muniment.log.port import Reader
@@ -77,7 +77,7 @@ class ViewIndex:
     """The index of one view. Whoever uses more than `caught_up` and `evict` holds the lock."""
 
     def __init__(self, ledger: Ledger, follower: Follower, memory: IndexMemory, snapshots: Snapshots | None) -> None:
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         self._ledger = ledger
         self._follower = follower
         self._memory = memory

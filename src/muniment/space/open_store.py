@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -32,6 +31,7 @@ from muniment.crypto.root_sources import OpenerContext, RootDescriptor, describe
 from muniment.crypto.store import SPACES, StoreKeys
 from muniment.errors import Corrupt, KeyUnavailable, StoreClosed, StoreMissing, StoreReadOnly
 from muniment.evidence.pin import Pin
+from muniment.kernel.locks import new_lock
 from muniment.kernel.one_process import OneProcess
 from muniment.ledger.attest import Notary
 from muniment.log.port import Store
@@ -93,7 +93,7 @@ class OpenStore(OneProcess):
         self._farewell = farewell  # what is left to do when everything is closed
         self._spaces: dict[str, Space] = {}
         self._memory = IndexMemory(options.index_bytes_max)
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def require_open(self) -> None:
         """Raise `StoreClosed` when the store was closed, or opened by the process that forked this one."""

@@ -12,7 +12,6 @@ Nothing is ever on a disk. `release` closes every database; an erasure calls it 
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -26,6 +25,7 @@ from muniment.events.references import RefDerived
 from muniment.governance.detection.detection import Detection
 from muniment.governance.profiles import NO_BUDGET
 from muniment.governance.views import View, shown_planes
+from muniment.kernel.locks import new_lock
 from muniment.ledger.ledger import SPACE_STREAM, Ledger
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.conversation import Conversation, shown_turns
@@ -62,7 +62,7 @@ class ViewTables:
         self._transcript = transcript
         self._view = view
         self._detection = detection.view(view)
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._database: PrivateDatabase | None = None
         self._size = 0
         self._since = 0  # what happened before this position was true when the first row was made
@@ -180,7 +180,7 @@ class SpaceTables:
     def __init__(self, ledger: Ledger, transcript: Transcript, detection: Detection) -> None:
         self._made = partial(ViewTables, ledger, transcript, detection=detection)
         self._of_views: dict[View, ViewTables] = {}  # of those that somebody asked
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def of(self, view: View) -> ViewTables:
         """Return the tables of a view."""
