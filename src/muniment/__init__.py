@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from muniment.events.changes import Action, RedactionReason, Transition
     from muniment.events.identity import ConversationKey
     from muniment.events.message import (
+        AttachmentPart,
         Authority,
         BlobPart,
         FilePart,
@@ -101,6 +102,7 @@ _HOMES = {
     "AttributeTarget": "muniment.events.attributes",
     "Attribution": "muniment.events.turn",
     "Authority": "muniment.events.message",
+    "AttachmentPart": "muniment.events.message",
     "BlobPart": "muniment.events.message",
     "Composition": "muniment.operations.context.prompt",
     "ConversationFilter": "muniment.operations.conversations.listed",
@@ -180,6 +182,7 @@ __all__ = [
     "Action",
     "Anchor",
     "AnchorKind",
+    "AttachmentPart",
     "Attribute",
     "AttributeGovernance",
     "AttributeLink",

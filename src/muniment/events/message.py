@@ -1,15 +1,15 @@
 """Messages and their parts: the OpenTelemetry GenAI vocabulary, with roles and authorities.
 
 Part types follow the OpenTelemetry semantic conventions for generative AI (`text`, `reasoning`, `tool_call`,
-`tool_call_response`, `blob`, `file`, `uri`). Each role has a default authority.
+`tool_call_response`, `blob`, `file`, `uri`); `attachment` is our own. Each role has a default authority.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 
 class Role(StrEnum):
@@ -110,7 +110,29 @@ class UriPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     modality: str | None = None
 
 
-Part = TextPart | ReasoningPart | ToolCallPart | ToolCallResponsePart | BlobPart | FilePart | UriPart
+class AttachmentPart(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False, tag="attachment"
+):
+    """A file that the store keeps beside the turn, up to 1 GiB: an image, a recording, a document.
+
+    `attachments.add` takes the bytes and returns the part, with an `upload`; `transcripts.commit` takes the part and
+    keeps it without. `size` is in bytes; `root` commits to the bytes (`evidence.verifier.attachment_root`).
+    """
+
+    size: Annotated[int, Meta(ge=0)]
+    root: Annotated[bytes, Meta(min_length=32, max_length=32)]
+    mime_type: str | None = None
+    modality: str | None = None
+    name: str | None = None
+    upload: str | None = None
+
+    def __str__(self) -> str:
+        """Return what it is in a line, as where a page cannot show the file."""
+        named = [self.name] if self.name else []
+        return ", ".join([*named, self.mime_type or self.modality or "data", f"{self.size:,} bytes"])
+
+
+Part = TextPart | ReasoningPart | ToolCallPart | ToolCallResponsePart | BlobPart | FilePart | UriPart | AttachmentPart
 
 TEXT_PARTS = (TextPart, ReasoningPart)
 

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.events.message import Message, Role
+from muniment.events.message import AttachmentPart, Message, Role
 from muniment.events.name_types import DEFAULT_CHANNEL, Channel, ChatId, ConversationId, SpaceName, SubjectId, TurnId
 from muniment.events.references import HostReference
 
@@ -177,6 +177,16 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
         assert ForeignReader.read is not None, "`muniment.Turn` brings it along (decision 0137)"
         known, source = ForeignReader.read(shape, messages)
         return replace(self, messages=known, source=source, delivery=delivery or ending_of(known))
+
+
+def has_attachments(turn: Turn) -> bool:
+    """Tell whether a turn brings files along."""
+    for message in turn.messages:
+        if type(message.content) is not str:
+            for part in message.content:
+                if type(part) is AttachmentPart:
+                    return True
+    return False
 
 
 ATTRIBUTIONS_CACHED_MAX = 1024

@@ -138,9 +138,9 @@ def commit(disclosure: str) -> str:
     return verifier.commitment(disclosure)
 
 
-def commit_fields(seed: bytes, fields: Iterable[Field]) -> dict[str, str]:
+def commit_fields(salts: Salts, fields: Iterable[Field]) -> dict[str, str]:
     """Return the commitments of all fields of an event."""
-    return dict(map(itemgetter(0, 2), _disclosed(seed, fields)))
+    return dict(map(itemgetter(0, 2), _disclosed(salts, fields)))
 
 
 def disclosures(header: Header, parts: Iterable[tuple[Salts, Iterable[Field]]]) -> dict[str, str]:

@@ -21,6 +21,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     turn_attributes_max: int = 64
     attribute_bytes_max: int = 64 * KIB
     attributes_max: int = 1000
+    attachment_bytes_max: int = 1024 * MIB
     page_turns_max: int = 500
     report_items_max: int = 1000
     activity_ranges_max: int = 1000

@@ -6,7 +6,7 @@ event about other events is a `Change` first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.crypto.cell import CONTENT_KEY_BYTES, ContentKey, Squeezed, squeeze
@@ -15,7 +15,7 @@ from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import CHANGES, WORDS, ContentBody, EventKind, MetaBody
 from muniment.events.wording import bare, words_of
-from muniment.evidence.header import commit_fields
+from muniment.evidence.header import commit_fields, salts_of
 from muniment.governance.change_rules import ChangeFlaw, StreamState, flaws_of
 from muniment.log.port import WHOLE_CONVERSATION
 
@@ -76,8 +76,11 @@ def draft(
     *,
     reason: str | None = None,
     content: EncodedContent | None = None,
+    secrets: Mapping[str, bytes] | None = None,
 ) -> Draft:
     """Return an event without a place. `content` comes with its fields, which the caller has already encoded.
+
+    `secrets` are the salts and keys that attachments bring along (`ledger.attachments`).
 
     The words of a body that has any are its content.
     """
@@ -91,6 +94,7 @@ def draft(
     if content is not None:
         body, encoded = content
         key = ContentKey(chance[SEED_BYTES:])
-        fields.update(commit_fields(key.salts(), encoded))
-        sealing = key, squeeze(pack_cell(None, body))
+        salts = None if secrets is None else salts_of(key.salts(), (label for label, _ in encoded)) | dict(secrets)
+        fields.update(commit_fields(key.salts() if salts is None else salts, encoded))
+        sealing = key, squeeze(pack_cell(salts, body))
     return Draft(kind, time_ms, reason, fields, pack_cell(seed, meta), sealing)

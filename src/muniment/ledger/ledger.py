@@ -34,10 +34,9 @@ from muniment.crypto.cell import (
 )
 from muniment.errors import Corrupt, KeyMissing, SignerUnavailable
 from muniment.events.cells import former_fields, unpack_content, unpack_meta
-from muniment.events.cells import pack as pack_cell
 from muniment.events.labels import content_fields, meta_fields
 from muniment.events.records import ENTRIES, OPENS, VERSIONS, ContentBody, MetaBody, TurnContent
-from muniment.evidence.header import Field, Header, salts_of
+from muniment.evidence.header import Field, Header
 from muniment.evidence.tree import Frontier, extend
 from muniment.kernel.digest import KeyedDigest, Salts, b64url, framed
 from muniment.ledger.headers import prove_row, row_of, unpack
@@ -274,10 +273,8 @@ class Writer:
         self.tx.put_checkpoint(self._frontier.size, self.note)
         return self.note
 
-    def reseal_content(self, opened: OpenedEvent, salts: Salts, body: ContentBody) -> None:
-        """Seal what is left of an event's content under a new key, with the salt of each field; the old key is gone."""
-        row = opened.row
-        left = pack_cell(salts_of(salts, (label for label, _ in content_fields(body))), body)
+    def reseal_content(self, row: SealedRow, left: bytes) -> None:
+        """Seal what is left of an event's content, packed, under a new key; the old key is gone."""
         meta, key = self._ledger.unsealed(row).meta, ContentKey(self._ledger.entropy.take(CONTENT_KEY_BYTES))
         self._touch(row.position)
         self.tx.put_envelopes([(row.position, self.sealed_envelope(row, OpenEnvelope(meta, key)))])

@@ -30,7 +30,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from muniment.errors import Conflict, StoreClosed
 from muniment.log.model import CHANGE, MISFITS, OPENED, TURN, LogModel, ModelBatch, ModelDraft, check_all, event, placed
-from muniment.log.port import Reader, ScrubReport, Store, Transaction
+from muniment.log.port import PartRow, Reader, ScrubReport, Store, Transaction
 
 SNAPSHOTS_MAX = 3
 SETTINGS = settings(
@@ -167,8 +167,58 @@ class StoreMachine(RuleBasedStateMachine):
         row = self.model.rows[position] if position < len(self.model.rows) else None
         there = row is not None and row.content is not None
         assert self.store.transact(lambda tx: tx.destroy_content(position)) == there
+        self.model.let_go(position)
         if row is not None:
             self.model.rows[position] = msgspec.structs.replace(row, content=None)
+
+    @rule(part=st.integers(1, 6), time=st.integers(1, 60), chunks=st.lists(blobs, max_size=3), kept=st.booleans())
+    def add_part(self, part: int, time: int, chunks: list[bytes], kept: bool) -> None:
+        """Check that an attachment is begun once, and that its chunks are there when its plan succeeded."""
+
+        def plan(tx: Transaction) -> None:
+            tx.begin_part(part, time)
+            tx.put_chunks(part, 0, chunks)
+            assert tx.chunks(part, 0, 3) == chunks
+            if not kept:
+                raise LookupError
+
+        if part in self.model.parts:
+            self.refused(plan)
+            return
+        with suppress(LookupError):
+            self.store.transact(plan)
+        if kept:
+            self.model.parts[part] = time
+            self.model.chunks |= {(part, number): chunk for number, chunk in enumerate(chunks)}
+
+    @rule(part=st.integers(1, 6), position=st.integers(0, 5), field=st.sampled_from(["a", "b"]))
+    def attach(self, part: int, position: int, field: str) -> None:
+        """Check that an attachment that belongs to nothing can be attached once."""
+        row, known = PartRow(part=part, position=position, field=field), self.model.parts.get(part)
+        is_free = isinstance(known, int) and known > 0
+        assert self.store.transact(lambda tx: tx.attach(row)) == is_free
+        if is_free:
+            self.model.parts[part] = row
+
+    @rule(parts=st.lists(st.integers(1, 6), max_size=2))
+    def let_go(self, parts: list[int]) -> None:
+        """Check that what was let go of belongs to nothing."""
+        self.store.transact(lambda tx: tx.let_go(parts))
+        self.model.parts |= {part: 0 for part in parts if part in self.model.parts}
+
+    @rule(before=st.integers(0, 60), most=st.integers(1, 4))
+    def drop_chunks(self, before: int, most: int) -> None:
+        """Check that what belongs to nothing is removed in steps, the oldest first."""
+        loose = sorted((row, part) for part, row in self.model.parts.items() if isinstance(row, int) and row < before)
+        for _ in range(100):
+            dropped = self.store.transact(lambda tx: tx.drop_chunks(before, most))
+            assert dropped <= most
+            if not dropped:
+                break
+        for _, part in loose:
+            del self.model.parts[part]
+        gone = {part for _, part in loose}
+        self.model.chunks = {at: chunk for at, chunk in self.model.chunks.items() if at[0] not in gone}
 
     @rule(position=st.integers(0, 50), cell=blobs)
     def put_content(self, position: int, cell: bytes) -> None:

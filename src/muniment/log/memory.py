@@ -23,6 +23,7 @@ from muniment.log.port import (
     CheckpointRow,
     EnvelopeRow,
     EventRow,
+    PartRow,
     Reader,
     ScrubReport,
     SealedRow,
@@ -36,6 +37,8 @@ T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
 
+TABLES = ("segments", "parts", "chunks", "checkpoints", "meta")
+
 
 class _State:
     """All that the store holds. Lists of positions are ascending; those by stream are dense from seq or turn_seq 1."""
@@ -47,6 +50,8 @@ class _State:
         self.contents: dict[int, bytes] = {}
         self.envelopes: dict[int, bytes] = {}
         self.segments: dict[int, bytes] = {}
+        self.parts: dict[int, PartRow | int] = {}  # the event it belongs to, or since when it belongs to none
+        self.chunks: dict[tuple[int, int], bytes] = {}
         self.streams: dict[int, list[int]] = {}
         self.turns: dict[int, list[int]] = {}
         self.changes: dict[int, list[int]] = {}
@@ -65,7 +70,7 @@ class _State:
         for name in ("streams", "turns", "changes", "kinds"):
             lists: dict[object, list[int]] = getattr(self, name)
             setattr(other, name, {key: positions.copy() for key, positions in lists.items()})
-        for name in ("heads", "contents", "envelopes", "segments", "nodes", "buckets", "checkpoints", "meta"):
+        for name in (*TABLES, "heads", "contents", "envelopes", "nodes", "buckets"):
             setattr(other, name, getattr(self, name).copy())
         return other
 
@@ -167,6 +172,20 @@ class MemoryReader:
     def segments(self, row: int) -> bytes | None:
         """Return the sealed segment keys of a row."""
         return self._state.segments.get(row)
+
+    def parts(self, first: int, last: int) -> list[PartRow]:
+        """Return the attachments of the events of a range of positions."""
+        rows = [row for row in self._state.parts.values() if isinstance(row, PartRow) and first <= row.position <= last]
+        return sorted(rows, key=lambda row: (row.position, row.field))
+
+    def chunks(self, part: int, first: int, count: int) -> list[bytes]:
+        """Return chunks of an attachment."""
+        chunks = (self._state.chunks.get((part, number)) for number in range(first, first + count))
+        return [chunk for chunk in chunks if chunk is not None]
+
+    def has_loose_parts(self, before_ms: int) -> bool:
+        """Tell whether there are attachments of no event that were begun before a time."""
+        return any(isinstance(row, int) and row < before_ms for row in self._state.parts.values())
 
     def segment_rows(self) -> list[SegmentsRow]:
         """Return all rows of segment keys."""
@@ -310,20 +329,57 @@ class MemoryTransaction(MemoryReader):
         self._set(self._state.contents, position, cell)
 
     def destroy_content(self, position: int) -> bool:
-        """Remove the content of an event; return whether it was there."""
-        contents = self._state.contents
-        cell = contents.pop(position, None)
-        if cell is not None:
-            self._undoing.append(lambda: contents.__setitem__(position, cell))
-        return cell is not None
+        """Remove the content of an event, and let go of its attachments."""
+        self.let_go([row.part for row in self.parts(position, position)])
+        return self._remove(self._state.contents, position)
+
+    def begin_part(self, part: int, time_ms: int) -> None:
+        """Begin an attachment that belongs to no event yet."""
+        self._demand(part not in self._state.parts, "part", "not_next")
+        self._set(self._state.parts, part, time_ms)
+
+    def put_chunks(self, part: int, first: int, sealed: Sequence[bytes]) -> None:
+        """Add chunks to an attachment."""
+        for number, chunk in enumerate(sealed, first):
+            self._demand((part, number) not in self._state.chunks, "chunk", "not_next")
+            self._set(self._state.chunks, (part, number), chunk)
+
+    def attach(self, row: PartRow) -> bool:
+        """Let an attachment belong to an event."""
+        if not (isinstance(known := self._state.parts.get(row.part), int) and known > 0):
+            return False
+        self._set(self._state.parts, row.part, row)
+        return True
+
+    def let_go(self, parts: Sequence[int]) -> None:
+        """Let attachments belong to no event any more."""
+        for part in parts:
+            if part in self._state.parts:
+                self._set(self._state.parts, part, 0)
+
+    def drop_chunks(self, before_ms: int, most: int) -> int:
+        """Remove chunks, and what is empty, of attachments of no event that were begun before a time."""
+        parts, dropped = self._state.parts, 0
+        loose = {part: row for part, row in parts.items() if isinstance(row, int) and row < before_ms}
+        for part in sorted(loose, key=lambda part: (loose[part], part)):
+            numbers = sorted(number for of, number in self._state.chunks if of == part)
+            for number in numbers[: most - dropped]:
+                dropped += self._remove(self._state.chunks, (part, number))
+            if dropped == most:
+                break
+            dropped += self._remove(parts, part)
+        return dropped
+
+    def _remove(self, table: dict[K, V], key: K) -> bool:
+        if key not in table:
+            return False
+        value = table.pop(key)
+        self._undoing.append(lambda: table.__setitem__(key, value))
+        return True
 
     def destroy_envelope(self, position: int) -> bool:
         """Remove the envelope of an event; return whether it was there."""
-        envelopes = self._state.envelopes
-        envelope = envelopes.pop(position, None)
-        if envelope is not None:
-            self._undoing.append(lambda: envelopes.__setitem__(position, envelope))
-        return envelope is not None
+        return self._remove(self._state.envelopes, position)
 
     def put_checkpoint(self, size: int, note: str) -> None:
         """Keep the checkpoint of a size, in place of an earlier one."""

@@ -14,6 +14,7 @@ from muniment.log.port import (
     CheckpointRow,
     EnvelopeRow,
     EventRow,
+    PartRow,
     Reader,
     SealedRow,
     SegmentsRow,
@@ -36,12 +37,20 @@ class LogModel:
         self.seal = b""
         self.buckets: dict[int, bytes] = {}
         self.segments: dict[int, bytes] = {}
+        self.parts: dict[int, PartRow | int] = {}  # the event it belongs to, or since when it belongs to none
+        self.chunks: dict[tuple[int, int], bytes] = {}
         self.meta: dict[str, bytes] = {}
         self.checkpoints: dict[int, str] = {}
 
     def stream(self, stream: int) -> list[SealedRow]:
         """Return the rows of a stream."""
         return [row for row in self.rows if row.stream == stream]
+
+    def let_go(self, position: int) -> None:
+        """Let the attachments of an event belong to none."""
+        self.parts |= {
+            part: 0 for part, row in self.parts.items() if isinstance(row, PartRow) and row.position == position
+        }
 
     def append(self, batch: ModelBatch) -> None:
         """Append what a batch holds."""
@@ -142,6 +151,20 @@ def check_log(reader: Reader, model: LogModel, first: int, last: int) -> None:
         assert list(reader.of_kind(kind, first)) == [row for row in of_kind if row.position > first]
 
 
+def check_parts(reader: Reader, model: LogModel, first: int, last: int) -> None:
+    """Compare the attachments with the model."""
+    attached = [row for row in model.parts.values() if isinstance(row, PartRow) and first <= row.position <= last]
+    assert reader.parts(first, last) == sorted(attached, key=lambda row: (row.position, row.field))
+    for part in [*model.parts, 99]:
+        for start in (0, 1):
+            there = [model.chunks[part, number] for number in range(start, start + 3) if (part, number) in model.chunks]
+            assert reader.chunks(part, start, 3) == there
+    for before in (0, 1, 50):
+        assert reader.has_loose_parts(before) == any(
+            isinstance(row, int) and row < before for row in model.parts.values()
+        )
+
+
 def check_streams(reader: Reader, model: LogModel, first: int, last: int) -> None:
     """Compare what is found by stream with the model."""
     for stream in {*model.heads, first, -1}:
@@ -215,5 +238,6 @@ def check_all(reader: Reader, model: LogModel, first: int, last: int) -> None:
     for start, end in ((first, last), (0, len(model.rows) + 1)):
         check_log(reader, model, start, end)
         check_streams(reader, model, start, end)
+        check_parts(reader, model, start, end)
     check_tree(reader, model)
     check_named(reader, model)

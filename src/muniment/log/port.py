@@ -1,8 +1,8 @@
 """What a store is: the append-only port on two pages.
 
 - A store keeps rows: events in the order of their positions (dense from 0), the sealed content and the envelope of
-  each, rows of sealed segment keys, the heads of the streams, the nodes and the frontier of the tree, buckets of
-  names, checkpoints and a few named values. It never sees a key.
+  each, the sealed chunks of attachments, rows of sealed segment keys, the heads of the streams, the nodes and the
+  frontier of the tree, buckets of names, checkpoints and a few named values. It never sees a key.
 - All writing happens in *plans*: functions that the store runs inside one write transaction. A plan reads the present
   state and writes what follows from it, so that no decision is ever stale. Plans that arrive together share a
   transaction and its fsync; a plan that raises is undone alone. A plan is quick, does not block, uses nothing of the
@@ -89,6 +89,14 @@ class StreamHead(Struct, frozen=True, kw_only=True, array_like=True):
     type: str = ""
 
 
+class PartRow(Struct, frozen=True, kw_only=True, array_like=True):
+    """An attachment of an event: the number of its chunks, and the field of the event that commits to it."""
+
+    part: int
+    position: int
+    field: str
+
+
 class CheckpointRow(Struct, frozen=True, kw_only=True, array_like=True):
     """A signed note over the tree of this size."""
 
@@ -173,6 +181,18 @@ class Reader(Hashes, Protocol):
         """Return all rows of segment keys, in their order."""
         ...
 
+    def parts(self, first: int, last: int) -> list[PartRow]:
+        """Return the attachments of the events of a range of positions, by position and field."""
+        ...
+
+    def chunks(self, part: int, first: int, count: int) -> list[bytes]:
+        """Return chunks of an attachment that follow each other."""
+        ...
+
+    def has_loose_parts(self, before_ms: int) -> bool:
+        """Tell whether there are attachments of no event that were begun before a time."""
+        ...
+
     def meta(self, name: str) -> bytes | None:
         """Return a named value."""
         ...
@@ -234,7 +254,30 @@ class Transaction(Reader, Protocol):
         ...
 
     def destroy_content(self, position: int) -> bool:
-        """Remove the content of an event; return whether it was there."""
+        """Remove the content of an event, and let go of its attachments; return whether there was content."""
+        ...
+
+    def begin_part(self, part: int, time_ms: int) -> None:
+        """Begin an attachment that belongs to no event yet; a number that is taken is a `Conflict`."""
+        ...
+
+    def put_chunks(self, part: int, first: int, sealed: Sequence[bytes]) -> None:
+        """Add chunks to an attachment, the first of them with this number; one that is there is a `Conflict`."""
+        ...
+
+    def attach(self, row: PartRow) -> bool:
+        """Let an attachment belong to an event; return whether it was there and belonged to none."""
+        ...
+
+    def let_go(self, parts: Sequence[int]) -> None:
+        """Let attachments belong to no event any more, as if they had been begun at time 0."""
+        ...
+
+    def drop_chunks(self, before_ms: int, most: int) -> int:
+        """Remove at most so many chunks, and what is empty, of attachments of no event that were begun before a time.
+
+        Return how many chunks and attachments were removed; 0 says that there are no more.
+        """
         ...
 
     def destroy_envelope(self, position: int) -> bool:

@@ -5,6 +5,9 @@ only the columns before it does not fetch the pages that a long content goes on 
 erasure replaces those of a whole segment. Nodes are numbered by level and index in one integer, so that it is a plain
 row id and neighbours lie together.
 
+An attachment is a row of parts and its chunks. It belongs to an event, or to none (`position` is NULL): then it is on
+its way in, since `time`, or was erased (`time` is 0) and is on its way out.
+
 A `turn_seq` of NULL says that the event is no turn; those events are few enough for an index by kind. Within a stream
 they come first in the index, by seq, and the turns follow: seq is dense, so the number of such events before a seq
 tells which turn is the next one there.
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 APPLICATION_ID = 0x6D756E69  # "muni"
 NODE_LEVEL_BITS = 48  # a node's id is level << 48 | index
+CHUNK_BITS = 16  # a chunk's id is part << 16 | number
 
 VERSION_1 = """
 CREATE TABLE events (
@@ -47,6 +51,22 @@ CREATE TABLE streams (
 
 CREATE TABLE envelopes (
     position INTEGER PRIMARY KEY,
+    sealed BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE parts (
+    part INTEGER PRIMARY KEY,
+    time INTEGER NOT NULL,
+    position INTEGER,
+    field TEXT
+) STRICT;
+
+CREATE INDEX parts_by_event ON parts (position, field) WHERE position IS NOT NULL;
+
+CREATE INDEX parts_loose ON parts (time) WHERE position IS NULL;
+
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY, -- part << 16 | number
     sealed BLOB NOT NULL
 ) STRICT;
 

@@ -23,11 +23,12 @@ from muniment.log.port import (
     CheckpointRow,
     EnvelopeRow,
     EventRow,
+    PartRow,
     SealedRow,
     SegmentsRow,
     StreamHead,
 )
-from muniment.log.schema import NODE_LEVEL_BITS
+from muniment.log.schema import CHUNK_BITS, NODE_LEVEL_BITS
 
 T = TypeVar("T")
 BEFORE_ALL = -(2**63)  # numbers below zero are edits: they are shown, not skipped
@@ -54,6 +55,9 @@ OF_KIND = "SELECT * FROM sealed WHERE kind = ? AND turn_seq IS NULL AND position
 ENVELOPES = """
 SELECT e.position, e.stream, e.seq, e.kind, e.turn_seq, e.target_seq, e.time, e.leaf, e.header, k.sealed AS envelope
 FROM envelopes AS k JOIN events AS e ON e.position = k.position WHERE k.position BETWEEN ? AND ? ORDER BY k.position"""
+PARTS = "SELECT part, position, field FROM parts WHERE position BETWEEN ? AND ? ORDER BY position, field"
+LOOSE_PARTS = "SELECT 1 FROM parts WHERE position IS NULL AND time < ? LIMIT 1"
+CHUNKS = "SELECT sealed FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
 SEGMENTS = "SELECT keys FROM segments WHERE id = ?"
 SEGMENT_ROWS = "SELECT id, keys FROM segments ORDER BY id"
 LEAVES = "SELECT leaf FROM events WHERE position BETWEEN ? AND ? ORDER BY position"
@@ -68,7 +72,7 @@ POSITION_MAX = 2**63 - 1  # of an integer in SQLite
 SIZE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 # msgspec learns a type when it meets it first, and two threads that both learn would crash: these are learned here.
-for _met in (EventRow, EnvelopeRow, SealedRow, SegmentsRow, StreamHead, CheckpointRow):
+for _met in (EventRow, EnvelopeRow, SealedRow, PartRow, SegmentsRow, StreamHead, CheckpointRow):
     msgspec.convert([], list[_met])  # type: ignore[valid-type]  # the types of a loop
 
 
@@ -223,6 +227,19 @@ class SqliteReader:
     def segment_rows(self) -> list[SegmentsRow]:
         """Return all rows of segment keys."""
         return self._rows(list[SegmentsRow], SEGMENT_ROWS)
+
+    def parts(self, first: int, last: int) -> list[PartRow]:
+        """Return the attachments of the events of a range of positions."""
+        return self._rows(list[PartRow], PARTS, (first, last))
+
+    def chunks(self, part: int, first: int, count: int) -> list[bytes]:
+        """Return chunks of an attachment."""
+        start = part << CHUNK_BITS | first
+        return [row[0] for row in self._rows(list[tuple[bytes]], CHUNKS, (start, start + count - 1))]
+
+    def has_loose_parts(self, before_ms: int) -> bool:
+        """Tell whether there are attachments of no event that were begun before a time."""
+        return bool(self.run(LOOSE_PARTS, (before_ms,)))
 
     def hashes(self, level: int, first: int, count: int) -> list[bytes]:
         """Return hashes of a stored level."""

@@ -16,8 +16,8 @@ from msgspec.structs import astuple
 from muniment.errors import Conflict, MunimentError
 from muniment.evidence.tree import Frontier, Node
 from muniment.log.faults import PRIVATE, STORE_ERRORS, fault_of
-from muniment.log.port import SealedRow, StreamHead
-from muniment.log.schema import NODE_LEVEL_BITS
+from muniment.log.port import PartRow, SealedRow, StreamHead
+from muniment.log.schema import CHUNK_BITS, NODE_LEVEL_BITS
 from muniment.log.sqlite_reader import Bindings, SqliteReader
 from muniment.log.tail import agrees, follows, longer
 
@@ -35,9 +35,17 @@ INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO U
 seq = excluded.seq, turns = excluded.turns, messages = excluded.messages, changes = excluded.changes,
 names = excluded.names, leaf = excluded.leaf, tag = excluded.tag, type = excluded.type"""
 UPDATE_CONTENT = "UPDATE events SET content = ?2 WHERE position = ?1 AND content IS NOT NULL"
+LET_GO_OF_EVENT = "UPDATE parts SET time = 0, position = NULL, field = NULL WHERE position = ?"
+LET_GO = "UPDATE parts SET time = 0, position = NULL, field = NULL WHERE part = ?"
+BEGIN_PART = "INSERT INTO parts (part, time) VALUES (?, ?)"
+INSERT_CHUNK = "INSERT INTO chunks VALUES (?, ?)"
+ATTACH = "UPDATE parts SET position = ?2, field = ?3 WHERE part = ?1 AND position IS NULL AND time > 0"
+LOOSE = "SELECT part FROM parts WHERE position IS NULL AND time < ? ORDER BY time LIMIT 1"
+DROP_CHUNKS = "DELETE FROM chunks WHERE id IN (SELECT id FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?)"
+DROP_PART = "DELETE FROM parts WHERE part = ?"
 DELETE_ENVELOPE = "DELETE FROM envelopes WHERE position = ?"
 PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-TABLES = ("envelopes", "segments", "events", "streams", "nodes", "names", "checkpoints", "meta")
+TABLES = ("envelopes", "parts", "chunks", "segments", "events", "streams", "nodes", "names", "checkpoints", "meta")
 CLEAR = [f"DELETE FROM {table}" for table in TABLES]  # noqa: S608 - names of our own tables
 PUT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (size) DO UPDATE SET note = excluded.note"
 
@@ -173,9 +181,42 @@ class SqliteTransaction(SqliteReader):
             raise self._conflict(f"position {position}", "no_content")
 
     def destroy_content(self, position: int) -> bool:
-        """Remove the content of an event; return whether it was there."""
+        """Remove the content of an event, and let go of its attachments."""
         self._write(UPDATE_CONTENT, [(position, None)])
+        was_there = self._connection.changes() == 1
+        self._write(LET_GO_OF_EVENT, [(position,)])
+        return was_there
+
+    def begin_part(self, part: int, time_ms: int) -> None:
+        """Begin an attachment that belongs to no event yet."""
+        self._write(BEGIN_PART, [(part, time_ms)])
+
+    def put_chunks(self, part: int, first: int, sealed: Sequence[bytes]) -> None:
+        """Add chunks to an attachment."""
+        start = part << CHUNK_BITS | first
+        self._write(INSERT_CHUNK, list(enumerate(sealed, start)))
+
+    def attach(self, row: PartRow) -> bool:
+        """Let an attachment belong to an event."""
+        self._write(ATTACH, [(row.part, row.position, row.field)])
         return self._connection.changes() == 1
+
+    def let_go(self, parts: Sequence[int]) -> None:
+        """Let attachments belong to no event any more."""
+        self._write(LET_GO, [(part,) for part in parts])
+
+    def drop_chunks(self, before_ms: int, most: int) -> int:
+        """Remove chunks, and what is empty, of attachments of no event that were begun before a time."""
+        dropped = 0
+        while dropped < most and (loose := self.run(LOOSE, (before_ms,))):
+            part, left = loose[0][0], most - dropped
+            start = part << CHUNK_BITS
+            self._write(DROP_CHUNKS, [(start, start + (1 << CHUNK_BITS) - 1, left)])
+            chunks = self._connection.changes()
+            if chunks < left:
+                self._write(DROP_PART, [(part,)])
+            dropped += chunks + (chunks < left)
+        return dropped
 
     def destroy_envelope(self, position: int) -> bool:
         """Remove the envelope of an event; return whether it was there."""

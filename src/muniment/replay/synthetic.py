@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from muniment.events.message import (
+    AttachmentPart,
     BlobPart,
     FilePart,
     Part,
@@ -99,11 +100,14 @@ class Synthetic:
             case UriPart():
                 uri = f"https://example.org/{self.name('uri', part.uri)}"
                 return UriPart(uri=uri, mime_type=self._mime(part.mime_type), modality=self._modality(part))
+            case AttachmentPart():  # a fixture has no files
+                file, mime = self.name("file", part.name or ""), self._mime(part.mime_type)
+                return FilePart(file_id=file, mime_type=mime, modality=self._modality(part))
 
     def _mime(self, mime: str | None) -> str | None:
         return None if mime is None else f"application/{self.name('type', mime)}"
 
-    def _modality(self, part: BlobPart | FilePart | UriPart) -> str | None:
+    def _modality(self, part: BlobPart | FilePart | UriPart | AttachmentPart) -> str | None:
         return self.maybe("modality", part.modality)
 
 

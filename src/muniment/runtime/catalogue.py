@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # noun group -> the module and class that declare it, in the order in which they are shown
 GROUPS: dict[str, tuple[str, str]] = {
     "transcripts": ("muniment.operations.transcripts.transcripts", "Transcripts"),
+    "attachments": ("muniment.operations.attachments", "Attachments"),
     "conversations": ("muniment.operations.conversations.conversations", "ConversationGroup"),
     "subjects": ("muniment.operations.subjects.subjects", "Subjects"),
     "redactions": ("muniment.operations.redactions.redactions", "Redactions"),

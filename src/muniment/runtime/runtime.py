@@ -21,6 +21,7 @@ from muniment.runtime.catalogue import GROUPS, group_class
 if TYPE_CHECKING:
     from muniment.operations.approvals.approvals import ApprovalGroup
     from muniment.operations.archives.archives import Archives
+    from muniment.operations.attachments import Attachments
     from muniment.operations.conversations.conversations import ConversationGroup
     from muniment.operations.disclosure import Disclosure
     from muniment.operations.evidence.evidence import Evidence
@@ -39,6 +40,7 @@ class Runtime(NeverPickled):
 
     if TYPE_CHECKING:
         transcripts: Transcripts
+        attachments: Attachments
         conversations: ConversationGroup
         subjects: Subjects
         redactions: Redactions

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import TurnSpan, span_of
 from muniment.events.records import TurnContent
+from muniment.ledger.attachments import left_of
 from muniment.ledger.erasures import erasures
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import Reader, SealedRow
@@ -131,7 +132,7 @@ def erase_messages(ledger: Ledger, writer: Writer, row: SealedRow, messages: fro
     if opened.key is None:
         return
     salts, words = ledger.words(opened)
-    writer.reseal_content(opened, salts, without(words, messages))
+    writer.reseal_content(row, left_of(writer.tx, row, salts, without(words, messages)))
 
 
 def without(words: TurnContent, messages: frozenset[int]) -> TurnContent:

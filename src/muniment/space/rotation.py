@@ -6,7 +6,8 @@ the touched segments, whatever the length of the log (decision 0142).
 
 1. In one transaction: the plan; the touched segments get fresh keys; a new version of the space key is made durable
    (`crypto.keyring`) and seals every row of segment keys; the event `key.rotated`.
-2. The write-ahead log is emptied, the older versions are destroyed, the indexes at rest are written again.
+2. Attachments of what the plan destroyed are removed, the write-ahead log is emptied, the older versions are
+   destroyed, the indexes at rest are written again.
 
 Where more than `SEGMENTS_AT_ONCE` segments are touched, the first transaction only runs the plan and notes the others
 (`ledger.owed`); those that follow replace some keys each, so that other writers wait for none of them for long. The
@@ -29,6 +30,7 @@ from muniment.events.records import EventKind, KeyRotated, RotationCause
 from muniment.governance.views import View
 from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Clock
+from muniment.ledger.attachments import ERASED_BEFORE_MS, drop_loose
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import ScrubReport, Store
@@ -112,6 +114,7 @@ class Rotator:
                 with self._ledger.reader() as reader:
                     since = reader.frontier().size
             outcome, rekeyed, version = self._replace(cause, plan)
+            attempt(partial(drop_loose, self._ledger, ERASED_BEFORE_MS))
             scrub = attempt(store.scrub)
             destroyed = attempt(partial(keys.finish_rotation, version))
             self._ledger.segments.forget()

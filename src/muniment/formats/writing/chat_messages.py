@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from muniment.events.message import (
+    AttachmentPart,
     BlobPart,
     FilePart,
     Part,
@@ -87,6 +88,8 @@ def _block(part: Part) -> ChatMessage:
             return _file(part, {"type": "file", "file_id": part.file_id})
         case UriPart():
             return _file(part, {"type": "url", "url": part.uri})
+        case AttachmentPart():
+            return {"type": "text", "text": f"[{part}]"}
 
 
 def _result(part: ToolCallResponsePart) -> ChatMessage:

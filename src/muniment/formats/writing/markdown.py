@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from muniment.events.message import (
+    AttachmentPart,
     BlobPart,
     FilePart,
     Part,
@@ -92,6 +93,8 @@ def _part(part: Part) -> str:
         return f"Data{kind}, {len(part.content):,} bytes.\n"
     if isinstance(part, FilePart):
         return f"File{kind} {span(part.file_id)}.\n"
+    if isinstance(part, AttachmentPart):
+        return f"Attached {span(str(part))}.\n"
     return f"At{kind} {span(part.uri)}.\n"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from muniment.events.message import (
+    AttachmentPart,
     BlobPart,
     FilePart,
     Part,
@@ -98,6 +99,8 @@ def _part(part: Part) -> dict[str, Any]:
         if part.modality == IMAGE:
             return {"type": "image_url", "image_url": {"url": part.uri}}
         return {"type": "file", "file": {"file_data": part.uri}}
+    if isinstance(part, AttachmentPart):
+        return {"type": "text", "text": f"[{part}]"}
     assert isinstance(part, TextPart), "any other part is no content"
     return {"type": "text", "text": part.content}
 

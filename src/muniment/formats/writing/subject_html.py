@@ -9,6 +9,7 @@ import html
 from collections.abc import Iterator
 
 from muniment.events.message import (
+    AttachmentPart,
     BlobPart,
     FilePart,
     Part,
@@ -132,6 +133,8 @@ def _part(part: Part) -> str:
         return f"<p>Data, {len(part.content):,} bytes</p>\n"
     if isinstance(part, FilePart):
         return f"<p>File {_text(part.file_id)}</p>\n"
+    if isinstance(part, AttachmentPart):
+        return f"<p>Attached {_text(str(part))}</p>\n"
     return f"<p>At {_text(part.uri)}</p>\n"
 
 

@@ -13,7 +13,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from muniment.events.message import BlobPart, FilePart, Part, ReasoningPart, Role, TextPart, UriPart, is_blank
+from muniment.events.message import (
+    AttachmentPart,
+    BlobPart,
+    FilePart,
+    Part,
+    ReasoningPart,
+    Role,
+    TextPart,
+    UriPart,
+    is_blank,
+)
 from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.judgement import TurnRecord
 from muniment.governance.listing import LISTABLE, LISTED
@@ -28,7 +38,7 @@ OPENER = "[The conversation goes on from here.]"
 TAKEN_AWAY = frozenset({Reason.LIFECYCLE_MASKED, Reason.ERASED, Reason.REDACTED, Reason.DETECTION_FAILED})
 ARCHIVED = "archived"
 
-FileTypes = BlobPart | FilePart | UriPart
+FileTypes = BlobPart | FilePart | UriPart | AttachmentPart
 
 
 class PartLocation(NamedTuple):

@@ -17,7 +17,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from muniment.events.message import BlobPart, FilePart, Part, Role, TextPart, ToolCallPart, ToolCallResponsePart
+from muniment.events.message import (
+    AttachmentPart,
+    BlobPart,
+    FilePart,
+    Part,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolCallResponsePart,
+)
 from muniment.operations.context.pairs import Carries
 from muniment.operations.context.prompt import Shape
 from muniment.operations.context.prompt_lines import Answered, FileTypes, Line, as_json, result_text
@@ -92,6 +101,8 @@ def _openai_call(call: Answered) -> Message:
 def _openai_file(part: FileTypes) -> Message | None:
     if isinstance(part, FilePart):
         return {"type": "file", "file": {"file_id": part.file_id}}
+    if isinstance(part, AttachmentPart):
+        return None
     if not isinstance(part, BlobPart):
         return {"type": "image_url", "image_url": {"url": part.uri}} if _is_image(part) else None
     mime, data = part.mime_type or "", base64.b64encode(part.content).decode()
@@ -144,7 +155,7 @@ def _anthropic_file(part: FileTypes) -> Message | None:
     kind = IMAGE if _is_image(part) else "document"
     if isinstance(part, FilePart):
         return {"type": kind, "source": {"type": "file", "file_id": part.file_id}}
-    if kind == "document" and mime != PDF:
+    if isinstance(part, AttachmentPart) or (kind == "document" and mime != PDF):
         return None
     if not isinstance(part, BlobPart):
         return {"type": kind, "source": {"type": "url", "url": part.uri}}

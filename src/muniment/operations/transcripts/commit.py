@@ -11,21 +11,24 @@ again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from muniment.crypto.chunk import Upload
 from muniment.declaration.session import Session
 from muniment.errors import AliasConflict, Corrupt, LimitExceeded, TurnConflict
 from muniment.events.binding import deterministic
 from muniment.events.identity import ConversationId, ConversationKey, TurnId
 from muniment.events.labels import content_fields
 from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
-from muniment.events.turn import Turn
+from muniment.events.turn import Turn, has_attachments
 from muniment.governance import admission
 from muniment.governance.admission import AdmittedTurn, SkipReason
 from muniment.governance.detection.before_commit import Replacements, without_detected
+from muniment.ledger.attachments import attach, said_of, secrets_of, uploads_of, without_tokens
 from muniment.ledger.drafts import Draft, draft
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
@@ -33,6 +36,7 @@ from muniment.projections.conversation import Conversation, find
 from muniment.projections.transcript import Transcript
 from muniment.space.space import Space
 
+NO_UPLOADS: Mapping[str, Upload] = {}
 ALREADY_COMMITTED = "turn_already_committed"
 ALREADY_ERASED = "turn_already_committed_and_erased"
 
@@ -69,7 +73,8 @@ class SkippedTurn(NamedTuple):
 class PreparedTurn(NamedTuple):
     """A turn that is ready to be appended. `kept` is what admission left of it, `written` what detection left of that.
 
-    `digest` is the keyed digest of the turn as it was handed over, `found_by` the one of its id.
+    `digest` is the keyed digest of the turn as it was handed over, `found_by` the one of its id. `uploads` are what its
+    attachments are made of, by the labels of their fields.
     """
 
     space: Space
@@ -82,6 +87,7 @@ class PreparedTurn(NamedTuple):
     found_by: bytes
     event: Draft
     now_ms: int
+    uploads: Mapping[str, Upload]
 
     @property
     def mounted(self) -> str:
@@ -140,10 +146,20 @@ def prepare(session: Session, turn: Turn) -> PreparedTurn | SkippedTurn:
         session.check_key(key)
     if isinstance(kept, SkipReason):
         return SkippedTurn(key, turn, kept)
-    return _made(space, turn, key, kept, now_ms)
+    if not has_attachments(turn):
+        return _made(space, turn, key, kept, now_ms)
+    uploads = uploads_of(space.keys, kept.parts)
+    return _made(space, turn, key, replace(kept, parts=without_tokens(kept.parts)), now_ms, uploads)
 
 
-def _made(space: Space, turn: Turn, key: ConversationKey, kept: AdmittedTurn, now_ms: int) -> PreparedTurn:
+def _made(
+    space: Space,
+    turn: Turn,
+    key: ConversationKey,
+    kept: AdmittedTurn,
+    now_ms: int,
+    uploads: Mapping[str, Upload] = NO_UPLOADS,
+) -> PreparedTurn:
     """Make the event of what is kept of a turn, in a conversation."""
     digest = _digest_of_words(space, turn, key)
     content = _content(kept, digest)
@@ -153,9 +169,16 @@ def _made(space: Space, turn: Turn, key: ConversationKey, kept: AdmittedTurn, no
     if written is not kept:
         content = _content(written, digest)
         fields = content_fields(content)
-    event = draft(space.sources.entropy, EventKind.TURN_COMMITTED, kept.time_ms, kept.meta, content=(content, fields))
+    event = draft(
+        space.sources.entropy,
+        EventKind.TURN_COMMITTED,
+        kept.time_ms,
+        kept.meta,
+        content=(content, fields),
+        secrets=secrets_of(uploads) if uploads else None,
+    )
     found_by = space.transcript.turn_digest(key, turn.turn)
-    return PreparedTurn(space, turn, key, kept, written, detection, digest, found_by, event, now_ms)
+    return PreparedTurn(space, turn, key, kept, written, detection, digest, found_by, event, now_ms, uploads)
 
 
 def append(prepared: PreparedTurn, writer: Writer) -> CommitReceipt:
@@ -180,6 +203,7 @@ def append(prepared: PreparedTurn, writer: Writer) -> CommitReceipt:
         writer.claim(alias, stream, stream)
     count = len(prepared.kept.parts)
     placed = writer.append(prepared.event, stream=stream, messages=count)
+    attach(writer.tx, placed.position, prepared.uploads)
     writer.claim(prepared.found_by, stream, placed.position)
     return CommitReceipt(
         conversation=key,
@@ -199,7 +223,9 @@ def _where_the_chat_is(prepared: PreparedTurn, writer: Writer) -> PreparedTurn:
     space, turn = prepared.space, prepared.turn
     writer.flush()  # the conversation may have been opened in the same batch
     key = _key_of_chat(space.transcript, writer.tx, turn, prepared.key)
-    return prepared if key == prepared.key else _made(space, turn, key, prepared.kept, prepared.now_ms)
+    return (
+        prepared if key == prepared.key else _made(space, turn, key, prepared.kept, prepared.now_ms, prepared.uploads)
+    )
 
 
 def _key_of_chat(transcript: Transcript, reader: Reader, turn: Turn, key: ConversationKey) -> ConversationKey:
@@ -267,6 +293,7 @@ def _is_kept(prepared: PreparedTurn, meta: MetaBody, content: TurnContent) -> bo
 
 def _digest_of_words(space: Space, turn: Turn, key: ConversationKey) -> bytes:
     """Return the keyed digest of a turn as it was handed over; text and a single text part are the same words."""
+    attached = has_attachments(turn)
     messages = [
         (
             message.role,
@@ -274,7 +301,7 @@ def _digest_of_words(space: Space, turn: Turn, key: ConversationKey) -> bytes:
             message.speaker_id,
             message.speaker_kind,
             message.observed_ms,
-            message.parts(),
+            message.parts() if not attached else said_of(space.keys, message.parts()),
         )
         for message in turn.messages
     ]

@@ -9,7 +9,16 @@ import msgspec
 from msgspec import Struct
 
 from muniment.events.identity import short_message_id
-from muniment.events.message import BlobPart, FilePart, Part, ReasoningPart, TextPart, ToolCallPart, UriPart
+from muniment.events.message import (
+    AttachmentPart,
+    BlobPart,
+    FilePart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    UriPart,
+)
 from muniment.governance.attribute_visibility import SliceAttribute
 from muniment.governance.slices import OF_LABELS, RedactionItem, SliceMessage, SliceTurn
 from muniment.governance.views import Reason
@@ -145,6 +154,8 @@ def part_words(part: Part) -> StyledText:
         return StyledText(f"file {part.file_id}")
     if isinstance(part, UriPart):
         return StyledText(f"link {part.uri}")
+    if isinstance(part, AttachmentPart):
+        return StyledText(f"attached {part}")
     return StyledText(f"returned {_json(part.response)}")
 
 

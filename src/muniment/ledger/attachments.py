@@ -1,0 +1,242 @@
+"""Attachments: how a file comes into the log beside its turn, and out of it again, a chunk at a time.
+
+1. Coming in, the chunks are encrypted under a key of their own and stored in transactions of a few MiB, so that nobody
+   waits for a large file. The attachment belongs to no event yet; what stands for it is a token (`crypto.chunk`).
+2. The turn that has the token takes the attachment over. Its field commits to the size, and to the root of the tree
+   (RFC 6962) over the chunks, each with the salt of the field before it. Key and salt are kept with the content.
+3. Erasing the turn, or the message, destroys key and salt with the content, and lets go of the chunks. They are removed
+   in transactions of their own before the erasure is acknowledged, or at the next opening.
+
+An attachment that no turn took over is removed after a day.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from muniment.crypto.chunk import CHUNK_BYTES, ChunkCipher, Upload, upload_of, upload_token
+from muniment.crypto.secret import KEY_BYTES
+from muniment.crypto.segment import NONCE_BYTES, SpaceKeyring
+from muniment.crypto.stream import Readable
+from muniment.errors import Corrupt, InvalidInput, LimitExceeded
+from muniment.events.cells import pack
+from muniment.events.labels import content_fields
+from muniment.events.message import AttachmentPart, Part, part_label
+from muniment.events.records import ContentBody, TurnContent
+from muniment.evidence.header import salts_of
+from muniment.evidence.tree import Frontier, extend
+from muniment.evidence.verifier import leaf_hash
+from muniment.log.port import PartRow, Reader, SealedRow, Transaction
+
+if TYPE_CHECKING:
+    from muniment.kernel.digest import Salts
+    from muniment.ledger.ledger import Ledger, Writer
+
+Snapshot = Callable[[], AbstractContextManager[Reader]]
+
+KEY_SUFFIX = "/chunks"  # behind the label of a field: where the key of its chunks is among the salts
+CHUNKS_AT_ONCE = 16  # written, read or removed together: 4 MiB
+PART_BYTES = 5  # of the random number of an attachment
+UPLOAD_MS_MAX = 24 * 60 * 60 * 1000
+ERASED_BEFORE_MS = 1  # what was let go of counts as begun at time 0
+
+
+class ChunkTree:
+    """The tree over the chunks of an attachment, and how many bytes they are."""
+
+    def __init__(self, salt: bytes) -> None:
+        self._salt = salt
+        self._frontier = Frontier()
+        self.size = 0
+
+    def take(self, chunk: bytes) -> None:
+        """Add the next chunk."""
+        self._frontier, _ = extend(self._frontier, [leaf_hash(self._salt + chunk)])
+        self.size += len(chunk)
+
+    def root(self) -> bytes:
+        """Return the root over the chunks so far."""
+        return self._frontier.root()
+
+
+# --- coming in --------------------------------------------------------------------------------------------------------
+
+
+def stored(ledger: Ledger, file: Readable, now_ms: int, limit: int) -> tuple[Upload, str]:
+    """Store a file as an attachment that belongs to no event; return what it is, and the token that stands for it.
+
+    Raises `LimitExceeded` for a file that is too large; what was stored of it is removed.
+    """
+    entropy = ledger.entropy
+    part = 1 + int.from_bytes(entropy.take(PART_BYTES))
+    key, salt = entropy.take(KEY_BYTES), entropy.take(KEY_BYTES)
+    cipher, tree = ChunkCipher(key), ChunkTree(salt)
+    digest = hmac.new(ledger.words_digest(b"attachment"), digestmod="sha256")
+    ledger.transact(lambda writer: writer.tx.begin_part(part, now_ms))
+    try:
+        first = 0
+        for chunks in _read(file, limit):
+            for chunk in chunks:
+                tree.take(chunk)
+                digest.update(chunk)
+            sealed = [cipher.seal(number, chunk) for number, chunk in enumerate(chunks, first)]
+            ledger.transact(partial(_put, part, first, sealed))
+            first += len(chunks)
+    except BaseException:
+        ledger.transact(lambda writer: writer.tx.let_go([part]))
+        drop_loose(ledger, ERASED_BEFORE_MS)
+        raise
+    upload = Upload(part=part, key=key, salt=salt, size=tree.size, root=tree.root(), digest=digest.digest())
+    nonce = entropy.take(NONCE_BYTES)
+    return upload, ledger.transact(lambda writer: upload_token(writer.space_key, nonce, upload))
+
+
+def _put(part: int, first: int, sealed: Sequence[bytes], writer: Writer) -> None:
+    writer.tx.put_chunks(part, first, sealed)
+
+
+def _read(file: Readable, limit: int) -> Iterator[list[bytes]]:
+    """Yield a file in chunks, some at a time; a stream may give less than it is asked for."""
+    chunk, chunks, size = b"", list[bytes](), 0
+    while piece := file.read(CHUNK_BYTES - len(chunk)):
+        chunk += piece
+        size += len(piece)
+        if size > limit:
+            raise LimitExceeded(at="file", problem="too_large", limit=limit)
+        if len(chunk) == CHUNK_BYTES:
+            chunks.append(chunk)
+            chunk = b""
+        if len(chunks) == CHUNKS_AT_ONCE:
+            yield chunks
+            chunks = []
+    if chunk:
+        chunks.append(chunk)
+    if chunks:
+        yield chunks
+
+
+def uploads_of(keys: SpaceKeyring, parts: Iterable[Sequence[Part]]) -> dict[str, Upload]:
+    """Return the uploads that the attachments of a turn name, by the labels of their fields.
+
+    Raises `InvalidInput` for a token that stands for nothing, and for a part that says something else of its file.
+    """
+    uploads: dict[str, Upload] = {}
+    for label, part in labelled(parts):
+        upload = upload_of(keys, part.upload or "")
+        if upload is None:
+            raise InvalidInput(at=label, problem="unknown_upload")
+        if (part.size, part.root) != (upload.size, upload.root):
+            raise InvalidInput(at=label, problem="differs")
+        uploads[label] = upload
+    return uploads
+
+
+def said_of(keys: SpaceKeyring, parts: Sequence[Part]) -> list[Part]:
+    """Return parts as a repeated commit is compared: an attachment is known by its bytes, however often it is added."""
+    said: list[Part] = []
+    for part in parts:
+        if isinstance(part, AttachmentPart) and (upload := upload_of(keys, part.upload or "")) is not None:
+            part = replace(part, root=upload.digest, upload=None)  # noqa: PLW2901 - the same, as it is compared
+        said.append(part)
+    return said
+
+
+def without_tokens(parts: Sequence[Sequence[Part]]) -> list[list[Part]]:
+    """Return the parts of messages as they are kept: no attachment names its upload."""
+    return [
+        [replace(part, upload=None) if isinstance(part, AttachmentPart) else part for part in message]
+        for message in parts
+    ]
+
+
+def secrets_of(uploads: Mapping[str, Upload]) -> dict[str, bytes]:
+    """Return what is kept among the salts of a turn for its attachments, by the labels of their fields."""
+    salts = {label: upload.salt for label, upload in uploads.items()}
+    return salts | {label + KEY_SUFFIX: upload.key for label, upload in uploads.items()}
+
+
+# --- going out --------------------------------------------------------------------------------------------------------
+
+
+def attachments_of(content: ContentBody) -> Iterator[tuple[str, AttachmentPart]]:
+    """Yield the attachments of an event with the labels of their fields; only turns have any."""
+    return labelled(content.parts) if isinstance(content, TurnContent) else iter(())
+
+
+def labelled(parts: Iterable[Sequence[object]]) -> Iterator[tuple[str, AttachmentPart]]:
+    """Yield the attachments among the parts of messages with the labels of their fields."""
+    for message, of_message in enumerate(parts):
+        for index, part in enumerate(of_message):
+            if isinstance(part, AttachmentPart):
+                yield part_label(message, index), part
+
+
+def chunks_of(
+    snapshot: Snapshot, position: int, salts: Salts, label: str, part: AttachmentPart, first: int = 0
+) -> Iterator[bytes]:
+    """Yield the chunks of an attachment of an event, from a number on; each is authentic.
+
+    Each few MiB are read from a snapshot of their own, so that an erasure never waits for a large file. Read from the
+    first one, the last chunk is only given once all of them are what the turn commits to. Raises `Corrupt` at the first
+    chunk that is missing or was changed.
+    """
+    at = f"position {position}"
+    secrets = salts_of(salts, [label, label + KEY_SUFFIX])
+    cipher, tree = ChunkCipher(secrets[label + KEY_SUFFIX]), ChunkTree(secrets[label])
+    count = -(-part.size // CHUNK_BYTES)
+    for start in range(first, count, CHUNKS_AT_ONCE):
+        wanted = min(CHUNKS_AT_ONCE, count - start)
+        with snapshot() as reader:
+            number = next((known.part for known in reader.parts(position, position) if known.field == label), None)
+            sealed = [] if number is None else reader.chunks(number, start, wanted)
+        if len(sealed) != wanted:
+            raise Corrupt(at=at, problem="attachment_missing")
+        for place, each in enumerate(sealed, start):
+            chunk = cipher.open(place, each)
+            tree.take(chunk)
+            if place == count - 1 and first == 0 and (tree.size, tree.root()) != (part.size, part.root):
+                raise Corrupt(at=at, problem="attachment_changed")
+            yield chunk
+
+
+def require_attachments(snapshot: Snapshot, position: int, salts: Salts, content: ContentBody) -> None:
+    """Raise `Corrupt` unless all attachments of an event are what it commits to."""
+    for label, part in attachments_of(content):
+        for _ in chunks_of(snapshot, position, salts, label, part):
+            pass
+
+
+# --- erasing ----------------------------------------------------------------------------------------------------------
+
+
+def left_of(tx: Transaction, row: SealedRow, salts: Salts, content: ContentBody) -> bytes:
+    """Return what is left of the content of an event, packed with its salts; the other attachments are let go of."""
+    labels = [label for label, _ in content_fields(content)]
+    kept = {label for label, _ in attachments_of(content)}
+    tx.let_go([known.part for known in tx.parts(row.position, row.position) if known.field not in kept])
+    return pack(salts_of(salts, chain(labels, (label + KEY_SUFFIX for label in kept))), content)
+
+
+def attach(tx: Transaction, position: int, uploads: Mapping[str, Upload]) -> None:
+    """Let attachments belong to an event; raises `InvalidInput` for one that is gone, or belongs to another event."""
+    for label, upload in uploads.items():
+        if not tx.attach(PartRow(part=upload.part, position=position, field=label)):
+            raise InvalidInput(at=label, problem="unknown_upload")
+
+
+def drop_loose(ledger: Ledger, before_ms: int) -> int:
+    """Remove the attachments of no event that were begun before a time; return how many chunks and attachments."""
+    with ledger.store.reader() as reader:
+        if not reader.has_loose_parts(before_ms):
+            return 0
+    dropped = 0
+    while step := ledger.transact(lambda writer: writer.tx.drop_chunks(before_ms, CHUNKS_AT_ONCE)):
+        dropped += step
+    return dropped

@@ -1,0 +1,210 @@
+"""The noun group `attachments`: files beside turns, in and out of the store in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from muniment.crypto.chunk import CHUNK_BYTES
+from muniment.declaration.operation import Effect, Family, Group, ServerPath, Upload, operation, stream_of
+from muniment.declaration.session import Session
+from muniment.errors import Corrupt, LimitExceeded, UnknownPlace, WordsErased
+from muniment.events.identity import ConversationKey, Count, TurnId, check_name
+from muniment.events.message import AttachmentPart, part_label
+from muniment.governance.judgement import judge
+from muniment.governance.views import Reason, View
+from muniment.kernel.digest import Salts
+from muniment.ledger.attachments import UPLOAD_MS_MAX, attachments_of, chunks_of, drop_loose, stored
+from muniment.operations.outfile import OutFile
+from muniment.operations.parameters import InConversation, ThroughView
+from muniment.projections.conversation import Conversation, opened
+
+READ_BYTES_MAX = 2**20
+WRITTEN_THERE = "a file of up to 1 GiB is only given its name once all of it was checked"
+
+Word = Annotated[str, Meta(min_length=1, max_length=255)]
+FileName = Annotated[str, Meta(min_length=1, max_length=1024)]
+OfTurn = Annotated[TurnId, Meta(description="Id of the turn.")]
+OfMessage = Annotated[Count, Meta(description="The message of the turn, counted from 0.")]
+OfPart = Annotated[Count, Meta(description="The part of the message, counted from 0.")]
+
+
+class AddedAttachment(Struct, frozen=True, kw_only=True):
+    """A file that was added. `part` goes into a message of a turn; until that is committed nobody can read the file."""
+
+    part: AttachmentPart
+
+
+class AttachmentRange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Some bytes of an attachment, from `start` on. `withheld` says why a view shows none; then `data` is empty."""
+
+    size: int
+    start: int
+    data: bytes
+    withheld: Reason | None = None
+
+
+class SavedAttachment(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An attachment that was written to a file. `withheld` says why a view does not show it; then there is no file."""
+
+    part: AttachmentPart | None
+    file: str | None
+    withheld: Reason | None = None
+
+
+class Attachments(Group):
+    """Keep files beside turns: images, recordings, documents."""
+
+    name = "attachments"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+
+    @operation(Effect.APPEND, family=Family.COMMIT)
+    def add(
+        self,
+        file: Annotated[Upload, Meta(description="The file.")],
+        mime_type: Annotated[Word | None, Meta(description="Media type, as `image/png`.")] = None,
+        modality: Annotated[Word | None, Meta(description="What it is to a model: `image`, `audio`, `video`.")] = None,
+        name: Annotated[FileName | None, Meta(description="Name of the file, for people.")] = None,
+    ) -> AddedAttachment:
+        """Add a file of up to 1 GiB, and return the part that a turn has to be committed with.
+
+        The bytes are encrypted under a key of their own and durable when this returns; memory stays flat. Nobody can
+        read them before `transcripts.commit` was given the part, and one that no turn takes within a day is removed. An
+        upload belongs to one turn. An erasure in the space ends the uploads that no turn has taken yet: add the file
+        again. The turn commits to the bytes, an erasure of the message destroys them. Raises `request.limit_exceeded`.
+        """
+        space = self._session.space
+        now_ms = space.sources.clock.now_ms()
+        drop_loose(space.ledger, now_ms - UPLOAD_MS_MAX)
+        upload, token = stored(space.ledger, stream_of(file), now_ms, space.limits.attachment_bytes_max)
+        return AddedAttachment(
+            part=AttachmentPart(
+                size=upload.size, root=upload.root, mime_type=mime_type, modality=modality, name=name, upload=token
+            )
+        )
+
+    @operation(Effect.READ, family=Family.REPLAY)
+    def read(
+        self,
+        conversation: InConversation,
+        turn: OfTurn,
+        message: OfMessage,
+        part: OfPart,
+        view: ThroughView = View.HOST_UI,
+        *,
+        start: Annotated[Count, Meta(description="First byte, counted from 0.")] = 0,
+        length: Annotated[int, Meta(description="How many bytes; at most 1 MiB.", ge=1)] = READ_BYTES_MAX,
+    ) -> AttachmentRange:
+        """Read some bytes of an attachment, as far as a view shows it.
+
+        Each byte that is returned is authentic: it was stored at this place of this attachment. `attachments.save`
+        checks the whole. Raises `transcript.unknown_conversation`, `transcript.unknown_place` where there is no
+        attachment, `transcript.words_erased`, and `store.corrupt` for bytes that were changed or are missing.
+        """
+        if length > READ_BYTES_MAX:
+            raise LimitExceeded(at="length", problem="too_large", limit=READ_BYTES_MAX, found=length)
+        shown = ShownAttachment(self._session, conversation, turn, view, (message, part))
+        if shown.withheld is not None:
+            return AttachmentRange(size=0, start=start, data=b"", withheld=shown.withheld)
+        first, data = start // CHUNK_BYTES, bytearray()
+        for chunk in shown.chunks(first):
+            data += chunk
+            if len(data) >= start % CHUNK_BYTES + length:
+                break
+        kept = bytes(data[start % CHUNK_BYTES :][:length])
+        return AttachmentRange(size=shown.part.size, start=start, data=kept)
+
+    @operation(Effect.READ, family=Family.REPLAY)
+    def save(
+        self,
+        conversation: InConversation,
+        turn: OfTurn,
+        message: OfMessage,
+        part: OfPart,
+        file: Annotated[
+            str,
+            ServerPath(reason=WRITTEN_THERE),
+            Meta(description="Path of the new file, on the machine of the store."),
+        ],
+        view: ThroughView = View.HOST_UI,
+    ) -> SavedAttachment:
+        """Write an attachment to a file, if a view shows it.
+
+        The file gets its name once all its bytes are what the turn commits to; memory stays flat. Raises as
+        `attachments.read`, and `file.taken` for a name that is taken.
+        """
+        shown = ShownAttachment(self._session, conversation, turn, view, (message, part))
+        if shown.withheld is not None:
+            return SavedAttachment(part=None, file=None, withheld=shown.withheld)
+        out = OutFile(Path(file), "file")
+        try:
+            with out.writing() as written:
+                for chunk in shown.chunks():
+                    written.write(chunk)
+            out.keep()
+        finally:
+            out.drop()
+        return SavedAttachment(part=shown.part, file=file)
+
+
+class ShownAttachment:
+    """An attachment as a view shows it; raises `UnknownPlace` where there is none, `WordsErased` where it is erased."""
+
+    def __init__(
+        self, session: Session, key: ConversationKey, turn: TurnId, view: View, place: tuple[int, int]
+    ) -> None:
+        session.access.require_view(view)
+        session.check_key(key)
+        check_name(turn, at="turn")
+        self._space = session.space
+        self._label = part_label(*place)
+        with self._space.ledger.reader() as reader:
+            conversation = opened(self._space.transcript, reader, key)
+            self.withheld, self._salts, self._position, self.part = self._found(conversation, turn, view, place)
+
+    def _found(
+        self, conversation: Conversation, turn: TurnId, view: View, place: tuple[int, int]
+    ) -> tuple[Reason | None, Salts | None, int, AttachmentPart]:
+        message, index = place
+        _, commit = conversation.known_turn(turn)
+        read = conversation.read(commit, lambda _phase, _meta: commit.key is not None)
+        record = read.record
+        if message >= len(record.meta.messages):
+            raise UnknownPlace(at="message")
+        if record.content is None or message in record.erased:
+            raise WordsErased(at="message")
+        parts = record.content.parts[message]
+        part = parts[index] if index < len(parts) else None
+        if not isinstance(part, AttachmentPart):
+            raise UnknownPlace(at="part")
+        judged = judge(view, record, self._space.detection.view(view))
+        whole = judged.messages[message]
+        withheld = judged.parts[message][index] if whole is None else whole
+        return withheld, read.content_salts, record.position, part
+
+    def chunks(self, first: int = 0) -> Iterator[bytes]:
+        """Yield the bytes, chunk by chunk."""
+        ledger = self._space.ledger
+        assert self._salts is not None, "its content was read"
+        try:
+            yield from chunks_of(ledger.reader, self._position, self._salts, self._label, self.part, first)
+        except Corrupt as corrupt:
+            if corrupt.problem == "attachment_missing" and self._is_erased():
+                raise WordsErased(at="message") from None
+            raise
+
+    def _is_erased(self) -> bool:
+        """Tell whether the attachment was erased while it was read."""
+        ledger = self._space.ledger
+        with ledger.reader() as reader:
+            row = reader.sealed(self._position)
+            if row is None:
+                return False
+            now = ledger.open(row)
+            return now.key is None or self._label not in (label for label, _ in attachments_of(ledger.words(now)[1]))
