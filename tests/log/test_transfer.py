@@ -14,22 +14,19 @@ from muniment.crypto.keyring import UnwrappedKeys
 from muniment.crypto.stream import SealedReader, SealedWriter
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.evidence.tree import Frontier
-from muniment.ledger.name_buckets import NameRow
-from muniment.ledger.transfer import (
+from muniment.ledger.frames import (
     FORMAT,
-    FRAME_ROWS,
     BeginFrame,
     CheckpointsFrame,
-    Discard,
     EventsFrame,
     Frame,
     HeadsFrame,
-    LogReceiver,
     NamesFrame,
-    ReceivedLog,
     frames,
-    given,
 )
+from muniment.ledger.giving import FRAME_ROWS, given
+from muniment.ledger.name_buckets import NameRow
+from muniment.ledger.receiving import Discard, LogReceiver, ReceivedLog
 from muniment.log.port import CheckpointRow, SealedRow, StreamHead
 from tests.worlds import FileWorld, sqlite_world
 

@@ -26,6 +26,7 @@ from muniment.events.records import CONTENT_BODIES, META_BODIES, VERSIONS, Conte
 from muniment.kernel.digest import Salts
 
 SEED_BYTES = 32
+_NIL = b"\xc0"  # of msgpack
 
 Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -91,6 +92,11 @@ def _unpack(shapes: Mapping[str, _Shape], kind: str, cell: bytes) -> tuple[Any, 
 # (kind, cell) -> salts and body. Partial functions, because each is called for every turn of a page.
 unpack_meta: Callable[[str, bytes], tuple[bytes, MetaBody]] = partial(_unpack, _METAS)
 unpack_content: Callable[[str, bytes], tuple[Salts | None, ContentBody]] = partial(_unpack, _CONTENTS)
+
+
+def has_own_salts(content: bytes) -> bool:
+    """Tell whether a packed content body has salts beside it: part of it was erased, or it has attachments."""
+    return content[2:3] != _NIL
 
 
 def former_fields(body_type: type[Struct], cell: bytes) -> list[tuple[str, bytes]] | None:

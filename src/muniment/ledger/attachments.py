@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.segment import NONCE_BYTES, SpaceKeyring
 from muniment.crypto.stream import Readable
 from muniment.errors import Corrupt, InvalidInput, LimitExceeded
-from muniment.events.cells import pack
+from muniment.events.cells import has_own_salts, pack, unpack_content
 from muniment.events.labels import content_fields
 from muniment.events.message import AttachmentPart, Part, part_label
 from muniment.events.records import ContentBody, TurnContent
@@ -37,15 +37,17 @@ from muniment.log.port import PartRow, Reader, SealedRow, Transaction
 
 if TYPE_CHECKING:
     from muniment.kernel.digest import Salts
+    from muniment.kernel.sources import Entropy
     from muniment.ledger.ledger import Ledger, Writer
 
 Snapshot = Callable[[], AbstractContextManager[Reader]]
 
 KEY_SUFFIX = "/chunks"  # behind the label of a field: where the key of its chunks is among the salts
+NO_ROOT = bytes(32)
 CHUNKS_AT_ONCE = 16  # written, read or removed together: 4 MiB
 PART_BYTES = 5  # of the random number of an attachment
 UPLOAD_MS_MAX = 24 * 60 * 60 * 1000
-ERASED_BEFORE_MS = 1  # what was let go of counts as begun at time 0
+ERASED_BEFORE_MS = BEFORE_ALL_MS = 1  # what was let go of counts as begun at time 0
 
 
 class ChunkTree:
@@ -69,37 +71,55 @@ class ChunkTree:
 # --- coming in --------------------------------------------------------------------------------------------------------
 
 
+class IncomingFile:
+    """A file on its way in: encrypts its chunks, and knows what a turn will commit to."""
+
+    def __init__(self, entropy: Entropy) -> None:
+        self.part = new_part(entropy)
+        self._key, self._salt = entropy.take(KEY_BYTES), entropy.take(KEY_BYTES)
+        self._cipher, self._tree = ChunkCipher(self._key), ChunkTree(self._salt)
+        self._chunks = 0
+
+    def sealed(self, chunk: bytes) -> tuple[int, bytes]:
+        """Return the next chunk encrypted, with its number."""
+        self._tree.take(chunk)
+        self._chunks += 1
+        return self._chunks - 1, self._cipher.seal(self._chunks - 1, chunk)
+
+    def upload(self, digest: bytes) -> Upload:
+        """Return what all of it is; `digest` is the keyed digest of the bytes."""
+        tree = self._tree
+        return Upload(part=self.part, key=self._key, salt=self._salt, size=tree.size, root=tree.root(), digest=digest)
+
+
 def stored(ledger: Ledger, file: Readable, now_ms: int, limit: int) -> tuple[Upload, str]:
     """Store a file as an attachment that belongs to no event; return what it is, and the token that stands for it.
 
     Raises `LimitExceeded` for a file that is too large; what was stored of it is removed.
     """
-    entropy = ledger.entropy
-    part = 1 + int.from_bytes(entropy.take(PART_BYTES))
-    key, salt = entropy.take(KEY_BYTES), entropy.take(KEY_BYTES)
-    cipher, tree = ChunkCipher(key), ChunkTree(salt)
-    digest = hmac.new(ledger.words_digest(b"attachment"), digestmod="sha256")
+    incoming = IncomingFile(ledger.entropy)
+    part, digest = incoming.part, hmac.new(ledger.words_digest(b"attachment"), digestmod="sha256")
     ledger.transact(lambda writer: writer.tx.begin_part(part, now_ms))
     try:
-        first = 0
         for chunks in _read(file, limit):
             for chunk in chunks:
-                tree.take(chunk)
                 digest.update(chunk)
-            sealed = [cipher.seal(number, chunk) for number, chunk in enumerate(chunks, first)]
-            ledger.transact(partial(_put, part, first, sealed))
-            first += len(chunks)
+            ledger.transact(partial(_put, part, [incoming.sealed(chunk) for chunk in chunks]))
     except BaseException:
         ledger.transact(lambda writer: writer.tx.let_go([part]))
         drop_loose(ledger, ERASED_BEFORE_MS)
         raise
-    upload = Upload(part=part, key=key, salt=salt, size=tree.size, root=tree.root(), digest=digest.digest())
-    nonce = entropy.take(NONCE_BYTES)
+    upload, nonce = incoming.upload(digest.digest()), ledger.entropy.take(NONCE_BYTES)
     return upload, ledger.transact(lambda writer: upload_token(writer.space_key, nonce, upload))
 
 
-def _put(part: int, first: int, sealed: Sequence[bytes], writer: Writer) -> None:
-    writer.tx.put_chunks(part, first, sealed)
+def _put(part: int, sealed: Sequence[tuple[int, bytes]], writer: Writer) -> None:
+    writer.tx.put_chunks(part, sealed[0][0], [chunk for _, chunk in sealed])
+
+
+def new_part(entropy: Entropy) -> int:
+    """Return a random number for an attachment."""
+    return 1 + int.from_bytes(entropy.take(PART_BYTES))
 
 
 def _read(file: Readable, limit: int) -> Iterator[list[bytes]]:
@@ -146,6 +166,22 @@ def said_of(keys: SpaceKeyring, parts: Sequence[Part]) -> list[Part]:
             part = replace(part, root=upload.digest, upload=None)  # noqa: PLW2901 - the same, as it is compared
         said.append(part)
     return said
+
+
+def with_roots(content: TurnContent, roots: Mapping[str, bytes]) -> TurnContent:
+    """Return the content of a turn with other roots of its attachments; those without a root have zeros."""
+    if next(attachments_of(content), None) is None:
+        return content
+    parts = [
+        [
+            replace(part, root=roots.get(part_label(message, index), NO_ROOT))
+            if isinstance(part, AttachmentPart)
+            else part
+            for index, part in enumerate(of_message)
+        ]
+        for message, of_message in enumerate(content.parts)
+    ]
+    return replace(content, parts=parts)
 
 
 def without_tokens(parts: Sequence[Sequence[Part]]) -> list[list[Part]]:
@@ -213,6 +249,56 @@ def require_attachments(snapshot: Snapshot, position: int, salts: Salts, content
             pass
 
 
+class AttachmentCheck:
+    """Attachments on their way into another log: whether all of them are what their events commit to."""
+
+    def __init__(self) -> None:
+        self.damaged = 0
+        self._awaited: dict[tuple[int, str], tuple[ChunkCipher, ChunkTree, AttachmentPart]] = {}
+
+    def expect(self, row: SealedRow, cell: bytes) -> None:
+        """Note the attachments of an event, by its content; their chunks come before the next events."""
+        if not has_own_salts(cell):
+            return
+        salts, content = unpack_content(row.kind, cell)
+        for label, part in attachments_of(content):
+            secrets = salts_of(salts or {}, [label, label + KEY_SUFFIX])
+            cipher, tree = ChunkCipher(secrets[label + KEY_SUFFIX]), ChunkTree(secrets[label])
+            self._awaited[row.position, label] = cipher, tree, part
+
+    def take(self, position: int, field: str, first: int, sealed: Iterable[bytes]) -> None:
+        """Take chunks of an attachment; one that does not open is missing in the end."""
+        awaited = self._awaited.get((position, field))
+        if awaited is None:
+            return
+        cipher, tree, _ = awaited
+        for number, chunk in enumerate(sealed, first):
+            with suppress(Corrupt):
+                tree.take(cipher.open(number, chunk))
+
+    def settle(self) -> None:
+        """Count what is missing or was changed of the attachments so far."""
+        for _, tree, part in self._awaited.values():
+            self.damaged += (tree.size, tree.root()) != (part.size, part.root)
+        self._awaited.clear()
+
+
+class PartRestorer:
+    """Puts attachments back, as they were given away."""
+
+    def __init__(self, entropy: Entropy) -> None:
+        self._entropy = entropy
+        self._part = 0
+
+    def take(self, tx: Transaction, position: int, field: str, first: int, sealed: Sequence[bytes]) -> None:
+        """Write the next chunks; the first ones begin an attachment."""
+        if first == 0:
+            self._part = new_part(self._entropy)
+            tx.begin_part(self._part, BEFORE_ALL_MS)
+            tx.attach(PartRow(part=self._part, position=position, field=field))
+        tx.put_chunks(self._part, first, sealed)
+
+
 # --- erasing ----------------------------------------------------------------------------------------------------------
 
 
@@ -232,11 +318,15 @@ def attach(tx: Transaction, position: int, uploads: Mapping[str, Upload]) -> Non
 
 
 def drop_loose(ledger: Ledger, before_ms: int) -> int:
-    """Remove the attachments of no event that were begun before a time; return how many chunks and attachments."""
+    """Remove the attachments of no event that were begun before a time; return how many chunks that were."""
     with ledger.store.reader() as reader:
-        if not reader.has_loose_parts(before_ms):
-            return 0
+        there_are_more = reader.has_loose_parts(before_ms)
     dropped = 0
-    while step := ledger.transact(lambda writer: writer.tx.drop_chunks(before_ms, CHUNKS_AT_ONCE)):
+    while there_are_more:
+        step, there_are_more = ledger.transact(partial(_drop, before_ms))
         dropped += step
     return dropped
+
+
+def _drop(before_ms: int, writer: Writer) -> tuple[int, bool]:
+    return writer.tx.drop_chunks(before_ms, CHUNKS_AT_ONCE), writer.tx.has_loose_parts(before_ms)

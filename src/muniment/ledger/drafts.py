@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 EncodedContent = tuple[ContentBody, Sequence[tuple[str, bytes]]]  # with the canonical JSON of its fields, by label
 
 
+def encoded(body: ContentBody) -> EncodedContent:
+    """Return content with its fields."""
+    return body, content_fields(body)
+
+
 class Draft(NamedTuple):
     """An event without a place: what can be made of it before the write transaction."""
 
@@ -87,14 +92,14 @@ def draft(
     apart = WORDS.get(type(meta))
     if apart is not None:
         words, meta = words_of(meta, apart), bare(meta, apart)
-        content = None if words is None else (words, content_fields(words))
+        content = None if words is None else encoded(words)
     chance = entropy.take(SEED_BYTES if content is None else SEED_BYTES + CONTENT_KEY_BYTES)
     seed, sealing = chance[:SEED_BYTES], None
     fields = commit_fields(seed, meta_fields(meta))
     if content is not None:
-        body, encoded = content
+        body, listed = content
         key = ContentKey(chance[SEED_BYTES:])
-        salts = None if secrets is None else salts_of(key.salts(), (label for label, _ in encoded)) | dict(secrets)
-        fields.update(commit_fields(key.salts() if salts is None else salts, encoded))
+        salts = None if secrets is None else salts_of(key.salts(), (label for label, _ in listed)) | dict(secrets)
+        fields.update(commit_fields(key.salts() if salts is None else salts, listed))
         sealing = key, squeeze(pack_cell(salts, body))
     return Draft(kind, time_ms, reason, fields, pack_cell(seed, meta), sealing)

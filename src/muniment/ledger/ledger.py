@@ -84,6 +84,7 @@ class Writer:
     def __init__(self, tx: Transaction, ledger: Ledger) -> None:
         self._written = ledger.written(tx)
         self.tx = tx
+        self.entropy = ledger.entropy
         self._ledger = ledger
         self._restores = ledger.begin(tx)
         self._frontier = tx.frontier()

@@ -210,14 +210,13 @@ class StoreMachine(RuleBasedStateMachine):
     def drop_chunks(self, before: int, most: int) -> None:
         """Check that what belongs to nothing is removed in steps, the oldest first."""
         loose = sorted((row, part) for part, row in self.model.parts.items() if isinstance(row, int) and row < before)
-        for _ in range(100):
-            dropped = self.store.transact(lambda tx: tx.drop_chunks(before, most))
-            assert dropped <= most
-            if not dropped:
-                break
-        for _, part in loose:
-            del self.model.parts[part]
-        gone = {part for _, part in loose}
+        gone, dropped = {part for _, part in loose}, 0
+        while self.store.transact(lambda tx: tx.has_loose_parts(before)):
+            step = self.store.transact(lambda tx: tx.drop_chunks(before, most))
+            assert step <= most
+            dropped += step
+        assert dropped == sum(part in gone for part, _ in self.model.chunks)
+        self.model.parts = {part: row for part, row in self.model.parts.items() if part not in gone}
         self.model.chunks = {at: chunk for at, chunk in self.model.chunks.items() if at[0] not in gone}
 
     @rule(position=st.integers(0, 50), cell=blobs)

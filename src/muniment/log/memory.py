@@ -358,7 +358,7 @@ class MemoryTransaction(MemoryReader):
                 self._set(self._state.parts, part, 0)
 
     def drop_chunks(self, before_ms: int, most: int) -> int:
-        """Remove chunks, and what is empty, of attachments of no event that were begun before a time."""
+        """Remove attachments of no event that were begun before a time, but at most so many chunks."""
         parts, dropped = self._state.parts, 0
         loose = {part: row for part, row in parts.items() if isinstance(row, int) and row < before_ms}
         for part in sorted(loose, key=lambda part: (loose[part], part)):
@@ -367,7 +367,7 @@ class MemoryTransaction(MemoryReader):
                 dropped += self._remove(self._state.chunks, (part, number))
             if dropped == most:
                 break
-            dropped += self._remove(parts, part)
+            self._remove(parts, part)
         return dropped
 
     def _remove(self, table: dict[K, V], key: K) -> bool:

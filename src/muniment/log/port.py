@@ -274,10 +274,7 @@ class Transaction(Reader, Protocol):
         ...
 
     def drop_chunks(self, before_ms: int, most: int) -> int:
-        """Remove at most so many chunks, and what is empty, of attachments of no event that were begun before a time.
-
-        Return how many chunks and attachments were removed; 0 says that there are no more.
-        """
+        """Remove attachments of no event that were begun before a time, but at most so many chunks; return how many."""
         ...
 
     def destroy_envelope(self, position: int) -> bool:

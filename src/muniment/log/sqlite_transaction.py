@@ -206,7 +206,7 @@ class SqliteTransaction(SqliteReader):
         self._write(LET_GO, [(part,) for part in parts])
 
     def drop_chunks(self, before_ms: int, most: int) -> int:
-        """Remove chunks, and what is empty, of attachments of no event that were begun before a time."""
+        """Remove attachments of no event that were begun before a time, but at most so many chunks."""
         dropped = 0
         while dropped < most and (loose := self.run(LOOSE, (before_ms,))):
             part, left = loose[0][0], most - dropped
@@ -215,7 +215,7 @@ class SqliteTransaction(SqliteReader):
             chunks = self._connection.changes()
             if chunks < left:
                 self._write(DROP_PART, [(part,)])
-            dropped += chunks + (chunks < left)
+            dropped += chunks
         return dropped
 
     def destroy_envelope(self, position: int) -> bool:

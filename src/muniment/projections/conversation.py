@@ -14,7 +14,7 @@ from muniment.events.identity import ConversationKey, TurnId, conversation_mark
 from muniment.events.records import TurnMeta
 from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.phases import Phase
-from muniment.governance.profiles import Budget
+from muniment.governance.profiles import NO_BUDGET, Budget
 from muniment.governance.slices import RedactionItem, SliceTurn, cut
 from muniment.governance.views import View
 from muniment.ledger.ledger import OpenedEvent
@@ -101,7 +101,11 @@ def opened(transcript: Transcript, reader: Reader, key: ConversationKey, *, at: 
 
 
 def shown_turns(
-    conversation: Conversation, spans: Iterable[tuple[int, int]], view: View, budget: Budget, detection: ViewDetection
+    conversation: Conversation,
+    spans: Iterable[tuple[int, int]],
+    view: View,
+    detection: ViewDetection,
+    budget: Budget = NO_BUDGET,
 ) -> tuple[list[SliceTurn], list[RedactionItem]]:
     """Return the turns of spans (first and last sequence) as a view shows them, and what is withheld of them."""
     turns: list[SliceTurn] = []

@@ -19,7 +19,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -30,7 +30,6 @@ from muniment.crypto.root import RootKey
 from muniment.crypto.root_sources import OpenerContext, RootDescriptor, describe, key_file, open_root
 from muniment.crypto.store import SPACES, StoreKeys
 from muniment.errors import Corrupt, KeyUnavailable, StoreClosed, StoreMissing, StoreReadOnly
-from muniment.evidence.pin import Pin
 from muniment.kernel.locks import new_lock
 from muniment.kernel.one_process import OneProcess
 from muniment.ledger.attest import Notary
@@ -40,6 +39,9 @@ from muniment.space.embedders import Embedders
 from muniment.space.options import Options
 from muniment.space.read_models import IndexSetup
 from muniment.space.space import UNWRITABLE, Resume, Space
+
+if TYPE_CHECKING:
+    from muniment.evidence.pin import Pin
 
 LOG = "log.db"
 RESTORING = "restoring"  # where a space is made that is being restored

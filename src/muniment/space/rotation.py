@@ -30,7 +30,7 @@ from muniment.events.records import EventKind, KeyRotated, RotationCause
 from muniment.governance.views import View
 from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Clock
-from muniment.ledger.attachments import ERASED_BEFORE_MS, drop_loose
+from muniment.ledger.attachments import ERASED_BEFORE_MS, UPLOAD_MS_MAX, drop_loose
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import ScrubReport, Store
@@ -42,12 +42,13 @@ SEGMENTS_AT_ONCE = 16  # get fresh keys in one transaction: about 100 ms of work
 
 
 class Rotation(Struct, Generic[Outcome], frozen=True, kw_only=True):
-    """What a rotation did, what its plan returned, and what became of the indexes and their snapshots."""
+    """What a rotation did, what its plan returned, and what became of attachments, indexes and their snapshots."""
 
     outcome: Outcome
     version: int
     segments_rekeyed: int
     versions_destroyed: int
+    chunks_removed: int
     scrub: ScrubReport
     indexes: IndexesAfterRotation
 
@@ -100,6 +101,10 @@ class Rotator:
         with self._ledger.reader() as reader:
             return len(self._ledger.keys.versions) > 1 or any(self._ledger.segments.owed.of(reader))
 
+    def drop_uploads(self) -> None:
+        """Remove the attachments that no turn took over within a day, and what an erasure left behind."""
+        drop_loose(self._ledger, self._clock.now_ms() - UPLOAD_MS_MAX)
+
     def rotate(
         self, cause: RotationCause, plan: Callable[[Writer], Outcome], since: int | None = None
     ) -> Rotation[Outcome]:
@@ -114,7 +119,7 @@ class Rotator:
                 with self._ledger.reader() as reader:
                     since = reader.frontier().size
             outcome, rekeyed, version = self._replace(cause, plan)
-            attempt(partial(drop_loose, self._ledger, ERASED_BEFORE_MS))
+            chunks = attempt(partial(drop_loose, self._ledger, ERASED_BEFORE_MS))
             scrub = attempt(store.scrub)
             destroyed = attempt(partial(keys.finish_rotation, version))
             self._ledger.segments.forget()
@@ -125,6 +130,7 @@ class Rotator:
             version=version,
             segments_rekeyed=rekeyed,
             versions_destroyed=destroyed,
+            chunks_removed=chunks,
             scrub=scrub,
             indexes=carried,
         )

@@ -31,7 +31,6 @@ from muniment.errors import (
 )
 from muniment.events.records import EventKind, RotationCause, SpaceOpened
 from muniment.kernel.one_process import NeverPickled
-from muniment.ledger.attachments import UPLOAD_MS_MAX, drop_loose
 from muniment.ledger.attest import Notary, SignedCheckpoint
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import EPOCH, VKEY, Ledger, Writer
@@ -155,7 +154,7 @@ class Space(NeverPickled):
                 self.rotate(RotationCause.REQUESTED, nothing_else)
             self.store.keep_reserve()
             healed = self._heal()
-            drop_loose(self.ledger, self.sources.clock.now_ms() - UPLOAD_MS_MAX)
+            self._rotator.drop_uploads()
             self.sample = sample_of(self.ledger)
         except (RolledBack, Corrupt, KeyMissing) as fault:
             self.fault = fault

@@ -23,7 +23,6 @@ from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import EventKind
 from muniment.events.references import RefDerived
 from muniment.governance.detection.detection import Detection
-from muniment.governance.profiles import NO_BUDGET
 from muniment.governance.views import View, shown_planes
 from muniment.kernel.locks import new_lock
 from muniment.ledger.ledger import SPACE_STREAM, Ledger
@@ -167,7 +166,7 @@ class ViewTables:
     def _show(self, database: PrivateDatabase, conversation: Conversation, sequences: Sequence[int]) -> None:
         for first, last in _spans(sequences):
             database.remove(conversation.key.channel, conversation.key.conversation, first, last)
-            turns, items = shown_turns(conversation, [(first, last)], self._view, NO_BUDGET, self._detection)
+            turns, items = shown_turns(conversation, [(first, last)], self._view, self._detection)
             withheld = defaultdict(list)
             for item in items:
                 withheld[item.turn].append(item)

@@ -8,6 +8,7 @@ folds the events gets a complete result. Their time is that of the last event, s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 
 from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
@@ -15,13 +16,14 @@ from msgspec.structs import replace
 from muniment.events.archive import PrivateMaterial
 from muniment.events.attributes import AttributeRecorded
 from muniment.events.changes import OMITTED, LifecycleRequest, Transition, TurnLifecycle, TurnSpan, span_refs
-from muniment.events.message import Authority
+from muniment.events.message import AttachmentPart, Authority
 from muniment.events.records import CHANGES, FROM_ARCHIVE, EventKind, MetaBody, TurnContent, TurnMeta, worded_no_more
 from muniment.events.references import RefDerived
 from muniment.governance.phases import Phase, phase_of
+from muniment.ledger.attachments import attachments_of, chunks_of, with_roots
 from muniment.ledger.ledger import OpenedEvent
 from muniment.log.port import WHOLE_CONVERSATION, Reader
-from muniment.operations.archives.document import ARCHIVED, POSITIONS, PRIVATE_KINDS, EventLine, encode
+from muniment.operations.archives.document import ARCHIVED, POSITIONS, PRIVATE_KINDS, ChunkLine, EventLine, encode
 from muniment.operations.archives.omissions import (
     LEFT_OUT,
     ArchiveOmissions,
@@ -49,8 +51,9 @@ class ConversationLines:
         self._numbers: dict[int, int] = {}
         self._omitted: dict[tuple[int, int], None] = {}
         self._withheld = False
+        self._files: list[tuple[str, AttachmentPart]] = []
 
-    def lines(self) -> Iterator[EventLine]:
+    def lines(self) -> Iterator[EventLine | ChunkLine]:
         """Yield the events behind the one that opened the conversation."""
         number, last_ms = 1, 0
         for row in self._reader.in_stream(self._head.stream, 2, self._head.seq):
@@ -60,11 +63,23 @@ class ConversationLines:
             number += 1
             if row.kind in CHANGES:
                 self._numbers[row.position] = number
-            yield self._line(self._space.ledger.open(row))
+            opened = self._space.ledger.open(row)
+            self._files.clear()
+            line = self._line(opened)
+            yield from self._chunks(opened)
+            yield line
         if self._withheld:
             yield _erasure(span_refs(TurnSpan(1, self._head.turns)), last_ms)
         for turn, message in self._omitted:
             yield _erasure({"turn": turn, "message": message, OMITTED: 1}, last_ms)
+
+    def _chunks(self, opened: OpenedEvent) -> Iterator[ChunkLine]:
+        """Yield the chunks of the attachments that the line of a turn names."""
+        if self._files:
+            salts, _ = self._space.ledger.words(opened)
+            for label, part in self._files:
+                for chunk in chunks_of(lambda: nullcontext(self._reader), opened.row.position, salts, label, part):
+                    yield ChunkLine(attachment=label, chunk=chunk)
 
     def _line(self, opened: OpenedEvent) -> EventLine:
         row = opened.row
@@ -109,7 +124,9 @@ class ConversationLines:
             self._left_out.whole(OmissionReason.PRIVATE, opened.meta)
             return UNSET
         _, content = self._space.ledger.words(opened)
-        return Raw(encode(self._without_soul(opened, row.turn_seq, content)))
+        content = self._without_soul(opened, row.turn_seq, content)
+        self._files += attachments_of(content)
+        return Raw(encode(with_roots(content, {})))
 
     def _without_soul(self, opened: OpenedEvent, turn: int, content: TurnContent) -> TurnContent:
         assert isinstance(opened.meta, TurnMeta), "only turns have a turn sequence"

@@ -29,20 +29,23 @@ from muniment.events.records import (
     TurnMeta,
 )
 from muniment.events.references import RefDerived
-from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.governance.annotation import flaw
 from muniment.governance.change_rules import StreamState, flaws_of
 from muniment.log.port import WHOLE_CONVERSATION
 from muniment.operations.archives.archived_erasures import ArchivedErasures
+from muniment.operations.archives.archived_files import ArchivedFiles
 from muniment.operations.archives.document import (
     ARCHIVED,
     PRIVATE_KINDS,
     ArchiveRoot,
+    ChunkLine,
     DocumentLine,
     EventLine,
     Tally,
     body_of,
+    holds_chunk,
     opens_document,
+    parse_chunk,
     parse_document,
     parse_event,
     parse_root,
@@ -71,6 +74,12 @@ class Checking:
         self._last: tuple[str, str] = ("", "")
 
     def events(self) -> Iterator[DocumentLine | ArchivedEvent]:
+        """Yield every conversation with its events, as `lines`, without the chunks of attachments."""
+        for line in self.lines():
+            if not isinstance(line, ChunkLine):
+                yield line
+
+    def lines(self) -> Iterator[DocumentLine | ArchivedEvent | ChunkLine]:
         """Yield every conversation with its events behind it; raises `ArchiveRefused` at what does not hold."""
         current: _CheckedConversation | None = None
         for number, line in enumerate(self._source, start=2):
@@ -83,6 +92,10 @@ class Checking:
                 yield document
             elif current is None:
                 raise ArchiveRefused(at=f"line {number}", problem="no_conversation")
+            elif holds_chunk(line):
+                chunk = parse_chunk(line, number)
+                current.take_chunk(chunk, number)
+                yield chunk
             else:
                 archived = current.take(parse_event(line, number), number)
                 self.turns += archived.line.turn is not None
@@ -121,6 +134,11 @@ class _CheckedConversation:
         self._attributes: dict[str, tuple[int, int | None]] = {}
         self._valued: list[tuple[int, int | None, bool]] = []
         self._holds: set[int] = set()
+        self._files = ArchivedFiles()
+
+    def take_chunk(self, line: ChunkLine, number: int) -> None:
+        """Read a chunk of an attachment of the next turn."""
+        self._files.take(line, f"line {number}")
 
     def take(self, line: EventLine, number: int) -> ArchivedEvent:
         """Read the next event."""
@@ -136,8 +154,7 @@ class _CheckedConversation:
             if not isinstance(meta, TurnMeta | AttributeRecorded) or self._root.private is PrivateMaterial.EXCLUDE:
                 raise ArchiveRefused(at=at, problem="content")
             content = body_of(line.content, CONTENT_BODIES[kind], number)
-        if line.t > OBSERVED_MS_MAX:
-            raise ArchiveRefused(at=at, problem="time")
+        self._files.require(content, at)
         if isinstance(meta, TurnMeta):
             self._turn(line, meta, content, at)
         elif isinstance(meta, AliasRecorded):
@@ -222,6 +239,7 @@ class _CheckedConversation:
 
     def end(self) -> None:
         """Check what was read of a conversation as a whole."""
+        self._files.require(None, self._at)
         turns = set(range(1, len(self._messages) + 1))
         gone, alone = set(filter(self._erasures.includes, turns)), self._erasures.messages
         cut = {turn for turn, _ in alone}

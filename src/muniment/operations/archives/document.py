@@ -3,12 +3,15 @@
     {"schema":"muniment/archive/1","scope":{...},"private":"include","documents":1,"events":3,"bytes":812,"digest":"..."}
     {"channel":"default","conversation":"talk","t":1700000000000}
     {"kind":"turn.committed","t":1700000001000,"turn":1,"meta":{...},"content":{...}}
+    {"attachment":"message/0/content/1","chunk":"..."}
     {"kind":"turn.lifecycle","t":1700000002000,"reason":"mask","refs":{"turn":1},"target":1,"meta":{...}}
 
 A document is a conversation; conversations come in the order of channel and id. Its line stands for the event that
 opened it, which is its event 1. `bytes` and `digest` (SHA-256, 64 hexadecimal digits) are those of everything behind
-the root line, line ends included. Zeros behind the last line fill the document up, so that the size of a file tells
-little of its content. Bodies are as in `schemas/events`; bytes are base64.
+the root line, line ends included. The chunks of attachments stand before the turn that they belong to, one a line, in
+the order of its fields; the turn says how large they are, and nothing of their roots, which depend on keys.
+Zeros behind the last line fill the document up, so that the size of a file tells little of its content. Bodies are as
+in `schemas/events`; bytes are base64.
 Nothing that depends on keys or places is in it: no positions, leaves, salts or keyed digests. A reference to a position
 in the same stream is the number of that event in the conversation; a derived reference has neither the name of the
 space nor a digest of leaves. So the same part of a space gives the same document
@@ -27,12 +30,14 @@ from typing import Annotated, Any, BinaryIO, Protocol
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from muniment.crypto.chunk import CHUNK_BYTES
 from muniment.crypto.envelope import LINE_BYTES_MAX as ENVELOPE_BYTES_MAX
 from muniment.crypto.envelope import Envelope, parse_envelope
 from muniment.crypto.stream import SealedReader
 from muniment.errors import ArchiveRefused, Corrupt, LimitExceeded
 from muniment.events.archive import ArchiveScope, PrivateMaterial
 from muniment.events.records import EventKind
+from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.operations.outfile import outside
 
 SCHEMA = "muniment/archive/1"
@@ -93,8 +98,17 @@ class EventLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     content: Raw | UnsetType = UNSET
 
 
+class ChunkLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A chunk of an attachment of the next turn; `attachment` is the label of its field."""
+
+    attachment: str
+    chunk: Annotated[bytes, Meta(min_length=1, max_length=CHUNK_BYTES)]
+
+
 _encoder = msgspec.json.Encoder(order="deterministic")
-_root, _document, _event = (msgspec.json.Decoder(kind) for kind in (ArchiveRoot, DocumentLine, EventLine))
+_root, _document, _event, _chunk = (
+    msgspec.json.Decoder(kind) for kind in (ArchiveRoot, DocumentLine, EventLine, ChunkLine)
+)
 
 
 class Hash(Protocol):
@@ -124,11 +138,11 @@ class Tally:
         self.bytes = 0
 
     def take(self, line: bytes) -> None:
-        """Count a line; each stands for an event, one that opens a conversation for a document too."""
+        """Count a line; each stands for an event or a chunk, one that opens a conversation for a document too."""
         self._hash.update(line)
         self.bytes += len(line)
         self.documents += opens_document(line)
-        self.events += 1
+        self.events += not holds_chunk(line)
 
     def root(self, scope: ArchiveScope, private: PrivateMaterial) -> ArchiveRoot:
         """Return the root over what was counted."""
@@ -148,7 +162,12 @@ def opens_document(line: bytes) -> bool:
     return line.startswith(b'{"channel":')
 
 
-def line_of(value: ArchiveRoot | DocumentLine | EventLine) -> bytes:
+def holds_chunk(line: bytes) -> bool:
+    """Tell whether a line is that of a chunk."""
+    return line.startswith(b'{"attachment":')
+
+
+def line_of(value: ArchiveRoot | DocumentLine | EventLine | ChunkLine) -> bytes:
     """Return a line with its end."""
     return _encoder.encode(value) + b"\n"
 
@@ -196,7 +215,15 @@ def parse_document(line: bytes, number: int) -> DocumentLine:
 def parse_event(line: bytes, number: int) -> EventLine:
     """Return the event that a line holds; its bodies are not read yet."""
     event: EventLine = _parsed(_event, line, number)
+    if event.t > OBSERVED_MS_MAX:
+        raise ArchiveRefused(at=f"line {number}", problem="time")
     return event
+
+
+def parse_chunk(line: bytes, number: int) -> ChunkLine:
+    """Return the chunk that a line holds."""
+    chunk: ChunkLine = _parsed(_chunk, line, number)
+    return chunk
 
 
 def body_of(raw: Raw, kind: type[Struct], number: int) -> Any:

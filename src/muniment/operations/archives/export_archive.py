@@ -25,6 +25,7 @@ from muniment.operations.archives.document import (
     CONTEXT,
     PIECE_BYTES,
     ArchiveRoot,
+    ChunkLine,
     DocumentLine,
     EventLine,
     HashedFile,
@@ -136,7 +137,7 @@ def _gather(session: Session, part: ScopePart, spool: OutFile, key: bytes) -> Ar
             with space.ledger.reader() as reader:
                 part.through = max(part.through, reader.frontier().size - 1)
                 events = ConversationLines(space, reader, conversation.stream, part.private, part.left_out).lines()
-                for line in chain[DocumentLine | EventLine]([opening], events):
+                for line in chain[DocumentLine | EventLine | ChunkLine]([opening], events):
                     data = line_of(line)
                     tally.take(data)
                     sealed.write(data)

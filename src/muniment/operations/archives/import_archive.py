@@ -11,7 +11,7 @@ Either all of it is there or nothing. Conversations of other scopes are not touc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -24,7 +24,6 @@ from muniment.errors import AliasConflict, ArchiveConflict, ArchiveRefused
 from muniment.events.archive import ArchiveImport, ArchiveImported, ArchiveScope, ImportMode, PrivateMaterial, ScopeKind
 from muniment.events.changes import Transition, TurnLifecycle, TurnSpan, span_of
 from muniment.events.identity import Channel, ConversationId, ConversationKey, conversation_mark, message_id
-from muniment.events.labels import content_fields
 from muniment.events.records import (
     AliasRecorded,
     ContentBody,
@@ -37,16 +36,18 @@ from muniment.events.records import (
     worded_no_more,
 )
 from muniment.events.references import RefDerived
-from muniment.ledger.drafts import Change, Draft, draft
+from muniment.ledger.drafts import Change, Draft, draft, encoded
 from muniment.operations.archives.archive_reader import ArchivedEvent, Checking, check_root
 from muniment.operations.archives.document import (
     CONTEXT,
     POSITIONS,
     ArchiveRoot,
+    ChunkLine,
     DocumentLine,
     HashedFile,
     opened_document,
 )
+from muniment.operations.archives.incoming_files import IncomingFiles
 from muniment.operations.archives.replacing import Fenced, Replacing, check_holds
 from muniment.operations.archives.scopes import checked, conversations
 from muniment.space.space import Space
@@ -216,13 +217,19 @@ class ArchiveAppender:
         self._replacing = Replacing(self._space, writer, self._now_ms)
         self._first: int | None = None
         self._last: int | None = None
+        self._files = IncomingFiles(writer)
         self._counts = dict.fromkeys(("came", "turns", "went", "turns went", "erased"), 0)
 
     def run(self, archive: ArchiveFile) -> ArchiveImportReport:
         """Retire what is replaced, append the events of the archive, and record the import."""
         self._retire()
         current: _IncomingConversation | None = None
-        for done, archived in enumerate(self._check.events(), start=1):
+        done = 0
+        for archived in self._check.lines():
+            if isinstance(archived, ChunkLine):
+                self._files.take(archived)
+                continue
+            done += 1
             if isinstance(archived, DocumentLine):
                 if current is not None:
                     current.end()
@@ -277,11 +284,25 @@ class ArchiveAppender:
         return self._now_ms
 
     def drafted(
-        self, kind: EventKind, time_ms: int, meta: MetaBody, reason: str | None = None, body: ContentBody | None = None
+        self,
+        kind: EventKind,
+        time_ms: int,
+        meta: MetaBody,
+        reason: str | None = None,
+        body: ContentBody | None = None,
+        secrets: Mapping[str, bytes] | None = None,
     ) -> Draft:
         """Return an event without a place."""
-        content = None if body is None else (body, list(content_fields(body)))
-        return draft(self._space.sources.entropy, kind, time_ms, meta, reason=reason, content=content)
+        content = None if body is None else encoded(body)
+        return draft(self._space.sources.entropy, kind, time_ms, meta, reason=reason, content=content, secrets=secrets)
+
+    def append_turn(self, time_ms: int, meta: TurnMeta, body: ContentBody | None, stream: int) -> Placed:
+        """Append a turn with the attachments that came before it."""
+        body = self._files.of(body)
+        event = self.drafted(EventKind.TURN_COMMITTED, time_ms, meta, body=body, secrets=self._files.secrets())
+        placed = self.append(event, stream, messages=len(meta.messages))
+        self._files.attach(placed.position)
+        return placed
 
     def append(
         self,
@@ -376,8 +397,7 @@ class _IncomingConversation:
     def _turn(self, archived: ArchivedEvent, meta: TurnMeta) -> None:
         self._turns += 1
         content = self._allowed(archived.content, self._fences.get(meta.delivery.turn, []))
-        event = self._into.drafted(EventKind.TURN_COMMITTED, archived.line.t, meta, body=content)
-        placed = self._into.append(event, self._stream, messages=len(meta.messages))
+        placed = self._into.append_turn(archived.line.t, meta, content, self._stream)
         self._into.claim(self._into.space.transcript.turn_digest(self._key, meta.delivery.turn), placed)
 
     def _allowed(self, content: ContentBody | None, fences: list[Fenced]) -> ContentBody | None:

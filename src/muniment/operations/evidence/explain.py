@@ -110,5 +110,5 @@ def _newest(entries: Sequence[Entry]) -> list[Entry]:
 def _shown(session: Session, found: FoundTurn, view: View) -> ExplainedView:
     budget, detection = session.budget(), session.space.detection.view(view)
     sequence = found.sequence
-    (turn,), items = shown_turns(found.conversation, [(sequence, sequence)], view, budget, detection)
+    (turn,), items = shown_turns(found.conversation, [(sequence, sequence)], view, detection, budget)
     return ExplainedView(view=view, turn=turn, items=items[: budget.redaction_items])

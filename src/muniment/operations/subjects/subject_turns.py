@@ -11,7 +11,6 @@ from muniment.events.changes import Transition, TurnLifecycle, TurnRedacted, spa
 from muniment.events.identity import ConversationKey
 from muniment.events.records import AliasRecorded, EventKind
 from muniment.formats.writing.subject_pages import SubjectTurn, TurnFact
-from muniment.governance.profiles import NO_BUDGET
 from muniment.governance.slices import RedactionItem, SliceTurn
 from muniment.governance.views import SHOWS_ORIGIN, View
 from muniment.log.port import Reader
@@ -72,7 +71,7 @@ def turns_as_shown(
     """Return the turns as a view shows them, with what is withheld of each."""
     detection = session.space.detection.view(view)
     spans = [(span.first, span.last or span.first) for span in spans_of(found.sequences)]
-    turns, items = shown_turns(conversation, spans, view, NO_BUDGET, detection)
+    turns, items = shown_turns(conversation, spans, view, detection)
     of_turn: defaultdict[str, list[RedactionItem]] = defaultdict(list)
     for item in items:
         of_turn[item.turn].append(item)

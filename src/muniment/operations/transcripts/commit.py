@@ -12,29 +12,30 @@ again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from muniment.crypto.chunk import Upload
 from muniment.declaration.session import Session
 from muniment.errors import AliasConflict, Corrupt, LimitExceeded, TurnConflict
 from muniment.events.binding import deterministic
 from muniment.events.identity import ConversationId, ConversationKey, TurnId
-from muniment.events.labels import content_fields
 from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
 from muniment.events.turn import Turn, has_attachments
 from muniment.governance import admission
 from muniment.governance.admission import AdmittedTurn, SkipReason
 from muniment.governance.detection.before_commit import Replacements, without_detected
 from muniment.ledger.attachments import attach, said_of, secrets_of, uploads_of, without_tokens
-from muniment.ledger.drafts import Draft, draft
+from muniment.ledger.drafts import Draft, draft, encoded
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.projections.conversation import Conversation, find
 from muniment.projections.transcript import Transcript
 from muniment.space.space import Space
+
+if TYPE_CHECKING:
+    from muniment.crypto.chunk import Upload
 
 NO_UPLOADS: Mapping[str, Upload] = {}
 ALREADY_COMMITTED = "turn_already_committed"
@@ -163,18 +164,18 @@ def _made(
     """Make the event of what is kept of a turn, in a conversation."""
     digest = _digest_of_words(space, turn, key)
     content = _content(kept, digest)
-    fields = content_fields(content)
+    _, fields = drafted = encoded(content)
     admission.check_sizes(kept.parts, fields, space.limits)
     written, detection = without_detected(kept, space.detection.before_commit)
     if written is not kept:
         content = _content(written, digest)
-        fields = content_fields(content)
+        drafted = encoded(content)
     event = draft(
         space.sources.entropy,
         EventKind.TURN_COMMITTED,
         kept.time_ms,
         kept.meta,
-        content=(content, fields),
+        content=drafted,
         secrets=secrets_of(uploads) if uploads else None,
     )
     found_by = space.transcript.turn_digest(key, turn.turn)

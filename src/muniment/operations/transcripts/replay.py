@@ -56,7 +56,7 @@ def replay(session: Session, key: ConversationKey, view: View, limit: int, curso
         if after > count:
             raise CursorInvalid
         last = min(after + page.size, count)
-        turns, items = shown_turns(conversation, [(after + 1, last)], view, budget, detection)
+        turns, items = shown_turns(conversation, [(after + 1, last)], view, detection, budget)
     return Slice(
         turns=turns,
         items=items[: budget.redaction_items],

@@ -314,7 +314,7 @@ def _page(
     layout = PageLayout([], gap=1, wanted=0) if anchored is None else _layout(shown, anchored, page)
     budget, detection = page.budget, session.space.detection.view(request.view)
     spans = [(span.first, span.last) for span in layout.spans]
-    turns, items = shown_turns(conversation, spans, request.view, budget, detection)
+    turns, items = shown_turns(conversation, spans, request.view, detection, budget)
 
     def cursor(edge: int, *, newer: bool) -> str | None:
         more = onward(shown, edge, 1) if newer else before(shown, edge, 1)

@@ -32,7 +32,7 @@ from muniment.evidence.verifier import Checkpoint, parse_checkpoint, parse_note
 from muniment.ledger.attest import Notary
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
-from muniment.ledger.transfer import (
+from muniment.ledger.receiving import (
     Discard,
     LogRestorer,
     ReceivedLog,

@@ -28,8 +28,10 @@ from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.stream import SALT_BYTES, SealedReader, SealedWriter
 from muniment.declaration.session import Session
 from muniment.errors import StoreBusy
+from muniment.ledger.frames import Frame, frames
+from muniment.ledger.giving import given
+from muniment.ledger.receiving import Discard, LogReceiver, ReceivedLog, Sink
 from muniment.ledger.signing import LogSigners
-from muniment.ledger.transfer import Discard, Frame, LogReceiver, ReceivedLog, Sink, frames, given
 from muniment.operations.outfile import OutFile, outside, reading
 from muniment.space.options import Progress
 from muniment.space.outgoing import ContentGrant, ExportWay, record_export

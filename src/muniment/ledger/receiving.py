@@ -1,103 +1,50 @@
-"""A whole log as a sequence of frames: how it leaves a store for a backup, and how it is believed when it comes back.
+"""Receiving a whole log, frame by frame: what is believed of it, and how it is written.
 
-Frames come in this order: `BeginFrame`, `CheckpointsFrame`, `EventsFrame` (all of them, in log order), `HeadsFrame`,
-`NamesFrame`, `EndFrame`. A frame is 4 bytes of length (big endian) and msgpack. Nodes of the tree and named values
-are left out: they follow from the rest; the vocabulary comes with the end.
-
-Giving reads the log in parts, each a snapshot of its own, so that an erasure never waits for a backup. The log only
-grows, except for keys and cells that are destroyed; the caller makes sure that no rotation came in between. The last
-part is read in the snapshot that heads and names come from.
-
-Taking holds every frame to the rules before it is handed on: each header against its leaf and its columns, streams and
+Every frame is held to the rules before it is handed on: each header against its leaf and its columns, streams and
 chains (`evidence.audit`), each envelope against the key of its segment, each checkpoint against the root at its size,
 the heads against the rows and their MAC, as many names as the heads have claimed, and the signed head at the end. A
-cell that does not open is no reason to lose the others: it is counted.
+cell that does not open is no reason to lose the others: it is counted. So is an attachment that is not what its turn
+commits to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import islice
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.crypto.cell import open_cell
 from muniment.crypto.keyring import UnwrappedKeys
-from muniment.crypto.stream import SealedReader
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.evidence.audit import Audit
 from muniment.evidence.verifier import EMPTY_ROOT, Checkpoint, Refused, Succession
 from muniment.kernel.digest import KeyedDigest
+from muniment.ledger.attachments import AttachmentCheck, PartRestorer
+from muniment.ledger.frames import (
+    FORMAT,
+    REPEATED,
+    STAGES,
+    BeginFrame,
+    CheckpointsFrame,
+    ChunksFrame,
+    EndFrame,
+    EventsFrame,
+    Frame,
+    HeadsFrame,
+    NamesFrame,
+)
 from muniment.ledger.headers import unpack
 from muniment.ledger.heads import proved_head
-from muniment.ledger.ledger import Ledger, Writer
 from muniment.ledger.name_buckets import DIGEST_BYTES, NameRow
-from muniment.ledger.segments import SegmentTable, row_of
-from muniment.ledger.vocabulary import VOCABULARY, LogVocabulary
-from muniment.log.port import BATCH_SEALED_MAX, CheckpointRow, Reader, SealedRow, SegmentsRow, StreamHead
+from muniment.ledger.segments import SegmentTable
+from muniment.ledger.vocabulary import LogVocabulary
+from muniment.log.port import CheckpointRow, SealedRow, StreamHead
 from muniment.log.tail import agrees, longer
 
 if TYPE_CHECKING:
-    pass
-
-Row = TypeVar("Row")
-
-FORMAT = 3
-PART_EVENTS = 2000  # read in one snapshot
-FRAME_ROWS = 500  # heads or names in one frame
-FRAME_BYTES = 2**20  # of envelopes and cells, in one frame of events
-FRAME_BYTES_MAX = 256 * 2**20
-LENGTH_BYTES = 4
-
-
-class BeginFrame(Struct, frozen=True, array_like=True, tag="beginning"):
-    """Which log this is."""
-
-    format: int
-    log: str
-
-
-class CheckpointsFrame(Struct, frozen=True, array_like=True, tag="checkpoints"):
-    """The checkpoints of the log."""
-
-    rows: list[CheckpointRow]
-
-
-class EventsFrame(Struct, frozen=True, array_like=True, tag="events"):
-    """The next events, and the rows of segment keys that are needed from here on."""
-
-    rows: list[SealedRow]
-    segments: list[SegmentsRow]
-
-
-class HeadsFrame(Struct, frozen=True, array_like=True, tag="heads"):
-    """Heads of streams."""
-
-    rows: list[StreamHead]
-
-
-class NamesFrame(Struct, frozen=True, array_like=True, tag="names"):
-    """Names and where they lead, bucket by bucket."""
-
-    rows: list[NameRow]
-
-
-class EndFrame(Struct, frozen=True, array_like=True, tag="ending"):
-    """The signed checkpoint of exactly this log, and its vocabulary as it is stored."""
-
-    note: str
-    vocabulary: bytes
-
-
-Frame = BeginFrame | CheckpointsFrame | EventsFrame | HeadsFrame | NamesFrame | EndFrame
-ORDER: tuple[type[Frame], ...] = (BeginFrame, CheckpointsFrame, EventsFrame, HeadsFrame, NamesFrame, EndFrame)
-REPEATED = (CheckpointsFrame, EventsFrame, HeadsFrame, NamesFrame)
-
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Frame)
+    from muniment.ledger.ledger import Writer
 
 
 class Sink(Protocol):
@@ -122,6 +69,7 @@ class LogRestorer:
         self._writer = writer
         self._segments = SegmentTable(ring)
         self._checkpoints: list[CheckpointRow] = []
+        self._parts = PartRestorer(writer.entropy)
 
     def take(self, frame: Frame) -> None:
         """Write the next frame."""
@@ -132,6 +80,8 @@ class LogRestorer:
             for segments in frame.segments:
                 self._segments.learn(segments)
             self._writer.put_back([self._resealed(row) for row in frame.rows])
+        elif isinstance(frame, ChunksFrame):
+            self._parts.take(self._writer.tx, frame.position, frame.field, frame.first, frame.sealed)
         elif isinstance(frame, HeadsFrame):
             for head in frame.rows:
                 tx.put_stream_head(head)
@@ -160,79 +110,6 @@ class ReceivedLog(Struct, frozen=True, kw_only=True):
     cells_damaged: int
 
 
-# --- giving -----------------------------------------------------------------------------------------------------------
-
-
-def given(ledger: Ledger, progress: Callable[[int, int], None]) -> Iterator[bytes]:
-    """Yield a whole log as frames."""
-    yield _framed(BeginFrame(FORMAT, ledger.log))
-    with ledger.reader() as reader:
-        checkpoints, done = reader.checkpoints(), 0
-    yield from _pages(CheckpointsFrame, checkpoints)
-    streams: list[int] = []
-    while True:
-        with ledger.reader() as reader:
-            frontier = reader.frontier()
-            last = min(frontier.size, done + PART_EVENTS) - 1
-            segments = _segments(reader, done, last)
-            for rows in _batches(reader, done, last):
-                streams += [row.stream for row in rows if row.seq == 1]
-                yield _framed(EventsFrame(rows, segments))
-                segments = []
-            done = last + 1
-            if done == frontier.size:
-                heads = (reader.stream_head(stream) for stream in streams)
-                yield from _pages(HeadsFrame, (head for head in heads if head is not None))
-                yield from _pages(NamesFrame, ledger.names.rows(reader))
-                yield _framed(EndFrame(ledger.witness.sign(reader, frontier), reader.meta(VOCABULARY) or b""))
-        progress(done, frontier.size)
-        if done == frontier.size:
-            return
-
-
-def _segments(reader: Reader, first: int, last: int) -> list[SegmentsRow]:
-    found = ((row, reader.segments(row)) for row in range(row_of(first), row_of(last) + 1))
-    return [SegmentsRow(row=row, sealed=sealed) for row, sealed in found if sealed is not None]
-
-
-def _batches(reader: Reader, first: int, last: int) -> Iterator[list[SealedRow]]:
-    batch: list[SealedRow] = []
-    size = 0
-    for row in reader.sealed_events(first, last):
-        batch.append(row)
-        size += len(row.envelope or b"") + len(row.content or b"")
-        if len(batch) == BATCH_SEALED_MAX or size >= FRAME_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _pages(frame: Callable[[list[Row]], Frame], rows: Iterable[Row]) -> Iterator[bytes]:
-    remaining = iter(rows)
-    while page := list(islice(remaining, FRAME_ROWS)):
-        yield _framed(frame(page))
-
-
-def _framed(frame: Frame) -> bytes:
-    body = _encoder.encode(frame)
-    return len(body).to_bytes(LENGTH_BYTES) + body
-
-
-# --- taking -----------------------------------------------------------------------------------------------------------
-
-
-def frames(stream: SealedReader) -> Iterator[Frame]:
-    """Yield the frames of a stream, or raise `Corrupt` where it is none."""
-    while length := stream.read(LENGTH_BYTES):
-        size = int.from_bytes(length)
-        body = stream.read(size) if len(length) == LENGTH_BYTES and size <= FRAME_BYTES_MAX else b""
-        try:
-            yield _decoder.decode(body)
-        except (msgspec.MsgspecError, UnicodeError):
-            raise Corrupt(at="backup", problem="frame") from None
-
-
 class LogReceiver:
     """A log on its way in: `run` hands what is sound to a sink and returns what the log was."""
 
@@ -249,12 +126,13 @@ class LogReceiver:
         self._keyed = KeyedDigest(ring.index_key)
         self._names = 0
         self._damaged = 0
+        self._attachments = AttachmentCheck()
 
     def run(self, incoming: Iterator[Frame], sink: Sink) -> ReceivedLog:
         """Take all frames; raises `Corrupt` at the first that does not hold."""
         stage, taken = -1, None
         for frame in incoming:
-            now = ORDER.index(type(frame))
+            now = STAGES[type(frame)]
             fits = now > stage or (now == stage and type(frame) in REPEATED)
             if not fits or (stage < 0 and now > 0):
                 raise Corrupt(at="backup", problem="order")
@@ -271,10 +149,13 @@ class LogReceiver:
         elif isinstance(frame, CheckpointsFrame):
             self._notes.update((row.size, row.note) for row in frame.rows)
         elif isinstance(frame, EventsFrame):
+            self._attachments.settle()
             for segments in frame.segments:
                 self._segments.learn(segments)
             for row in frame.rows:
                 self._event(row)
+        elif isinstance(frame, ChunksFrame):
+            self._attachments.take(frame.position, frame.field, frame.first, frame.sealed)
         elif isinstance(frame, HeadsFrame):
             for head in frame.rows:
                 self._head(head)
@@ -317,7 +198,7 @@ class LogReceiver:
             self._damaged += row.content is not None
             return
         try:
-            open_cell(key, row.content or b"", row.leaf)
+            self._attachments.expect(row, open_cell(key, row.content or b"", row.leaf))
         except Corrupt:
             self._damaged += 1
 
@@ -334,6 +215,7 @@ class LogReceiver:
         self._names += 1
 
     def _end(self, frame: EndFrame) -> ReceivedLog:
+        self._attachments.settle()
         size = self._audit.frontier.size
         heads = self._heads.values()
         named = sum(head.names for head in heads)
@@ -352,7 +234,7 @@ class LogReceiver:
             note=frame.note,
             turns=sum(head.turns for head in heads),
             roots=self._roots,
-            cells_damaged=self._damaged,
+            cells_damaged=self._damaged + self._attachments.damaged,
         )
 
     def _signed(self, note: str) -> Checkpoint:
