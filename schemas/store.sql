@@ -38,6 +38,22 @@ CREATE TABLE envelopes (
     sealed BLOB NOT NULL
 ) STRICT;
 
+CREATE TABLE parts (
+    part INTEGER PRIMARY KEY,
+    time INTEGER NOT NULL,
+    position INTEGER,
+    field TEXT
+) STRICT;
+
+CREATE INDEX parts_by_event ON parts (position, field) WHERE position IS NOT NULL;
+
+CREATE INDEX parts_loose ON parts (time) WHERE position IS NULL;
+
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY, -- part << 16 | number
+    sealed BLOB NOT NULL
+) STRICT;
+
 CREATE TABLE segments (
     id INTEGER PRIMARY KEY, -- position / 65536
     keys BLOB NOT NULL

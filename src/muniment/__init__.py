@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from muniment.governance.profiles import Pressure, PressureLevel, Profile
     from muniment.governance.views import View
     from muniment.kernel.sources import FixedClock, Sources
+    from muniment.operations.attachments import AttachmentPlace
     from muniment.operations.context.prompt import Composition, Gaps, QuoteScope, Shape, SystemText
     from muniment.operations.conversations.activity import TimeRange
     from muniment.operations.conversations.listed import ConversationFilter
@@ -103,6 +104,7 @@ _HOMES = {
     "Attribution": "muniment.events.turn",
     "Authority": "muniment.events.message",
     "AttachmentPart": "muniment.events.message",
+    "AttachmentPlace": "muniment.operations.attachments",
     "BlobPart": "muniment.events.message",
     "Composition": "muniment.operations.context.prompt",
     "ConversationFilter": "muniment.operations.conversations.listed",
@@ -183,6 +185,7 @@ __all__ = [
     "Anchor",
     "AnchorKind",
     "AttachmentPart",
+    "AttachmentPlace",
     "Attribute",
     "AttributeGovernance",
     "AttributeLink",

@@ -22,6 +22,7 @@ from muniment.operations.approvals.approvals import ApprovalList, ApprovalReport
 from muniment.operations.archives.archives import ArchiveCheck
 from muniment.operations.archives.export_archive import ArchiveReport
 from muniment.operations.archives.import_archive import ArchiveImportReport
+from muniment.operations.attachments import AddedAttachment, AttachmentPlace, AttachmentRange, SavedAttachment
 from muniment.operations.context.prompt import Composition, Context, Shape
 from muniment.operations.conversations.activity import Activity, TimeRange
 from muniment.operations.conversations.describe import Description
@@ -115,6 +116,26 @@ class AsyncTranscripts:
         dry_run: bool = ...,
         idempotency_key: str | None = ...,
     ) -> AnnotationReport: ...
+
+class AsyncAttachments:
+    async def add(
+        self,
+        file: BinaryIO | bytes | str | PathLike[str],
+        mime_type: str | None = ...,
+        modality: str | None = ...,
+        name: str | None = ...,
+    ) -> AddedAttachment: ...
+    async def read(
+        self,
+        conversation: ConversationKey,
+        attachment: AttachmentPlace,
+        view: View = ...,
+        start: int = ...,
+        length: int = ...,
+    ) -> AttachmentRange: ...
+    async def save(
+        self, conversation: ConversationKey, attachment: AttachmentPlace, file: str, view: View = ...
+    ) -> SavedAttachment: ...
 
 class AsyncConversationGroup:
     async def list_(
@@ -298,6 +319,7 @@ class AsyncSystem:
 
 class AsyncRuntime:
     transcripts: AsyncTranscripts
+    attachments: AsyncAttachments
     conversations: AsyncConversationGroup
     subjects: AsyncSubjects
     redactions: AsyncRedactions

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from muniment.errors import AccessDenied, ForeignSpace, LimitExceeded, MunimentError, UnknownConversation
 from muniment.events.identity import ConversationKey, SpaceName, TurnId
 from muniment.events.message import (
+    AttachmentPart,
     BlobPart,
     FilePart,
     Message,
@@ -145,6 +146,7 @@ def spellings(part: Part) -> list[str]:
         return ["the response"]
     if isinstance(part, BlobPart):
         return ["AP9ieXRlcw=="]
+    assert not isinstance(part, AttachmentPart), "these turns have no files"
     return [part.file_id if isinstance(part, FilePart) else part.uri]
 
 

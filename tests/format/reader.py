@@ -72,10 +72,8 @@ def b64(data: bytes) -> str:
 
 
 def canonical(value: Any) -> bytes:
-    def text_of(data: bytes) -> str:
-        return base64.b64encode(data).decode()
-
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=text_of).encode()
+    bare = {"ensure_ascii": False, "sort_keys": True, "separators": (",", ":")}
+    return json.dumps(value, **bare, default=lambda data: base64.b64encode(data).decode()).encode()  # type: ignore[arg-type]  # options by name
 
 
 def opened(key: bytes, nonce: bytes, sealed: bytes, context: bytes, what: str) -> bytes:
@@ -105,10 +103,8 @@ def _item(read: Callable[[int], bytes]) -> Any:
         return first if first < 0x80 else first - 0x100
     if first in {0xC0, 0xC2, 0xC3, 0xCB}:
         return struct.unpack(">d", read(8))[0] if first == 0xCB else {0xC0: None, 0xC2: False, 0xC3: True}[first]
-    kind, number = (
-        "text" if first >= 0xA0 else "list" if first >= 0x90 else "map",
-        first & (31 if first >= 0xA0 else 15),
-    )
+    kind = "text" if first >= 0xA0 else "list" if first >= 0x90 else "map"
+    number = first & (31 if first >= 0xA0 else 15)
     if first >= 0xC0:
         kind, width = KINDS[first]
         number = int.from_bytes(read(width), "big", signed=kind == "signed")
@@ -123,8 +119,6 @@ def _item(read: Callable[[int], bytes]) -> Any:
 
 
 class Root:
-    """The root key."""
-
     def __init__(self, key: bytes) -> None:
         self.id = HKDF(SHA256(), 8, None, b"muniment/v1/root/id").derive(key)
         self.wrap = HKDF(SHA256(), 32, None, b"muniment/v1/root/wrap").derive(key)
@@ -150,8 +144,6 @@ def index_key(path: Path, root: Root) -> tuple[bytes, dict[str, Any]]:
 
 
 class Space:
-    """A space of a store: its keys and its log."""
-
     def __init__(self, store: Path, name: str, root: Root) -> None:
         index, _ = index_key(store / "store.json", root)
         self.directory = store / "spaces" / mac(index, framed("space", name))[:16].hex()
@@ -165,6 +157,18 @@ class Space:
             self.segments = self._segments(log)
             self.events = [self._event(row) for row in log.execute("SELECT * FROM sealed ORDER BY position")]
             self._prove(log)
+            attached = log.execute("SELECT part, position, field FROM parts WHERE position IS NOT NULL").fetchall()
+            self.files = {(position, field): self._file(log, *row) for row in attached for _, position, field in (row,)}
+
+    def _file(self, log: sqlite3.Connection, part: int, position: int, field: str) -> bytes:
+        event, (_, message, _, place) = self.events[position], field.split("/")
+        told, salts = event["content"]["parts"][int(message)][int(place)], event["salts"]
+        rows = log.execute("SELECT sealed FROM chunks WHERE id >> 16 = ? ORDER BY id", (part,))
+        chunks = [opened(salts[f"{field}/chunks"], number.to_bytes(12, "big"), sealed, b"muniment/chunk", field)
+                  for number, (sealed,) in enumerate(rows)]  # fmt: skip
+        leaves = [hashlib.sha256(b"\x00" + salts[field] + chunk).digest() for chunk in chunks]
+        need((mth(leaves), sum(map(len, chunks))) == (told["root"], told["size"]), field)
+        return b"".join(chunks)
 
     def _segments(self, log: sqlite3.Connection) -> list[bytes]:
         found: list[bytes] = []
@@ -196,11 +200,10 @@ class Space:
             need(cell is not None, f"content {position}")
             bound = b"muniment/cell" + cell[:1] + leaf
             body = opened(mac(secret, b"muniment/cell" + leaf), bytes(12), cell[1:], bound, f"content {position}")
-            _, salts, event["content"] = unpack(
-                zlib.decompressobj(-15, DICTIONARY).decompress(body) if cell[0] else body
-            )
+            body = zlib.decompressobj(-15, DICTIONARY).decompress(body) if cell[0] else body
+            _, event["salts"], event["content"] = unpack(body)
             if kind == "turn.committed":
-                prove(committed, salts or mac(secret, b"muniment/salts"), turn_content(event["content"]))
+                prove(committed, event["salts"] or mac(secret, b"muniment/salts"), turn_content(event["content"]))
         return event
 
     def _prove(self, log: sqlite3.Connection) -> None:
@@ -209,7 +212,7 @@ class Space:
         hashes = [kept[at : at + 32] for at in range(8, len(kept), 32)]
         need(int.from_bytes(kept[:8], "big") == len(leaves) and hashes == complete(leaves), "frontier")
         numbers, tag = seal[:24], seal[40:]
-        total = xor(seal[24:40], mac(self.index, b"muniment/mask" + tag)[:16])
+        total = bytes(a ^ b for a, b in zip(seal[24:40], mac(self.index, b"muniment/mask" + tag), strict=False))
         need(mac(self.index, b"muniment/seal" + numbers + total + kept)[:16] == tag, "seal")
         (owed,) = log.execute("SELECT value FROM meta WHERE name = 'erasing'").fetchone()
         need(mac(self.index, b"muniment/owed" + owed)[:8] == numbers[16:], "erasing")
@@ -224,7 +227,6 @@ class Space:
             need(mac(self.index, message)[:16] == head[7], f"head {head[0]}")
 
     def conversations(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the turns of each conversation, by its id, in order."""
         names = {one["header"]["pos"]: one["meta"]["conversation"] for one in self.events
                  if one["header"].get("opens") == "conversation"}  # fmt: skip
         turns: dict[str, list[dict[str, Any]]] = {name: [] for name in names.values()}
@@ -299,10 +301,6 @@ def complete(leaves: list[bytes]) -> list[bytes]:
     return found
 
 
-def xor(one: bytes, other: bytes) -> bytes:
-    return bytes(a ^ b for a, b in zip(one, other, strict=True))
-
-
 def signed(note: str, vkey: str) -> tuple[str, int, bytes]:
     """Return origin, size and root of a checkpoint that this key signed."""
     text, _, signatures = note.partition("\n\n")
@@ -366,9 +364,8 @@ def bundle(data: bytes, vkey: str) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    for name, turns in (
-        Space(Path(sys.argv[1]), "default", Root(unb64(Path(sys.argv[2]).read_text().strip()))).conversations().items()
-    ):
+    root_key = Root(unb64(Path(sys.argv[2]).read_text().strip()))
+    for name, turns in Space(Path(sys.argv[1]), "default", root_key).conversations().items():
         for turn in turns:
             words = "erased" if turn["content"] is None else json.dumps(turn["content"]["parts"], ensure_ascii=False)
             sys.stdout.write(f"{name} {turn['header']['entry']['turn']}: {words}\n")

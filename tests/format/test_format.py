@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 from cryptography.exceptions import InvalidSignature
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 import muniment
-from muniment import ConversationKey, Message, Role, Turn
+from muniment import ConversationKey, Message, Role, TextPart, Turn
 from muniment.crypto.dictionary import DICTIONARY
 from muniment.crypto.keyring import KeyFile
 from muniment.crypto.store import StoreFile
@@ -38,6 +39,7 @@ from tests.turns import rich_turn
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "schemas" / "FORMAT.md").read_text(encoding="utf-8")
 LINES_MAX = 300  # that are not blank
+FILE = bytes(range(256)) * 3000
 TALKS = ("talk", "other")
 
 
@@ -68,6 +70,11 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in TALKS:
             runtime.transcripts.commit_many([turn(name, number) for number in range(1, 700)])
         runtime.transcripts.commit(rich_turn())
+        for number, conversation in ((1000, "files"), (1001, "files")):
+            part = runtime.attachments.add(FILE, mime_type="application/pdf").part
+            asked = Message(role=Role.USER, content=[TextPart(content="read this"), part])
+            runtime.transcripts.commit(replace(turn(conversation, number), messages=[asked]))
+        runtime.lifecycle.erase(Scope(conversation="files", turn="t-1001"), "asked", "ada")
         runtime.lifecycle.request(ConversationKey(conversation="other"), Transition.MASK, "asked", "ada", "t-3")
         key, passage = ConversationKey(conversation="talk"), Passage(turn="t-4", message=0, part=0)
         runtime.transcripts.redact(key, passage, [View.EXPORT], RedactionReason.LEGAL, "ada")
@@ -116,6 +123,11 @@ def told(runtime: Runtime, name: str) -> list[Any]:
     return sorted(found, key=lambda one: one.sequence)
 
 
+def test_a_file_is_read_and_checked(written: Path) -> None:
+    space = reader.Space(written / "store", "default", root(written))
+    assert list(space.files.values()) == [FILE]
+
+
 def test_another_space_and_another_root_key(written: Path) -> None:
     second = reader.Space(written / "store", "second", root(written))
     assert list(second.conversations()) == ["alone"]
@@ -154,6 +166,8 @@ FLIPS = {
     "a frontier": "UPDATE frontier SET range = flip(range)",
     "a seal": "UPDATE frontier SET seal = flip(seal)",
     "a checkpoint": "UPDATE checkpoints SET note = 'm' || note",
+    "a chunk": "UPDATE chunks SET sealed = flip(sealed) WHERE id = (SELECT max(id) FROM chunks)",
+    "a missing chunk": "DELETE FROM chunks WHERE id = (SELECT max(id) FROM chunks)",
     "a row": "DELETE FROM events WHERE position = 9",
 }
 

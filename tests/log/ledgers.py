@@ -36,7 +36,7 @@ from muniment.evidence.pin import Pin
 from muniment.evidence.tree import Frontier
 from muniment.kernel.sources import SystemEntropy, seeded_sources
 from muniment.ledger.attest import Notary
-from muniment.ledger.drafts import Draft, draft
+from muniment.ledger.drafts import Draft, EncodedContent, draft
 from muniment.ledger.heads import Placed
 from muniment.ledger.ledger import SPACE_STREAM, Ledger, Writer
 from muniment.log.memory import MemoryStore
@@ -106,7 +106,9 @@ class Book:
         """Return a turn."""
         fields = list(content_fields(content))
         now_ms = self.sources.clock.now_ms()
-        return draft(self.sources.entropy, EventKind.TURN_COMMITTED, now_ms, meta, content=(content, fields))
+        return draft(
+            self.sources.entropy, EventKind.TURN_COMMITTED, now_ms, meta, content=EncodedContent(content, fields)
+        )
 
     # --- writing ------------------------------------------------------------------------------------------------------
 

@@ -16,14 +16,13 @@ import muniment
 from muniment.crypto.keyring import SpaceKeys
 from muniment.crypto.root import LocalRoot
 from muniment.errors import MunimentError
-from muniment.events.labels import content_fields
 from muniment.events.records import META_BODIES, WORDS, EventKind, MetaBody, TurnContent
 from muniment.events.turn import Turn
 from muniment.events.wording import Words, bare, with_words
 from muniment.evidence import header as headers
 from muniment.kernel.sources import SystemEntropy
 from muniment.ledger.attest import Notary
-from muniment.ledger.drafts import draft
+from muniment.ledger.drafts import draft, encoded
 from muniment.ledger.headers import LABEL_SETS, pack, unpack
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.ledger.packing import place_of
@@ -155,7 +154,7 @@ def append(session: VectorLedger, event: Vector, writer: Writer) -> None:
         meta = with_words(meta, Words(**event["content"]))
     elif event["content"] is not None:
         body = msgspec.json.decode(json.dumps(event["content"]), type=TurnContent)
-        content = (body, list(content_fields(body)))
+        content = encoded(body)
     made = draft(session.drawn, kind, event["row"]["time"], meta, reason=event["reason"], content=content)
     placed = writer.append(
         made, stream=event["into"], messages=event["messages"] or 0, target=event["target"], refs=event["refs"]

@@ -30,6 +30,7 @@ from muniment.governance.redaction import Redaction
 from muniment.governance.slices import cut
 from muniment.governance.views import Reason, View
 from muniment.kernel.digest import Salts
+from muniment.ledger.attached_files import left_of
 from muniment.projections.change_fold import Changes, NotedChange, lost_in_conversation
 from muniment.projections.transcript import Transcript
 from tests.log.ledgers import Book, memory_book
@@ -137,7 +138,7 @@ def test_what_is_left_of_a_content_is_sealed_anew_and_still_proves_its_fields(bo
     opened = book.ledger.open(row)
     salts, words = book.ledger.words(opened)
     left = TurnContent(parts=words.parts, digest=b"")
-    book.ledger.transact(lambda writer: writer.reseal_content(opened, salts, left))
+    book.ledger.transact(lambda writer: writer.reseal_content(row, left_of(writer.tx, row, salts, left)))
     again = book.ledger.open(book.row(2))
     kept, content = book.ledger.words(again)
     assert content == left

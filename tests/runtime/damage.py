@@ -45,7 +45,8 @@ from muniment.events.records import (
 )
 from muniment.events.references import Plane, RefDerived, SourceEvidence, Visibility
 from muniment.evidence.verifier import source_digest
-from muniment.ledger.drafts import draft
+from muniment.ledger.attached_files import left_of
+from muniment.ledger.drafts import EncodedContent, draft, encoded
 from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent, Writer
 from muniment.ledger.vocabulary import PRESENT, WrittenKind
 from muniment.log.port import WHOLE_CONVERSATION
@@ -219,9 +220,7 @@ def attribute(
         space, named = space_of(world), {"turn": 1} if refs is None else refs
         with space.ledger.reader() as reader:
             stream = space.transcript.stream_of(reader, key_of())
-        event = draft(
-            space.sources.entropy, EventKind.ATTR_RECORDED, 1, meta, content=(content, list(content_fields(content)))
-        )
+        event = draft(space.sources.entropy, EventKind.ATTR_RECORDED, 1, meta, content=encoded(content))
         target = named.get("turn", WHOLE_CONVERSATION)
         return space.ledger.transact(
             lambda writer: writer.append(event, stream=stream, target=target, refs=named)
@@ -249,7 +248,9 @@ def with_words(*parts: list[Part]) -> Callable[[Space, Writer, OpenedEvent], obj
 
     def work(space: Space, writer: Writer, opened: OpenedEvent) -> None:
         salts, _ = space.ledger.words(opened)
-        writer.reseal_content(opened, salts, TurnContent(parts=list(parts), digest=bytes(32)))
+        writer.reseal_content(
+            opened.row, left_of(writer.tx, opened.row, salts, TurnContent(parts=list(parts), digest=bytes(32)))
+        )
 
     return work
 
@@ -279,7 +280,9 @@ def turn_like(number: int, **edit: object) -> Callable[[World], object]:
             _, content = space.ledger.words(opened)
             meta = replace(cast("TurnMeta", opened.meta), **edit)
             fields = list(content_fields(content))
-            event = draft(space.sources.entropy, EventKind.TURN_COMMITTED, 1, meta, content=(content, fields))
+            event = draft(
+                space.sources.entropy, EventKind.TURN_COMMITTED, 1, meta, content=EncodedContent(content, fields)
+            )
             writer.append(event, stream=opened.row.stream, messages=len(meta.messages))
 
         on_turn(number, work)(world)

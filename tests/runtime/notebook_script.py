@@ -13,11 +13,10 @@ from muniment import ConversationKey, Message, Role, Turn
 from muniment.events import records
 from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
-from muniment.events.labels import content_fields
 from muniment.events.records import EventKind, RotationCause
 from muniment.evidence.bundle import BundleHead, bundle, event_line
 from muniment.evidence.verifier import entry_of, verify_bundle, verify_receipt
-from muniment.ledger.drafts import Change, draft
+from muniment.ledger.drafts import Change, draft, encoded
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.lifecycle.receipt import event_proof
@@ -42,7 +41,7 @@ def item(ledger: Ledger, text: str, topic: str) -> Any:
     content = records.ItemContent(text=text)  # type: ignore[attr-defined]  # of the copy
     meta = records.ItemMeta(topic=topic)  # type: ignore[attr-defined]  # of the copy
     kind = EventKind("item.recorded")
-    return draft(ledger.entropy, kind, 1, meta, content=(content, list(content_fields(content))))
+    return draft(ledger.entropy, kind, 1, meta, content=encoded(content))
 
 
 def name(ledger: Ledger, *parts: str) -> bytes:

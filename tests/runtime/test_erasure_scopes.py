@@ -23,6 +23,7 @@ from muniment.events.turn import Turn
 from muniment.evidence.verifier import verify_bundle, verify_receipt
 from muniment.governance.phases import Phase
 from muniment.governance.views import Reason, View
+from muniment.ledger.attached_files import left_of
 from muniment.ledger.ledger import Writer
 from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.runtime import Runtime
@@ -208,7 +209,7 @@ def test_words_that_came_back_are_taken_out_again_at_the_next_opening(lasting: F
         for number, (salts, content) in before.items():
             row = writer.tx.sealed(at[number])
             assert row is not None
-            writer.reseal_content(space.ledger.open(row), salts, content)
+            writer.reseal_content(row, left_of(writer.tx, row, salts, content))
 
     space.ledger.transact(put_back)
     assert [entry.content_left for entry in lasting.runtime.lifecycle.receipts(key_of()).entries] == [1, 1]

@@ -14,6 +14,7 @@ from muniment.events.changes import Transition
 from muniment.events.identity import SpaceName, TurnId
 from muniment.events.records import TurnContent
 from muniment.governance.limits import Limits
+from muniment.ledger.attached_files import left_of
 from muniment.ledger.ledger import OpenedEvent, Writer
 from muniment.operations.evidence.inspect import InspectionReport
 from muniment.operations.lifecycle.scope import Scope
@@ -364,7 +365,9 @@ def test_a_message_that_was_erased_alone_is_no_issue(world: World) -> None:
 
     def erase(space: Space, writer: Writer, opened: OpenedEvent) -> None:
         salts, words = space.ledger.words(opened)
-        writer.reseal_content(opened, salts, TurnContent(parts=[[], words.parts[1]], digest=b""))
+        writer.reseal_content(
+            opened.row, left_of(writer.tx, opened.row, salts, TurnContent(parts=[[], words.parts[1]], digest=b""))
+        )
 
     on_turn(1, erase)(world)
     assert not repaired(world).fail_closed

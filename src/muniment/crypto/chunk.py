@@ -1,7 +1,7 @@
 """Attachments at rest: a file in chunks, each encrypted alone, and the token that stands for one until it is committed.
 
 An attachment has a key of its own, drawn for it and used for nothing else; it is kept in the content of its turn and
-dies with that. A chunk is up to `CHUNK_BYTES` of the file:
+is destroyed with that. A chunk is up to `CHUNK_BYTES` of the file:
 
 `AES-256-GCM(key, nonce, chunk)`, nonce: the number of the chunk (12, big endian, from 0); associated data:
 `"muniment/chunk"`.

@@ -4,7 +4,7 @@ A packed body is msgpack `[version, salts, body]`: the version of the body's sha
 The salts of a meta body are one seed of 32 bytes, from which each is derived. Those of content are nil: they are
 derived from its key. After part of the content was erased they are a map, 32 bytes for each remaining label, because
 what they were derived from would also give the salts of the erased part. So they are for a turn with attachments, whose
-salts were drawn before: there the map also has the keys of their chunks (`ledger.attachments`).
+salts were drawn before: there the map also has the keys of their chunks (`ledger.attached_files`).
 
 The reader checks the version first. The current version is decoded directly into its struct. An older one is decoded as
 plain data and lifted, version by version, by the functions in `UPCASTS`, each of which turns the data of version n into

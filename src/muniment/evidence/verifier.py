@@ -71,6 +71,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 HASH_BYTES = 32
+CHUNK_BYTES = 262_144  # of an attachment
 TREE_SIZE_MAX = 2**53 - 1  # what every reader of JSON has exactly; no number of ours is larger
 NOTE_BYTES_MAX = 1_000_000
 NOTE_SIGNATURES_MAX = 100
@@ -360,6 +361,12 @@ def commitment(disclosure: str) -> str:
 
 def open_disclosure(disclosure: str, fields: Mapping[str, str]) -> tuple[str, Any]:
     """Return (label, value) of a disclosure that one of the commitments in `fields` is for."""
+    label, value, _ = _opened(disclosure, fields)
+    return label, value
+
+
+def _opened(disclosure: str, fields: Mapping[str, str]) -> tuple[str, Any, str]:
+    """Return (label, value, salt) of a disclosure."""
     if type(disclosure) is not str or not disclosure.isascii():
         raise Refused("disclosure")
     opened = _decode(_unb64url(disclosure, "disclosure"), _THEIRS)
@@ -368,7 +375,7 @@ def open_disclosure(disclosure: str, fields: Mapping[str, str]) -> tuple[str, An
     if fields.get(opened[1]) != commitment(disclosure):
         raise Refused("commitment")
     _encode(opened[2])  # a lone surrogate has no bytes
-    return opened[1], opened[2]
+    return opened[1], opened[2], opened[0]
 
 
 def source_digest(log: str, leaves: Iterable[bytes], message: int | None = None) -> str:
@@ -389,11 +396,12 @@ def source_digest(log: str, leaves: Iterable[bytes], message: int | None = None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisclosedEvent:
-    """One event as it was in a line: its header, its leaf and what of it was disclosed."""
+    """One event as it was in a line: its header, its leaf, what of it was disclosed, and with which salts."""
 
     header: dict[str, Any]
     leaf: bytes
     disclosed: dict[str, Any]
+    salts: dict[str, str]
 
 
 def parse_event(line: bytes) -> DisclosedEvent:
@@ -407,11 +415,16 @@ def parse_event(line: bytes) -> DisclosedEvent:
         raise Refused("not_canonical")
     if type(disclosures) is not list:
         raise Refused("event")
-    opened = [open_disclosure(disclosure, header["fields"]) for disclosure in disclosures]
-    labels = [label for label, _ in opened]
+    opened = [_opened(disclosure, header["fields"]) for disclosure in disclosures]
+    labels = [label for label, _, _ in opened]
     if labels != sorted(set(labels)):
         raise Refused("disclosure")
-    return DisclosedEvent(header=header, leaf=leaf_hash(exact), disclosed=dict(opened))
+    return DisclosedEvent(
+        header=header,
+        leaf=leaf_hash(exact),
+        disclosed={label: value for label, value, _ in opened},
+        salts={label: salt for label, _, salt in opened},
+    )
 
 
 @dataclass(slots=True)
@@ -2179,6 +2192,62 @@ def _verify_page(page: bytes, vkey: str, authorities: Authorities | None, *, sho
     return replace(checked, page=True, entries=evidence.entries if show else ())
 
 
+# --- attachments ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvedAttachment:
+    """A file that is an attachment of an event, byte for byte: where the log has it, and what the turn says of it."""
+
+    origin: str
+    position: int
+    label: str
+    attachment: dict[str, Any]
+
+
+def attachment_root(file: BinaryIO, salt: bytes) -> tuple[int, bytes]:
+    """Return how many bytes a file has, and the root that a turn commits to.
+
+    The root is that of a tree (RFC 6962) whose leaves are salt ‖ chunk; a chunk is 262,144 bytes, the last one less.
+    """
+    tree, size = CompactRange(), 0
+    while chunk := file.read(CHUNK_BYTES):
+        size += len(chunk)
+        tree.take(0, leaf_hash(salt + chunk))
+    return size, tree.root()
+
+
+def verify_attachment(evidence: ByteSource, vkey: str, file: BinaryIO) -> ProvedAttachment:
+    """Prove that a file is an attachment that a bundle, a receipt or a page discloses; raises `Refused` otherwise."""
+    origin, events = _disclosed_events(evidence, vkey)
+    length = file.seek(0, io.SEEK_END)
+    for event in events:
+        for label, value in event.disclosed.items():
+            if type(value) is not dict or value.get("type") != "attachment" or value.get("size") != length:
+                continue
+            file.seek(0)
+            _, root = attachment_root(file, _unb64url(event.salts[label], "disclosure"))
+            if base64.b64encode(root).decode() == value.get("root"):
+                position: int = event.header["pos"]
+                return ProvedAttachment(origin=origin, position=position, label=label, attachment=value)
+    raise Refused("attachment")
+
+
+def _disclosed_events(file: ByteSource, vkey: str) -> tuple[str, list[DisclosedEvent]]:
+    """Prove evidence; return the origin of its log and the events in it."""
+    first = file.readline(LINE_BYTES_MAX + 1)
+    if first.rstrip() == PAGE_START:
+        page = first + file.read(PAGE_BYTES_MAX + 1)
+        _verify_page(page, vkey, None, show=False)
+        return _disclosed_events(io.BytesIO(_proof_in(page)), vkey)
+    if first.rstrip() == RECEIPT_FORMAT.encode():
+        proved = verify_receipt(first + file.read(LINE_BYTES_MAX + 1), vkey)
+        return proved.checkpoint.origin, [proved.event]
+    kept: list[DisclosedEvent] = []
+    lines = itertools.chain([first] if first else [], read_lines(file))
+    return _taken(lines, VerifierKey.parse(vkey), kept).report().origin, kept
+
+
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
@@ -2192,6 +2261,8 @@ def main(arguments: Sequence[str] | None = None, name: str = "verifier.py") -> i
         if options.timestamp_certificate is not None:
             authorities = read_authorities(Path(options.timestamp_certificate).read_bytes())
         with _open(options.file) as file:
+            if options.command == "attachment":
+                return _tell_attachment(file, options)
             evidence = verify_evidence(file, options.key.strip(), authorities, show=options.command == "show")
     except OSError as error:
         sys.stderr.write(f"cannot read the file: {error.strerror}\n")
@@ -2202,6 +2273,16 @@ def main(arguments: Sequence[str] | None = None, name: str = "verifier.py") -> i
         return 1
     facts = {"verified": True, **asdict(evidence)}
     _write(json.dumps(facts, sort_keys=True) if options.json else "\n".join(lines_of(evidence)))
+    return 0
+
+
+def _tell_attachment(file: BinaryIO, options: argparse.Namespace) -> int:
+    with Path(options.attachment).open("rb") as attached:
+        proved = verify_attachment(file, options.key.strip(), attached)
+    if options.json:
+        _write(json.dumps({"verified": True, **asdict(proved)}, sort_keys=True))
+    else:
+        _write(f"VERIFIED  the file is {proved.label} at position {proved.position} of {proved.origin}")
     return 0
 
 
@@ -2236,9 +2317,15 @@ def _parser(name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=name, description="Check evidence offline.")
     commands = parser.add_subparsers(dest="command", required=True)
     what = "a bundle, a receipt, an erasure certificate, or a page with one of them in it"
-    for word, text in (("verify", f"check {what}"), ("show", f"check {what}, and print what is proved as text")):
+    for word, text in (
+        ("verify", f"check {what}"),
+        ("show", f"check {what}, and print what is proved as text"),
+        ("attachment", f"check that a file is an attachment that is disclosed by {what}"),
+    ):
         command = commands.add_parser(word, help=text, description=text)
         command.add_argument("file", help="the file to check, or - for standard input")
+        if word == "attachment":
+            command.add_argument("attachment", help="the file that should be an attachment")
         command.add_argument(
             "--key", "--vkey", required=True, metavar="VKEY", help="the public key of the log: name+hash+base64"
         )

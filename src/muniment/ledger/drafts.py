@@ -22,12 +22,21 @@ from muniment.log.port import WHOLE_CONVERSATION
 if TYPE_CHECKING:
     from muniment.kernel.sources import Entropy
 
-EncodedContent = tuple[ContentBody, Sequence[tuple[str, bytes]]]  # with the canonical JSON of its fields, by label
+
+class EncodedContent(NamedTuple):
+    """Content with the canonical JSON of its fields, by label.
+
+    `own_salts` are there where attachments bring salts and keys along (`ledger.attached_files`).
+    """
+
+    body: ContentBody
+    fields: Sequence[tuple[str, bytes]]
+    own_salts: Mapping[str, bytes] | None = None
 
 
-def encoded(body: ContentBody) -> EncodedContent:
+def encoded(body: ContentBody, own_salts: Mapping[str, bytes] | None = None) -> EncodedContent:
     """Return content with its fields."""
-    return body, content_fields(body)
+    return EncodedContent(body, content_fields(body), own_salts)
 
 
 class Draft(NamedTuple):
@@ -81,11 +90,8 @@ def draft(
     *,
     reason: str | None = None,
     content: EncodedContent | None = None,
-    secrets: Mapping[str, bytes] | None = None,
 ) -> Draft:
     """Return an event without a place. `content` comes with its fields, which the caller has already encoded.
-
-    `secrets` are the salts and keys that attachments bring along (`ledger.attachments`).
 
     The words of a body that has any are its content.
     """
@@ -97,9 +103,9 @@ def draft(
     seed, sealing = chance[:SEED_BYTES], None
     fields = commit_fields(seed, meta_fields(meta))
     if content is not None:
-        body, listed = content
+        body, listed, own = content
         key = ContentKey(chance[SEED_BYTES:])
-        salts = None if secrets is None else salts_of(key.salts(), (label for label, _ in listed)) | dict(secrets)
+        salts = None if own is None else salts_of(key.salts(), (label for label, _ in listed)) | dict(own)
         fields.update(commit_fields(key.salts() if salts is None else salts, listed))
         sealing = key, squeeze(pack_cell(salts, body))
     return Draft(kind, time_ms, reason, fields, pack_cell(seed, meta), sealing)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-from muniment.ledger.attachments import CHUNKS_AT_ONCE
+from muniment.ledger.attached_files import CHUNKS_AT_ONCE
 from muniment.ledger.frames import (
     FORMAT,
     BeginFrame,

@@ -1,6 +1,6 @@
 """Receiving a whole log, frame by frame: what is believed of it, and how it is written.
 
-Every frame is held to the rules before it is handed on: each header against its leaf and its columns, streams and
+Every frame is checked before it is handed on: each header against its leaf and its columns, streams and
 chains (`evidence.audit`), each envelope against the key of its segment, each checkpoint against the root at its size,
 the heads against the rows and their MAC, as many names as the heads have claimed, and the signed head at the end. A
 cell that does not open is no reason to lose the others: it is counted. So is an attachment that is not what its turn
@@ -21,7 +21,7 @@ from muniment.errors import Corrupt, KeyMissing, StoreNewer
 from muniment.evidence.audit import Audit
 from muniment.evidence.verifier import EMPTY_ROOT, Checkpoint, Refused, Succession
 from muniment.kernel.digest import KeyedDigest
-from muniment.ledger.attachments import AttachmentCheck, PartRestorer
+from muniment.ledger.attached_files import AttachmentCheck, PartRestorer
 from muniment.ledger.frames import (
     FORMAT,
     REPEATED,

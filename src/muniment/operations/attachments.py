@@ -17,7 +17,7 @@ from muniment.events.message import AttachmentPart, part_label
 from muniment.governance.judgement import judge
 from muniment.governance.views import Reason, View
 from muniment.kernel.digest import Salts
-from muniment.ledger.attachments import UPLOAD_MS_MAX, attachments_of, chunks_of, drop_loose, stored
+from muniment.ledger.attached_files import UPLOAD_MS_MAX, attachments_of, chunks_of, drop_loose, stored
 from muniment.operations.outfile import OutFile
 from muniment.operations.parameters import InConversation, ThroughView
 from muniment.projections.conversation import Conversation, opened
@@ -27,9 +27,17 @@ WRITTEN_THERE = "a file of up to 1 GiB is only given its name once all of it was
 
 Word = Annotated[str, Meta(min_length=1, max_length=255)]
 FileName = Annotated[str, Meta(min_length=1, max_length=1024)]
-OfTurn = Annotated[TurnId, Meta(description="Id of the turn.")]
-OfMessage = Annotated[Count, Meta(description="The message of the turn, counted from 0.")]
-OfPart = Annotated[Count, Meta(description="The part of the message, counted from 0.")]
+
+
+class AttachmentPlace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where an attachment is: a part of a message of a turn."""
+
+    turn: Annotated[TurnId, Meta(description="Id of the turn.")]
+    message: Annotated[Count, Meta(description="The message of the turn, counted from 0.")]
+    part: Annotated[Count, Meta(description="The part of the message, counted from 0.")]
+
+
+OfAttachment = Annotated[AttachmentPlace, Meta(description="The attachment.")]
 
 
 class AddedAttachment(Struct, frozen=True, kw_only=True):
@@ -93,11 +101,8 @@ class Attachments(Group):
     def read(
         self,
         conversation: InConversation,
-        turn: OfTurn,
-        message: OfMessage,
-        part: OfPart,
+        attachment: OfAttachment,
         view: ThroughView = View.HOST_UI,
-        *,
         start: Annotated[Count, Meta(description="First byte, counted from 0.")] = 0,
         length: Annotated[int, Meta(description="How many bytes; at most 1 MiB.", ge=1)] = READ_BYTES_MAX,
     ) -> AttachmentRange:
@@ -109,7 +114,7 @@ class Attachments(Group):
         """
         if length > READ_BYTES_MAX:
             raise LimitExceeded(at="length", problem="too_large", limit=READ_BYTES_MAX, found=length)
-        shown = ShownAttachment(self._session, conversation, turn, view, (message, part))
+        shown = ShownAttachment(self._session, conversation, attachment, view)
         if shown.withheld is not None:
             return AttachmentRange(size=0, start=start, data=b"", withheld=shown.withheld)
         first, data = start // CHUNK_BYTES, bytearray()
@@ -124,9 +129,7 @@ class Attachments(Group):
     def save(
         self,
         conversation: InConversation,
-        turn: OfTurn,
-        message: OfMessage,
-        part: OfPart,
+        attachment: OfAttachment,
         file: Annotated[
             str,
             ServerPath(reason=WRITTEN_THERE),
@@ -139,7 +142,7 @@ class Attachments(Group):
         The file gets its name once all its bytes are what the turn commits to; memory stays flat. Raises as
         `attachments.read`, and `file.taken` for a name that is taken.
         """
-        shown = ShownAttachment(self._session, conversation, turn, view, (message, part))
+        shown = ShownAttachment(self._session, conversation, attachment, view)
         if shown.withheld is not None:
             return SavedAttachment(part=None, file=None, withheld=shown.withheld)
         out = OutFile(Path(file), "file")
@@ -156,23 +159,21 @@ class Attachments(Group):
 class ShownAttachment:
     """An attachment as a view shows it; raises `UnknownPlace` where there is none, `WordsErased` where it is erased."""
 
-    def __init__(
-        self, session: Session, key: ConversationKey, turn: TurnId, view: View, place: tuple[int, int]
-    ) -> None:
+    def __init__(self, session: Session, key: ConversationKey, place: AttachmentPlace, view: View) -> None:
         session.access.require_view(view)
         session.check_key(key)
-        check_name(turn, at="turn")
+        check_name(place.turn, at="turn")
         self._space = session.space
-        self._label = part_label(*place)
+        self._label = part_label(place.message, place.part)
         with self._space.ledger.reader() as reader:
             conversation = opened(self._space.transcript, reader, key)
-            self.withheld, self._salts, self._position, self.part = self._found(conversation, turn, view, place)
+            self.withheld, self._salts, self._position, self.part = self._found(conversation, place, view)
 
     def _found(
-        self, conversation: Conversation, turn: TurnId, view: View, place: tuple[int, int]
+        self, conversation: Conversation, place: AttachmentPlace, view: View
     ) -> tuple[Reason | None, Salts | None, int, AttachmentPart]:
-        message, index = place
-        _, commit = conversation.known_turn(turn)
+        message, index = place.message, place.part
+        _, commit = conversation.known_turn(place.turn)
         read = conversation.read(commit, lambda _phase, _meta: commit.key is not None)
         record = read.record
         if message >= len(record.meta.messages):

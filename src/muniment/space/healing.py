@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import TurnSpan, span_of
 from muniment.events.records import TurnContent
-from muniment.ledger.attachments import left_of
+from muniment.ledger.attached_files import left_of
 from muniment.ledger.erasures import erasures
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import Reader, SealedRow

@@ -30,7 +30,7 @@ from muniment.events.records import EventKind, KeyRotated, RotationCause
 from muniment.governance.views import View
 from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Clock
-from muniment.ledger.attachments import ERASED_BEFORE_MS, UPLOAD_MS_MAX, drop_loose
+from muniment.ledger.attached_files import ERASED_BEFORE_MS, UPLOAD_MS_MAX, drop_loose
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import ScrubReport, Store

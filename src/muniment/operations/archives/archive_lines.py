@@ -20,7 +20,7 @@ from muniment.events.message import AttachmentPart, Authority
 from muniment.events.records import CHANGES, FROM_ARCHIVE, EventKind, MetaBody, TurnContent, TurnMeta, worded_no_more
 from muniment.events.references import RefDerived
 from muniment.governance.phases import Phase, phase_of
-from muniment.ledger.attachments import attachments_of, chunks_of, with_roots
+from muniment.ledger.attached_files import attachments_of, chunks_of, with_roots
 from muniment.ledger.ledger import OpenedEvent
 from muniment.log.port import WHOLE_CONVERSATION, Reader
 from muniment.operations.archives.document import ARCHIVED, POSITIONS, PRIVATE_KINDS, ChunkLine, EventLine, encode

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from muniment.crypto.chunk import CHUNK_BYTES
 from muniment.errors import ArchiveRefused
-from muniment.ledger.attachments import NO_ROOT, attachments_of
+from muniment.ledger.attached_files import NO_ROOT, attachments_of
 
 if TYPE_CHECKING:
     from muniment.events.records import ContentBody

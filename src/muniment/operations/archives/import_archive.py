@@ -11,7 +11,7 @@ Either all of it is there or nothing. Conversations of other scopes are not touc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -290,16 +290,15 @@ class ArchiveAppender:
         meta: MetaBody,
         reason: str | None = None,
         body: ContentBody | None = None,
-        secrets: Mapping[str, bytes] | None = None,
     ) -> Draft:
         """Return an event without a place."""
-        content = None if body is None else encoded(body)
-        return draft(self._space.sources.entropy, kind, time_ms, meta, reason=reason, content=content, secrets=secrets)
+        content = None if body is None else encoded(body, self._files.own_salts())
+        return draft(self._space.sources.entropy, kind, time_ms, meta, reason=reason, content=content)
 
     def append_turn(self, time_ms: int, meta: TurnMeta, body: ContentBody | None, stream: int) -> Placed:
         """Append a turn with the attachments that came before it."""
         body = self._files.of(body)
-        event = self.drafted(EventKind.TURN_COMMITTED, time_ms, meta, body=body, secrets=self._files.secrets())
+        event = self.drafted(EventKind.TURN_COMMITTED, time_ms, meta, body=body)
         placed = self.append(event, stream, messages=len(meta.messages))
         self._files.attach(placed.position)
         return placed

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from muniment.events.records import ContentBody, TurnContent
-from muniment.ledger.attachments import (
+from muniment.ledger.attached_files import (
     BEFORE_ALL_MS,
     NO_ROOT,
     IncomingFile,
     attach,
     attachments_of,
-    secrets_of,
+    own_salts_of,
     with_roots,
 )
 
@@ -54,10 +54,11 @@ class IncomingFiles:
         self._uploads = {label: files[label].upload(NO_ROOT) for label in named}
         return with_roots(body, {label: upload.root for label, upload in self._uploads.items()})
 
-    def secrets(self) -> dict[str, bytes] | None:
+    def own_salts(self) -> dict[str, bytes] | None:
         """Return the salts and keys that the attachments of the turn bring along, if it has any."""
-        return secrets_of(self._uploads) if self._uploads else None
+        return own_salts_of(self._uploads) if self._uploads else None
 
     def attach(self, position: int) -> None:
         """Let the attachments belong to the turn at a position."""
         attach(self._writer.tx, position, self._uploads)
+        self._uploads = {}

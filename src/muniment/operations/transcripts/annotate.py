@@ -31,7 +31,7 @@ from muniment.governance.judgement import TurnRecord, standing
 from muniment.governance.limits import Limits
 from muniment.governance.slices import RedactionItem, attribute_item
 from muniment.governance.views import View
-from muniment.ledger.drafts import Draft, draft
+from muniment.ledger.drafts import Draft, EncodedContent, draft
 from muniment.log.port import Reader
 from muniment.projections.conversation import Conversation, opened
 from muniment.projections.transcript import no_words
@@ -105,7 +105,9 @@ class AnnotationRequest(NamedTuple):
         if place not in self.drafts:
             meta, content, fields = self.accepted(place)
             entropy = self.session.space.sources.entropy
-            self.drafts[place] = draft(entropy, EventKind.ATTR_RECORDED, self.now_ms, meta, content=(content, fields))
+            self.drafts[place] = draft(
+                entropy, EventKind.ATTR_RECORDED, self.now_ms, meta, content=EncodedContent(content, fields)
+            )
         return self.drafts[place]
 
 

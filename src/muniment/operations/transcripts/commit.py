@@ -26,7 +26,7 @@ from muniment.events.turn import Turn, has_attachments
 from muniment.governance import admission
 from muniment.governance.admission import AdmittedTurn, SkipReason
 from muniment.governance.detection.before_commit import Replacements, without_detected
-from muniment.ledger.attachments import attach, said_of, secrets_of, uploads_of, without_tokens
+from muniment.ledger.attached_files import attach, own_salts_of, said_of, uploads_of, without_tokens
 from muniment.ledger.drafts import Draft, draft, encoded
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
@@ -164,19 +164,19 @@ def _made(
     """Make the event of what is kept of a turn, in a conversation."""
     digest = _digest_of_words(space, turn, key)
     content = _content(kept, digest)
-    _, fields = drafted = encoded(content)
-    admission.check_sizes(kept.parts, fields, space.limits)
+    own_salts = own_salts_of(uploads) if uploads else None
+    drafted = encoded(content, own_salts)
+    admission.check_sizes(kept.parts, drafted.fields, space.limits)
     written, detection = without_detected(kept, space.detection.before_commit)
     if written is not kept:
         content = _content(written, digest)
-        drafted = encoded(content)
+        drafted = encoded(content, own_salts)
     event = draft(
         space.sources.entropy,
         EventKind.TURN_COMMITTED,
         kept.time_ms,
         kept.meta,
         content=drafted,
-        secrets=secrets_of(uploads) if uploads else None,
     )
     found_by = space.transcript.turn_digest(key, turn.turn)
     return PreparedTurn(space, turn, key, kept, written, detection, digest, found_by, event, now_ms, uploads)

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from functools import partial
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from muniment.events.records import CONTENT_BODIES, WORDS, TurnContent, TurnMeta
 from muniment.evidence.header import Header, commit, disclose
 from muniment.governance.phases import Phase, phase_of, runs
 from muniment.kernel.digest import Salts
+from muniment.ledger.attached_files import require_attachments
 from muniment.ledger.ledger import SPACE_STREAM, Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.change_fold import NOTHING, Changes, lost_in_conversation
@@ -153,6 +155,7 @@ class EventChecks:
             fields = dict(self._ledger.content_fields(opened, content))
             if header is not None:
                 self._compare(row, header, salts, fields.items())
+            require_attachments(lambda: nullcontext(reader), row.position, salts, content)
         except Corrupt as corrupt:
             self._findings.of(row, FindingKind.CONTENT_DAMAGED, corrupt.problem)
             return

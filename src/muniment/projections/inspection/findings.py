@@ -73,7 +73,7 @@ MEANS: dict[FindingKind, str] = {
     FindingKind.RECORD_UNKNOWN: "a newer release wrote the event",
     FindingKind.CORRUPT_RECORD: "an event lacks a required field, such as the turn id or the subject",
     FindingKind.CONTENT_MISSING: "content, or its key, is missing although no event erased it",
-    FindingKind.CONTENT_DAMAGED: "content cannot be decrypted or decoded",
+    FindingKind.CONTENT_DAMAGED: "content cannot be decrypted or decoded, or an attachment was changed or is missing",
     FindingKind.CONTENT_LEFT: "content, or its key, is still there although an event erased it",
     FindingKind.COMMITMENT_MISMATCH: "a field is missing, or does not match the commitment in the header",
     FindingKind.ORPHAN_CELLS: "keys or encrypted parts belong to no event",

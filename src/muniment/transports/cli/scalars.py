@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from enum import Enum
 from typing import Any
 
@@ -27,6 +28,8 @@ def said(name: str, value: Any) -> StyledText:
         if name in PERIODS:
             return StyledText(period(value))
         return StyledText(moment(value) if name.endswith(MS) else f"{value:,}")
+    if isinstance(value, bytes):
+        return StyledText(b64encode(value).decode())
     if isinstance(value, Enum):
         return StyledText(str(value.value))
     return StyledText("" if value is None else str(value))

@@ -192,7 +192,7 @@ def without_tokens(parts: Sequence[Sequence[Part]]) -> list[list[Part]]:
     ]
 
 
-def secrets_of(uploads: Mapping[str, Upload]) -> dict[str, bytes]:
+def own_salts_of(uploads: Mapping[str, Upload]) -> dict[str, bytes]:
     """Return what is kept among the salts of a turn for its attachments, by the labels of their fields."""
     salts = {label: upload.salt for label, upload in uploads.items()}
     return salts | {label + KEY_SUFFIX: upload.key for label, upload in uploads.items()}
@@ -224,8 +224,8 @@ def chunks_of(
     chunk that is missing or was changed.
     """
     at = f"position {position}"
-    secrets = salts_of(salts, [label, label + KEY_SUFFIX])
-    cipher, tree = ChunkCipher(secrets[label + KEY_SUFFIX]), ChunkTree(secrets[label])
+    own = salts_of(salts, [label, label + KEY_SUFFIX])
+    cipher, tree = ChunkCipher(own[label + KEY_SUFFIX]), ChunkTree(own[label])
     count = -(-part.size // CHUNK_BYTES)
     for start in range(first, count, CHUNKS_AT_ONCE):
         wanted = min(CHUNKS_AT_ONCE, count - start)
@@ -262,8 +262,8 @@ class AttachmentCheck:
             return
         salts, content = unpack_content(row.kind, cell)
         for label, part in attachments_of(content):
-            secrets = salts_of(salts or {}, [label, label + KEY_SUFFIX])
-            cipher, tree = ChunkCipher(secrets[label + KEY_SUFFIX]), ChunkTree(secrets[label])
+            own = salts_of(salts or {}, [label, label + KEY_SUFFIX])
+            cipher, tree = ChunkCipher(own[label + KEY_SUFFIX]), ChunkTree(own[label])
             self._awaited[row.position, label] = cipher, tree, part
 
     def take(self, position: int, field: str, first: int, sealed: Iterable[bytes]) -> None:

@@ -1,0 +1,237 @@
+"""Files of any size come out of the store as they went in, in flat memory, for the views that show their message."""
+
+from __future__ import annotations
+
+import io
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from muniment.crypto.chunk import CHUNK_BYTES
+from muniment.errors import InvalidInput, LimitExceeded, TurnConflict, UnknownPlace
+from muniment.events.identity import TurnId
+from muniment.events.message import AttachmentPart, Message, TextPart
+from muniment.governance.limits import Limits
+from muniment.governance.views import Reason, View
+from muniment.ledger.attached_files import UPLOAD_MS_MAX
+from muniment.operations.attachments import AttachmentPlace
+from muniment.operations.transcripts.redact import Passage
+from tests.attachments.files import SIZES, added, attached, bytes_of, saved, turn_with
+from tests.worlds import FileWorld, World, key_of, memory_world, sqlite_world
+
+KEY = key_of()
+FIRST = TurnId("turn-1")
+FILE = AttachmentPlace(turn=FIRST, message=0, part=1)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[FileWorld]:
+    made = sqlite_world(tmp_path)
+    yield made
+    made.close()
+
+
+def chunks_there(world: World) -> int:
+    """Return how many attachments there are that no turn has."""
+    store = world.runtime._session.space.store
+    with store.reader() as reader:
+        return int(reader.has_loose_parts(2**53))
+
+
+# --- in and out -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_file_comes_out_as_it_went_in(world: FileWorld, tmp_path: Path, size: int) -> None:
+    data = bytes_of(size)
+    attached(world.runtime, data)
+    assert saved(world.runtime, tmp_path) == data
+    assert saved(world.reopened().runtime, tmp_path) == data
+
+
+def test_a_store_in_memory_keeps_files_too(tmp_path: Path) -> None:
+    world, data = memory_world(), bytes_of(2 * CHUNK_BYTES + 3)
+    attached(world.runtime, data)
+    assert saved(world.runtime, tmp_path) == data
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(start=st.integers(0, 3 * CHUNK_BYTES + 20), length=st.integers(1, 2**20))
+def test_any_range_of_bytes_is_what_was_stored_there(world: FileWorld, start: int, length: int) -> None:
+    data = bytes_of(3 * CHUNK_BYTES + 7)
+    if not world.turns_of():
+        attached(world.runtime, data)
+    shown = world.runtime.attachments.read(KEY, FILE, start=start, length=length)
+    assert (shown.data, shown.size, shown.start) == (data[start : start + length], len(data), start)
+
+
+class Trickle(io.RawIOBase):
+    """A stream that gives a few bytes at a time, as a connection may."""
+
+    def __init__(self, data: bytes) -> None:
+        self._rest = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # as much as there is room for, at most 999
+        piece = self._rest.read(min(len(buffer), 999))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def test_a_stream_may_give_a_few_bytes_at_a_time(world: FileWorld, tmp_path: Path) -> None:
+    data = bytes_of(CHUNK_BYTES + 5)
+    part = world.runtime.attachments.add(Trickle(data)).part  # type: ignore[arg-type]  # it is a stream of bytes
+    world.commit(turn_with(part))
+    assert saved(world.runtime, tmp_path) == data
+
+
+def test_memory_stays_flat_however_large_a_file_is(world: FileWorld, tmp_path: Path) -> None:
+    source = tmp_path / "large"
+    with source.open("wb") as file:
+        for number in range(48):
+            file.write(number.to_bytes(4) * 2**18)
+    tracemalloc.start()
+    with source.open("rb") as file:
+        world.commit(turn_with(world.runtime.attachments.add(file).part))
+    world.runtime.attachments.save(KEY, FILE, str(tmp_path / "out"), View.RAW_OWNER)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20 * 2**20
+    assert (tmp_path / "out").read_bytes() == source.read_bytes()
+
+
+def test_a_page_says_what_is_attached_and_nothing_of_the_upload(world: FileWorld) -> None:
+    part = added(world.runtime, bytes_of(10))
+    world.commit(turn_with(part))
+    (turn,) = world.replay().turns
+    assert turn.messages[0].parts == [TextPart(content="look"), replace(part, upload=None)]
+    assert str(part) == "a.png, image/png, 10 bytes"
+
+
+# --- committing -------------------------------------------------------------------------------------------------------
+
+
+def test_a_repeated_commit_is_known_by_the_bytes_and_not_by_the_upload(world: FileWorld) -> None:
+    data = bytes_of(CHUNK_BYTES + 1)
+    turn = attached(world.runtime, data)
+    assert world.commit(turn).reason == "turn_already_committed"
+    assert world.commit(turn_with(added(world.runtime, data))).reason == "turn_already_committed"
+    with pytest.raises(TurnConflict):
+        world.commit(turn_with(added(world.runtime, data[:-1] + b"!")))
+    with pytest.raises(TurnConflict):
+        world.commit(turn_with(added(world.runtime, data, name="b.png")))
+
+
+def test_an_upload_belongs_to_one_turn(world: FileWorld, tmp_path: Path) -> None:
+    part = added(world.runtime, bytes_of(10))
+    world.commit(turn_with(part))
+    with pytest.raises(InvalidInput) as refused:
+        world.commit(turn_with(part, number=2))
+    assert refused.value.problem == "unknown_upload"
+    assert world.turns_of() == 1
+    assert saved(world.runtime, tmp_path) == bytes_of(10)
+
+
+@pytest.mark.parametrize(
+    "change", [{"upload": None}, {"upload": "x" * 80}, {"upload": "é"}, {"size": 11}, {"root": bytes(32)}]
+)
+def test_a_part_that_was_not_handed_out_is_refused(world: FileWorld, change: dict[str, object]) -> None:
+    part = replace(added(world.runtime, bytes_of(10)), **change)
+    with pytest.raises(InvalidInput):
+        world.commit(turn_with(part))
+    assert world.turns_of() == 0
+
+
+def test_an_upload_of_another_space_is_refused(world: FileWorld) -> None:
+    with memory_world("other").runtime as other, pytest.raises(InvalidInput):
+        world.commit(turn_with(added(other, bytes_of(10))))
+
+
+def test_a_file_that_is_too_large_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    world = sqlite_world(tmp_path, limits=Limits(attachment_bytes_max=5 * CHUNK_BYTES))
+    with pytest.raises(LimitExceeded):
+        added(world.runtime, bytes_of(5 * CHUNK_BYTES + 1))
+    assert not chunks_there(world)
+    assert added(world.runtime, bytes_of(5 * CHUNK_BYTES)).size == 5 * CHUNK_BYTES
+    world.close()
+
+
+class Broken(io.BytesIO):
+    """A stream that breaks off."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        if not data:
+            raise ConnectionError
+        return data
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(world: FileWorld) -> None:
+    with pytest.raises(ConnectionError):
+        world.runtime.attachments.add(Broken(bytes_of(20 * CHUNK_BYTES)))
+    assert not chunks_there(world)
+
+
+def test_what_no_turn_took_within_a_day_is_removed(world: FileWorld) -> None:
+    now = world.runtime._session.space.sources.clock.now_ms()
+    added(world.runtime, bytes_of(10))
+    store = world.runtime._session.space.store
+    added(world.runtime, bytes_of(10))
+    assert chunks_there(world)
+    with world.edited() as raw:
+        raw.execute("UPDATE parts SET time = ?", (now - UPLOAD_MS_MAX - 60_000,))
+    assert store is not world.runtime._session.space.store
+    assert not chunks_there(world)
+
+
+# --- who may see ------------------------------------------------------------------------------------------------------
+
+
+def test_a_view_shows_a_file_as_it_shows_the_message(world: FileWorld, tmp_path: Path) -> None:
+    attached(world.runtime, bytes_of(10))
+    target = tmp_path / "withheld"
+
+    def seen(view: View) -> Reason | None:
+        saved_as = world.runtime.attachments.save(KEY, FILE, str(target), view)
+        assert target.exists() == (saved_as.withheld is None)
+        target.unlink(missing_ok=True)
+        read = world.runtime.attachments.read(KEY, FILE, view)
+        assert (read.data == b"") == (read.withheld is not None)
+        assert read.withheld == saved_as.withheld
+        return read.withheld
+
+    assert {view: seen(view) for view in View} == {
+        View.RAW_OWNER: None,
+        View.MODEL_CONTEXT: None,
+        View.HOST_UI: None,
+        View.EXPORT: None,
+        View.OPERATOR_AUDIT: Reason.VIEW_POLICY,
+    }
+    world.redact(Passage(turn=FIRST, message=0, part=1), View.EXPORT)
+    assert (seen(View.EXPORT), seen(View.HOST_UI)) == (Reason.REDACTED, None)
+    world.masked(1)
+    assert seen(View.HOST_UI) == Reason.LIFECYCLE_MASKED
+
+
+@pytest.mark.parametrize(
+    ("turn", "message", "part"), [("turn-2", 0, 1), ("turn-1", 9, 1), ("turn-1", 0, 0), ("turn-1", 0, 2)]
+)
+def test_where_no_file_is_there_is_none(world: FileWorld, turn: str, message: int, part: int) -> None:
+    attached(world.runtime, bytes_of(10))
+    with pytest.raises(UnknownPlace):
+        world.runtime.attachments.read(KEY, AttachmentPlace(turn=TurnId(turn), message=message, part=part))
+
+
+def test_a_turn_of_a_file_alone_says_something(world: FileWorld) -> None:
+    part = added(world.runtime, bytes_of(10))
+    message = Message(role="user", content=[part])  # type: ignore[arg-type]  # the name of the role
+    turn = replace(turn_with(), messages=[message])
+    assert world.commit(turn).committed
+    assert isinstance(world.replay().turns[0].messages[0].parts[0], AttachmentPart)

@@ -1,0 +1,183 @@
+"""Files go along with backups and archives, and anyone can prove that a file is the one that was attached."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from muniment.crypto.chunk import CHUNK_BYTES
+from muniment.errors import ArchiveRefused
+from muniment.events.archive import ImportMode
+from muniment.evidence import verifier
+from muniment.governance.views import View
+from muniment.operations.evidence.proof_document import EvidenceFormat
+from muniment.operations.lifecycle.scope import Scope
+from tests.archives.documents import TALKING, exported, imported, lines_of, rooted, seal
+from tests.attachments.files import SIZES, attached, bytes_of, saved
+from tests.backups import backed_up, elsewhere, entered
+from tests.turns import TALK, message_of
+from tests.worlds import OPERATOR, FileWorld, key_of, memory_world, sqlite_world
+
+DATAS = [bytes_of(size, seed) for seed, size in enumerate(SIZES)]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[FileWorld]:
+    """Return a store with a turn for each size, and one of two files."""
+    made = sqlite_world(tmp_path)
+    for number, data in enumerate(DATAS, 1):
+        attached(made.runtime, data, number=number)
+    attached(made.runtime, DATAS[3], DATAS[4], number=9)
+    yield made
+    made.close()
+
+
+def test_a_backup_has_the_files(world: FileWorld, tmp_path: Path) -> None:
+    world.erased(2)
+    backup = backed_up(world)
+    with elsewhere(tmp_path) as store:
+        report = store.spaces.restore(str(backup))
+        assert report.cells_damaged == 0
+    with entered(tmp_path) as there:
+        for number, data in enumerate(DATAS, 1):
+            assert number == 2 or saved(there, tmp_path, number) == data
+        assert saved(there, tmp_path, 9, 1, 0) == DATAS[4]
+        assert not there.evidence.inspect().findings
+
+
+def test_a_backup_counts_the_files_that_are_damaged(world: FileWorld, tmp_path: Path) -> None:
+    with world.edited() as raw:
+        raw.execute("DELETE FROM chunks WHERE id = (SELECT max(id) FROM chunks)")
+    backup = backed_up(world)
+    with elsewhere(tmp_path) as store:
+        assert store.spaces.restore(str(backup)).cells_damaged == 1
+
+
+def test_an_archive_has_the_files(world: FileWorld, tmp_path: Path) -> None:
+    world.erased(2)
+    exported(world.runtime, tmp_path / "talk.mua", TALKING)
+    other = memory_world("other")
+    imported(other.runtime, tmp_path / "talk.mua", TALKING)
+    for number, data in enumerate(DATAS, 1):
+        assert number == 2 or saved(other.runtime, tmp_path, number) == data
+    assert saved(other.runtime, tmp_path, 9, 1, 0) == DATAS[4]
+    assert not other.runtime.evidence.inspect().findings
+    exported(other.runtime, tmp_path / "again.mua", TALKING)
+    assert lines_of(tmp_path / "again.mua") == lines_of(tmp_path / "talk.mua")
+    other.erased(9)
+    assert not other.runtime.evidence.inspect().findings
+
+
+def test_a_file_that_was_erased_here_does_not_come_back_with_an_archive(world: FileWorld, tmp_path: Path) -> None:
+    exported(world.runtime, tmp_path / "talk.mua", TALKING)
+    world.runtime.lifecycle.erase(_message(9, 1), "asked", OPERATOR)
+    world.erased(3)
+    imported(world.runtime, tmp_path / "talk.mua", TALKING, ImportMode.RESTORE)
+    assert saved(world.runtime, tmp_path, 9) == DATAS[3]
+    assert world.replay().turns[-1].messages[1].parts == []
+    with world.runtime._session.space.store.reader() as reader:
+        assert not reader.has_loose_parts(2**53)
+        fields = [row.field for row in reader.parts(0, 2**40)]
+    assert len(fields) == len(DATAS) - 1 + 1
+    assert not world.runtime.evidence.inspect().findings
+
+
+def _message(number: int, place: int) -> Scope:
+
+    return Scope(conversation=TALK, message=message_of(f"turn-{number}", place))
+
+
+def _chunk(told: list[bytes]) -> int:
+    return next(at for at, line in enumerate(told) if line.startswith(b'{"attachment"'))
+
+
+def _without_a_chunk(told: list[bytes]) -> list[bytes]:
+    at = _chunk(told)
+    return told[:at] + told[at + 1 :]
+
+
+def _short_in_the_middle(told: list[bytes]) -> list[bytes]:
+    at = max(at for at, line in enumerate(told) if line.startswith(b'{"attachment"') and len(line) > CHUNK_BYTES)
+    line = json.loads(told[at])
+    line["chunk"] = line["chunk"][:40]
+    return [*told[:at], json.dumps(line, separators=(",", ":")).encode() + b"\n", *told[at + 1 :]]
+
+
+def _at_the_end(told: list[bytes]) -> list[bytes]:
+    at = _chunk(told)
+    return [*told, told[at]]
+
+
+def _before_another_event(told: list[bytes]) -> list[bytes]:
+    at = _chunk(told)
+    return [*told[:at], told[at + 1], told[at], *told[at + 2 :]]
+
+
+def _of_another_field(told: list[bytes]) -> list[bytes]:
+    at = _chunk(told)
+    return [*told[:at], told[at].replace(b"content/1", b"content/7"), *told[at + 1 :]]
+
+
+def _with_a_root(told: list[bytes]) -> list[bytes]:
+    return [line.replace(b'"root":"AAAA', b'"root":"BAAA') for line in told]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [_without_a_chunk, _short_in_the_middle, _at_the_end, _before_another_event, _of_another_field, _with_a_root],
+)
+def test_an_archive_with_other_chunks_than_its_turns_say_is_refused(
+    world: FileWorld, tmp_path: Path, spoil: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    exported(world.runtime, tmp_path / "talk.mua", TALKING)
+    told = lines_of(tmp_path / "talk.mua")
+    spoiled = rooted(spoil(told))
+    assert spoiled != told
+    with memory_world("other").runtime as other, pytest.raises(ArchiveRefused):
+        imported(other, seal(tmp_path / "spoiled.mua", spoiled), TALKING)
+
+
+# --- proofs -----------------------------------------------------------------------------------------------------------
+
+
+def verified(*arguments: object) -> tuple[int, str]:
+    """Run the verifier as a command."""
+    command = [sys.executable, verifier.__file__, "attachment", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("form", EvidenceFormat)
+def test_anyone_can_prove_that_a_file_was_attached(world: FileWorld, tmp_path: Path, form: EvidenceFormat) -> None:
+    bundle = world.runtime.evidence.export(key_of(), format=form)
+    (tmp_path / "bundle").write_text(bundle.text, encoding="utf-8")
+    vkey = bundle.summary["vkey"]
+    for data in DATAS:
+        (tmp_path / "file").write_bytes(data)
+        code, told = verified(tmp_path / "bundle", tmp_path / "file", "--key", vkey)
+        assert (code, told.startswith("VERIFIED  the file is message/0/content/1 at position")) == (0, True)
+    for data in (DATAS[-1][:-1], DATAS[-1][:-1] + b"!", b"xx"):
+        (tmp_path / "file").write_bytes(data)
+        assert verified(tmp_path / "bundle", tmp_path / "file", "--key", vkey, "--json")[0] == 1
+
+
+def test_a_receipt_proves_a_file_too(world: FileWorld) -> None:
+    receipt = world.runtime.evidence.prove(key_of(), "turn-9", view=View.RAW_OWNER)
+    vkey = world.runtime.evidence.checkpoint().vkey
+    proved = verifier.verify_attachment(io.BytesIO(receipt.text.encode()), vkey, io.BytesIO(DATAS[4]))
+    assert (proved.label, proved.attachment["name"]) == ("message/1/content/0", "a.png")
+    with pytest.raises(verifier.Refused):
+        verifier.verify_attachment(io.BytesIO(receipt.text.encode()), vkey, io.BytesIO(DATAS[5]))
+
+
+def test_a_view_that_hides_the_file_proves_nothing_of_it(world: FileWorld) -> None:
+    world.masked(6)
+    bundle = world.runtime.evidence.export(key_of())
+    with pytest.raises(verifier.Refused):
+        verifier.verify_attachment(io.BytesIO(bundle.text.encode()), str(bundle.summary["vkey"]), io.BytesIO(DATAS[5]))
