@@ -37,12 +37,16 @@ FROM_BOTH = FROM_EXPORT | FROM_AUDIT
 
 
 class Canary(Struct, frozen=True, kw_only=True):
-    """One canary: whether it is content, which an erasure destroys, and the exports that must not show it."""
+    """One canary: whether it is content, which an erasure destroys, and the exports that must not show it.
+
+    One that is `attached` is in the bytes of a file, which no export has.
+    """
 
     text: str
     conversation: int
     is_content: bool
     hidden_from: frozenset[View]
+    attached: bool = False
 
 
 class Aviary:
@@ -61,10 +65,20 @@ class Aviary:
         """Return a new canary that is content."""
         return self._new(is_content=True, hidden_from=hidden_from)
 
-    def _new(self, *, is_content: bool, hidden_from: frozenset[View]) -> str:
+    def file(self) -> bytes:
+        """Return the bytes of a file, with a new canary in it."""
+        return b"a file of " + self._new(is_content=True, hidden_from=frozenset(View), attached=True).encode()
+
+    def _new(self, *, is_content: bool, hidden_from: frozenset[View], attached: bool = False) -> str:
         text = "".join(self._chance.choices(ALPHABET, k=CHARACTERS - 1)) + self._chance.choice(string.digits)
         self.canaries.append(
-            Canary(text=text, conversation=self.conversation, is_content=is_content, hidden_from=hidden_from)
+            Canary(
+                text=text,
+                conversation=self.conversation,
+                is_content=is_content,
+                hidden_from=hidden_from,
+                attached=attached,
+            )
         )
         return text
 

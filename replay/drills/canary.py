@@ -1,8 +1,8 @@
 """Put a random string into every field that holds words or names, then look for it everywhere it must not be.
 
-1. Turns are committed whose every text field is a canary, in conversations and a space that are named by canaries; some
-   are masked, for reasons and by requesters that are canaries, too. They are searched for under every view, and the
-   indexes that come of it are kept at rest.
+1. Turns are committed whose every text field is a canary, each with a file that has one in its bytes, in conversations
+   and a space that are named by canaries; some are masked, for reasons and by requesters that are canaries, too. They are
+   searched for under every view, and the indexes that come of it are kept at rest.
 2. No file of the store may hold one of them, nor its write-ahead log, its indexes, its key and pin files, the directory
    for temporary files, or a file that has no name any more: while the store is open, and after it was closed.
 3. An export under a view may hold none that the view hides, also not within a disclosure.
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey
@@ -116,12 +117,19 @@ class Drill:
         self.keys.append(key)
         for _ in range(CONVERSATION_TURNS):
             turn = self.aviary.turn(key.conversation, key.channel)
-            runtime.transcripts.commit(turn)
             self.turns.append(turn)
+            runtime.transcripts.commit(self._with_file(runtime, turn))
         if number % 4 == 1:
             self._request(runtime, number, Transition.MASK)
             self._request(runtime, number, Transition.UNMASK)
         self.aviary.conversation += 1
+
+    def _with_file(self, runtime: Runtime, turn: Turn) -> Turn:
+        """Return a turn whose first message has a file, too."""
+        first, *others = turn.messages
+        name, kind = self.aviary.words(), self.aviary.words()
+        file = runtime.attachments.add(self.aviary.file(), mime_type=kind, modality=kind, name=name).part
+        return replace(turn, messages=[replace(first, content=[*first.parts(), file]), *others])
 
     def _request(self, runtime: Runtime, number: int, transition: Transition) -> None:
         runtime.lifecycle.request(
@@ -170,7 +178,7 @@ class Drill:
                     f"export for {view}", Needles(spelled(hidden)), _disclosed(self._export(runtime, key, view))
                 )
             if not number:
-                words = [one for one in own if one.is_content]
+                words = [one for one in own if one.is_content and not one.attached]
                 self._seen("export for the raw owner", words, _disclosed(self._export(runtime, key, View.RAW_OWNER)))
 
     def _export(self, runtime: Runtime, key: ConversationKey, view: View) -> str:
@@ -197,6 +205,8 @@ class Drill:
                 assert stream is not None, "it was committed"
                 rows = reader.turns(stream, 1, CONVERSATION_TURNS)
                 pieces += [row.content[1 : 1 + NEEDLE_BYTES] for row in rows if row.content]
+                files = [part for row in rows for part in reader.parts(row.position, row.position)]
+                pieces += [chunk[:NEEDLE_BYTES] for file in files for chunk in reader.chunks(file.part, 0, 1)]
         space.store.close()
         return pieces
 

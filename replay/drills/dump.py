@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 from muniment.crypto.cell import open_cell
 from muniment.errors import KeyMissing
+from muniment.events.cells import has_own_salts, unpack_content
 from muniment.governance.views import View
 from muniment.kernel.sources import system_sources
+from muniment.ledger.attached_files import attachments_of, chunks_of
 from muniment.ledger.snapshots import Snapshots
+from muniment.log.port import Reader, SealedRow
 from replay.stores import inside, space_below
 
 
@@ -24,8 +28,19 @@ def cells_of(directory: Path) -> Iterator[bytes]:
                 continue
             yield opened.meta
             if row.content is not None and opened.key is not None:
-                yield open_cell(opened.key, row.content, row.leaf)
+                plaintext = open_cell(opened.key, row.content, row.leaf)
+                yield plaintext
+                yield from _files(reader, row, plaintext)
     space.store.close()
+
+
+def _files(reader: Reader, row: SealedRow, plaintext: bytes) -> Iterator[bytes]:
+    """Yield the attachments of an event."""
+    if has_own_salts(plaintext):
+        salts, content = unpack_content(row.kind, plaintext)
+        assert salts is not None, "it has its own"
+        for label, part in attachments_of(content):
+            yield b"".join(chunks_of(lambda: nullcontext(reader), row.position, salts, label, part))
 
 
 def indexes_of(directory: Path) -> Iterator[bytes]:

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.governance.views import View
 from muniment.operations.transcripts.redact import Passage
+from muniment.runtime.runtime import Runtime
 from replay.drills.everything import CONVERSATIONS, SPACES, answers_of
 from replay.stores import opened
 from replay.words import Words, key_of
@@ -34,6 +37,7 @@ class Exhibit:
                 for number in range(turns):
                     conversation = CONVERSATIONS[number % 2]
                     runtime.transcripts.commit(words.turn(conversation, number // 2 + 1, characters=80))
+                self._attach(runtime, words, turns // 2 + 1)
                 self._change(runtime.lifecycle.request, Transition.MASK, 2)
         shutil.copytree(self.older, self.newer)
         for space in spaces:
@@ -49,6 +53,14 @@ class Exhibit:
         answers = answers_of(self.newer, spaces)
         assert not isinstance(answers, str), answers
         self.answers = answers
+
+    @staticmethod
+    def _attach(runtime: Runtime, words: Words, number: int) -> None:
+        """Commit a turn with two files."""
+        turn = words.turn(CONVERSATIONS[0], number, characters=80)
+        files = [runtime.attachments.add(word.encode() * 9, name=word).part for word in ("first", "second")]
+        first, *others = turn.messages
+        runtime.transcripts.commit(replace(turn, messages=[replace(first, content=[*first.parts(), *files]), *others]))
 
     @staticmethod
     def _change(request: object, transition: Transition, number: int) -> None:

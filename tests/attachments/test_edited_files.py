@@ -84,6 +84,15 @@ def test_an_edit_of_a_file_is_noticed(world: FileWorld, tmp_path: Path, edit: Ed
     assert world.turns_of() == 2
 
 
+@pytest.mark.parametrize("edit", [swap, exchange])
+def test_bytes_of_another_place_are_never_returned(world: FileWorld, edit: Edit) -> None:
+    """Also where only a range is read, of which the turn says nothing by itself."""
+    with world.edited() as raw:
+        edit(raw)
+    with pytest.raises(Corrupt):
+        world.runtime.attachments.read(key_of(), FILE, start=0, length=5)
+
+
 def test_a_range_behind_a_changed_chunk_is_still_read(world: FileWorld) -> None:
     with world.edited() as raw:
         raw.execute("UPDATE chunks SET sealed = zeroblob(length(sealed)) WHERE id % 65536 = 0")

@@ -48,7 +48,7 @@ def test_a_file_goes_with_its_turn_and_the_others_stay(world: FileWorld, tmp_pat
     report = world.request("erase", 1)  # type: ignore[arg-type]  # the word of the transition
     assert report.receipt is not None
     places = {place.place: place.done for place in report.receipt.places}
-    assert places["attachments"].startswith("5 chunks removed")
+    assert places["chunks of attachments"].startswith("5 removed")
     assert kept(world) == (1, 1)
     with pytest.raises(WordsErased):
         world.runtime.attachments.read(KEY, FILE)

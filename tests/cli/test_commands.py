@@ -201,6 +201,7 @@ def test_only_what_appends_makes_a_store(operation: Operation, shell: Shell) -> 
 
 CONVERSATION = ("order-LF-20418", "--channel", "web-chat")
 SCOPE = ("--conversation", *CONVERSATION)
+PHOTO = ("--turn", "turn-1", "--message", "1", "--part", "0")
 WHY = ("--reason", "why", "--requester", "who")
 # path of an operation -> arguments that are valid for the store of the demo
 VALID: dict[str, tuple[str, ...]] = {
@@ -219,6 +220,9 @@ VALID: dict[str, tuple[str, ...]] = {
         *("--reason", "legal", "--requester", "desk"),
     ),
     "transcripts.annotate": (*CONVERSATION, "--attributes", "attributes.json", "--idempotency-key", "write-7"),
+    "attachments.add": ("turns/1.json", "--mime-type", "application/json", "--name", "1.json"),
+    "attachments.read": (*CONVERSATION, *PHOTO, "--start", "0", "--length", "9", "--view", "host_ui"),
+    "attachments.save": (*CONVERSATION, *PHOTO, "--file", "saved.json"),
     "conversations.list": (
         *("--channel", "web-chat", "--lifecycle", "active_and_archived", "--limit", "5", "--subject", "ada"),
         *("--tag", "shop", "--since-ms", "0", "--until-ms", "9000000000000", "--view", "host_ui"),

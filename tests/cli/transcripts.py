@@ -5,7 +5,7 @@ chance (`model`) and the files of `fixtures/cli/files/`. Lines that begin with `
 they say (standard output, then standard error), and a last line like `[4]` is an exit code other than zero. The clock
 stands still and chance repeats; what is opaque all the same (ids, hashes, notes, cursors, sizes on the disk) is written
 as a word in angle brackets, so that a change of the bytes at rest changes no transcript. In a command, `<cursor>` is
-the last cursor or token that was printed.
+the last cursor or token that was printed; in `turn-with-photo.json`, `<part>` is the attachment that was added last.
 
     python -m tests.cli.transcripts            tells which transcripts differ
     python -m tests.cli.transcripts --write    plays them again
@@ -26,10 +26,12 @@ from tests.embedding.models import small_folder
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "fixtures/cli"
 
+ADDED = re.compile(r'^\{"part":(.*)\}$', re.MULTILINE)
 CURSOR = re.compile(r"mc1\.[A-Za-z0-9_-]+")
 # what is opaque -> the word that stands for it
 OPAQUE: list[tuple[re.Pattern[str], str]] = [
     (CURSOR, "<cursor>"),
+    (re.compile(r'"upload":"[A-Za-z0-9_-]+"'), '"upload":"<upload>"'),
     (re.compile(r"muniment\.example/[A-Za-z0-9_-]{22}(?:/[A-Za-z0-9_-]+)?\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{44}"), "<vkey>"),
     (re.compile(r"muniment\.example/[A-Za-z0-9_-]{22}(?:/[A-Za-z0-9_-]+)?"), "<origin>"),
     (re.compile(r"— <origin> [A-Za-z0-9+/=]+"), "— <origin> <signature>"),
@@ -57,7 +59,7 @@ def play(transcript: str, directory: Path) -> str:
     for file in (PLACE / "files").iterdir():
         shutil.copy(file, directory)
     said: list[str] = []
-    cursor = ""
+    cursor, photo = "", (directory / "turn-with-photo.json").read_text()
     for line in transcript.splitlines():
         if line.startswith("#"):
             said += [*([""] if said else []), line]
@@ -67,6 +69,8 @@ def play(transcript: str, directory: Path) -> str:
         assert words[0] == "muniment", "a transcript runs the product and nothing else"
         ran = shell.run(*(word.replace("<cursor>", cursor) for word in words[1:]))
         cursor = (CURSOR.findall(ran.said) or [cursor])[-1]
+        if added := ADDED.findall(ran.said):
+            (directory / "turn-with-photo.json").write_text(photo.replace('"<part>"', added[-1]))
         said += ["", line, *_plain(ran.said, directory).splitlines(), *([f"[{ran.code}]"] if ran.code else [])]
     return "\n".join(said).lstrip("\n") + "\n"
 

@@ -46,8 +46,8 @@ def erased_places(counts: Counter[str], rotation: Rotation[Any]) -> Iterator[Era
     if counts["beside"]:
         yield ErasedPlace(place="content recorded beside the turns", done=f"{counts['beside']} destroyed")
     if rotation.chunks_removed:
-        removed = f"{rotation.chunks_removed} chunks removed, freed pages overwritten; keys destroyed with the content"
-        yield ErasedPlace(place="attachments", done=removed)
+        removed = f"{rotation.chunks_removed} removed, freed pages overwritten; keys destroyed with the content"
+        yield ErasedPlace(place="chunks of attachments", done=removed)
     yield ErasedPlace(place="digest of the turn's words", done="destroyed with its content cell")
     yield ErasedPlace(place="write-ahead log", done=f"emptied, {rotation.scrub.wal_bytes} bytes left")
     yield ErasedPlace(
