@@ -13,8 +13,13 @@ from replay.bench.scene import Measured, Measuring, Scene
 from replay.disk import watched
 from replay.measure import Rounds, Work, timed_in_turns
 
-CPU_MS_MAX = 0.25
-WALL_RATIO_MAX = 1.15
+CPU_MS_MAX = 0.33
+# contestant -> how many times its CPU time an append may take
+RATIOS_MAX = {
+    "openai-agents EncryptedSession": 0.8,
+    "openai-agents SQLiteSession": 1.1,
+    "eventsourcing, SQLite + AES": 2.0,
+}
 
 
 def append(scene: Scene) -> Measuring:
@@ -67,19 +72,20 @@ def _wall(ours: Rounds, floor: Rounds) -> Figure:
     return Figure(
         subject="append",
         what="the same: wall time compared with a plain stdlib sqlite3 row",
-        target=f"<= {WALL_RATIO_MAX} x",
         measured=Amount(median=ratio, unit="x", digits=2),
-        met=at_most(ratio, WALL_RATIO_MAX),
         note=f"{ours.wall.told('ms')} against {floor.wall.told('ms')}; on a fast disk, CPU time dominates",
     )
 
 
 def _beside(name: str, other: Rounds, ours: Rounds) -> Figure:
+    ratio, most = ours.cpu.median / other.cpu.median, RATIOS_MAX.get(name)
     return Figure(
         subject="append",
         what=f"the same turns: {name}: CPU",
         measured=ranged(other.cpu, "ms"),
-        note=f"wall {other.wall.told('ms')}; muniment takes {ours.cpu.median / other.cpu.median:.1f} x the CPU, "
+        target=None if most is None else f"muniment <= {most} x",
+        met=None if most is None else at_most(ratio, most),
+        note=f"wall {other.wall.told('ms')}; muniment takes {ratio:.2f} x the CPU, "
         f"{ours.wall.median / other.wall.median:.1f} x the time",
         mark=Mark(chart="append", bar=name),
     )

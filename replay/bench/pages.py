@@ -16,12 +16,12 @@ from replay.measure import percentile, spread, timed
 from replay.stores import inside, opened
 from replay.words import Words, key_of, plain
 
-PAGE_MS_MAX = 1.0
+PAGE_MS_MAX = 0.8
 PAGES_MIN, PAGES_MIN_QUICK = 200, 20  # measured of each view
-REPLAY_EVENTS_MIN = 40_000
+REPLAY_EVENTS_MIN = 70_000
 STEP_TURNS = 500
 PROFILED_TURNS_MAX = 200_000  # a profile shows the same in less time
-SIZE_RATIO_MAX = 1.6
+SIZE_RATIO_MAX = 1.3
 OPENINGS = 5
 
 

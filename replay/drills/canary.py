@@ -1,8 +1,8 @@
 """Put a random string into every field that holds words or names, then look for it everywhere it must not be.
 
 1. Turns are committed whose every text field is a canary, each with a file that has one in its bytes, in conversations
-   and a space that are named by canaries; some are masked, for reasons and by requesters that are canaries, too. They are
-   searched for under every view, and the indexes that come of it are kept at rest.
+   and a space that are named by canaries; some are masked, for reasons and by requesters that are canaries, too. They
+   are searched for under every view, and the indexes that come of it are kept at rest.
 2. No file of the store may hold one of them, nor its write-ahead log, its indexes, its key and pin files, the directory
    for temporary files, or a file that has no name any more: while the store is open, and after it was closed.
 3. An export under a view may hold none that the view hides, also not within a disclosure.

@@ -24,13 +24,18 @@ from replay.zipf import Dialogues
 
 SGD = CORPORA / "sgd.jsonl.gz"
 SGD_CONVERSATIONS_QUICK = 100
+SHORT = "sgd (short messages)"
+KEYWORD_MS_MAX, KEYWORD_MS_MAX_SHORT = 25, 15  # the latter for short messages, as people write them
 TURNS, TURNS_MILLION, TURNS_QUICK = 100_000, 1_000_000, 1_000
 
 
 class Corpus:
-    """Dialogues, in a store of their own."""
+    """Dialogues, in a store of their own; a search in them by words should take at most `keyword_ms_max`."""
 
-    def __init__(self, name: str, directory: Path, lines: Callable[[], Iterator[bytes]]) -> None:
+    def __init__(
+        self, name: str, directory: Path, lines: Callable[[], Iterator[bytes]], keyword_ms_max: int = KEYWORD_MS_MAX
+    ) -> None:
+        self.keyword_ms_max = keyword_ms_max
         self._lines = lines
         self._directory = directory
         self._copies = 0
@@ -99,12 +104,13 @@ def corpora(scene: Scene) -> Iterator[Corpus]:
     """Yield each available corpus; it is removed before the next one."""
     made: list[tuple[str, Callable[[], Iterator[bytes]]]] = []
     if SGD.exists():
-        made.append(("sgd (short messages)", partial(_sgd, SGD_CONVERSATIONS_QUICK if scene.quick else None)))
+        made.append((SHORT, partial(_sgd, SGD_CONVERSATIONS_QUICK if scene.quick else None)))
     sizes = [TURNS_QUICK] if scene.quick else [TURNS, *([TURNS_MILLION] if scene.million else [])]
     dialogues = Dialogues()
     made += [("generated, 2 x 400 characters", partial(dialogues.lines, size)) for size in sizes]
     for number, (name, lines) in enumerate(made):
-        corpus = Corpus(name, scene.fresh(f"search-{number}"), lines)
+        most = KEYWORD_MS_MAX_SHORT if name == SHORT else KEYWORD_MS_MAX
+        corpus = Corpus(name, scene.fresh(f"search-{number}"), lines, most)
         yield corpus
         corpus.remove()
 

@@ -13,7 +13,7 @@ from replay.measure import spread, timed
 
 BUILD_TURNS_MIN = 20_000  # per CPU-second
 BYTES_A_TURN_MAX = 1500
-OPEN_MS_MAX = 250
+OPEN_MS_MAX = 150
 OPEN_TURNS = 100_000  # the size that this holds for
 ROUNDS, ROUNDS_QUICK = 3, 1
 QUERY = "whatever was said"

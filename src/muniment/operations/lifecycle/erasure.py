@@ -38,7 +38,7 @@ from muniment.space.space import Space
 if TYPE_CHECKING:
     from muniment.operations.approvals.gate import GuardedRequest
 
-STEP_TURNS = 1_000  # looked at in one transaction: about 100 ms of work
+STEP_TURNS = 500  # looked at in one transaction: about 50 ms of work
 
 
 class ErasureOutcome(NamedTuple):
