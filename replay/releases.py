@@ -24,11 +24,14 @@ from muniment.crypto.root import LocalRoot
 from muniment.declaration.operation import bound, perform
 from muniment.declaration.session import Session
 from muniment.errors import MunimentError
-from muniment.events.identity import SpaceName
+from muniment.events.identity import ConversationId, ConversationKey, SpaceName, SubjectId, TurnId
+from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.evidence.pin import FilePin
 from muniment.kernel.sources import seeded_sources
 from muniment.log.reserve import NAME as RESERVE
+from muniment.operations.attachments import AttachmentPlace
+from muniment.operations.lifecycle.scope import Scope
 from muniment.replay.fixture import Command, parse_fixture
 from muniment.replay.measuring import measure
 from muniment.replay.replay_report import Measured
@@ -82,6 +85,9 @@ def _complaints(release: Path) -> Iterator[str]:
                 yield f"holds something else: {', '.join(name for name in names if name != 'version')}"
             if not all(each.unchanged for each in runtime.system.recover().projections):
                 yield "rebuilt projections differ"
+            first = AttachmentPlace(turn=TurnId("t-0"), message=0, part=0)
+            if runtime.attachments.read(ConversationKey(conversation=_WITH_FILES), first).data != _FILE:
+                yield "an attached file differs"
             if runtime.evidence.inspect().findings:
                 yield "an inspection finds something"
             turn = parse_fixture(_HISTORY.read_bytes()).commands[0].given["turn"]
@@ -120,6 +126,8 @@ def _opened(release: Path) -> Iterator[tuple[Session, Runtime]]:
         session.store.close()
 
 
+_FILE = bytes(range(256)) * 8
+_WITH_FILES = ConversationId("files")
 _HISTORY = RELEASES.parent / "histories" / "views.jsonl"
 _HISTORIES = ("views", "erase-a-turn", "redact-a-range", "attributes", "provenance", "alias-and-conflict", "holds")
 
@@ -136,12 +144,23 @@ def release() -> int:
         for history in _HISTORIES:
             for command in parse_fixture((_HISTORY.parent / f"{history}.jsonl").read_bytes()).commands:
                 _perform(runtime, history, command)
+        _attach(runtime)
     with _opened(place) as (session, runtime):
         (place / EXPECTED).write_bytes(msgspec.json.format(msgspec.json.encode(expected_of(session, runtime))) + b"\n")
     shutil.rmtree(place / PINS)
     for reserve in place.rglob(RESERVE):  # made again by whoever opens it; a repository needs no empty megabyte
         reserve.unlink()
     return 0
+
+
+def _attach(runtime: Runtime) -> None:
+    """Commit turns with files, and erase one of them."""
+    for number, data in enumerate((_FILE, _FILE[::-1])):
+        file = runtime.attachments.add(data, mime_type="application/octet-stream").part
+        asked = Message(role=Role.USER, content=[file])
+        turn = Turn(turn=TurnId(f"t-{number}"), subject=SubjectId("ada"), conversation=_WITH_FILES, messages=[asked])
+        runtime.transcripts.commit(turn)
+    runtime.lifecycle.erase(Scope(conversation=_WITH_FILES, turn=TurnId("t-1")), "asked for", "ada")
 
 
 def _perform(runtime: Runtime, history: str, command: Command) -> None:

@@ -21,10 +21,10 @@ import pytest
 from msgspec.structs import replace
 
 from muniment.declaration.operation import Operation, bound, perform
-from muniment.errors import MunimentError
+from muniment.errors import MunimentError, WordsErased
 from muniment.events.attributes import Attribute, AttributeLink, AttributeSource, SourceKind
 from muniment.events.changes import RedactionReason, Transition
-from muniment.events.identity import SubjectId, TurnId
+from muniment.events.identity import ConversationId, SubjectId, TurnId
 from muniment.events.message import (
     Authority,
     Message,
@@ -40,6 +40,7 @@ from muniment.governance.access import Access, Effect
 from muniment.governance.policy import Policy
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
+from muniment.operations.attachments import AttachmentPlace, AttachmentRange
 from muniment.operations.evidence.proof_document import EvidenceFormat
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.provenance.provenance import Derivation
@@ -54,12 +55,18 @@ from tests.worlds import OPERATOR, World, key_of, memory_world
 
 RAW, MODEL, UI, AUDIT, EXPORT = View
 NOBODY: set[View] = set()
+FILES = ConversationId("files")
 
 # a word -> the views that may show it
 CANARIES: dict[str, set[View]] = {
     "canarymasked": NOBODY,
     "canaryerased": NOBODY,
     "canarygone": NOBODY,
+    "canaryfilemasked": NOBODY,
+    "canaryfileerased": NOBODY,
+    "canaryfilegarden": {RAW},
+    "canaryfileredacted": {RAW},
+    "canaryfileseen": {RAW, MODEL, UI, EXPORT},
     "canarytitle": NOBODY,
     "canarytag": NOBODY,
     "canaryhushed": NOBODY,
@@ -146,7 +153,25 @@ def full_world() -> World:
     runtime.lifecycle.hold(Scope(conversation=TALK, turn=TurnId("turn-4")), "a lawsuit", OPERATOR)
     runtime.lifecycle.erase(Scope(conversation=TALK, turn=TurnId("turn-4")), "asked for", OPERATOR)
     runtime.disclosure.reveal(key_of(), TurnId("turn-1"), "a complaint", OPERATOR)
+    _attach_files(world)
     return world
+
+
+def _attach_files(world: World) -> None:
+    """Commit turns with files; the words beside them are nobody's secret."""
+
+    def of(word: str, authority: Authority | None = None) -> Message:
+        file = world.runtime.attachments.add(f"a file of {word}".encode()).part
+        return Message(role=Role.USER, content=[file], authority=authority)
+
+    first = [of("canaryfileseen"), of("canaryfilegarden", Authority.PRIVATE_GARDEN_INTERNAL), of("canaryfileredacted")]
+    world.with_turn(replace(plain_turn(1, FILES), messages=first))
+    for number, word in ((2, "canaryfilemasked"), (3, "canaryfileerased")):
+        world.with_turn(replace(plain_turn(number, FILES), messages=[of(word)]))
+    world.redacted(
+        Passage(turn=TurnId("turn-1"), message=2), *(view for view in View if view is not RAW), conversation=FILES
+    )
+    world.masked(2, FILES).erased(3, FILES)
 
 
 def _attribute(visibility: Visibility) -> Attribute:
@@ -159,6 +184,10 @@ def _attribute(visibility: Visibility) -> Attribute:
 # --- every operation --------------------------------------------------------------------------------------------------
 
 TALKING = {"conversation": TALK}
+PLACES = [
+    {"turn": turn, "message": message, "part": 0}
+    for turn, message in (("turn-1", 0), ("turn-1", 1), ("turn-1", 2), ("turn-2", 0), ("turn-3", 0))
+]
 WHY = {"reason": "why", "requester": "who"}
 TURN = {"conversation": TALKING, "turn": "turn-1"}
 SCOPES: list[dict[str, Any]] = [
@@ -198,6 +227,8 @@ def reading() -> dict[str, list[dict[str, Any]]]:
         "transcripts.replay": through({"conversation": TALKING}),
         "transcripts.timeline": through({"conversation": TALKING}, anchor=anchors),
         "transcripts.latest": through({}, conversation=[TALKING, {"conversation": "hush"}]),
+        "attachments.add": [{}],
+        "attachments.read": through({"conversation": {"conversation": FILES}}, attachment=PLACES),
         "conversations.activity": [{"ranges": ranges}],
         "conversations.list": [{}, {"lifecycle": "active_and_archived"}],
         "conversations.resolve": [{"name": name} for name in ("talk", "hush", "default/hush", "tal", "canary")],
@@ -249,6 +280,9 @@ def changing(home: Path) -> dict[str, list[dict[str, Any]]]:
     new = {"turn": "new", "subject": "ada", "conversation": TALK, "messages": [{"role": "user", "content": "hello"}]}
     passage = {"turn": "turn-1", "message": 0}
     return {
+        "attachments.save": through(
+            {"conversation": {"conversation": FILES}, "file": str(home / "saved")}, attachment=PLACES[3:]
+        ),
         "spaces.backup": [{"target": str(home / "backup"), "keyring": str(home / "ring")}],
         "spaces.restore": [{"source": str(home / "backup"), "keyring": str(home / "ring"), "dry_run": True}],
         "archives.export": [
@@ -309,6 +343,8 @@ def reports(runtime: Runtime, operation: Operation, given: dict[str, Any]) -> It
     else:
         told = msgspec.json.encode(report).decode()
         yield told
+        if isinstance(report, AttachmentRange):
+            yield report.data.decode()
         for found in re.findall(r"Wy[A-Za-z0-9_-]{60,}", told):  # what evidence discloses
             with contextlib.suppress(ValueError):
                 yield unb64url(found).decode()
@@ -352,6 +388,9 @@ def test_each_canary_can_be_seen_by_whom_it_is_for(view: View) -> None:
         runtime = world.runtime.restricted(Access(views=frozenset({view})))
         told = [runtime.transcripts.replay(key_of(name), view) for name in (TALK, "hush")]
         shown = msgspec.json.encode(told).decode()
+        for place in (msgspec.convert(place, AttachmentPlace) for place in PLACES):
+            with contextlib.suppress(WordsErased):
+                shown += runtime.attachments.read(key_of(FILES), place, view).data.decode()
         if view in {RAW, AUDIT}:
             shown += msgspec.json.encode(runtime.evidence.links(conversation=key_of())).decode()
     assert {word for word in CANARIES if word in shown} == {word for word, views in CANARIES.items() if view in views}

@@ -33,6 +33,7 @@ from muniment.events.records import ContentBody, TurnContent
 from muniment.evidence.header import salts_of
 from muniment.evidence.tree import Frontier, extend
 from muniment.evidence.verifier import leaf_hash
+from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.log.port import PartRow, Reader, SealedRow, Transaction
 
 if TYPE_CHECKING:
@@ -315,6 +316,12 @@ def attach(tx: Transaction, position: int, uploads: Mapping[str, Upload]) -> Non
     for label, upload in uploads.items():
         if not tx.attach(PartRow(part=upload.part, position=position, field=label)):
             raise InvalidInput(at=label, problem="unknown_upload")
+
+
+def is_anything_loose(ledger: Ledger) -> bool:
+    """Tell whether there are attachments of no event."""
+    with ledger.store.reader() as reader:
+        return reader.has_loose_parts(OBSERVED_MS_MAX)
 
 
 def drop_loose(ledger: Ledger, before_ms: int) -> int:
