@@ -148,8 +148,8 @@ def test_the_refusal_codes_are_the_released_ones() -> None:
     used = re.findall(refusals, source) + re.findall(malformed, source)
     assert set(used) == {
         "attachment", "certificate", "certificate_malformed", "chain", "checkpoint_malformed", "commitment",
-        "consistency", "disclosure", "event", "foreign_event", "foreign_log", "head", "header", "inclusion", "incomplete",
-        "key_malformed", "line_too_long", "not_canonical", "not_json", "note_malformed", "order",
+        "consistency", "disclosure", "event", "foreign_event", "foreign_log", "head", "header", "inclusion",
+        "incomplete", "key_malformed", "line_too_long", "not_canonical", "not_json", "note_malformed", "order",
         "origin", "other_life", "page", "page_differs", "receipt_malformed",
         "root", "signature", "signature_missing", "signer", "signer_malformed", "signer_replaced",
         "skipped", "source", "statement",
