@@ -162,7 +162,7 @@ def _made(
     uploads: Mapping[str, Upload] = NO_UPLOADS,
 ) -> PreparedTurn:
     """Make the event of what is kept of a turn, in a conversation."""
-    digest = _digest_of_words(space, turn, key)
+    digest = _digest_of_words(space, turn, key, attached=bool(uploads))
     content = _content(kept, digest)
     own_salts = own_salts_of(uploads) if uploads else None
     drafted = encoded(content, own_salts)
@@ -204,7 +204,8 @@ def append(prepared: PreparedTurn, writer: Writer) -> CommitReceipt:
         writer.claim(alias, stream, stream)
     count = len(prepared.kept.parts)
     placed = writer.append(prepared.event, stream=stream, messages=count)
-    attach(writer.tx, placed.position, prepared.uploads)
+    if prepared.uploads:
+        attach(writer.tx, placed.position, prepared.uploads)
     writer.claim(prepared.found_by, stream, placed.position)
     return CommitReceipt(
         conversation=key,
@@ -292,9 +293,8 @@ def _is_kept(prepared: PreparedTurn, meta: MetaBody, content: TurnContent) -> bo
     return meta == prepared.kept.meta and content in spellings
 
 
-def _digest_of_words(space: Space, turn: Turn, key: ConversationKey) -> bytes:
+def _digest_of_words(space: Space, turn: Turn, key: ConversationKey, *, attached: bool) -> bytes:
     """Return the keyed digest of a turn as it was handed over; text and a single text part are the same words."""
-    attached = has_attachments(turn)
     messages = [
         (
             message.role,
