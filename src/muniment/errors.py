@@ -345,7 +345,7 @@ class StoreNewer(MunimentError):
 
 
 class StoreFull(MunimentError):
-    """Disk is full; nothing was written: free some space and try again."""
+    """Disk is full; free some space and try again."""
 
     code = "store.full"
     kind = Kind.EXHAUSTED

@@ -81,6 +81,7 @@ PHRASES: dict[str, str] = {
     "not_authentic": "cannot be decrypted: changed, or wrong key",
     "not_bound": "a parameter has no value, or one that SQL does not know",
     "not_permitted": "permission denied",
+    "not_pinned": "the checkpoint was not pinned; what was to be written is in the store",
     "not_positive": "must be at least 1",
     "not_taken": "not accepted here",
     "not_text": "not a text in UTF-8",

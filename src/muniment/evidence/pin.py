@@ -31,6 +31,7 @@ from muniment.evidence.verifier import (
 from muniment.kernel.digest import sha256
 
 NAME_CHARS = 32
+NOT_READ, NOT_PINNED = "not_accessible", "not_pinned"
 _REFUSALS = {
     errno.ENOSPC: StoreFull,
     errno.EDQUOT: StoreFull,
@@ -65,7 +66,7 @@ class FilePin:
 
     def read(self, origin: str) -> str | None:
         """Return the last signed note of this origin, or None."""
-        with _disk():
+        with _disk(NOT_READ):
             try:
                 with self._path(origin).open("rb") as file:
                     data = file.read(NOTE_BYTES_MAX + 1)
@@ -84,7 +85,7 @@ class FilePin:
         """Pin this signed note; raises `RolledBack` or `Corrupt` when it does not extend the pinned one."""
         new = parse_checkpoint(parse_note(note).text)
         assert new.origin == origin, "a checkpoint is pinned under its own origin"
-        with _disk(), self._locked() as directory:
+        with _disk(NOT_PINNED), self._locked() as directory:
             pinned = self.read(origin)
             if pinned is not None:
                 _check_forward(parse_checkpoint(parse_note(pinned).text), new)
@@ -94,7 +95,7 @@ class FilePin:
     def replace(self, origin: str, former: str, note: str) -> None:
         """Pin this signed note instead of `former`, which a restore has abandoned; a copy of `former` is kept."""
         assert parse_checkpoint(parse_note(note).text).origin == origin, "a checkpoint is pinned under its own origin"
-        with _disk(), self._locked() as directory:
+        with _disk(NOT_PINNED), self._locked() as directory:
             pinned = self.read(origin)
             if pinned == note:
                 return
@@ -161,8 +162,8 @@ def _check_size(pinned: int, size: int) -> None:
 
 
 @contextmanager
-def _disk() -> Iterator[None]:
+def _disk(problem: str) -> Iterator[None]:
     try:
         yield
     except OSError as refusal:
-        raise _REFUSALS.get(refusal.errno or 0, StoreFault)(at="pin", problem="not_accessible") from None
+        raise _REFUSALS.get(refusal.errno or 0, StoreFault)(at="pin", problem=problem) from None
