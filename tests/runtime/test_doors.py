@@ -33,6 +33,7 @@ from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.ledger import ledger
+from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.conversations.activity import TimeRange
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.provenance.provenance import Derivation
@@ -58,10 +59,20 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
+def with_files(runtime: Runtime) -> dict[str, Callable[[], Any]]:
+    """Return a call of every operation about attachments."""
+    key, place = key_of(), AttachmentPlace(turn=TurnId("turn-1"), message=0, part=0)
+    return {
+        "attachments.add": lambda: runtime.attachments.add(b"file"),
+        "attachments.read": lambda: runtime.attachments.read(key, place),
+        "attachments.save": lambda: runtime.attachments.save(key, place, NO_PATH),
+    }
+
+
 def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     """Return a call of every operation that needs the key."""
     key, scope, first = key_of(), Scope(conversation=key_of().conversation), Passage(turn=TurnId("turn-1"))
-    return {
+    return with_files(runtime) | {
         "transcripts.commit": lambda: runtime.transcripts.commit(plain_turn(1)),
         "transcripts.commit_many": lambda: runtime.transcripts.commit_many([plain_turn(1)]),
         "transcripts.replay": lambda: runtime.transcripts.replay(key),

@@ -37,6 +37,7 @@ def _turn(number: int) -> dict[str, Any]:
     return {"turn": "turn-9", "subject": "anna", "conversation": "talk", "messages": [said]}
 
 
+FIRST_PART = {"turn": "turn-1", "message": 0, "part": 0}
 # operation -> requests with a number in every place that holds one
 PLACES: dict[str, list[Callable[[int], dict[str, Any]]]] = {
     "transcripts.commit": [lambda n: {"turn": _turn(n)}],
@@ -61,6 +62,15 @@ PLACES: dict[str, list[Callable[[int], dict[str, Any]]]] = {
         lambda n: {"query": "question", "limit": n},
         lambda n: {"query": "question", "within": {"from_ms": n}},
         lambda n: {"query": "question", "within": {"until_ms": n}},
+    ],
+    "attachments.read": [
+        lambda n: {"conversation": TALK, "attachment": {"turn": "turn-1", "message": n, "part": 0}},
+        lambda n: {"conversation": TALK, "attachment": {"turn": "turn-1", "message": 0, "part": n}},
+        lambda n: {"conversation": TALK, "attachment": FIRST_PART, "start": n},
+        lambda n: {"conversation": TALK, "attachment": FIRST_PART, "length": n},
+    ],
+    "attachments.save": [
+        lambda n: {"conversation": TALK, "attachment": {"turn": "turn-1", "message": n, "part": n}, "file": "/x/y"},
     ],
     "transcripts.context": [lambda n: {"conversation": TALK, "budget_tokens": n}],
     "transcripts.redact": [

@@ -121,6 +121,7 @@ class ExportWay(StrEnum):
     RECEIPT = "receipt"
     DOCUMENT = "document"
     BACKUP = "backup"
+    ATTACHMENT = "attachment"
 
 
 class ContentGrant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

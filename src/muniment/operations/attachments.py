@@ -14,6 +14,7 @@ from muniment.declaration.session import Session
 from muniment.errors import Corrupt, LimitExceeded, UnknownPlace, WordsErased
 from muniment.events.identity import ConversationKey, Count, TurnId, check_name
 from muniment.events.message import AttachmentPart, part_label
+from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.judgement import judge
 from muniment.governance.views import Reason, View
 from muniment.kernel.digest import Salts
@@ -21,6 +22,7 @@ from muniment.ledger.attached_files import UPLOAD_MS_MAX, attachments_of, chunks
 from muniment.operations.outfile import OutFile
 from muniment.operations.parameters import InConversation, ThroughView
 from muniment.projections.conversation import Conversation, opened
+from muniment.space.outgoing import ContentGrant, ExportWay, record_export
 
 READ_BYTES_MAX = 2**20
 WRITTEN_THERE = "a file of up to 1 GiB is only given its name once all of it was checked"
@@ -47,19 +49,31 @@ class AddedAttachment(Struct, frozen=True, kw_only=True):
 
 
 class AttachmentRange(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Some bytes of an attachment, from `start` on. `withheld` says why a view shows none; then `data` is empty."""
+    """Some bytes of an attachment, from `start` on. `withheld` says why a view shows none; then `data` is empty.
 
+    `sequence` is that of the turn.
+    """
+
+    sequence: int
     size: int
     start: int
     data: bytes
     withheld: Reason | None = None
 
+    def covered(self) -> CoveredTurns:
+        """Return the turn, where this shows something of it."""
+        return CoveredTurns(sequences=() if self.withheld is not None else (self.sequence,))
+
 
 class SavedAttachment(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An attachment that was written to a file. `withheld` says why a view does not show it; then there is no file."""
+    """An attachment that was written to a file. `withheld` says why a view does not show it; then there is no file.
 
-    part: AttachmentPart | None
-    file: str | None
+    `position` is that of the event that records it.
+    """
+
+    part: AttachmentPart | None = None
+    file: str | None = None
+    position: int | None = None
     withheld: Reason | None = None
 
 
@@ -116,16 +130,16 @@ class Attachments(Group):
             raise LimitExceeded(at="length", problem="too_large", limit=READ_BYTES_MAX, found=length)
         shown = ShownAttachment(self._session, conversation, attachment, view)
         if shown.withheld is not None:
-            return AttachmentRange(size=0, start=start, data=b"", withheld=shown.withheld)
+            return AttachmentRange(sequence=shown.sequence, size=0, start=start, data=b"", withheld=shown.withheld)
         first, data = start // CHUNK_BYTES, bytearray()
         for chunk in shown.chunks(first):
             data += chunk
             if len(data) >= start % CHUNK_BYTES + length:
                 break
         kept = bytes(data[start % CHUNK_BYTES :][:length])
-        return AttachmentRange(size=shown.part.size, start=start, data=kept)
+        return AttachmentRange(sequence=shown.sequence, size=shown.part.size, start=start, data=kept)
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.EXPORT)
     def save(
         self,
         conversation: InConversation,
@@ -139,21 +153,22 @@ class Attachments(Group):
     ) -> SavedAttachment:
         """Write an attachment to a file, if a view shows it.
 
-        The file gets its name once all its bytes are what the turn commits to; memory stays flat. Raises as
-        `attachments.read`, and `file.taken` for a name that is taken.
+        The file gets its name once all its bytes are what the turn commits to, and `content.exported` records that it
+        leaves the store; memory stays flat. Raises as `attachments.read`, and `file.taken` for a name that is taken.
         """
         shown = ShownAttachment(self._session, conversation, attachment, view)
         if shown.withheld is not None:
-            return SavedAttachment(part=None, file=None, withheld=shown.withheld)
+            return SavedAttachment(withheld=shown.withheld)
         out = OutFile(Path(file), "file")
         try:
             with out.writing() as written:
                 for chunk in shown.chunks():
                     written.write(chunk)
+            position = shown.recorded()
             out.keep()
         finally:
             out.drop()
-        return SavedAttachment(part=shown.part, file=file)
+        return SavedAttachment(part=shown.part, file=file, position=position)
 
 
 class ShownAttachment:
@@ -163,10 +178,14 @@ class ShownAttachment:
         session.access.require_view(view)
         session.check_key(key)
         check_name(place.turn, at="turn")
+        self._session = session
         self._space = session.space
+        self._view = view
         self._label = part_label(place.message, place.part)
         with self._space.ledger.reader() as reader:
             conversation = opened(self._space.transcript, reader, key)
+            self.sequence, _ = conversation.known_turn(place.turn)
+            self._stream = conversation.stream
             self.withheld, self._salts, self._position, self.part = self._found(conversation, place, view)
 
     def _found(
@@ -188,6 +207,12 @@ class ShownAttachment:
         whole = judged.messages[message]
         withheld = judged.parts[message][index] if whole is None else whole
         return withheld, read.content_salts, record.position, part
+
+    def recorded(self) -> int:
+        """Record that it leaves the store; return the position of the event."""
+        sent = ContentGrant(way=ExportWay.ATTACHMENT, view=self._view, turns=1)
+        about = {"stream": self._stream, "turn": self.sequence}
+        return record_export(self._space, self._session.access, sent, about)
 
     def chunks(self, first: int = 0) -> Iterator[bytes]:
         """Yield the bytes, chunk by chunk."""
