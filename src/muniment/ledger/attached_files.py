@@ -33,7 +33,7 @@ from muniment.events.records import ContentBody, TurnContent
 from muniment.evidence.header import salts_of
 from muniment.evidence.tree import Frontier, extend
 from muniment.evidence.verifier import leaf_hash
-from muniment.governance.admission import OBSERVED_MS_MAX
+from muniment.kernel.sources import MOMENT_MS_MAX
 from muniment.log.port import PartRow, Reader, SealedRow, Transaction
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ def attach(tx: Transaction, position: int, uploads: Mapping[str, Upload]) -> Non
 def is_anything_loose(ledger: Ledger) -> bool:
     """Tell whether there are attachments of no event."""
     with ledger.store.reader() as reader:
-        return reader.has_loose_parts(OBSERVED_MS_MAX)
+        return reader.has_loose_parts(MOMENT_MS_MAX)
 
 
 def drop_loose(ledger: Ledger, before_ms: int) -> int:
