@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -146,25 +144,28 @@ def test_an_archive_with_other_chunks_than_its_turns_say_is_refused(
 # --- proofs -----------------------------------------------------------------------------------------------------------
 
 
-def verified(*arguments: object) -> tuple[int, str]:
-    """Run the verifier as a command."""
-    command = [sys.executable, verifier.__file__, "attachment", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout
+def verified(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+    """Run the command of the verifier."""
+    code = verifier.main(["attachment", *map(str, arguments)])
+    return code, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("form", EvidenceFormat)
-def test_anyone_can_prove_that_a_file_was_attached(world: FileWorld, tmp_path: Path, form: EvidenceFormat) -> None:
+def test_anyone_can_prove_that_a_file_was_attached(
+    world: FileWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str], form: EvidenceFormat
+) -> None:
     bundle = world.runtime.evidence.export(key_of(), format=form)
     (tmp_path / "bundle").write_text(bundle.text, encoding="utf-8")
     vkey = bundle.summary["vkey"]
     for data in DATAS:
         (tmp_path / "file").write_bytes(data)
-        code, told = verified(tmp_path / "bundle", tmp_path / "file", "--key", vkey)
+        code, told = verified(capsys, tmp_path / "bundle", tmp_path / "file", "--key", vkey)
         assert (code, told.startswith("VERIFIED  the file is message/0/content/1 at position")) == (0, True)
+        code, told = verified(capsys, tmp_path / "bundle", tmp_path / "file", "--key", vkey, "--json")
+        assert (code, json.loads(told)["attachment"]["size"]) == (0, len(data))
     for data in (DATAS[-1][:-1], DATAS[-1][:-1] + b"!", b"xx"):
         (tmp_path / "file").write_bytes(data)
-        assert verified(tmp_path / "bundle", tmp_path / "file", "--key", vkey, "--json")[0] == 1
+        assert verified(capsys, tmp_path / "bundle", tmp_path / "file", "--key", vkey)[0] == 1
 
 
 def test_a_receipt_proves_a_file_too(world: FileWorld) -> None:
