@@ -120,12 +120,12 @@ def test_what_a_crash_left_of_an_erased_file_is_removed_at_the_next_opening(
 def test_a_file_that_is_put_back_is_removed_again(world: FileWorld) -> None:
     with world.broken_into() as raw:
         rows = {table: raw.execute(f"SELECT * FROM {table}").fetchall() for table in ("parts", "chunks")}  # noqa: S608 - names of our own tables
-        content = raw.execute("SELECT position, content FROM events WHERE content IS NOT NULL").fetchall()
+        content = raw.execute("SELECT content, position FROM events WHERE content IS NOT NULL").fetchall()
     world.reopened().erased(1)
     with world.edited() as raw:
         raw.executemany("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?)", rows["parts"])
         raw.executemany("INSERT OR REPLACE INTO chunks VALUES (?, ?)", rows["chunks"])
-        raw.executemany("UPDATE events SET content = ?2 WHERE position = ?1", content)
+        raw.executemany("UPDATE events SET content = ? WHERE position = ?", content)
     assert kept(world) == (1, 1)
     with pytest.raises(WordsErased):
         world.runtime.attachments.read(KEY, FILE, View.RAW_OWNER)
