@@ -235,3 +235,11 @@ def test_a_turn_of_a_file_alone_says_something(world: FileWorld) -> None:
     turn = replace(turn_with(), messages=[message])
     assert world.commit(turn).committed
     assert isinstance(world.replay().turns[0].messages[0].parts[0], AttachmentPart)
+
+
+def test_an_upload_that_is_removed_in_part_is_taken_over_by_no_turn(world: FileWorld) -> None:
+    part, store = added(world.runtime, bytes_of(3 * CHUNK_BYTES)), world.runtime._session.space.store
+    assert store.transact(lambda tx: tx.drop_chunks(2**53, 1)) == 1
+    with pytest.raises(InvalidInput):
+        world.commit(turn_with(part))
+    assert world.turns_of() == 0

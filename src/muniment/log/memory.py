@@ -362,6 +362,7 @@ class MemoryTransaction(MemoryReader):
         parts, dropped = self._state.parts, 0
         loose = {part: row for part, row in parts.items() if isinstance(row, int) and row < before_ms}
         for part in sorted(loose, key=lambda part: (loose[part], part)):
+            self._set(parts, part, 0)  # nothing may take over what is removed in part
             numbers = sorted(number for of, number in self._state.chunks if of == part)
             for number in numbers[: most - dropped]:
                 dropped += self._remove(self._state.chunks, (part, number))

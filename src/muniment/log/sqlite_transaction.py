@@ -211,6 +211,7 @@ class SqliteTransaction(SqliteReader):
         while dropped < most and (loose := self.run(LOOSE, (before_ms,))):
             part, left = loose[0][0], most - dropped
             start = part << CHUNK_BITS
+            self._write(LET_GO, [(part,)])  # nothing may take over what is removed in part
             self._write(DROP_CHUNKS, [(start, start + (1 << CHUNK_BITS) - 1, left)])
             chunks = self._connection.changes()
             if chunks < left:
