@@ -8,12 +8,12 @@ are ours.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 
 from msgspec import Struct
 
 from muniment.events.message import Role
+from muniment.kernel.hidden_characters import escaped_hidden
 from muniment.kernel.times import written
 from muniment.operations.place import Place
 
@@ -23,8 +23,6 @@ CLOSING = f"</{BLOCK}>"
 CUT = "\u2026"
 
 ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
-HIDDEN = frozenset({"Cc", "Cn", "Co", "Cs", "Zl", "Zp"})  # and of "Cf" all but those that writing needs
-WRITTEN = frozenset("\n\t\u200c\u200d\u00ad")
 
 
 class Quote(Struct, frozen=True, kw_only=True):
@@ -67,15 +65,7 @@ def _element(quote: Quote) -> str:
 
 def escaped(text: str) -> str:
     """Return a text without tags and without characters that are invisible or misleading."""
-    plain = text.translate(ENTITIES)
-    if plain.isascii() and plain.replace("\n", "").replace("\t", "").isprintable():
-        return plain
-    return "".join(f"\\u{{{ord(char):x}}}" if _is_hidden(char) else char for char in plain)
-
-
-def _is_hidden(char: str) -> bool:
-    category = unicodedata.category(char)
-    return char not in WRITTEN and (category in HIDDEN or category == "Cf")
+    return escaped_hidden(text.translate(ENTITIES), lambda char: f"\\u{{{ord(char):x}}}")
 
 
 def _on_one_line(text: str) -> str:
