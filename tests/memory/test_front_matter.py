@@ -19,7 +19,7 @@ def flaws(found: FrontMatter) -> list[tuple[str, int]]:
     return [(each.flaw.value, each.line) for each in found.flaws]
 
 
-# what stands behind `key:` -> the text that it means; each was compared with what PyYAML makes of it
+# what is behind `key:` -> the text that it means; each was compared with what PyYAML makes of it
 TEXTS = {
     "": "",
     " ~": "",

@@ -81,7 +81,7 @@ def test_skills_come_by_directory_and_folder(tmp_path: Path) -> None:
     assert not report.findings
 
 
-def test_nothing_is_touched(tmp_path: Path) -> None:
+def test_nothing_that_is_read_is_touched(tmp_path: Path) -> None:
     """Bytes, sizes, modes and times are what they were; the time of access as well, where the system lets us."""
     folder = with_files(skill(tmp_path / "mounted/a"), scripts__run="x", other="y")
     (folder / "scripts/run.txt").chmod(0o755)
