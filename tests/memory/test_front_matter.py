@@ -19,7 +19,7 @@ def flaws(found: FrontMatter) -> list[tuple[str, int]]:
     return [(each.flaw.value, each.line) for each in found.flaws]
 
 
-# what is behind `key:` -> the text that it means, as PyYAML has it too (but for nulls, and the tab, which only 1.2 allows)
+# what is behind `key:` -> the text that it means; PyYAML agrees but for nulls, and the tab, which only YAML 1.2 allows
 TEXTS = {
     "": "",
     " ~": "",
