@@ -75,8 +75,8 @@ if TYPE_CHECKING:
     from muniment.operations.conversations.activity import TimeRange
     from muniment.operations.conversations.listed import ConversationFilter
     from muniment.operations.lifecycle.scope import Scope
+    from muniment.operations.provenance.derivations import Derivation
     from muniment.operations.provenance.links import MemoryKey
-    from muniment.operations.provenance.provenance import Derivation
     from muniment.operations.transcripts.hits import Preset, SearchRanking, SearchScope, Sort
     from muniment.operations.transcripts.redact import Passage
     from muniment.operations.transcripts.timeline import Anchor, AnchorKind
@@ -110,7 +110,7 @@ _HOMES = {
     "ConversationFilter": "muniment.operations.conversations.listed",
     "ConversationKey": "muniment.events.identity",
     "Delivery": "muniment.events.turn",
-    "Derivation": "muniment.operations.provenance.provenance",
+    "Derivation": "muniment.operations.provenance.derivations",
     "Detect": "muniment.governance.detection.detection",
     "DetectedType": "muniment.governance.detection.scan",
     "Detector": "muniment.governance.detection.scan",

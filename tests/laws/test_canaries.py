@@ -43,7 +43,7 @@ from muniment.kernel.digest import unb64url
 from muniment.operations.attachments import AttachmentPlace, AttachmentRange
 from muniment.operations.evidence.proof_document import EvidenceFormat
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.subjects.export_subject import SubjectFormat
 from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.catalogue import catalogue

@@ -36,7 +36,7 @@ from muniment.ledger import ledger
 from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.conversations.activity import TimeRange
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.system.system import Hidden
 from muniment.operations.transcripts.redact import Passage

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from muniment.events.memory import ItemPrivacy, Retirement
+from muniment.events.references import SourceEvidence
 from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import likeness, normalised
 
@@ -61,11 +62,9 @@ class MergeRule(NamedTuple):
     reason: MergeReason
 
 
-def sources_of(item: MemoryItem) -> frozenset[tuple[str, ...]]:
-    """Return the turns and messages that an item rests on."""
-    return frozenset(
-        (source.channel, source.conversation, source.turn, source.message or "") for source in item.meta.evidence
-    )
+def sources_of(evidence: Iterable[SourceEvidence]) -> frozenset[tuple[str, ...]]:
+    """Return the turns and messages that evidence names."""
+    return frozenset((source.channel, source.conversation, source.turn, source.message or "") for source in evidence)
 
 
 def _was_forgotten(incoming: Incoming, item: MemoryItem) -> bool:
@@ -73,7 +72,11 @@ def _was_forgotten(incoming: Incoming, item: MemoryItem) -> bool:
 
     What somebody attests anew, without evidence, is a statement of its own.
     """
-    return item.retired is Retirement.FORGOTTEN and bool(incoming.sources) and incoming.sources <= sources_of(item)
+    return (
+        item.retired is Retirement.FORGOTTEN
+        and bool(incoming.sources)
+        and incoming.sources <= sources_of(item.meta.evidence)
+    )
 
 
 def _says_the_same(incoming: Incoming, item: MemoryItem) -> bool:
@@ -101,12 +104,17 @@ MERGE_RULES: tuple[MergeRule, ...] = (
 )
 
 
+def in_use(history: Iterable[MemoryItem]) -> MemoryItem | None:
+    """Return the item of a slot that is in use, if there is one."""
+    return next((item for item in history if item.is_active), None)
+
+
 def merged(incoming: Incoming, slot: Iterable[MemoryItem]) -> Merge:
     """Return what a candidate does to its slot, given the items that were in it, the newest first."""
     history = list(slot)
     if not history:
         return Merge(MergeOutcome.RECORDED, MergeReason.FREE_SLOT, 0.0)
-    present = history[0]
+    present = in_use(history) or history[0]
     alike = 0.0 if present.text is None else likeness(incoming.text, present.text)
     if any(_was_forgotten(incoming, item) for item in history):
         return Merge(MergeOutcome.REFUSED, MergeReason.FORGOTTEN, alike)

@@ -25,7 +25,7 @@ from muniment.operations.lifecycle.destroy import destroy_turns
 from muniment.operations.lifecycle.guard import Guard, Judgements, length
 from muniment.operations.lifecycle.report import AffectedConversation, ErasureReceipt, KeptTurn, RetentionInForce
 from muniment.operations.lifecycle.reporting import Reporting
-from muniment.operations.lifecycle.scope import Scope, Turns
+from muniment.operations.lifecycle.scope import Scope, StreamKey, Turns
 from muniment.operations.lifecycle.targets import TurnsTarget, conversations
 
 PERIOD_MS_MAX = 1000 * 365 * 24 * 60 * 60 * 1000  # a thousand years

@@ -27,7 +27,8 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     """What a request is about: exactly one of `conversation`, `subject` and `whole_space`.
 
     Of a conversation (`channel`: the default one) all turns, one `turn`, or one `message` by its id. `subject`: every
-    turn whose subject, acting subject or mounted subject it is, and every memory item about it. `whole_space` is the name of the open space, repeated.
+    turn whose subject, acting subject or mounted subject it is, and every memory item about it. `whole_space` is the
+    name of the open space, repeated.
     """
 
     conversation: Annotated[ConversationId | None, Meta(description="Id of the conversation.")] = None

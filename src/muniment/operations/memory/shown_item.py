@@ -1,0 +1,184 @@
+"""Memory items as a view shows them, with what is left of the turns that they rest on."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from muniment.events.identity import ConversationKey, SubjectId, TurnId, named_message
+from muniment.events.memory import (
+    Freshness,
+    ItemKind,
+    ItemPrivacy,
+    ItemScope,
+    ItemSourceType,
+    MemoryPlane,
+    Retirement,
+    StaleHint,
+)
+from muniment.events.references import SourceEvidence
+from muniment.governance.detection.parts import found_in
+from muniment.governance.detection.scan import Detector
+from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS
+from muniment.governance.phases import MASKED_PHASES, Phase, phase_of
+from muniment.governance.redaction import replaced
+from muniment.governance.views import Reason, View
+from muniment.log.port import Reader
+from muniment.memory.fold import EvidenceState, MemoryItem, evidence_state
+from muniment.memory.vocabulary import WHOLE, ConfidenceBand
+from muniment.operations.provenance.derived_refs import citation
+from muniment.projections.change_fold import NOTHING
+from muniment.space.space import Space
+
+
+class ShownEvidence(Struct, frozen=True, kw_only=True):
+    """A turn that an item rests on, as people cite it, and whether its words are still shown to anybody."""
+
+    citation: str
+    phase: Phase
+
+
+class ShownItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A memory item as a view shows it; `withheld` says why its words are missing.
+
+    `confidence` and `importance` are from 0 to 1, `band` is the confidence in words, `state` how far a reader may rely
+    on it. `revision` counts its revisions. `evidence` is listed for views that show where something came from, the
+    others have `evidence_count` alone.
+    """
+
+    id: str
+    subject: SubjectId
+    plane: MemoryPlane
+    kind: ItemKind
+    confidence: float
+    band: ConfidenceBand
+    importance: float
+    privacy: ItemPrivacy
+    scope: ItemScope
+    source_type: ItemSourceType
+    freshness: Freshness
+    state: EvidenceState
+    observed_ms: int
+    recorded_ms: int
+    position: int
+    revision: int
+    evidence_count: int
+    topic: str | None = None
+    text: str | None = None
+    keywords: list[str] = []
+    tags: list[str] = []
+    entities: list[str] = []
+    withheld: Reason | None = None
+    stale: StaleHint = StaleHint.NONE
+    pinned: bool = False
+    confirmed_ms: int | None = None
+    expires_ms: int | None = None
+    retired: Retirement | None = None
+    successor: str | None = None
+    writer: str | None = None
+    evidence: list[ShownEvidence] = []
+
+
+class ItemShower:
+    """Shows the items of a space through one view, in one state of its log."""
+
+    def __init__(self, space: Space, reader: Reader, view: View) -> None:
+        self._space = space
+        self._reader = reader
+        self._view = view
+        self._now_ms = space.sources.clock.now_ms()
+
+    def shown(self, item: MemoryItem) -> ShownItem:
+        """Return an item as the view shows it."""
+        meta, phases = item.meta, [self.phase(source) for source in item.meta.evidence]
+        tells_origin = self._view in SHOWS_EVIDENCE
+        words = self._words(item)
+        return ShownItem(
+            id=item.id,
+            subject=item.subject,
+            plane=item.plane,
+            kind=meta.kind,
+            confidence=item.confidence / WHOLE,
+            band=item.band,
+            importance=meta.importance / WHOLE,
+            privacy=item.privacy,
+            scope=item.scope,
+            source_type=meta.source_type,
+            freshness=meta.freshness,
+            state=evidence_state(item, self._now_ms, is_source_gone=any(map(_is_gone, phases))),
+            observed_ms=meta.observed_ms,
+            recorded_ms=item.recorded_ms,
+            position=item.position,
+            revision=item.revision,
+            evidence_count=len(meta.evidence),
+            topic=words.topic,
+            text=words.text,
+            keywords=words.keywords,
+            tags=words.tags,
+            entities=words.entities,
+            withheld=words.withheld,
+            stale=item.stale,
+            pinned=item.pinned,
+            confirmed_ms=item.confirmed_ms or None,
+            expires_ms=meta.expires_ms or None,
+            retired=item.retired,
+            successor=item.successor,
+            writer=meta.writer if tells_origin else None,
+            evidence=[
+                ShownEvidence(citation=citation(source), phase=phase)
+                for source, phase in zip(meta.evidence, phases, strict=True)
+                if tells_origin
+            ],
+        )
+
+    def text(self, words: str, subject: str) -> str:
+        """Return words with markers in the place of what the view detects."""
+        return marked_text(words, self._space.detection.view(self._view).detectors_beside(frozenset({subject})))
+
+    def phase(self, source: SourceEvidence) -> Phase:
+        """Return what is left of a turn, or of a message of it, that an item rests on."""
+        transcript, reader = self._space.transcript, self._reader
+        key = ConversationKey(conversation=source.conversation, channel=source.channel)
+        stream = transcript.stream_of(reader, key)
+        head = None if stream is None else transcript.head(reader, stream)
+        opened = None if head is None else transcript.turn(reader, head, key, TurnId(source.turn))
+        if head is None or opened is None or opened.row.turn_seq is None:
+            return Phase.ERASED  # an archive took its place, without this turn
+        changes = transcript.changes(reader, head)
+        named = None if source.message is None else named_message(source.message)
+        if named is not None and named.place in changes.erased.get(opened.row.turn_seq, NOTHING):
+            return Phase.ERASED
+        return phase_of(opened.row.turn_seq, changes.steps)
+
+    def _words(self, item: MemoryItem) -> ItemWords:
+        if item.content is None or item.text is None:
+            return ItemWords(withheld=Reason.ERASED)
+        if self._view not in SHOWS_STATEMENTS:
+            return ItemWords(withheld=Reason.VIEW_POLICY)
+        said, subject = item.content, item.subject
+        return ItemWords(
+            topic=self.text(said.topic, subject),
+            text=self.text(item.text, subject),
+            keywords=[self.text(word, subject) for word in said.keywords],
+            tags=[self.text(word, subject) for word in said.tags],
+            entities=[self.text(word, subject) for word in said.entities],
+        )
+
+
+class ItemWords(Struct, frozen=True, kw_only=True):
+    """What a view shows of what an item says, or why it shows nothing."""
+
+    topic: str | None = None
+    text: str | None = None
+    keywords: list[str] = []
+    tags: list[str] = []
+    entities: list[str] = []
+    withheld: Reason | None = None
+
+
+def marked_text(words: str, detectors: tuple[Detector, ...]) -> str:
+    """Return words with markers in the place of what detectors find."""
+    return replaced(words, found_in(words, detectors))
+
+
+def _is_gone(phase: Phase) -> bool:
+    return phase is Phase.ERASED or phase in MASKED_PHASES
