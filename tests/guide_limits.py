@@ -24,6 +24,8 @@ LIMITS: dict[str, str] = {
     "batch_turns_max": "turns in one batch of `transcripts.commit_many`",
     "batch_bytes_max": "all turns of a batch together, as JSON",
     "source_turns_max": "source turns of one derived reference",
+    "candidates_max": "candidates for memory in one request",
+    "item_bytes_max": "what a memory item says: topic, text, keywords, tags and entities together",
     "tables_bytes_max": "the SQL tables of one view, in memory",
     "statement_seconds_max": "how long an SQL statement may run",
     "result_rows_max": "rows that an SQL statement returns",

@@ -347,6 +347,7 @@ CHANGES = frozenset({
     EventKind.APPROVAL_REQUESTED,
     EventKind.APPROVAL_DECIDED,
     EventKind.ITEM_REVISED,
+    EventKind.ITEM_RETIRED,
 })  # fmt: skip
 
 # body type -> the version written today

@@ -11,9 +11,10 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
-from muniment.events.identity import ConversationKey, SubjectId, TurnId
+from muniment.events.identity import ConversationKey, Count, SubjectId, TurnId
 from muniment.events.memory import Freshness, ItemPrivacy, ItemScope, ItemSourceType, MemoryPlane
 from muniment.events.message import Authority
+from muniment.kernel.times import MOMENT
 from muniment.memory.vocabulary import KINDS, WHOLE, kind_named
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -91,8 +92,10 @@ class Candidate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     freshness: Annotated[Freshness, Meta(description="How fast it ages.")] = Freshness.STABLE
     scope: Annotated[ItemScope, Meta(description="What it holds for.")] = ItemScope.USER
     source_type: Annotated[ItemSourceType, Meta(description="How it was learned.")] = ItemSourceType.CONVERSATION
-    observed_ms: Annotated[int | None, Meta(ge=0, description="When it was true. Without it: now.")] = None
-    expires_ms: Annotated[int | None, Meta(ge=0, description="When it ends to be true. Without it: never.")] = None
+    observed_ms: Annotated[Count | None, Meta(description="When it was true. Without it: now.", extra=MOMENT)] = None
+    expires_ms: Annotated[
+        Count | None, Meta(description="When it ends to be true. Without it: never.", extra=MOMENT)
+    ] = None
     pinned: Annotated[bool, Meta(description="Whether it outlives whatever evicts items.")] = False
     keywords: Annotated[list[str], Meta(description="Further words to find it by.")] = []
     tags: Annotated[list[str], Meta(description="Tags.")] = []

@@ -41,24 +41,26 @@ TARGET_NOT_FOUND, NOT_IN_USE, NOTHING_CHANGED, NOT_RETIRED = (
 PRIVATE_TARGET, SLOT_TAKEN = "private_target", "slot_taken"
 
 
-class Correct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="correct"):
+class CorrectItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="correct"):
     """Say it in other words, or with another confidence. Its privacy is changed by `change_privacy` alone."""
 
     text: Annotated[str | None, Meta(description="The statement.")] = None
     confidence: Annotated[Share | None, Meta(description="From 0 to 1.")] = None
 
 
-class Refresh(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="refresh"):
+class RefreshItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="refresh"):
     """Confirm that it is still true; it is as fresh as if it were observed now."""
 
 
-class MarkStale(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="mark_stale"):
+class MarkItemStale(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="mark_stale"
+):
     """Tell readers what to do before they rely on it."""
 
     hint: Annotated[StaleHint, Meta(description="What to do.")] = StaleHint.REVIEW_BEFORE_USE
 
 
-class ChangeScope(
+class ChangeItemScope(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="change_scope"
 ):
     """Let it hold for something else."""
@@ -66,7 +68,7 @@ class ChangeScope(
     scope: Annotated[ItemScope, Meta(description="What it holds for.")]
 
 
-class ChangePrivacy(
+class ChangeItemPrivacy(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="change_privacy"
 ):
     """Let others see it, or fewer."""
@@ -74,13 +76,13 @@ class ChangePrivacy(
     privacy: Annotated[ItemPrivacy, Meta(description="Who may see it.")]
 
 
-class Pin(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="pin"):
+class PinItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="pin"):
     """Let it outlive whatever evicts items, or no longer."""
 
     pinned: Annotated[bool, Meta(description="Whether it does.")] = True
 
 
-class Supersede(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="supersede"):
+class SupersedeItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="supersede"):
     """Put a new item in its slot and retire it, in one step."""
 
     text: Annotated[str, Meta(description="The statement of the new item.")]
@@ -89,18 +91,30 @@ class Supersede(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     evidence: Annotated[list[ItemSource], Meta(description="Turns that it rests on.")] = []
 
 
-class Invalidate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="invalidate"):
+class InvalidateItem(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="invalidate"
+):
     """Retire it as wrong, on a ground and with evidence."""
 
     ground: Annotated[InvalidityGround, Meta(description="On what ground.")]
     evidence: Annotated[list[ItemSource], Meta(description="Turns that show it.")]
 
 
-class Restore(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="restore"):
+class RestoreItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="restore"):
     """Use a retired item again, unless another one is in its slot."""
 
 
-Amendment = Correct | Refresh | MarkStale | ChangeScope | ChangePrivacy | Pin | Supersede | Invalidate | Restore
+Amendment = (
+    CorrectItem
+    | RefreshItem
+    | MarkItemStale
+    | ChangeItemScope
+    | ChangeItemPrivacy
+    | PinItem
+    | SupersedeItem
+    | InvalidateItem
+    | RestoreItem
+)
 
 
 class AmendReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -167,18 +181,18 @@ class Amending:
         amendment, expected = self._amendment, self._asked.expected
         if expected is not None and expected != item.revision:
             raise Conflict(at="revision", problem="differs", limit=expected, found=item.revision)
-        if isinstance(amendment, Restore):
+        if isinstance(amendment, RestoreItem):
             return self._refusal_to_restore(reader, item)
         if not item.is_active:
             return NOT_IN_USE
-        if isinstance(amendment, ChangePrivacy) and amendment.privacy in {
+        if isinstance(amendment, ChangeItemPrivacy) and amendment.privacy in {
             ItemPrivacy.PRIVATE_GARDEN,
             ItemPrivacy.SOUL_PRIVATE,
         }:
             return PRIVATE_TARGET
-        if isinstance(amendment, Supersede) and normalised(amendment.text) == normalised(item.text or ""):
+        if isinstance(amendment, SupersedeItem) and normalised(amendment.text) == normalised(item.text or ""):
             return NOTHING_CHANGED
-        if isinstance(amendment, Supersede | Invalidate | Refresh):
+        if isinstance(amendment, SupersedeItem | InvalidateItem | RefreshItem):
             return None
         return NOTHING_CHANGED if _is_idle(item, self._revision(item)) else None
 
@@ -194,22 +208,22 @@ class Amending:
         """Return what of the item changes."""
         amendment, now_ms = self._amendment, self._asked.request.requested_ms
         match amendment:
-            case Correct():
+            case CorrectItem():
                 share = amendment.confidence
                 return Revision(
                     text=None if amendment.text is None else self._marked(amendment.text, item),
                     confidence=None if share is None else round(share * WHOLE),
                 )
-            case Refresh():
+            case RefreshItem():
                 return Revision(confirmed_ms=now_ms)
-            case MarkStale():
+            case MarkItemStale():
                 return Revision(stale=amendment.hint)
-            case ChangeScope():
+            case ChangeItemScope():
                 return Revision(scope=amendment.scope)
-            case ChangePrivacy():
+            case ChangeItemPrivacy():
                 return Revision(privacy=amendment.privacy)
             case _:
-                assert isinstance(amendment, Pin), "the others are no revisions"
+                assert isinstance(amendment, PinItem), "the others are no revisions"
                 return Revision(pinned=amendment.pinned)
 
     def _marked(self, text: str, item: MemoryItem) -> str:
@@ -226,7 +240,7 @@ class Amending:
     def _successor(self, reader: Reader, item: MemoryItem) -> PreparedItem | None:
         """Return the item that takes the place, ready to be recorded."""
         amendment = self._amendment
-        if not isinstance(amendment, Supersede):
+        if not isinstance(amendment, SupersedeItem):
             return None
         assert item.content is not None, "an item in use has words"
         candidate = Candidate(
@@ -257,7 +271,7 @@ class Amending:
     def _evidence(self, reader: Reader, item: MemoryItem) -> list[SourceEvidence]:
         """Return what an invalidation rests on, checked against the turns that it names."""
         amendment = self._amendment
-        if not isinstance(amendment, Invalidate):
+        if not isinstance(amendment, InvalidateItem):
             return []
         if not amendment.evidence:
             raise InvalidInput(at="amendment.evidence", problem="empty")
@@ -300,9 +314,9 @@ class Amending:
         self, item: MemoryItem, evidence: list[SourceEvidence]
     ) -> tuple[EventKind, ItemRetired | ItemRevised, str]:
         amendment, request = self._amendment, self._asked.request
-        if isinstance(amendment, Restore):
+        if isinstance(amendment, RestoreItem):
             return EventKind.ITEM_RETIRED, ItemRetired(request=request, cause=Retirement.RESTORED), Transition.RESTORE
-        if isinstance(amendment, Invalidate):
+        if isinstance(amendment, InvalidateItem):
             body = ItemRetired(
                 request=request, cause=Retirement.INVALIDATED, ground=amendment.ground, evidence=evidence
             )
@@ -322,7 +336,7 @@ class Amending:
         successor: str | None = None,
     ) -> AmendReport:
         is_accepted = refusal in {None, NOTHING_CHANGED} and not dry_run
-        revises = position is not None and not isinstance(self._amendment, Supersede | Invalidate | Restore)
+        revises = position is not None and not isinstance(self._amendment, SupersedeItem | InvalidateItem | RestoreItem)
         return AmendReport(
             accepted=is_accepted,
             changed=position is not None,

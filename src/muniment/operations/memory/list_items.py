@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, UnknownPlace
-from muniment.events.identity import SubjectId, check_name
+from muniment.events.identity import Count, SubjectId, check_name
 from muniment.events.memory import ItemKind, MemoryPlane, Retirement
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.item_visibility import SHOWS_STATEMENTS, hides_item
@@ -70,7 +70,7 @@ class ItemDetail(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return CoveredTurns(positions=[] if self.item is None else [self.item.position])
 
 
-AsOf = Annotated[int | None, Meta(ge=1, description="As it was known at this time. Without it: now.", extra=MOMENT)]
+AsOf = Annotated[Count | None, Meta(description="As it was known at this time. Without it: now.", extra=MOMENT)]
 
 
 class ItemSelection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
