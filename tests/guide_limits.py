@@ -36,7 +36,7 @@ LIMITS: dict[str, str] = {
 FIXED: dict[tuple[str, str], str] = {
     ("events.binding", "REQUEST_BYTES_MAX"): "one request, or a request file on the command line",
     ("events.identity", "NAME_BYTES_MAX"): "a name: space, channel, conversation, chat, turn, subject, requester",
-    ("operations.requested", "REASON_BYTES_MAX"): "the reason of a lifecycle request",
+    ("operations.parameters", "REASON_BYTES_MAX"): "the reason of a lifecycle request",
     ("governance.annotation", "ATTRIBUTE_REASON_BYTES_MAX"): "the reason of an attribute",
     ("governance.annotation", "ATTRIBUTE_LINKS_MAX"): "links of an attribute",
     ("kernel.canonical", "DEPTH_MAX"): "levels of a JSON value: tool arguments, tool results, attribute values",

@@ -80,13 +80,7 @@ if TYPE_CHECKING:
     from muniment.governance.profiles import Pressure, PressureLevel, Profile
     from muniment.governance.views import View
     from muniment.kernel.sources import FixedClock, Sources
-    from muniment.memory.candidate import Candidate, ItemSource, JudgedBy, Ruling, SemanticJudgement
-    from muniment.operations.attachments import AttachmentPlace
-    from muniment.operations.context.prompt import Composition, Gaps, QuoteScope, Shape, SystemText
-    from muniment.operations.conversations.activity import TimeRange
-    from muniment.operations.conversations.listed import ConversationFilter
-    from muniment.operations.lifecycle.scope import Scope
-    from muniment.operations.memory.amend import (
+    from muniment.memory.amendment import (
         ChangeItemPrivacy,
         ChangeItemScope,
         CorrectItem,
@@ -97,8 +91,14 @@ if TYPE_CHECKING:
         RestoreItem,
         SupersedeItem,
     )
-    from muniment.operations.memory.forget import ForgetDerived, ForgetItem, ForgetQuery, ForgetSlot
-    from muniment.operations.memory.list_items import ItemFilter, ItemSelection
+    from muniment.memory.candidate import Candidate, ItemSource, JudgedBy, Ruling, SemanticJudgement
+    from muniment.operations.attachments import AttachmentPlace
+    from muniment.operations.context.prompt import Composition, Gaps, QuoteScope, Shape, SystemText
+    from muniment.operations.conversations.activity import TimeRange
+    from muniment.operations.conversations.listed import ConversationFilter
+    from muniment.operations.lifecycle.scope import Scope
+    from muniment.operations.memory.forget_targets import ForgetDerived, ForgetItem, ForgetQuery, ForgetSlot
+    from muniment.operations.memory.selection import ItemFilter, ItemSelection
     from muniment.operations.provenance.derivations import Derivation
     from muniment.operations.provenance.links import MemoryKey
     from muniment.operations.transcripts.hits import Preset, SearchRanking, SearchScope, Sort
@@ -155,33 +155,33 @@ _HOMES = {
     "LifecycleFilter": "muniment.governance.listing",
     "Limits": "muniment.governance.limits",
     "Candidate": "muniment.memory.candidate",
-    "ChangeItemPrivacy": "muniment.operations.memory.amend",
-    "ChangeItemScope": "muniment.operations.memory.amend",
-    "CorrectItem": "muniment.operations.memory.amend",
-    "ForgetDerived": "muniment.operations.memory.forget",
-    "ForgetItem": "muniment.operations.memory.forget",
-    "ForgetQuery": "muniment.operations.memory.forget",
-    "ForgetSlot": "muniment.operations.memory.forget",
+    "ChangeItemPrivacy": "muniment.memory.amendment",
+    "ChangeItemScope": "muniment.memory.amendment",
+    "CorrectItem": "muniment.memory.amendment",
+    "ForgetDerived": "muniment.operations.memory.forget_targets",
+    "ForgetItem": "muniment.operations.memory.forget_targets",
+    "ForgetQuery": "muniment.operations.memory.forget_targets",
+    "ForgetSlot": "muniment.operations.memory.forget_targets",
     "Freshness": "muniment.events.memory",
-    "InvalidateItem": "muniment.operations.memory.amend",
+    "InvalidateItem": "muniment.memory.amendment",
     "InvalidityGround": "muniment.events.memory",
-    "ItemFilter": "muniment.operations.memory.list_items",
+    "ItemFilter": "muniment.operations.memory.selection",
     "ItemKind": "muniment.events.memory",
     "ItemPrivacy": "muniment.events.memory",
     "ItemScope": "muniment.events.memory",
-    "ItemSelection": "muniment.operations.memory.list_items",
+    "ItemSelection": "muniment.operations.memory.selection",
     "ItemSource": "muniment.memory.candidate",
     "ItemSourceType": "muniment.events.memory",
     "JudgedBy": "muniment.memory.candidate",
-    "MarkItemStale": "muniment.operations.memory.amend",
+    "MarkItemStale": "muniment.memory.amendment",
     "MemoryPlane": "muniment.events.memory",
-    "PinItem": "muniment.operations.memory.amend",
-    "RefreshItem": "muniment.operations.memory.amend",
-    "RestoreItem": "muniment.operations.memory.amend",
+    "PinItem": "muniment.memory.amendment",
+    "RefreshItem": "muniment.memory.amendment",
+    "RestoreItem": "muniment.memory.amendment",
     "Ruling": "muniment.memory.candidate",
     "SemanticJudgement": "muniment.memory.candidate",
     "StaleHint": "muniment.events.memory",
-    "SupersedeItem": "muniment.operations.memory.amend",
+    "SupersedeItem": "muniment.memory.amendment",
     "MemoryKey": "muniment.operations.provenance.links",
     "Message": "muniment.events.message",
     "MunimentError": "muniment.errors",

@@ -18,6 +18,17 @@ from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.access import Access
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
+from muniment.memory.amendment import (
+    ChangeItemPrivacy,
+    ChangeItemScope,
+    CorrectItem,
+    InvalidateItem,
+    MarkItemStale,
+    PinItem,
+    RefreshItem,
+    RestoreItem,
+    SupersedeItem,
+)
 from muniment.memory.candidate import Candidate
 from muniment.operations.approvals.approvals import ApprovalList, ApprovalReport, ApprovalRuleInForce
 from muniment.operations.archives.archives import ArchiveCheck
@@ -41,21 +52,12 @@ from muniment.operations.lifecycle.receipts import Receipts
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.retention import RetentionPolicies, RetentionReport
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.memory.amend import (
-    AmendReport,
-    ChangeItemPrivacy,
-    ChangeItemScope,
-    CorrectItem,
-    InvalidateItem,
-    MarkItemStale,
-    PinItem,
-    RefreshItem,
-    RestoreItem,
-    SupersedeItem,
-)
-from muniment.operations.memory.forget import ForgetDerived, ForgetItem, ForgetQuery, ForgetReport, ForgetSlot
-from muniment.operations.memory.list_items import ItemDetail, ItemSelection, ListedItems
+from muniment.operations.memory.amend import AmendReport
+from muniment.operations.memory.forget import ForgetReport
+from muniment.operations.memory.forget_targets import ForgetDerived, ForgetItem, ForgetQuery, ForgetSlot
+from muniment.operations.memory.list_items import ItemDetail, ListedItems
 from muniment.operations.memory.remember import RememberReport
+from muniment.operations.memory.selection import ItemSelection
 from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.provenance.links import LinkPage, MemoryKey
 from muniment.operations.provenance.provenance import DerivationReport

@@ -78,7 +78,7 @@ def with_binders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def told(home: Path, tmp_path: Path) -> dict[str, Any]:
     """Run the script of the binder with the copy; return what it found."""
-    inherited = {name: value for name, value in os.environ.sheets() if not name.startswith("COVERAGE")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     ran = subprocess.run(
         [sys.executable, str(SCRIPT), str(tmp_path)],
         env={**inherited, "PYTHONPATH": str(home)},

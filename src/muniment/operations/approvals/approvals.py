@@ -26,8 +26,7 @@ from muniment.kernel.times import DAY_MS, DURATION
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
 from muniment.operations.approvals.gate import GuardedRequest, caller_of, decide, known_approvals
-from muniment.operations.parameters import Requester, Why
-from muniment.operations.requested import requested
+from muniment.operations.parameters import Requester, Why, requested
 
 Approver = Annotated[str, Meta(description="Who decides; recorded. A name of at most 512 bytes.")]
 ApprovalPosition = Annotated[int, Meta(description="Position of the request in the log.")]

@@ -20,8 +20,7 @@ from muniment.operations.lifecycle.retention import RetentionPolicies, Retention
 from muniment.operations.lifecycle.review import review_request
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.lifecycle.transition import request_transition
-from muniment.operations.parameters import DryRun, EraseAfter, InConversation, KeepAtLeast, Requester, Why
-from muniment.operations.requested import requested
+from muniment.operations.parameters import DryRun, EraseAfter, InConversation, KeepAtLeast, Requester, Why, requested
 
 EXPIRED = "expired"
 

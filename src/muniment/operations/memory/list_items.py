@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from enum import StrEnum
-from typing import Annotated
-
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, UnknownPlace
-from muniment.events.identity import Count, SubjectId, check_name
-from muniment.events.memory import ItemKind, MemoryPlane, Retirement
+from muniment.events.identity import SubjectId, check_name
+from muniment.events.memory import Retirement
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.item_visibility import SHOWS_STATEMENTS, hides_item
 from muniment.governance.views import Reason, View
-from muniment.kernel.times import MOMENT
-from muniment.log.port import Reader
 from muniment.memory.fold import ItemChange, MemoryItem
+from muniment.operations.memory.item_sources import known_to, stream_of
+from muniment.operations.memory.selection import ItemSelection, items_of
 from muniment.operations.memory.shown_item import ItemShower, ShownItem
-from muniment.space.space import Space
-
-
-class ItemFilter(StrEnum):
-    """Which items are listed: those in use, or those that were retired, too."""
-
-    ACTIVE = "active"
-    ALL = "all"
 
 
 class ListedItems(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -70,21 +58,6 @@ class ItemDetail(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return CoveredTurns(positions=[] if self.item is None else [self.item.position])
 
 
-AsOf = Annotated[Count | None, Meta(description="As it was known at this time. Without it: now.", extra=MOMENT)]
-
-
-class ItemSelection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which items of a subject are listed."""
-
-    planes: Annotated[list[MemoryPlane], Meta(description="These planes only. Without any: all.")] = []
-    kinds: Annotated[list[ItemKind], Meta(description="These kinds only. Without any: all.")] = []
-    state: Annotated[ItemFilter, Meta(description="Items in use only, or retired ones too.")] = ItemFilter.ACTIVE
-    as_of_ms: AsOf = None
-
-
-EVERYTHING = ItemSelection()
-
-
 def list_items(
     session: Session, subject: SubjectId, selection: ItemSelection, view: View, limit: int, after: int | None
 ) -> ListedItems:
@@ -108,26 +81,15 @@ def list_items(
         )
 
 
-def items_of(space: Space, reader: Reader, subject: str, selection: ItemSelection) -> Iterator[MemoryItem]:
-    """Yield the selected items of a subject, in the order of their recording; what was forgotten is not listed."""
-    notebooks, found = space.notebooks, list[MemoryItem]()
-    for plane in selection.planes or MemoryPlane:
-        head = notebooks.head(reader, subject, plane)
-        if head is not None:
-            found += notebooks.items(reader, head, as_of_ms=selection.as_of_ms)
-    for item in sorted(found, key=lambda item: item.position):
-        is_listed = item.is_active or (selection.state is ItemFilter.ALL and item.text is not None)
-        if is_listed and item.text is not None and (not selection.kinds or item.meta.kind in selection.kinds):
-            yield item
-
-
 def show_item(session: Session, item: str, view: View, as_of_ms: int | None) -> ItemDetail:
     """Return an item with its history; of one that was forgotten nothing is shown."""
     space = session.space
     check_name(item, at="item")
     session.access.require_view(view)
     with space.ledger.reader() as reader:
-        known = known_item(session, reader, item)
+        known = space.notebooks.item(reader, item)
+        if known is None or not known_to(session, known):
+            raise UnknownPlace(at="item")
         head = space.transcript.head(reader, stream_of(reader, known))
         then = next(space.notebooks.items(reader, head, [known.number], as_of_ms), None)
         if then is None:
@@ -144,21 +106,6 @@ def show_item(session: Session, item: str, view: View, as_of_ms: int | None) -> 
         return ItemDetail(
             item=shower.shown(then), revisions=[_revision(shower, view, then, change) for change in changes]
         )
-
-
-def known_item(session: Session, reader: Reader, item: str, at: str = "item") -> MemoryItem:
-    """Return an item by its id; one of a subject that the caller may not speak for is unknown, too."""
-    known = session.space.notebooks.item(reader, item)
-    if known is None or session.access.subject not in {None, known.subject}:
-        raise UnknownPlace(at=at)
-    return known
-
-
-def stream_of(reader: Reader, item: MemoryItem) -> int:
-    """Return the stream that an item is in."""
-    row = reader.sealed(item.position)
-    assert row is not None, "the item was read from it"
-    return row.stream
 
 
 def _revision(shower: ItemShower, view: View, item: MemoryItem, change: ItemChange) -> ItemRevision:

@@ -9,21 +9,15 @@ from msgspec import Meta
 from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.events.identity import SubjectId, check_name
+from muniment.memory.amendment import Amendment
 from muniment.memory.candidate import Candidate
-from muniment.operations.memory.amend import Amendment, AmendReport, AmendRequest, amend
-from muniment.operations.memory.forget import ForgetReport, ForgetTarget, forget
-from muniment.operations.memory.list_items import (
-    EVERYTHING,
-    AsOf,
-    ItemDetail,
-    ItemSelection,
-    ListedItems,
-    list_items,
-    show_item,
-)
+from muniment.operations.memory.amend import AmendReport, AskedAmendment, amend
+from muniment.operations.memory.forget import ForgetReport, forget
+from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.memory.list_items import ItemDetail, ListedItems, list_items, show_item
 from muniment.operations.memory.remember import RememberReport, remember
-from muniment.operations.parameters import DryRun, Requester, ThroughView, Why
-from muniment.operations.requested import requested
+from muniment.operations.memory.selection import EVERYTHING, AsOf, ItemSelection
+from muniment.operations.parameters import DryRun, Requester, ThroughView, Why, requested
 
 ItemId = Annotated[str, Meta(description="Id of the item.")]
 
@@ -104,7 +98,7 @@ class MemoryGroup(Group):
         has another revision than `expected`, and `request.invalid`.
         """
         check_name(item, at="item")
-        asked = AmendRequest(
+        asked = AskedAmendment(
             item=item, amendment=amendment, request=requested(self._session, reason, requester), expected=expected
         )
         return amend(self._session, asked, dry_run=dry_run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from muniment.events.identity import ConversationKey, SubjectId, TurnId, named_message
+from muniment.events.identity import SubjectId
 from muniment.events.memory import (
     Freshness,
     ItemKind,
@@ -15,18 +15,15 @@ from muniment.events.memory import (
     Retirement,
     StaleHint,
 )
-from muniment.events.references import SourceEvidence
-from muniment.governance.detection.parts import found_in
-from muniment.governance.detection.scan import Detector
+from muniment.governance.detection.parts import marked_text
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS
-from muniment.governance.phases import MASKED_PHASES, Phase, phase_of
-from muniment.governance.redaction import replaced
+from muniment.governance.phases import Phase
 from muniment.governance.views import Reason, View
 from muniment.log.port import Reader
 from muniment.memory.fold import EvidenceState, MemoryItem, evidence_state
 from muniment.memory.vocabulary import WHOLE, ConfidenceBand
+from muniment.operations.memory.item_sources import is_gone, source_phase
 from muniment.operations.provenance.derived_refs import citation
-from muniment.projections.change_fold import NOTHING
 from muniment.space.space import Space
 
 
@@ -89,7 +86,7 @@ class ItemShower:
 
     def shown(self, item: MemoryItem) -> ShownItem:
         """Return an item as the view shows it."""
-        meta, phases = item.meta, [self.phase(source) for source in item.meta.evidence]
+        meta, phases = item.meta, [source_phase(self._space, self._reader, source) for source in item.meta.evidence]
         tells_origin = self._view in SHOWS_EVIDENCE
         words = self._words(item)
         return ShownItem(
@@ -104,7 +101,7 @@ class ItemShower:
             scope=item.scope,
             source_type=meta.source_type,
             freshness=meta.freshness,
-            state=evidence_state(item, self._now_ms, is_source_gone=any(map(_is_gone, phases))),
+            state=evidence_state(item, self._now_ms, is_source_gone=any(map(is_gone, phases))),
             observed_ms=meta.observed_ms,
             recorded_ms=item.recorded_ms,
             position=item.position,
@@ -134,21 +131,6 @@ class ItemShower:
         """Return words with markers in the place of what the view detects."""
         return marked_text(words, self._space.detection.view(self._view).detectors_beside(frozenset({subject})))
 
-    def phase(self, source: SourceEvidence) -> Phase:
-        """Return what is left of a turn, or of a message of it, that an item rests on."""
-        transcript, reader = self._space.transcript, self._reader
-        key = ConversationKey(conversation=source.conversation, channel=source.channel)
-        stream = transcript.stream_of(reader, key)
-        head = None if stream is None else transcript.head(reader, stream)
-        opened = None if head is None else transcript.turn(reader, head, key, TurnId(source.turn))
-        if head is None or opened is None or opened.row.turn_seq is None:
-            return Phase.ERASED  # an archive took its place, without this turn
-        changes = transcript.changes(reader, head)
-        named = None if source.message is None else named_message(source.message)
-        if named is not None and named.place in changes.erased.get(opened.row.turn_seq, NOTHING):
-            return Phase.ERASED
-        return phase_of(opened.row.turn_seq, changes.steps)
-
     def _words(self, item: MemoryItem) -> ItemWords:
         if item.content is None or item.text is None:
             return ItemWords(withheld=Reason.ERASED)
@@ -173,12 +155,3 @@ class ItemWords(Struct, frozen=True, kw_only=True):
     tags: list[str] = []
     entities: list[str] = []
     withheld: Reason | None = None
-
-
-def marked_text(words: str, detectors: tuple[Detector, ...]) -> str:
-    """Return words with markers in the place of what detectors find."""
-    return replaced(words, found_in(words, detectors))
-
-
-def _is_gone(phase: Phase) -> bool:
-    return phase is Phase.ERASED or phase in MASKED_PHASES

@@ -62,6 +62,9 @@ class RecordedDerivation(Struct, frozen=True, kw_only=True):
     digest: str
 
 
+Positions = dict[tuple[int, RefDerived], int]  # of references that a plan has appended, by stream and body
+
+
 class PreparedDerivation(NamedTuple):
     """A reference that was checked against its source: what is appended unless it is there already."""
 
@@ -190,7 +193,7 @@ def _is_same(space: Space, row: SealedRow, body: RefDerived) -> bool:
 
 
 def append_derivation(
-    space: Space, writer: Writer, reference: PreparedDerivation, positions: dict[tuple[int, RefDerived], int]
+    space: Space, writer: Writer, reference: PreparedDerivation, positions: Positions
 ) -> RecordedDerivation:
     """Append a reference unless it is there; `positions` are those that the same plan has appended."""
     stream, body, span = reference.head.stream, reference.body, reference.span

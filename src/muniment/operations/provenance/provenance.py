@@ -13,10 +13,10 @@ from msgspec import Meta, Struct
 from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded
-from muniment.events.references import RefDerived
 from muniment.ledger.ledger import Writer
 from muniment.operations.provenance.derivations import (
     Derivation,
+    Positions,
     RecordedDerivation,
     append_derivation,
     check_derivation,
@@ -74,7 +74,7 @@ def _record(session: Session, derivations: list[Derivation]) -> DerivationReport
         ]
 
     def plan(writer: Writer) -> list[RecordedDerivation]:
-        positions: dict[tuple[int, RefDerived], int] = {}
+        positions: Positions = {}
         return [append_derivation(space, writer, reference, positions) for reference in prepared]
 
     recorded = space.ledger.transact(plan)
