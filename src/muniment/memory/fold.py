@@ -85,9 +85,10 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
         """Return how many days ago the item was last known to be true."""
         return max(0, now_ms - max(self.meta.observed_ms, self.confirmed_ms)) // DAY_MS
 
-    def is_expired(self, now_ms: int) -> bool:
-        """Tell whether the time that it was to be true for is over."""
-        return 0 < self.meta.expires_ms <= now_ms
+    def holds_at(self, now_ms: int) -> bool:
+        """Tell whether an item is in use at a time; one that is pinned outlives its expiry."""
+        is_over = 0 < self.meta.expires_ms <= now_ms and not self.pinned
+        return self.retired is None and not is_over
 
 
 def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:

@@ -19,7 +19,7 @@ AsOf = Annotated[Count | None, Meta(description="As it was known at this time. W
 
 
 class ItemFilter(StrEnum):
-    """Which items are listed: those in use, or those that were retired, too."""
+    """Which items are listed: those in use, or those that were retired or have expired, too."""
 
     ACTIVE = "active"
     ALL = "all"
@@ -40,11 +40,12 @@ EVERYTHING = ItemSelection()
 def items_of(space: Space, reader: Reader, subject: str, selection: ItemSelection) -> Iterator[MemoryItem]:
     """Yield the selected items of a subject, in the order of their recording; what was forgotten is not listed."""
     notebooks, found = space.notebooks, list[MemoryItem]()
+    at_ms = space.sources.clock.now_ms() if selection.as_of_ms is None else selection.as_of_ms
     for plane in selection.planes or MemoryPlane:
         head = notebooks.head(reader, subject, plane)
         if head is not None:
             found += notebooks.items(reader, head, as_of_ms=selection.as_of_ms)
     for item in sorted(found, key=lambda item: item.position):
-        is_listed = item.is_active or (selection.state is ItemFilter.ALL and item.text is not None)
+        is_listed = selection.state is ItemFilter.ALL or item.holds_at(at_ms)
         if is_listed and item.text is not None and (not selection.kinds or item.meta.kind in selection.kinds):
             yield item
