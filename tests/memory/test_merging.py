@@ -15,7 +15,11 @@ from muniment.memory.merging import Incoming, MergeOutcome, MergeReason, merged,
 from tests.memory.items import item, source, statements
 
 OSLO = "Lives in Oslo"
-FORGOTTEN: dict[str, Any] = {"text": None, "retired": Retirement.FORGOTTEN, "evidence": [source("turn-1"), source("turn-2")]}
+FORGOTTEN: dict[str, Any] = {
+    "text": None,
+    "retired": Retirement.FORGOTTEN,
+    "evidence": [source("turn-1"), source("turn-2")],
+}
 
 
 def incoming(text: str = "Lives in Rome", *sources: str, **more: Any) -> Incoming:

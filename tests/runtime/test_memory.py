@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, ApprovalNeeded, Conflict, InvalidInput, LimitExceeded, UnknownPlace
 from muniment.events.approving import GuardedAct
-from muniment.events.changes import LifecycleRequest, Transition
+from muniment.events.changes import Action, LifecycleRequest, Transition
 from muniment.events.identity import TurnId
 from muniment.events.memory import InvalidityGround, ItemPrivacy, ItemRetired, MemoryPlane, Retirement
 from muniment.events.records import EventKind, RotationCause
@@ -56,7 +56,7 @@ def remember(world: World, text: str = "Lives in Oslo", turn: int | None = 1, **
 
 
 def listed(world: World, view: View = View.RAW_OWNER, **selection: Any) -> list[ShownItem]:
-    return world.runtime.memory.list(SUBJECT, view, ItemSelection(**selection)).items
+    return world.runtime.memory.list_(SUBJECT, view, ItemSelection(**selection)).items
 
 
 def texts(world: World, view: View = View.HOST_UI, **selection: Any) -> list[str | None]:
@@ -184,7 +184,7 @@ def test_each_view_shows_what_it_may(world: World) -> None:
 def test_what_operators_alone_see_is_counted_and_not_described(world: World) -> None:
     world.with_turns(1)
     remember(world, id="i-1", privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC)
-    page = world.runtime.memory.list(SUBJECT, View.HOST_UI)
+    page = world.runtime.memory.list_(SUBJECT, View.HOST_UI)
     assert (page.items, page.total, page.withheld) == ([], 0, 1)
     assert world.runtime.memory.show("i-1", View.HOST_UI).missing is Reason.OPERATOR_ONLY
     assert len(listed(world, View.OPERATOR_AUDIT)) == 1
@@ -213,7 +213,7 @@ def test_pages_follow_one_another_and_a_selection_narrows(world: World) -> None:
     remember(world, "Use the lift", kind="procedure", plane=MemoryPlane.RUNTIME_SKILL)
     after, seen = None, list[str | None]()
     while True:
-        page = world.runtime.memory.list(SUBJECT, View.HOST_UI, limit=2, after=after)
+        page = world.runtime.memory.list_(SUBJECT, View.HOST_UI, limit=2, after=after)
         seen += [item.text for item in page.items]
         after = page.next_after
         if after is None:
@@ -222,7 +222,7 @@ def test_pages_follow_one_another_and_a_selection_narrows(world: World) -> None:
     assert texts(world, kinds=["task"]) == ["fact 0"]
     assert texts(world, planes=[MemoryPlane.RUNTIME_SKILL, MemoryPlane.DIARY]) == ["Use the lift"]
     with pytest.raises(InvalidInput):
-        world.runtime.memory.list(SUBJECT, View.HOST_UI, limit=0)
+        world.runtime.memory.list_(SUBJECT, View.HOST_UI, limit=0)
 
 
 def test_an_item_expires_unless_it_is_pinned(world: World) -> None:
@@ -239,7 +239,7 @@ def test_a_caller_for_one_subject_knows_nothing_of_the_others(world: World) -> N
     remember(world, id="i-1")
     bob = world.runtime.restricted(Access(subject="bob")).memory
     with pytest.raises(AccessDenied):
-        bob.list(SUBJECT, View.HOST_UI)
+        bob.list_(SUBJECT, View.HOST_UI)
     with pytest.raises(AccessDenied):
         bob.remember([candidate()], "bob")
     with pytest.raises(AccessDenied):
@@ -254,16 +254,17 @@ def test_a_view_that_is_not_allowed_is_refused(world: World) -> None:
     world.with_turns(1)
     remember(world, id="i-1")
     interface = world.runtime.restricted(Access(views=frozenset({View.HOST_UI}))).memory
-    for read in (lambda: interface.list(SUBJECT, View.RAW_OWNER), lambda: interface.show("i-1", View.RAW_OWNER)):
-        with pytest.raises(AccessDenied):
-            read()
+    with pytest.raises(AccessDenied):
+        interface.list_(SUBJECT, View.RAW_OWNER)
+    with pytest.raises(AccessDenied):
+        interface.show("i-1", View.RAW_OWNER)
 
 
 def test_a_read_is_on_record_where_the_policy_asks_for_it(world: World) -> None:
     world.with_turns(1)
     remember(world, id="i-1")
     reading = world.runtime.restricted(Access(policies=frozenset({Policy.RECORD_READS})))
-    (item,) = reading.memory.list(SUBJECT, View.HOST_UI).items
+    (item,) = reading.memory.list_(SUBJECT, View.HOST_UI).items
     reading.memory.show("i-1", View.HOST_UI)
     told = world.runtime.evidence.disclosures(limit=9).disclosures
     assert [(each.operation, each.found) for each in told] == [
@@ -279,15 +280,12 @@ def test_what_was_known_at_a_time_is_shown_as_it_was_then(world: World) -> None:
     world.with_turns(2)
     space = world.runtime._session.space
     start = space.sources.clock.now_ms() + 10_000
-    for step, action in enumerate(
-        (
-            lambda: remember(world, id="i-1"),
-            lambda: amend(world, "i-1", CorrectItem(text="Lives in Bergen")),
-            lambda: remember(world, "Lives in Rome", 2, id="i-2"),
-        )
-    ):
-        space.sources = _at(space.sources, start + step * 1000)
-        action()
+    space.sources = _at(space.sources, start)
+    remember(world, id="i-1")
+    space.sources = _at(space.sources, start + 1000)
+    amend(world, "i-1", CorrectItem(text="Lives in Bergen"))
+    space.sources = _at(space.sources, start + 2000)
+    remember(world, "Lives in Rome", 2, id="i-2")
     assert texts(world, as_of_ms=start) == ["Lives in Oslo"]
     assert texts(world, as_of_ms=start + 1500) == ["Lives in Bergen"]
     assert texts(world) == ["Lives in Rome"]
@@ -298,6 +296,20 @@ def test_what_was_known_at_a_time_is_shown_as_it_was_then(world: World) -> None:
     assert [each.action for each in now.revisions] == ["correct", "superseded"]
     with pytest.raises(UnknownPlace):
         world.runtime.memory.show("i-1", View.HOST_UI, as_of_ms=1)
+
+
+def test_a_read_of_the_past_shows_nothing_that_is_withheld_now(world: World) -> None:
+    world.with_turns(1)
+    space = world.runtime._session.space
+    start = space.sources.clock.now_ms() + 10_000
+    space.sources = _at(space.sources, start)
+    remember(world, id="i-1")
+    space.sources = _at(space.sources, start + 1000)
+    amend(world, "i-1", ChangeItemPrivacy(privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC))
+    assert texts(world, as_of_ms=start) == []
+    assert world.runtime.memory.show("i-1", View.HOST_UI, as_of_ms=start).missing is Reason.OPERATOR_ONLY
+    forget(world, HOME_CITY)
+    assert texts(world, View.RAW_OWNER, as_of_ms=start) == []
 
 
 def _at(sources: Any, now_ms: int) -> Any:
@@ -317,11 +329,13 @@ def test_a_correction_is_a_revision_with_who_and_why(world: World) -> None:
     again = amend(world, "i-1", CorrectItem(text="Lives in Bergen"))
     assert (again.accepted, again.changed, again.reason) == (True, False, "nothing_changed")
     detail = world.runtime.memory.show("i-1", View.RAW_OWNER)
-    assert [(each.action, each.requester, each.reason, each.text) for each in detail.revisions] == [
-        ("correct", "ada", "asked", "Lives in Bergen")
-    ]
-    audit = world.runtime.memory.show("i-1", View.OPERATOR_AUDIT).revisions[0]
-    assert (audit.text, audit.reason) == (None, "")
+    (raw,) = detail.revisions
+    assert (raw.action, raw.requester, raw.reason) == ("correct", "ada", "asked")
+    assert (raw.former_text, raw.text) == ("Lives in Oslo", "Lives in Bergen")
+    (audit,) = world.runtime.memory.show("i-1", View.OPERATOR_AUDIT).revisions
+    assert (audit.former_text, audit.text, audit.reason) == (None, None, "asked")
+    (shown,) = world.runtime.memory.show("i-1", View.HOST_UI).revisions
+    assert (shown.text, shown.reason, shown.requester) == ("Lives in Bergen", None, None)
     with pytest.raises(InvalidInput):
         amend(world, "i-1", CorrectItem(text=" "))
 
@@ -503,7 +517,7 @@ def test_erasing_a_subject_takes_its_items_along(lasting: FileWorld) -> None:
     remember(lasting, id="i-1")
     remember(lasting, "Use the lift", kind="procedure", topic="stairs", plane=MemoryPlane.RUNTIME_SKILL)
     amend(lasting, "i-1", CorrectItem(text="Lives in Bergen"))
-    review = lasting.runtime.lifecycle.review(Transition.ERASE, Scope(subject=SUBJECT))
+    review = lasting.runtime.lifecycle.review(Action.ERASE, Scope(subject=SUBJECT))
     done = lasting.runtime.lifecycle.erase(Scope(subject=SUBJECT), "asked", OPERATOR)
     assert done.receipt is not None
     assert (review.affected_items, done.affected_items, done.receipt.items_erased) == (2, 2, 2)
@@ -518,7 +532,7 @@ def test_erasing_a_subject_that_has_items_alone_erases_them(world: World) -> Non
     world.runtime.memory.remember([given], "host")
     done = world.runtime.lifecycle.erase(Scope(subject="bob"), "asked", OPERATOR)
     assert (done.changed, done.affected_turns, done.affected_items) == (True, 0, 1)
-    assert world.runtime.memory.list("bob", View.HOST_UI).total == 0
+    assert world.runtime.memory.list_("bob", View.HOST_UI).total == 0
 
 
 def test_words_of_an_item_that_came_back_are_destroyed_again(lasting: FileWorld) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from muniment.errors import Corrupt
 from muniment.events.changes import span_of
 from muniment.events.memory import (
@@ -108,7 +110,10 @@ class Notebooks:
     def items(
         self, reader: Reader, head: StreamHead, numbers: Iterable[int] | None = None, as_of_ms: int | None = None
     ) -> Iterator[MemoryItem]:
-        """Yield items of a notebook by their numbers, or all; as they are, or as they were at a time."""
+        """Yield items of a notebook by their numbers, or all; as they are, or as they were at a time.
+
+        Who may see an item is always decided by its privacy of now.
+        """
         assert head.type == NOTEBOOK.type, "only notebooks have items"
         wanted = range(1, head.turns + 1) if numbers is None else list(numbers)
         if not wanted:
@@ -118,9 +123,12 @@ class Notebooks:
         for row in self._rows(reader, head, wanted):
             number = row.turn_seq or 0
             item = self._recorded(self._ledger.open(row), opened, is_erased=phase_of(number, steps) is Phase.ERASED)
-            then = changes[number] if as_of_ms is None else _until(changes[number], as_of_ms)
-            if as_of_ms is None or item.recorded_ms <= as_of_ms:
-                yield folded(item, then)
+            now = folded(item, changes[number])
+            if as_of_ms is None:
+                yield now
+            elif item.recorded_ms <= as_of_ms:
+                then = (change for change in changes[number] if change.time_ms <= as_of_ms)
+                yield replace(folded(item, then), privacy=now.privacy)
 
     def changes(self, reader: Reader, head: StreamHead) -> defaultdict[int, list[ItemChange]]:
         """Return what targets the items of a notebook, by their numbers, in log order."""
@@ -172,8 +180,3 @@ class Notebooks:
         _, content = self._ledger.content(event)
         assert isinstance(content, ItemContent), "the table of content has no other body for it"
         return content
-
-
-def _until(changes: list[ItemChange], as_of_ms: int) -> list[ItemChange]:
-    """Return the changes that had happened at a time."""
-    return [change for change in changes if change.time_ms <= as_of_ms]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, UnknownPlace
 from muniment.events.identity import SubjectId, check_name
-from muniment.events.memory import Retirement
+from muniment.events.memory import ItemRetired, ItemRevised, Retirement
 from muniment.governance.covered_turns import CoveredTurns
-from muniment.governance.item_visibility import SHOWS_STATEMENTS, hides_item
+from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS, hides_item
 from muniment.governance.views import Reason, View
 from muniment.memory.fold import ItemChange, MemoryItem
 from muniment.operations.memory.item_sources import known_to, stream_of
@@ -35,13 +38,17 @@ class ListedItems(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ItemRevision(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that happened to an item: what, when, at whose request and why; the text that it set."""
+    """One thing that happened to an item: what and when, and where a correction changed the text, both texts.
+
+    Views that show where something came from also show at whose request and why.
+    """
 
     action: str
     position: int
     time_ms: int
-    requester: str
-    reason: str
+    requester: str | None = None
+    reason: str | None = None
+    former_text: str | None = None
     text: str | None = None
     successor: str | None = None
 
@@ -103,20 +110,28 @@ def show_item(session: Session, item: str, view: View, as_of_ms: int | None) -> 
             if as_of_ms is None or change.time_ms <= as_of_ms
         ]
         shower = ItemShower(space, reader, view)
-        return ItemDetail(
-            item=shower.shown(then), revisions=[_revision(shower, view, then, change) for change in changes]
+        return ItemDetail(item=shower.shown(then), revisions=list(_history(shower, then, changes)))
+
+
+def _history(shower: ItemShower, item: MemoryItem, changes: Iterable[ItemChange]) -> Iterator[ItemRevision]:
+    """Yield what happened to an item, as the view shows it."""
+    assert item.content is not None, "an item that is shown has words"
+    tells_words, tells_origin = shower.view in SHOWS_STATEMENTS, shower.view in SHOWS_EVIDENCE
+    former = item.content.text
+    for change in changes:
+        body, request = change.body, change.body.request
+        text = body.revision.text if isinstance(body, ItemRevised) else None
+        revision = ItemRevision(
+            action=body.cause if isinstance(body, ItemRetired) else change.reason,
+            position=change.position,
+            time_ms=change.time_ms,
+            successor=body.successor if isinstance(body, ItemRetired) else None,
         )
-
-
-def _revision(shower: ItemShower, view: View, item: MemoryItem, change: ItemChange) -> ItemRevision:
-    request, text = change.body.request, getattr(getattr(change.body, "revision", None), "text", None)
-    shows = view in SHOWS_STATEMENTS
-    return ItemRevision(
-        action=getattr(change.body, "cause", change.reason),
-        position=change.position,
-        time_ms=change.time_ms,
-        requester=request.requester,
-        reason=shower.text(request.reason, item.subject) if shows else "",
-        text=shower.text(text, item.subject) if text is not None and shows else None,
-        successor=getattr(change.body, "successor", None),
-    )
+        if tells_origin:
+            reason = shower.text(request.reason, item.subject)
+            revision = replace(revision, requester=request.requester, reason=reason)
+        if tells_words and text is not None:
+            before, after = (shower.text(words, item.subject) for words in (former, text))
+            revision = replace(revision, former_text=before, text=after)
+        former = former if text is None else text
+        yield revision

@@ -51,7 +51,7 @@ class MemoryGroup(Group):
         return remember(self._session, candidates, requester, run, dry_run=dry_run)
 
     @operation(Effect.READ, family=Family.REPLAY)
-    def list(
+    def list_(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],
         view: ThroughView,

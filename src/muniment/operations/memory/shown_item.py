@@ -81,13 +81,13 @@ class ItemShower:
     def __init__(self, space: Space, reader: Reader, view: View) -> None:
         self._space = space
         self._reader = reader
-        self._view = view
+        self.view = view
         self._now_ms = space.sources.clock.now_ms()
 
     def shown(self, item: MemoryItem) -> ShownItem:
         """Return an item as the view shows it."""
         meta, phases = item.meta, [source_phase(self._space, self._reader, source) for source in item.meta.evidence]
-        tells_origin = self._view in SHOWS_EVIDENCE
+        tells_origin = self.view in SHOWS_EVIDENCE
         words = self._words(item)
         return ShownItem(
             id=item.id,
@@ -129,12 +129,12 @@ class ItemShower:
 
     def text(self, words: str, subject: str) -> str:
         """Return words with markers in the place of what the view detects."""
-        return marked_text(words, self._space.detection.view(self._view).detectors_beside(frozenset({subject})))
+        return marked_text(words, self._space.detection.view(self.view).detectors_beside(frozenset({subject})))
 
     def _words(self, item: MemoryItem) -> ItemWords:
         if item.content is None or item.text is None:
             return ItemWords(withheld=Reason.ERASED)
-        if self._view not in SHOWS_STATEMENTS:
+        if self.view not in SHOWS_STATEMENTS:
             return ItemWords(withheld=Reason.VIEW_POLICY)
         said, subject = item.content, item.subject
         return ItemWords(
