@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     from muniment.operations.conversations.activity import TimeRange
     from muniment.operations.conversations.listed import ConversationFilter
     from muniment.operations.lifecycle.scope import Scope
-    from muniment.operations.memory.forget_targets import ForgetDerived, ForgetItem, ForgetQuery, ForgetSlot
+    from muniment.operations.memory.forget_targets import ForgetTarget
     from muniment.operations.memory.selection import ItemFilter, ItemSelection
     from muniment.operations.provenance.derivations import Derivation
     from muniment.operations.provenance.links import MemoryKey
@@ -154,14 +154,11 @@ _HOMES = {
     "Kind": "muniment.errors",
     "LifecycleFilter": "muniment.governance.listing",
     "Limits": "muniment.governance.limits",
+    "ForgetTarget": "muniment.operations.memory.forget_targets",
     "Candidate": "muniment.memory.candidate",
     "ChangeItemPrivacy": "muniment.memory.amendment",
     "ChangeItemScope": "muniment.memory.amendment",
     "CorrectItem": "muniment.memory.amendment",
-    "ForgetDerived": "muniment.operations.memory.forget_targets",
-    "ForgetItem": "muniment.operations.memory.forget_targets",
-    "ForgetQuery": "muniment.operations.memory.forget_targets",
-    "ForgetSlot": "muniment.operations.memory.forget_targets",
     "Freshness": "muniment.events.memory",
     "InvalidateItem": "muniment.memory.amendment",
     "InvalidityGround": "muniment.events.memory",
@@ -266,10 +263,7 @@ __all__ = [
     "FilePart",
     "FilePin",
     "FixedClock",
-    "ForgetDerived",
-    "ForgetItem",
-    "ForgetQuery",
-    "ForgetSlot",
+    "ForgetTarget",
     "Freshness",
     "Gaps",
     "GuardedAct",

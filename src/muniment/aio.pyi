@@ -54,7 +54,7 @@ from muniment.operations.lifecycle.retention import RetentionPolicies, Retention
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.amend import AmendReport
 from muniment.operations.memory.forget import ForgetReport
-from muniment.operations.memory.forget_targets import ForgetDerived, ForgetItem, ForgetQuery, ForgetSlot
+from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.list_items import ItemDetail, ListedItems
 from muniment.operations.memory.remember import RememberReport
 from muniment.operations.memory.selection import ItemSelection
@@ -229,12 +229,7 @@ class AsyncMemoryGroup:
         dry_run: bool = ...,
     ) -> AmendReport: ...
     async def forget(
-        self,
-        subject: str,
-        target: ForgetItem | ForgetSlot | ForgetDerived | ForgetQuery,
-        reason: str,
-        requester: str,
-        dry_run: bool = ...,
+        self, subject: str, target: ForgetTarget, reason: str, requester: str, dry_run: bool = ...
     ) -> ForgetReport: ...
 
 class AsyncLifecycle:

@@ -45,7 +45,7 @@ from muniment.memory.amendment import CorrectItem
 from muniment.operations.attachments import AttachmentPlace, AttachmentRange
 from muniment.operations.evidence.proof_document import EvidenceFormat
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.memory.forget_targets import ForgetItem
+from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.subjects.export_subject import SubjectFormat
 from muniment.operations.transcripts.redact import Passage
@@ -176,7 +176,7 @@ def _remember(runtime: Runtime) -> None:
     }
     runtime.memory.remember(list(items.values()), "canarywriter")
     runtime.memory.amend("i-1", CorrectItem(text="canaryitem"), "canarywhy", "canarywriter")
-    runtime.memory.forget(SubjectId("ada"), ForgetItem(item="i-3"), "asked for", OPERATOR)
+    runtime.memory.forget(SubjectId("ada"), ForgetTarget(item="i-3"), "asked for", OPERATOR)
 
 
 def _attach_files(world: World) -> None:
@@ -365,7 +365,7 @@ def changing(home: Path) -> dict[str, list[dict[str, Any]]]:
         "conversations.describe": [{"conversation": {"conversation": name}, "title": "t"} for name in (TALK, "hush")],
         "memory.forget": [
             {"subject": "ada", "target": target, "dry_run": dry_run, **WHY}
-            for target in ({"type": "query", "words": "zephyr"}, {"type": "item", "item": "i-2"})
+            for target in ({"words": "zephyr"}, {"item": "i-2"})
             for dry_run in (True, False)
         ],
         "transcripts.commit_many": [{"turns": [new | {"turn": "first"}, new | {"turn": "turn-1"}]}],

@@ -37,7 +37,7 @@ from muniment.memory.amendment import PinItem
 from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.conversations.activity import TimeRange
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.memory.forget_targets import ForgetItem
+from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.system.system import Hidden
@@ -80,7 +80,7 @@ def about_memory(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "memory.list": lambda: memory.list_(SUBJECT, View.HOST_UI),
         "memory.show": lambda: memory.show("i-1", View.HOST_UI),
         "memory.amend": lambda: memory.amend("i-1", PinItem(), "why", "who"),
-        "memory.forget": lambda: memory.forget(SUBJECT, ForgetItem(item="i-1"), "why", "who"),
+        "memory.forget": lambda: memory.forget(SUBJECT, ForgetTarget(item="i-1"), "why", "who"),
     }
 
 

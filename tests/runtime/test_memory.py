@@ -38,7 +38,7 @@ from muniment.memory.fold import EvidenceState
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.amend import AmendReport
 from muniment.operations.memory.forget import ForgetReport
-from muniment.operations.memory.forget_targets import ForgetDerived, ForgetItem, ForgetQuery, ForgetSlot, ForgetTarget
+from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.item_sources import stream_of
 from muniment.operations.memory.remember import RememberedCandidate
 from muniment.operations.memory.selection import ItemFilter, ItemSelection
@@ -47,7 +47,7 @@ from tests.memory.items import candidate
 from tests.turns import SUBJECT
 from tests.worlds import OPERATOR, FileWorld, World, key_of, memory_world
 
-HOME_CITY = ForgetSlot(kind="profile", topic="Home-City")
+HOME_CITY = ForgetTarget(kind="profile", topic="Home-City")
 
 
 def remember(world: World, text: str = "Lives in Oslo", turn: int | None = 1, **more: Any) -> RememberedCandidate:
@@ -383,7 +383,7 @@ def test_of_two_that_saw_the_same_revision_one_wins(world: World) -> None:
 def test_callers_at_once_fill_a_slot_one_after_the_other(lasting: FileWorld) -> None:
     lasting.with_turns(1)
     given = [f"Lives in {city}" for city in ("Oslo", "Rome", "Bern", "Kyoto")]
-    threads = [threading.Thread(target=remember, args=(lasting, text)) for text in given]
+    threads = [threading.Thread(target=remember, args=(lasting, text), kwargs={"observed_ms": 1}) for text in given]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -434,7 +434,7 @@ def test_what_is_forgotten_is_gone_from_the_file_with_all_its_revisions(lasting:
     assert remember(lasting).reason == "forgotten"
     assert remember(lasting, id="i-1").reason == "already_recorded"
     assert remember(lasting, turn=None).changed
-    assert forget(lasting, ForgetItem(item="i-1")).reason == "target_not_found"
+    assert forget(lasting, ForgetTarget(item="i-1")).reason == "target_not_found"
 
 
 def test_only_what_is_named_is_forgotten(world: World) -> None:
@@ -443,13 +443,30 @@ def test_only_what_is_named_is_forgotten(world: World) -> None:
     remember(world, "Walks to work", topic="commute", id="i-2")
     remember(world, "Takes the lift", topic="stairs", turn=2, id="i-3")
     remember(world, "Use the lift", kind="procedure", topic="stairs", plane=MemoryPlane.RUNTIME_SKILL, id="i-4")
-    shared = forget(world, ForgetDerived(conversation=key_of(), turn=TurnId("turn-1")))
+    shared = forget(world, ForgetTarget(conversation=key_of().conversation, turn=TurnId("turn-1")))
     assert (shared.accepted, shared.reason, shared.items) == (False, "ambiguous", ["i-1", "i-2"])
-    assert forget(world, ForgetDerived(conversation=key_of(), turn=TurnId("turn-2"))).items == ["i-3"]
-    assert forget(world, ForgetItem(item="i-2")).changed
+    assert forget(world, ForgetTarget(conversation=key_of().conversation, turn=TurnId("turn-2"))).items == ["i-3"]
+    assert forget(world, ForgetTarget(item="i-2")).changed
     assert texts(world) == ["Lives in Oslo", "Use the lift"]
-    with pytest.raises(InvalidInput):
-        forget(world, ForgetSlot(kind="?", topic="stairs"))
+
+
+UNCLEAR: list[tuple[dict[str, str], str]] = [
+    ({}, "target"),
+    ({"item": "i-1", "words": "x"}, "target"),
+    ({"item": "i-1", "kind": "fact"}, "target.kind"),
+    ({"item": "\n"}, "target.item"),
+    ({"topic": "x"}, "target.kind"),
+    ({"topic": "x", "kind": "?"}, "target.kind"),
+    ({"turn": "x"}, "target.conversation"),
+    ({"words": "!"}, "target.words"),
+]
+
+
+@pytest.mark.parametrize(("given", "at"), UNCLEAR)
+def test_a_target_that_is_not_clear_is_refused_by_its_place(given: dict[str, Any], at: str, world: World) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        forget(world, ForgetTarget(**given))
+    assert refused.value.at == at
 
 
 def test_a_query_takes_the_token_of_a_dry_run_which_works_once(world: World) -> None:
@@ -457,19 +474,17 @@ def test_a_query_takes_the_token_of_a_dry_run_which_works_once(world: World) -> 
     remember(world, id="i-1")
     remember(world, "Walks in Oslo", topic="commute", id="i-2")
     remember(world, "Plays chess", topic="games", id="i-3")
-    assert forget(world, ForgetQuery(words="oslo")).reason == "confirmation_required"
-    preview = forget(world, ForgetQuery(words="oslo"), dry_run=True)
+    assert forget(world, ForgetTarget(words="oslo")).reason == "confirmation_required"
+    preview = forget(world, ForgetTarget(words="oslo"), dry_run=True)
     assert (preview.items, preview.changed) == (["i-1", "i-2"], False)
     for words, token in (("chess", preview.token), ("oslo", "0" * 32)):
-        assert forget(world, ForgetQuery(words=words, token=token)).reason == "confirmation_differs"
+        assert forget(world, ForgetTarget(words=words, token=token)).reason == "confirmation_differs"
     amend(world, "i-2", CorrectItem(text="Rides in Oslo"))
-    assert forget(world, ForgetQuery(words="oslo", token=preview.token)).reason == "confirmation_differs"
-    token = forget(world, ForgetQuery(words="oslo"), dry_run=True).token
-    assert forget(world, ForgetQuery(words="oslo", token=token)).changed
-    assert forget(world, ForgetQuery(words="oslo", token=token)).reason == "target_not_found"
+    assert forget(world, ForgetTarget(words="oslo", token=preview.token)).reason == "confirmation_differs"
+    token = forget(world, ForgetTarget(words="oslo"), dry_run=True).token
+    assert forget(world, ForgetTarget(words="oslo", token=token)).changed
+    assert forget(world, ForgetTarget(words="oslo", token=token)).reason == "target_not_found"
     assert texts(world) == ["Plays chess"]
-    with pytest.raises(InvalidInput):
-        forget(world, ForgetQuery(words="!"))
 
 
 @pytest.mark.parametrize("scope", [Scope(subject=SUBJECT), Scope(whole_space="default")])

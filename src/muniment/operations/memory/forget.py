@@ -21,7 +21,7 @@ from muniment.operations.lifecycle.erasure import judged_turns
 from muniment.operations.lifecycle.report import ErasureReceipt
 from muniment.operations.lifecycle.scope import NotebookKey, StreamKey
 from muniment.operations.lifecycle.targets import TurnsTarget, spans_of
-from muniment.operations.memory.forget_targets import ForgetDerived, ForgetQuery, ForgetTarget, items_meant
+from muniment.operations.memory.forget_targets import ForgetTarget, items_meant
 from muniment.operations.memory.item_sources import stream_of
 
 TARGET_NOT_FOUND, AMBIGUOUS = "target_not_found", "ambiguous"
@@ -53,6 +53,7 @@ def forget(
     space = session.space
     check_name(subject, at="subject")
     session.access.require_subjects(subject)
+    target.check()
     with space.ledger.reader() as reader:
         items = [item for item in items_meant(session, reader, subject, target) if item.text is not None]
         streams = {item.id: stream_of(reader, item) for item in items}
@@ -80,7 +81,7 @@ def forget(
         items=[item.id for item in items],
         kept=kept,
         reason=refusal,
-        token=token if dry_run and isinstance(target, ForgetQuery) and items else None,
+        token=token if dry_run and target.words is not None and items else None,
     )
     if dry_run or refusal is not None:
         return report
@@ -103,18 +104,18 @@ def _refusal(target: ForgetTarget, items: list[MemoryItem], kept: list[str], tok
     """Return why nothing is forgotten, or None."""
     if not items:
         return TARGET_NOT_FOUND
-    if isinstance(target, ForgetDerived) and len(items) > 1:
+    if target.turn is not None and len(items) > 1:
         return AMBIGUOUS
-    if isinstance(target, ForgetQuery) and target.token is None:
+    if target.words is not None and target.token is None:
         return CONFIRMATION_REQUIRED
-    if isinstance(target, ForgetQuery) and target.token != token:
+    if target.words is not None and target.token != token:
         return CONFIRMATION_DIFFERS
     return KEPT if len(kept) == len(items) else None
 
 
 def _token(session: Session, subject: str, target: ForgetTarget, items: list[MemoryItem]) -> str:
     """Return what confirms a query: a keyed digest of it, and of every item that it matches as that is now."""
-    if not isinstance(target, ForgetQuery):
+    if target.words is None:
         return ""
     matched = (f"{item.id} {item.revision}" for item in items)
     return session.space.ledger.name_digest("forget", subject, normalised(target.words), *matched).hex()
