@@ -46,7 +46,7 @@ class AmendReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     dry_run: bool
     amendment: str
     target: str
-    reason: str | None = None
+    reason: AmendRefusal | None = None
     former_revision: int | None = None
     revision: int | None = None
     position: int | None = None

@@ -85,7 +85,7 @@ def remember(
 def _decided(space: Space, reader: Reader, prepared: PreparedItem | Undecided) -> RememberedCandidate:
     """Return what would become of a candidate in this state of the log."""
     if isinstance(prepared, Undecided):
-        return RememberedCandidate(decision=prepared.ruling, reason=prepared.reason, changed=False)
+        return RememberedCandidate(decision=prepared.ruling, reason=prepared.reason.value, changed=False)
     known = _known(space, reader, prepared)
     if known is not None:
         return known
@@ -114,7 +114,7 @@ def _merged(merge: Merge, history: list[MemoryItem]) -> RememberedCandidate:
     present = in_use(history)
     return RememberedCandidate(
         decision=Ruling.REFUSE if merge.outcome is MergeOutcome.REFUSED else Ruling.ACCEPT,
-        reason=merge.reason,
+        reason=merge.reason.value,
         changed=False,
         item=present.id if present is not None and merge.outcome is MergeOutcome.DUPLICATE else None,
         replaces=present.id if present is not None and merge.outcome is MergeOutcome.SUPERSEDES else None,
