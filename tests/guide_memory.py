@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from muniment.events.memory import ItemKind, ItemPrivacy, MemoryPlane
+from muniment.events.memory_items import ItemKind, ItemPrivacy, MemoryPlane
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_PRIVACIES, SHOWS_STATEMENTS
 from muniment.governance.views import View
 from muniment.memory.candidate import RULES, RulingReason
+from muniment.memory.kinds import KINDS, OTHER_NAMES
 from muniment.memory.merging import MERGE_RULES, MergeReason
-from muniment.memory.vocabulary import KINDS, OTHER_NAMES
 
 CANDIDATES: dict[RulingReason, str] = {
     RulingReason.PRIVATE_TARGET: "its privacy is `private_garden`",

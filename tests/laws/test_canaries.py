@@ -25,7 +25,7 @@ from muniment.errors import MunimentError, WordsErased
 from muniment.events.attributes import Attribute, AttributeLink, AttributeSource, SourceKind
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import ConversationId, SubjectId, TurnId
-from muniment.events.memory import ItemPrivacy
+from muniment.events.memory_items import ItemPrivacy
 from muniment.events.message import (
     Authority,
     Message,
@@ -238,7 +238,27 @@ def through(given: dict[str, Any], **more: list[Any]) -> list[dict[str, Any]]:
 
 def requests(home: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the requests of every operation, in the order in which they are made: what destroys comes last."""
-    return reading() | changing(home)
+    return about_memory() | reading() | changing(home)
+
+
+def about_memory() -> dict[str, list[dict[str, Any]]]:
+    """Return the requests about memory that destroy nothing."""
+    return {
+        "memory.remember": [
+            {
+                "candidates": [{**STATEMENT, "topic": topic, "id": f"new-{topic}"}],
+                "requester": "who",
+                "dry_run": dry_run,
+            }
+            for topic in ("one", "two", "three", "four")
+            for dry_run in (True, False)
+        ],
+        "memory.list": through({"subject": "ada"}, selection=[{}, {"state": "all"}, {"as_of_ms": 2**50}]),
+        "memory.show": through({}, item=["i-1", "i-2", "i-3"]),
+        "memory.amend": [
+            {"item": item, "amendment": {"type": "pin"}, "dry_run": True, **WHY} for item in ("i-1", "i-2", "i-3")
+        ],
+    }
 
 
 def reading() -> dict[str, list[dict[str, Any]]]:
@@ -271,20 +291,6 @@ def reading() -> dict[str, list[dict[str, Any]]]:
         ),
         "transcripts.annotate": [{"conversation": TALKING, "attributes": [written], "dry_run": True}],
         "provenance.record": [{"derivations": [derivation]}],
-        "memory.remember": [
-            {
-                "candidates": [{**STATEMENT, "topic": topic, "id": f"new-{topic}"}],
-                "requester": "who",
-                "dry_run": dry_run,
-            }
-            for topic in ("one", "two", "three", "four")
-            for dry_run in (True, False)
-        ],
-        "memory.list": through({"subject": "ada"}, selection=[{}, {"state": "all"}, {"as_of_ms": 2**50}]),
-        "memory.show": through({}, item=["i-1", "i-2", "i-3"]),
-        "memory.amend": [
-            {"item": item, "amendment": {"type": "pin"}, "dry_run": True, **WHY} for item in ("i-1", "i-2", "i-3")
-        ],
         "lifecycle.review": [
             {"action": action, "scope": scope} for action in ("erase", "mask", "hold", "unmask") for scope in SCOPES
         ],

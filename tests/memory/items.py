@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from muniment.events.identity import TurnId
-from muniment.events.memory import ItemContent, ItemKind, ItemMeta, ItemPrivacy, ItemScope, MemoryPlane
+from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta, ItemPrivacy, ItemScope, MemoryPlane
 from muniment.events.references import SourceEvidence
 from muniment.memory.candidate import Candidate, ItemSource, Ruling, SemanticJudgement
 from muniment.memory.fold import MemoryItem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muniment.events.memory import InvalidityGround, ItemPrivacy, ItemScope, Retirement, Revision, StaleHint
+from muniment.events.memory_items import InvalidityGround, ItemPrivacy, ItemScope, Retirement, Revision, StaleHint
 from muniment.memory.amendment import (
     Amendment,
     AmendRefusal,

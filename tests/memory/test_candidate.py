@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.events.memory import ItemKind, ItemPrivacy, MemoryPlane
+from muniment.events.memory_items import ItemKind, ItemPrivacy, MemoryPlane
 from muniment.events.message import Authority
 from muniment.memory.candidate import OF_HIGH_AUTHORITY, JudgedBy, Ruling, RulingReason, SemanticJudgement, ruling
-from muniment.memory.vocabulary import KINDS, OTHER_NAMES, ConfidenceBand, band_of, kind_named, slot_topic
+from muniment.memory.kinds import KINDS, OTHER_NAMES, ConfidenceBand, band_of, kind_named, slot_topic
 from tests.memory.items import candidate, shares
 
 DECIDED: list[tuple[dict[str, Any], Ruling, RulingReason]] = [

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.events.changes import LifecycleRequest
-from muniment.events.memory import (
+from muniment.events.memory_items import (
     Freshness,
     ItemPrivacy,
     ItemRetired,
@@ -21,7 +21,7 @@ from muniment.events.memory import (
     StaleHint,
 )
 from muniment.memory.fold import EvidenceState, ItemChange, evidence_state, folded
-from muniment.memory.vocabulary import AGES, DAY_MS
+from muniment.memory.kinds import AGES, DAY_MS
 from tests.memory.items import item
 
 REQUEST = LifecycleRequest(reason="asked", requester="ada", requested_ms=1)

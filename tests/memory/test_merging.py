@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.events.memory import ItemPrivacy, Retirement
+from muniment.events.memory_items import ItemPrivacy, Retirement
 from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import likeness
 from muniment.memory.merging import Incoming, MergeOutcome, MergeReason, merged, sources_of

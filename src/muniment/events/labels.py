@@ -32,7 +32,7 @@ from msgspec import Raw
 from msgspec.structs import astuple
 
 from muniment.events.attributes import AttributeContent, link_label
-from muniment.events.memory import ItemContent
+from muniment.events.memory_items import ItemContent
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart
 from muniment.events.records import WORDS, ContentBody, MetaBody, TurnMeta
 from muniment.events.turn import Source

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from muniment.events.approving import ApprovalStep
 from muniment.events.changes import REPLACED, Custody, RedactionReason, RedactionTarget, Transition, TurnSpan, span_of
-from muniment.events.memory import RevisionAction
+from muniment.events.memory_items import RevisionAction
 from muniment.events.message import ReasoningPart, TextPart
 from muniment.events.records import LIFECYCLES, EventKind, TurnContent, TurnMeta
 

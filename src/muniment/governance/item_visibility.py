@@ -5,7 +5,7 @@ What a view does not show of items is counted and never described.
 
 from __future__ import annotations
 
-from muniment.events.memory import ItemPrivacy
+from muniment.events.memory_items import ItemPrivacy
 from muniment.governance.views import SHOWS_DIALOGUE, SHOWS_ORIGIN, Reason, View
 
 _SHARED = frozenset({ItemPrivacy.PUBLIC_RUNTIME, ItemPrivacy.SHARED_WITH_SUBJECT})

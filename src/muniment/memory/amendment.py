@@ -7,11 +7,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.events.memory import InvalidityGround, ItemPrivacy, ItemScope, Revision, StaleHint
+from muniment.events.memory_items import InvalidityGround, ItemPrivacy, ItemScope, Revision, StaleHint
 from muniment.memory.candidate import ItemSource, Share
 from muniment.memory.fold import MemoryItem
+from muniment.memory.kinds import IN_PROMPTS, WHOLE
 from muniment.memory.likeness import normalised
-from muniment.memory.vocabulary import IN_PROMPTS, WHOLE
 
 
 class CorrectItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="correct"):

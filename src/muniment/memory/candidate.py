@@ -12,10 +12,10 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta, Struct
 
 from muniment.events.identity import ConversationKey, Count, SubjectId, TurnId
-from muniment.events.memory import Freshness, ItemPrivacy, ItemScope, ItemSourceType, MemoryPlane
+from muniment.events.memory_items import Freshness, ItemPrivacy, ItemScope, ItemSourceType, MemoryPlane
 from muniment.events.message import Authority
 from muniment.kernel.times import MOMENT
-from muniment.memory.vocabulary import KINDS, WHOLE, kind_named
+from muniment.memory.kinds import KINDS, WHOLE, kind_named
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 

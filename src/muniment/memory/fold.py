@@ -8,7 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.events.memory import (
+from muniment.events.memory_items import (
     Freshness,
     ItemContent,
     ItemMeta,
@@ -21,7 +21,7 @@ from muniment.events.memory import (
     RevisionAction,
     StaleHint,
 )
-from muniment.memory.vocabulary import AGES, DAY_MS, Ageing, ConfidenceBand, band_of
+from muniment.memory.kinds import AGES, DAY_MS, Ageing, ConfidenceBand, band_of
 
 
 class EvidenceState(StrEnum):

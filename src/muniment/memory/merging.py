@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from muniment.events.memory import ItemPrivacy, Retirement
+from muniment.events.memory_items import ItemPrivacy, Retirement
 from muniment.events.references import SourceEvidence
 from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import likeness, normalised
@@ -70,7 +70,7 @@ def sources_of(evidence: Iterable[SourceEvidence]) -> frozenset[tuple[str, ...]]
 def _was_forgotten(incoming: Incoming, item: MemoryItem) -> bool:
     """Tell whether the item was forgotten, and the candidate rests on nothing that it did not rest on.
 
-    What somebody attests anew, without evidence, is a statement of its own.
+    What somebody attests later, without evidence, is a statement of its own.
     """
     return (
         item.retired is Retirement.FORGOTTEN

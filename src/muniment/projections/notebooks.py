@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from muniment.errors import Corrupt
 from muniment.events.changes import span_of
-from muniment.events.memory import (
+from muniment.events.memory_items import (
     ItemContent,
     ItemKind,
     ItemMeta,
@@ -28,7 +28,7 @@ from muniment.governance.phases import Phase, phase_of
 from muniment.ledger.ledger import Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.memory.fold import ItemChange, MemoryItem, folded
-from muniment.memory.vocabulary import slot_topic
+from muniment.memory.kinds import slot_topic
 from muniment.projections.transcript import Transcript
 
 BATCH = 500

@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle, TurnSpan, span_refs
-from muniment.events.memory import ItemRetired, Retirement
+from muniment.events.memory_items import ItemRetired, Retirement
 from muniment.events.records import EventKind, MetaBody, RotationCause
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer

@@ -10,7 +10,7 @@ from bisect import bisect_left
 
 from muniment.errors import Corrupt
 from muniment.events.changes import TurnLifecycle, TurnSpan
-from muniment.events.memory import ItemRetired
+from muniment.events.memory_items import ItemRetired
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.lifecycle.erasure import Erasure
 from muniment.operations.lifecycle.scope import Turns

@@ -19,7 +19,7 @@ from muniment.events.identity import (
     check_name,
     named_message,
 )
-from muniment.events.memory import MemoryPlane
+from muniment.events.memory_items import MemoryPlane
 from muniment.log.port import StreamHead
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from muniment.declaration.session import Session
 from muniment.errors import Conflict, InvalidInput, LimitExceeded
 from muniment.events.changes import LifecycleRequest, Transition
-from muniment.events.memory import ItemRetired, ItemRevised, Retirement, RevisionAction
+from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement, RevisionAction
 from muniment.events.records import EventKind
 from muniment.governance.detection.parts import marked_text
 from muniment.ledger.drafts import Change

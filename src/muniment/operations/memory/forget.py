@@ -12,7 +12,7 @@ from msgspec import Struct
 from muniment.declaration.session import Session
 from muniment.events.changes import LifecycleRequest, TurnSpan
 from muniment.events.identity import SubjectId, check_name
-from muniment.events.memory import MemoryPlane
+from muniment.events.memory_items import MemoryPlane
 from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import normalised
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest

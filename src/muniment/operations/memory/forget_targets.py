@@ -11,11 +11,11 @@ from msgspec import Meta, Struct
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, TurnId, check_name
-from muniment.events.memory import MemoryPlane
+from muniment.events.memory_items import MemoryPlane
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem
+from muniment.memory.kinds import kind_named
 from muniment.memory.likeness import normalised
-from muniment.memory.vocabulary import kind_named
 from muniment.operations.memory.selection import ItemFilter, ItemSelection, items_of
 
 DERIVED_PLANES = (MemoryPlane.LONG_TERM, MemoryPlane.SHARED_FACT)

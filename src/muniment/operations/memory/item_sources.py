@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from muniment.declaration.session import Session
 from muniment.events.identity import ConversationKey, SubjectId, TurnId, named_message
-from muniment.events.memory import MemoryPlane
+from muniment.events.memory_items import MemoryPlane
 from muniment.events.references import SourceEvidence
 from muniment.governance.phases import MASKED_PHASES, Phase, phase_of
 from muniment.log.port import Reader
 from muniment.memory.candidate import ItemSource
 from muniment.memory.fold import MemoryItem
-from muniment.memory.vocabulary import REFERENCES
+from muniment.memory.kinds import REFERENCES
 from muniment.operations.provenance.derivations import (
     Derivation,
     PreparedDerivation,

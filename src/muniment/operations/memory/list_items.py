@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, UnknownPlace
 from muniment.events.identity import SubjectId, check_name
-from muniment.events.memory import ItemRetired, ItemRevised, Retirement
+from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS, hides_item
 from muniment.governance.views import Reason, View

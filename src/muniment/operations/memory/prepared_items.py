@@ -9,15 +9,15 @@ from typing import NamedTuple
 from muniment.declaration.session import Session
 from muniment.errors import Conflict, InvalidInput, LimitExceeded
 from muniment.events.identity import check_name
-from muniment.events.memory import ItemContent, ItemKind, ItemMeta
+from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta
 from muniment.governance.detection.parts import marked_text
 from muniment.log.port import Reader
 from muniment.memory.amendment import SupersedeItem
 from muniment.memory.candidate import Candidate, Ruling, RulingReason, SemanticJudgement, ruling
 from muniment.memory.fold import MemoryItem
+from muniment.memory.kinds import WHOLE, kind_named
 from muniment.memory.likeness import normalised
 from muniment.memory.merging import Incoming, sources_of
-from muniment.memory.vocabulary import WHOLE, kind_named
 from muniment.operations.memory.item_sources import Derived, derived_from, is_gone, source_phase
 from muniment.operations.provenance.derivations import PreparedDerivation
 

@@ -14,7 +14,7 @@ from muniment.declaration.session import Session
 from muniment.errors import Conflict, InvalidInput, LimitExceeded
 from muniment.events.changes import LifecycleRequest, Transition
 from muniment.events.identity import check_name
-from muniment.events.memory import ItemRetired, NotebookOpened, Retirement
+from muniment.events.memory_items import ItemRetired, NotebookOpened, Retirement
 from muniment.events.records import EventKind
 from muniment.ledger.drafts import Change, draft, encoded
 from muniment.ledger.ledger import Writer

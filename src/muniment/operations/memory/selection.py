@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from muniment.events.identity import Count
-from muniment.events.memory import ItemKind, MemoryPlane
+from muniment.events.memory_items import ItemKind, MemoryPlane
 from muniment.kernel.times import MOMENT
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from muniment.events.identity import SubjectId
-from muniment.events.memory import (
+from muniment.events.memory_items import (
     Freshness,
     ItemKind,
     ItemPrivacy,
@@ -21,7 +21,7 @@ from muniment.governance.phases import Phase
 from muniment.governance.views import Reason, View
 from muniment.log.port import Reader
 from muniment.memory.fold import EvidenceState, MemoryItem, evidence_state
-from muniment.memory.vocabulary import WHOLE, ConfidenceBand
+from muniment.memory.kinds import WHOLE, ConfidenceBand
 from muniment.operations.memory.item_sources import is_gone, source_phase
 from muniment.operations.provenance.derived_refs import citation
 from muniment.space.space import Space

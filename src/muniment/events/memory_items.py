@@ -6,7 +6,7 @@ survives an erasure. What it says (topic, text, keywords, tags, entities) is con
 forgotten, with the words of all its revisions.
 
 An item names the turns that it rests on as its host does; a `ref.derived` in the stream of each of these proves them.
-`memory.fold` says what becomes of an item that was revised, `memory.vocabulary` which words go together.
+`memory.fold` says what becomes of an item that was revised, `memory.kinds` which words go together.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class MemoryPlane(StrEnum):
 
 
 class ItemKind(StrEnum):
-    """What an item is about. Names of other systems for these are in `memory.vocabulary`."""
+    """What an item is about. Names of other systems for these are in `memory.kinds`."""
 
     PREFERENCE = "preference"
     PROFILE = "profile"

@@ -9,7 +9,7 @@ import unicodedata
 from enum import StrEnum
 from typing import NamedTuple
 
-from muniment.events.memory import Freshness, ItemKind, ItemPrivacy, MemoryPlane
+from muniment.events.memory_items import Freshness, ItemKind, ItemPrivacy, MemoryPlane
 from muniment.events.references import Plane
 
 WHOLE = 1000  # confidence and importance are kept in thousandths
