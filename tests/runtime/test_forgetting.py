@@ -41,7 +41,7 @@ def test_what_is_forgotten_is_gone_from_the_file_with_all_its_revisions(lasting:
     assert contents_of(lasting, "item.recorded", "item.revised") == [False, False]
     assert lasting.reopened().runtime.system.health().sound
     assert remember(lasting).reason == "forgotten"
-    assert remember(lasting, id="i-1").reason == "already_recorded"
+    assert remember(lasting, id="i-1").reason == "forgotten"
     assert remember(lasting, turn=None).changed
     assert forget(lasting, ForgetTarget(item="i-1")).reason == "target_not_found"
 

@@ -21,7 +21,7 @@ from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.memory.candidate import Candidate, Ruling
 from muniment.memory.fold import MemoryItem
-from muniment.memory.merging import Merge, MergeOutcome, in_use, merged
+from muniment.memory.merging import Merge, MergeOutcome, MergeReason, in_use, merged
 from muniment.operations.memory.prepared_items import PreparedItem, Undecided, Writing, check_candidate, prepared_item
 from muniment.operations.provenance.derivations import Positions, append_derivation
 from muniment.space.space import Space
@@ -102,7 +102,7 @@ def _known(space: Space, reader: Reader, prepared: PreparedItem) -> RememberedCa
         raise Conflict(at="id", problem="taken")
     return RememberedCandidate(
         decision=Ruling.REFUSE if item.content is None else Ruling.ACCEPT,
-        reason=ALREADY_RECORDED,
+        reason=MergeReason.FORGOTTEN.value if item.content is None else ALREADY_RECORDED,
         changed=False,
         item=item.id,
         position=item.position,
