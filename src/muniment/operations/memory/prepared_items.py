@@ -18,7 +18,8 @@ from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import WHOLE, kind_named
 from muniment.memory.likeness import normalised
 from muniment.memory.merging import Incoming, sources_of
-from muniment.operations.memory.item_sources import Derived, derived_from, is_gone, source_phase
+from muniment.operations.memory.item_sources import Derived, derived_from
+from muniment.operations.memory.source_phases import is_gone, source_phase
 from muniment.operations.provenance.derivations import PreparedDerivation
 
 

@@ -22,7 +22,7 @@ from muniment.governance.views import Reason, View
 from muniment.log.port import Reader
 from muniment.memory.fold import EvidenceState, MemoryItem, evidence_state
 from muniment.memory.kinds import WHOLE, ConfidenceBand
-from muniment.operations.memory.item_sources import is_gone, source_phase
+from muniment.operations.memory.source_phases import is_gone, source_phase
 from muniment.operations.provenance.derived_refs import citation
 from muniment.space.space import Space
 
