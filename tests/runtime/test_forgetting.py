@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from muniment.events.changes import Action, LifecycleRequest, Transition
 from muniment.events.identity import TurnId
 from muniment.events.memory_items import ItemRetired, MemoryPlane, Retirement
 from muniment.events.records import EventKind, RotationCause
+from muniment.evidence.verifier import verify_evidence
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import Reason, View
 from muniment.ledger.drafts import Change
@@ -179,3 +181,22 @@ def test_words_of_an_item_that_came_back_are_destroyed_again(lasting: FileWorld)
     lasting.reopened()
     assert contents_of(lasting, "item.recorded", "item.revised") == [False, False]
     assert lasting.runtime.system.health().sound
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["items", "subject"])
+def test_a_certificate_says_that_items_are_gone(whole: bool, world: World) -> None:
+    """It is checked offline, and discloses nothing of what an item said or whose it was."""
+    world.with_turns(1)
+    remember(world, id="secret-id")
+    if whole:
+        receipt = world.runtime.lifecycle.erase(Scope(subject=SUBJECT), "asked", OPERATOR).receipt
+    else:
+        receipt = forget(world, HOME_CITY).receipt
+    assert receipt is not None
+    for position in receipt.positions:
+        made = world.runtime.lifecycle.certificate(position)
+        assert (made.summary["erased_items"], made.summary["erased_turns"]) == (1, int(whole))
+        assert "secret-id" not in made.text
+        vkey = world.runtime.evidence.checkpoint().vkey
+        proved = verify_evidence(io.BytesIO(made.text.encode()), vkey, show=True)
+        assert proved.erased_turns == 1 + whole
